@@ -1,0 +1,68 @@
+# A thin front door over the CMake presets: each target fetches what it lacks (tools/setup) and calls CMake.
+
+CMAKE := .deps/venv/bin/cmake
+CTEST := .deps/venv/bin/ctest
+PYTHON := .deps/venv/bin/python
+JOBS ?= $(shell nproc)
+
+.PHONY: help build test dev demo bench lint format asan fuzz clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make build    the command, at build/thaw'
+	@echo 'make test     build, then every test'
+	@echo 'make demo     the main job on real models and a real photograph'
+	@echo 'make bench    figures against the peers, in one run'
+	@echo 'make lint     clang-format and clang-tidy over all sources'
+	@echo 'make format   clang-format, applied'
+	@echo 'make asan     the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make fuzz     each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make dev      the tests of the dev preset: assertions and line numbers'
+	@echo 'make clean    removes the build folders, keeps .deps'
+
+build:
+	@tools/setup build
+	$(CMAKE) --preset release -DTHAW_BUILD_TESTS=OFF >/dev/null
+	$(CMAKE) --build --preset release -j $(JOBS)
+
+test:
+	@tools/setup test
+	$(CMAKE) --preset release -DTHAW_BUILD_TESTS=ON
+	$(CMAKE) --build --preset release -j $(JOBS)
+	$(CTEST) --preset release -j $(JOBS)
+
+dev:
+	@tools/setup test
+	$(CMAKE) --preset dev >/dev/null
+	$(CMAKE) --build --preset dev -j $(JOBS)
+	$(CTEST) --preset dev -j $(JOBS)
+
+demo: build
+	@tools/setup test
+	$(PYTHON) tools/demo.py --thaw build/thaw
+
+bench: build
+	@tools/setup bench
+	$(CMAKE) --preset bench >/dev/null
+	$(CMAKE) --build --preset bench -j $(JOBS)
+	$(PYTHON) bench/run.py --thaw build/thaw --programs build-bench/bench
+
+lint:
+	@tools/setup lint
+	@tools/lint
+
+format:
+	@tools/setup lint
+	git ls-files '*.h' '*.cc' | xargs -r clang-format-19 -i
+
+asan:
+	@tools/setup test
+	$(CMAKE) --preset asan >/dev/null
+	$(CMAKE) --build --preset asan -j $(JOBS)
+	$(CTEST) --preset asan -j $(JOBS)
+
+fuzz:
+	@tools/fuzz
+
+clean:
+	rm -rf build build-*

@@ -1,0 +1,40 @@
+# Finds the libraries that Thaw stands on. tools/setup puts the ONNX library and ONNX Runtime into .deps, which the
+# presets name; a user's own copies are taken from CMAKE_PREFIX_PATH, ONNX_ROOT and ONNXRUNTIME_ROOT.
+
+set(THAW_DEPS_DIR "${PROJECT_SOURCE_DIR}/.deps" CACHE PATH "Folder that tools/setup fills")
+file(REAL_PATH "${THAW_DEPS_DIR}" THAW_DEPS_REAL_DIR)
+
+# The ONNX library's package file asks for Protobuf; the static one keeps the command's start short.
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX CONFIG REQUIRED HINTS "${THAW_DEPS_REAL_DIR}/onnx")
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(TBB REQUIRED)
+find_package(hwy REQUIRED)
+
+# ONNX Runtime is opened at its first use (dlopen), never linked: only its headers are needed to build.
+if(NOT ONNXRUNTIME_ROOT AND EXISTS "${THAW_DEPS_REAL_DIR}/onnxruntime")
+  set(thaw_onnxruntime_root "${THAW_DEPS_REAL_DIR}/onnxruntime")
+else()
+  set(thaw_onnxruntime_root "${ONNXRUNTIME_ROOT}")
+endif()
+find_path(
+  ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
+  HINTS "${thaw_onnxruntime_root}"
+  PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session REQUIRED
+  DOC "Folder of onnxruntime_c_api.h")
+find_file(
+  ONNXRUNTIME_LIBRARY
+  NAMES libonnxruntime.so.1 libonnxruntime.so
+  HINTS "${thaw_onnxruntime_root}"
+  PATH_SUFFIXES lib lib64 capi "lib/${CMAKE_LIBRARY_ARCHITECTURE}"
+  PATHS /usr/local /usr REQUIRED
+  DOC "The shared library of ONNX Runtime, the file that is opened at run time")
+add_library(thaw_onnxruntime_headers INTERFACE)
+add_library(thaw::onnxruntime_headers ALIAS thaw_onnxruntime_headers)
+target_include_directories(thaw_onnxruntime_headers SYSTEM INTERFACE "$<BUILD_INTERFACE:${ONNXRUNTIME_INCLUDE_DIR}>")
+target_compile_definitions(thaw_onnxruntime_headers INTERFACE ORT_API_MANUAL_INIT)

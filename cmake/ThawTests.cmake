@@ -1,0 +1,32 @@
+# One test binary a room, thaw_<room>_test, from its *_test.cc; one ctest entry a binary.
+
+find_package(GTest REQUIRED)
+find_package(rapidcheck REQUIRED)
+
+file(GLOB_RECURSE thaw_testing_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*_testing.cc")
+add_library(thaw_testing STATIC ${thaw_testing_sources} "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
+target_link_libraries(thaw_testing PUBLIC thaw GTest::gmock GTest::gtest rapidcheck PRIVATE thaw_build_options)
+
+set(thaw_rooms "")
+foreach(source IN LISTS thaw_all_sources)
+  if(source MATCHES "_test\\.cc$")
+    thaw_room("${source}" room)
+    list(APPEND thaw_rooms "${room}")
+    list(APPEND thaw_tests_of_${room} "${source}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES thaw_rooms)
+
+foreach(room IN LISTS thaw_rooms)
+  add_executable(thaw_${room}_test ${thaw_tests_of_${room}})
+  target_link_libraries(
+    thaw_${room}_test PRIVATE thaw_testing GTest::gtest_main thaw_onnxruntime_headers thaw_build_options)
+  if(room STREQUAL "cli")
+    target_link_libraries(thaw_${room}_test PRIVATE thaw_cli_lib)
+  endif()
+  set_target_properties(thaw_${room}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  add_test(NAME ${room} COMMAND thaw_${room}_test --gtest_brief=1 WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(
+    ${room} PROPERTIES TIMEOUT 600 LABELS unit
+                       ENVIRONMENT "THAW_SOURCE_DIR=${PROJECT_SOURCE_DIR};THAW_BIN=$<TARGET_FILE:thaw_cli>")
+endforeach()

@@ -1,0 +1,44 @@
+# Warnings, sanitizers, compiler cache and linker: everything about how Thaw's own code is compiled.
+# The interface target thaw_build_options carries it; it is never installed.
+
+add_library(thaw_build_options INTERFACE)
+
+target_compile_options(thaw_build_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 raises these on correct code once it has inlined the standard library (PR105651, PR105562, PR106199).
+  target_compile_options(
+    thaw_build_options
+    INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+              -Wno-dangling-reference)
+endif()
+if(THAW_WERROR)
+  target_compile_options(thaw_build_options INTERFACE -Werror)
+endif()
+
+# Debug information, assertion texts and caches do not depend on where the checkout lies.
+target_compile_options(thaw_build_options INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
+target_compile_options(thaw_build_options INTERFACE -ffunction-sections -fdata-sections)
+target_link_options(thaw_build_options INTERFACE -Wl,--gc-sections -Wl,--as-needed)
+
+if(THAW_SANITIZE)
+  add_compile_options("-fsanitize=${THAW_SANITIZE}" -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options("-fsanitize=${THAW_SANITIZE}")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(THAW_CCACHE ccache)
+  mark_as_advanced(THAW_CCACHE)
+  if(THAW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Paths below the checkout are made relative before they are hashed: checkouts share what they compiled.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${THAW_CCACHE}")
+  endif()
+
+  find_program(THAW_MOLD NAMES mold)
+  find_program(THAW_LLD NAMES ld.lld ld.lld-19)
+  mark_as_advanced(THAW_MOLD THAW_LLD)
+  if(THAW_MOLD)
+    target_link_options(thaw_build_options INTERFACE -fuse-ld=mold)
+  elseif(THAW_LLD)
+    target_link_options(thaw_build_options INTERFACE "-fuse-ld=${THAW_LLD}")
+  endif()
+endif()
