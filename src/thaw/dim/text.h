@@ -1,0 +1,32 @@
+// Printing and parsing Dims in the one documented grammar (docs/dims.md):
+//
+//   expr   = term {("+" | "-") term}
+//   term   = factor {("*" | "%") factor}
+//   factor = integer | name | name "[" integer "]" | "-" factor | "(" expr ")"
+//          | "floor(" expr "/" expr ")" | "ceil(" expr "/" expr ")"
+//          | "min(" expr "," expr {"," expr} ")" | "max(…)" | "broadcast(…)"
+//   name   = (letter | "_") {letter | digit | "_" | "." | ":" | "/"}        longest match
+//
+// A symbol whose own name is not of that form (spaces, operators) is printed with each offending character as "_".
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "thaw/dim/scope.h"
+
+namespace thaw::dim {
+
+// The text of d in the grammar above, in a fixed order of terms; "?" for unknown.
+std::string to_string(Dim d);
+
+// Parses text; names become symbols of the scope. Throws thaw::Error naming the column. `known` (optional) limits the names
+// that may appear: where it returns false for one, parsing fails.
+Dim parse(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known = {});
+
+// As parse, but nullopt instead of an error.
+std::optional<Dim> try_parse(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known = {});
+
+}  // namespace thaw::dim

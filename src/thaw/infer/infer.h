@@ -1,0 +1,66 @@
+// The inference engine: runs every operator's rule over a graph, once, in order.
+//
+//   dim::Scope scope;
+//   infer::Result result = infer::infer(model, scope);
+//   result.fact(value).shape …
+//
+// Graph inputs: a declared integer stays; a declared name becomes a symbol of that name (equal names, equal sizes), unless
+// it is not a name at all ("?", "-1", "None", empty): then, as for a dim without declaration, the symbol is called
+// "<input>_dim<axis>". A declared text that reads as an expression over other inputs' names ("past + seq") is one.
+// Elements of small integer inputs become symbols NAME[i] when a rule asks for them.
+// Declared types of intermediate values and outputs are not trusted; they serve only where nothing could be inferred because
+// an operator has no rule (its outputs take the declared type, marked in `trusted`).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/dim/scope.h"
+#include "thaw/ir/model.h"
+#include "thaw/ops/context.h"
+#include "thaw/ops/fact.h"
+
+namespace thaw::infer {
+
+// A node that cannot run as it is: a rule refused it, or an obligation fails for every size.
+struct Problem {
+  const ir::Node* node = nullptr;
+  std::string message;
+};
+
+struct Options {
+  // Facts to use for graph inputs instead of their declarations (by input value).
+  std::unordered_map<const ir::Value*, ops::Fact> inputs;
+  // Where an obligation says that an expression equals a constant, go on with the expression (the size that the model was
+  // meant for) instead of the constant (the size it was frozen at).
+  bool prefer_symbols = false;
+  // Called after each node's rule, before its outputs are read by others; may replace outputs' facts.
+  std::function<void(const ir::Node&, std::span<ops::Fact> outputs, std::span<const ops::Obligation> stated)> after_node;
+};
+
+class Result {
+ public:
+  const ops::Fact& fact(const ir::Value* value) const;         // the unknown fact for a value that was not reached
+  const std::vector<ops::Obligation>& obligations() const { return obligations_; }  // not holding identically; node order
+  const std::vector<Problem>& problems() const { return problems_; }
+  // Values whose declared type was taken because an operator has no rule.
+  const std::vector<const ir::Value*>& trusted() const { return trusted_; }
+  // Operators without a rule that were met, as "domain.Name" or "Name", each once.
+  const std::vector<std::string>& unknown_operators() const { return unknown_operators_; }
+
+ private:
+  friend class Engine;
+  std::unordered_map<const ir::Value*, ops::Fact> facts_;
+  std::vector<ops::Obligation> obligations_;
+  std::vector<Problem> problems_;
+  std::vector<const ir::Value*> trusted_;
+  std::vector<std::string> unknown_operators_;
+};
+
+Result infer(const ir::Model& model, dim::Scope& scope, const Options& options = {});
+
+}  // namespace thaw::infer
