@@ -38,6 +38,11 @@ struct Options {
   // Where an obligation says that an expression equals a constant, go on with the expression (the size that the model was
   // meant for) instead of the constant (the size it was frozen at).
   bool prefer_symbols = false;
+  // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that comes to
+  // 1 broadcasts against a constant instead of standing for it.
+  dim::Assignment hints;
+  // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
+  int64_t visit_budget = 4'000'000;
   // Called after each node's rule, before its outputs are read by others; may replace outputs' facts.
   std::function<void(const ir::Node&, std::span<ops::Fact> outputs, std::span<const ops::Obligation> stated)> after_node;
 };
@@ -49,6 +54,8 @@ class Result {
   const std::vector<Problem>& problems() const { return problems_; }
   // Values whose declared type was taken because an operator has no rule.
   const std::vector<const ir::Value*>& trusted() const { return trusted_; }
+  // True when the visit budget ran out, so that some facts are unknown for that reason alone.
+  bool out_of_budget() const { return out_of_budget_; }
   // Operators without a rule that were met, as "domain.Name" or "Name", each once.
   const std::vector<std::string>& unknown_operators() const { return unknown_operators_; }
 
@@ -59,6 +66,7 @@ class Result {
   std::vector<Problem> problems_;
   std::vector<const ir::Value*> trusted_;
   std::vector<std::string> unknown_operators_;
+  bool out_of_budget_ = false;
 };
 
 Result infer(const ir::Model& model, dim::Scope& scope, const Options& options = {});

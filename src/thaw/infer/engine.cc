@@ -1,0 +1,192 @@
+#include "thaw/infer/engine.h"
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/node_context.h"
+
+namespace thaw::infer {
+
+using ops::Fact;
+
+namespace {
+
+const Fact kUnknownFact;
+constexpr int kMaxDepth = 64;                // of functions that call functions
+constexpr int64_t kMaxFloatElements = 16;    // scales and scalars, not weights
+constexpr int64_t kMaxInputValues = 128;     // elements of an integer input that become symbols
+
+std::string operator_name(const ir::Node& node) {
+  return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
+}
+
+}  // namespace
+
+const Fact& Result::fact(const ir::Value* value) const {
+  auto it = facts_.find(value);
+  return it == facts_.end() ? kUnknownFact : it->second;
+}
+
+Result infer(const ir::Model& model, dim::Scope& scope, const Options& options) {
+  return Engine(model, scope, options).run();
+}
+
+Result Engine::run() {
+  Frame frame;
+  const ir::Graph& graph = *model_.graph;
+  for (const ir::Value* input : graph.inputs()) {
+    if (input->initializer()) continue;
+    auto given = options_.inputs.find(input);
+    frame.facts[input] =
+        given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
+  }
+  run_graph(graph, frame);
+  result_.facts_ = std::move(frame.facts);
+  return std::move(result_);
+}
+
+void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
+  for (const ir::Value* value : graph.initializers()) frame.facts[value] = constant_fact(*value->initializer());
+  for (const ir::Value* value : graph.sparse_initializers()) {
+    const ir::SparseTensor& sparse = *value->sparse_initializer();
+    frame.facts[value] =
+        Fact::tensor(sparse.values.data_type, ops::Shape(sparse.dims.begin(), sparse.dims.end()));
+  }
+  for (const ir::Node* node : graph.nodes()) run_node(*node, frame);
+}
+
+void Engine::run_node(const ir::Node& node, Frame& frame) {
+  if (++visits_ > options_.visit_budget) {
+    result_.out_of_budget_ = true;
+    return;
+  }
+  size_t before = result_.obligations_.size();
+  std::vector<Fact> outputs(node.outputs().size());
+  // Most models have no functions: spare them the look-up.
+  const ir::Function* function =
+      model_.functions.empty() ? nullptr : model_.find_function(node.domain(), node.op_type(), node.overload());
+  if (function) {
+    run_function(*function, node, frame, outputs);
+  } else if (const ops::OpEntry* entry = registry_.find(node.domain(), node.op_type())) {
+    run_rule(*entry, node, frame, outputs);
+  } else {
+    note_unknown_operator(node);
+    trust_declared(node, outputs);
+  }
+  if (options_.after_node) options_.after_node(node, outputs, std::span(result_.obligations_).subspan(before));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (const ir::Value* value = node.outputs()[i]) frame.facts[value] = std::move(outputs[i]);
+}
+
+void Engine::run_rule(const ops::OpEntry& entry, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
+  NodeContext context(*this, node, opset_of(node.domain(), frame), frame, outputs);
+  try {
+    entry.shape(context);
+  } catch (const Error& error) {
+    // A constant whose bytes cannot be had, say: what the rule had not set stays unknown.
+    add_problem(node, error.what());
+  }
+}
+
+void Engine::run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
+  if (frame.depth >= kMaxDepth) return;
+  Frame inner;
+  inner.function = &function;
+  inner.call = &node;
+  inner.caller = &frame;
+  inner.depth = frame.depth + 1;
+  const std::vector<ir::Value*>& formal = function.body->inputs();
+  for (size_t i = 0; i < formal.size(); ++i) {
+    const ir::Value* actual = node.input(static_cast<int>(i));
+    if (!actual) continue;
+    auto it = frame.facts.find(actual);
+    if (it != frame.facts.end()) inner.facts[formal[i]] = it->second;
+    if (const ir::Tensor* constant = constant_of(*actual, frame)) inner.constants[formal[i]] = constant;
+  }
+  run_graph(*function.body, inner);
+  const std::vector<ir::Value*>& results = function.body->outputs();
+  for (size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+    auto it = inner.facts.find(results[i]);
+    if (it != inner.facts.end()) outputs[i] = it->second;
+  }
+}
+
+std::vector<Fact> Engine::run_subgraph(const ir::Graph& graph, std::span<const Fact> inputs, Frame& frame) {
+  const std::vector<ir::Value*>& formal = graph.inputs();
+  for (size_t i = 0; i < formal.size() && i < inputs.size(); ++i) frame.facts[formal[i]] = inputs[i];
+  run_graph(graph, frame);
+  std::vector<Fact> results;
+  results.reserve(graph.outputs().size());
+  for (const ir::Value* output : graph.outputs()) {
+    auto it = frame.facts.find(output);
+    results.push_back(it == frame.facts.end() ? Fact() : it->second);
+  }
+  return results;
+}
+
+void Engine::trust_declared(const ir::Node& node, std::vector<Fact>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ir::Value* value = node.outputs()[i];
+    if (!value || value->type.kind == ir::Type::Kind::kNone) continue;
+    outputs[i] = declared_inner_fact(value->type, scope_);
+    result_.trusted_.push_back(value);
+  }
+}
+
+void Engine::note_unknown_operator(const ir::Node& node) {
+  std::string name = operator_name(node);
+  if (unknown_seen_.insert(name).second) result_.unknown_operators_.push_back(std::move(name));
+}
+
+void Engine::forget_since(size_t obligations, size_t problems) {
+  result_.obligations_.resize(std::min(obligations, result_.obligations_.size()));
+  result_.problems_.resize(std::min(problems, result_.problems_.size()));
+}
+
+int64_t Engine::opset_of(const std::string& domain, const Frame& frame) const {
+  if (frame.function) {
+    for (const ir::OpsetImport& import : frame.function->opset_imports)
+      if (import.domain == domain) return import.version;
+  }
+  return model_.opset(domain).value_or(domain.empty() ? 0 : 1);
+}
+
+const ir::Tensor* Engine::constant_of(const ir::Value& value, const Frame& frame) const {
+  if (!frame.constants.empty()) {
+    auto it = frame.constants.find(&value);
+    if (it != frame.constants.end()) return it->second;
+  }
+  // From IR version 4 on, an initializer that is an input too is a default that the caller may replace.
+  if (value.is_input() && model_.ir_version >= 4) return nullptr;
+  return value.constant();
+}
+
+ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact, const ir::Tensor* constant) {
+  auto count = fact.num_elements().constant();
+  if (!count || *count > ops::kMaxElements) return nullptr;
+  bool integral = ir::is_integer(fact.dtype) || fact.dtype == ir::DataType::kBool;
+  if (constant) {
+    if (constant->data_type != fact.dtype || (!integral && (!ir::is_floating(fact.dtype) || *count > kMaxFloatElements)))
+      return nullptr;
+    auto elements = std::make_shared<ops::Elements>();
+    elements->reserve(static_cast<size_t>(*count));
+    try {
+      if (integral)
+        for (int64_t v : constant->to_int64()) elements->push_back(ops::Element::integer(v));
+      else
+        for (double v : constant->to_double()) elements->push_back(ops::Element::real(v));
+    } catch (const Error&) {
+      return nullptr;  // the data is missing or damaged: its values are unknown, its shape is not
+    }
+    if (elements->size() != static_cast<size_t>(*count)) return nullptr;
+    return elements;
+  }
+  bool top_input = value.is_input() && value.graph() == model_.graph.get();
+  if (!top_input || !ir::is_integer(fact.dtype) || *count > kMaxInputValues) return nullptr;
+  auto elements = std::make_shared<ops::Elements>();
+  elements->reserve(static_cast<size_t>(*count));
+  for (int64_t i = 0; i < *count; ++i) elements->push_back(ops::Element::integer(scope_.input_value(value.name(), i)));
+  return elements;
+}
+
+}  // namespace thaw::infer

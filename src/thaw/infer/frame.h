@@ -1,0 +1,50 @@
+// One body being inferred: the model's graph (with its subgraphs), or a function's body for one call of it.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "thaw/ir/model.h"
+#include "thaw/ops/fact.h"
+
+namespace thaw::infer {
+
+struct ValueAxis {
+  const ir::Value* value;
+  int axis;
+  bool operator==(const ValueAxis&) const = default;
+};
+
+struct ValueAxisHash {
+  size_t operator()(const ValueAxis& key) const {
+    return std::hash<const void*>()(key.value) * 31 + static_cast<size_t>(key.axis);
+  }
+};
+
+struct Frame {
+  std::unordered_map<const ir::Value*, ops::Fact> facts;
+  // Constants that a caller passed for a function's inputs.
+  std::unordered_map<const ir::Value*, const ir::Tensor*> constants;
+  // Sizes that only running tells: one symbol for an output's axis, however often the node is visited.
+  std::unordered_map<ValueAxis, dim::Dim, ValueAxisHash> data_dependent;
+  // The function and the call being inferred, and the caller's frame; null at the top.
+  const ir::Function* function = nullptr;
+  const ir::Node* call = nullptr;
+  const Frame* caller = nullptr;
+  int depth = 0;
+
+  // The attribute that `name` of `node` stands for, references to the function's attributes resolved; null if not set.
+  const ir::Attribute* attribute(const ir::Node& node, std::string_view name) const {
+    const ir::Attribute* found = node.attribute(name);
+    if (!found || found->ref_attr_name.empty()) return found;
+    if (!function || !call) return nullptr;
+    const ir::Attribute* given =
+        caller ? caller->attribute(*call, found->ref_attr_name) : call->attribute(found->ref_attr_name);
+    if (given) return given;
+    for (const ir::Attribute& otherwise : function->attribute_defaults)
+      if (otherwise.name == found->ref_attr_name) return &otherwise;
+    return nullptr;
+  }
+};
+
+}  // namespace thaw::infer

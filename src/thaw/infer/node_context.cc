@@ -1,0 +1,166 @@
+#include "thaw/infer/node_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "thaw/dim/text.h"
+
+namespace thaw::infer {
+
+using dim::Dim;
+using ops::At;
+using ops::ObligationKind;
+
+namespace {
+
+const ops::Fact kUnknownFact;
+
+bool at_least(Dim d, int64_t bound) {
+  auto lower = dim::range_of(d).lower;
+  return lower && *lower >= bound;
+}
+
+}  // namespace
+
+NodeContext::NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Frame& frame, std::vector<ops::Fact>& outputs)
+    : engine_(engine), frame_(frame), outputs_(outputs) {
+  node_ = &node;
+  opset_ = opset;
+  scope_ = &engine.scope();
+}
+
+const ops::Fact& NodeContext::input(int i) const {
+  const ir::Value* value = node_->input(i);
+  if (!value) return kUnknownFact;
+  auto it = frame_.facts.find(value);
+  return it == frame_.facts.end() ? kUnknownFact : it->second;
+}
+
+const ops::Elements* NodeContext::elements(int i) {
+  const ops::Fact& fact = input(i);
+  if (fact.elements) return fact.elements.get();
+  const ir::Value* value = node_->input(i);
+  if (!value || !fact.is_tensor()) return nullptr;
+  if (read_.empty()) read_.resize(node_->inputs().size());
+  if (!read_[i]) {
+    read_[i] = engine_.read_elements(*value, fact, engine_.constant_of(*value, frame_));
+    if (read_[i]) frame_.facts[value].elements = read_[i];
+  }
+  return read_[i].get();
+}
+
+const ir::Tensor* NodeContext::constant(int i) const {
+  const ir::Value* value = node_->input(i);
+  return value ? engine_.constant_of(*value, frame_) : nullptr;
+}
+
+void NodeContext::set_output(int i, ops::Fact fact) {
+  if (i < 0 || i >= static_cast<int>(outputs_.size())) return;
+  if (fact.shape) {
+    for (Dim& d : *fact.shape) {
+      auto v = d.constant();
+      if (!v || *v >= 0) continue;
+      invalid(fmt::format("output {} would have the negative size {}", i, *v));
+      d = Dim();
+    }
+  }
+  outputs_[i] = std::move(fact);
+}
+
+void NodeContext::set_elements(int i, ops::Elements elements) {
+  if (i < 0 || i >= static_cast<int>(outputs_.size())) return;
+  ops::Fact& fact = outputs_[i];
+  if (!fact.is_tensor() || elements.size() > static_cast<size_t>(ops::kMaxElements)) return;
+  if (!fact.num_elements().is_constant(static_cast<int64_t>(elements.size()))) return;
+  if (std::all_of(elements.begin(), elements.end(), [](const ops::Element& e) { return e.is_unknown(); })) return;
+  fact.elements = std::make_shared<const ops::Elements>(std::move(elements));
+}
+
+const ir::Attribute* NodeContext::attribute(std::string_view name) const { return frame_.attribute(*node_, name); }
+
+void NodeContext::state(ObligationKind kind, Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  engine_.add_obligation({node_, kind, a, b, what, at_a.input, at_a.axis, at_b.input, at_b.axis});
+}
+
+Dim NodeContext::meet(Dim expression, Dim constant) const {
+  return engine_.options().prefer_symbols ? expression : constant;
+}
+
+Dim NodeContext::require_equal(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  if (a.is_unknown()) return b;
+  if (b.is_unknown() || dim::same(a, b)) return a;
+  state(ObligationKind::kEqual, a, b, what, at_a, at_b);
+  if (a.is_constant() && b.is_constant()) {
+    invalid(fmt::format("{} differ: {} and {}", what, *a.constant(), *b.constant()));
+    return {};
+  }
+  if (a.is_constant()) return meet(b, a);
+  if (b.is_constant()) return meet(a, b);
+  return dim::is_data_dependent(a) ? b : a;
+}
+
+Dim NodeContext::require_broadcast(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  if (a.is_constant(1)) return b;
+  if (b.is_constant(1)) return a;
+  if (dim::same(a, b)) return a;
+  // A constant other than 1 decides the result, whatever the other turns out to be.
+  if (a.is_unknown() || b.is_unknown()) {
+    if (a.is_constant()) return a;
+    return b.is_constant() ? b : Dim();
+  }
+  if (a.is_constant() && b.is_constant()) {
+    state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
+    invalid(fmt::format("{} do not broadcast: {} and {}", what, *a.constant(), *b.constant()));
+    return {};
+  }
+  state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
+  if (!a.is_constant() && !b.is_constant()) return dim::broadcast(a, b);
+  Dim expression = a.is_constant() ? b : a, constant = a.is_constant() ? a : b;
+  auto hinted = engine_.options().prefer_symbols ? dim::evaluate(expression, engine_.options().hints) : std::nullopt;
+  return hinted && *hinted == 1 ? constant : meet(expression, constant);
+}
+
+void NodeContext::require_divisible(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  if (a.is_unknown() || b.is_unknown() || b.is_constant(1)) return;
+  if (a.is_constant() && b.is_constant()) {
+    if (!b.is_constant(0) && *a.constant() % *b.constant() == 0) return;
+    state(ObligationKind::kDivisible, a, b, what, at_a, at_b);
+    invalid(fmt::format("{}: {} is not a multiple of {}", what, *a.constant(), *b.constant()));
+    return;
+  }
+  if (at_least(b, 1) && dim::exact_div(a, b)) return;
+  state(ObligationKind::kDivisible, a, b, what, at_a, at_b);
+}
+
+void NodeContext::require_at_most(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  if (a.is_unknown() || b.is_unknown() || at_least(b - a, 0)) return;
+  state(ObligationKind::kAtMost, a, b, what, at_a, at_b);
+  if (a.is_constant() && b.is_constant())
+    invalid(fmt::format("{}: {} is more than {}", what, *a.constant(), *b.constant()));
+}
+
+void NodeContext::invalid(std::string message) { engine_.add_problem(*node_, std::move(message)); }
+
+Dim NodeContext::data_dependent(int output, int axis) {
+  const ir::Value* value = node_->output(output);
+  Dim& made = frame_.data_dependent[{value, axis}];
+  if (made.is_unknown()) {
+    std::string stem = value ? value->name() : node_->op_type();
+    made = engine_.scope().fresh(fmt::format("{}_dim{}", stem, axis), dim::SymbolKind::kDataDependent);
+  }
+  return made;
+}
+
+std::vector<ops::Fact> NodeContext::infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) {
+  if (last_subgraph_ == &graph) {
+    engine_.forget_since(obligations_before_, problems_before_);
+  } else {
+    last_subgraph_ = &graph;
+    obligations_before_ = engine_.num_obligations();
+    problems_before_ = engine_.num_problems();
+  }
+  return engine_.run_subgraph(graph, inputs, frame_);
+}
+
+}  // namespace thaw::infer

@@ -1,0 +1,45 @@
+// The Context that the engine hands to a rule. Internal to infer/.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/infer/engine.h"
+#include "thaw/ops/context.h"
+
+namespace thaw::infer {
+
+class NodeContext final : public ops::Context {
+ public:
+  NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Frame& frame, std::vector<ops::Fact>& outputs);
+
+  const ops::Fact& input(int i) const override;
+  const ops::Elements* elements(int i) override;
+  const ir::Tensor* constant(int i) const override;
+  void set_output(int i, ops::Fact fact) override;
+  void set_elements(int i, ops::Elements elements) override;
+  const ir::Attribute* attribute(std::string_view name) const override;
+  dim::Dim require_equal(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  dim::Dim require_broadcast(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  void require_divisible(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  void require_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  void invalid(std::string message) override;
+  dim::Dim data_dependent(int output, int axis) override;
+  std::vector<ops::Fact> infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) override;
+
+ private:
+  void state(ops::ObligationKind kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);
+  // The size to go on with where `expression` must equal `constant`, see Options::prefer_symbols.
+  dim::Dim meet(dim::Dim expression, dim::Dim constant) const;
+
+  Engine& engine_;
+  Frame& frame_;
+  std::vector<ops::Fact>& outputs_;
+  std::vector<ops::ElementsPtr> read_;  // elements read on demand, by input
+  // The last subgraph inferred by this rule, and what had been stated before it: inferring it again replaces that.
+  const ir::Graph* last_subgraph_ = nullptr;
+  size_t obligations_before_ = 0, problems_before_ = 0;
+};
+
+}  // namespace thaw::infer
