@@ -1,6 +1,6 @@
 #include "thaw/infer/engine.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "thaw/core/error.h"
 #include "thaw/infer/node_context.h"
@@ -25,6 +25,12 @@ std::string operator_name(const ir::Node& node) {
 const Fact& Result::fact(const ir::Value* value) const {
   auto it = facts_.find(value);
   return it == facts_.end() ? kUnknownFact : it->second;
+}
+
+const Fact& NodeVisit::input(int i) const {
+  const ir::Value* value = node.input(i);
+  auto it = value ? facts.find(value) : facts.end();
+  return it == facts.end() ? kUnknownFact : it->second;
 }
 
 Result infer(const ir::Model& model, dim::Scope& scope, const Options& options) {
@@ -73,7 +79,11 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
     note_unknown_operator(node);
     trust_declared(node, outputs);
   }
-  if (options_.after_node) options_.after_node(node, outputs, std::span(result_.obligations_).subspan(before));
+  if (options_.after_node) {
+    // What was stated by this node: its rule may have taken back what a subgraph's first round had stated.
+    size_t from = std::min(before, result_.obligations_.size());
+    options_.after_node({node, frame.facts, outputs, std::span(result_.obligations_).subspan(from)});
+  }
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const ir::Value* value = node.outputs()[i]) frame.facts[value] = std::move(outputs[i]);
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,6 +33,17 @@ struct Problem {
   std::string message;
 };
 
+// One node just inferred, for Options::after_node.
+struct NodeVisit {
+  const ir::Node& node;
+  const std::unordered_map<const ir::Value*, ops::Fact>& facts;  // of all values before it
+  std::span<ops::Fact> outputs;                                  // may be replaced
+  std::span<const ops::Obligation> stated;                       // by this node's rule
+
+  // The fact of the node's input i; the unknown fact where it is missing.
+  const ops::Fact& input(int i) const;
+};
+
 struct Options {
   // Facts to use for graph inputs instead of their declarations (by input value).
   std::unordered_map<const ir::Value*, ops::Fact> inputs;
@@ -39,12 +51,12 @@ struct Options {
   // meant for) instead of the constant (the size it was frozen at).
   bool prefer_symbols = false;
   // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that comes to
-  // 1 broadcasts against a constant instead of standing for it.
+  // another value than the constant does not stand for it.
   dim::Assignment hints;
   // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
   int64_t visit_budget = 4'000'000;
-  // Called after each node's rule, before its outputs are read by others; may replace outputs' facts.
-  std::function<void(const ir::Node&, std::span<ops::Fact> outputs, std::span<const ops::Obligation> stated)> after_node;
+  // Called after each node's rule, before its outputs are read by others.
+  std::function<void(const NodeVisit&)> after_node;
 };
 
 class Result {

@@ -84,7 +84,10 @@ void NodeContext::state(ObligationKind kind, Dim a, Dim b, std::string_view what
 }
 
 Dim NodeContext::meet(Dim expression, Dim constant) const {
-  return engine_.options().prefer_symbols ? expression : constant;
+  const Options& options = engine_.options();
+  if (!options.prefer_symbols) return constant;
+  auto hinted = dim::evaluate(expression, options.hints);
+  return hinted && *hinted != *constant.constant() ? constant : expression;
 }
 
 Dim NodeContext::require_equal(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
@@ -116,9 +119,7 @@ Dim NodeContext::require_broadcast(Dim a, Dim b, std::string_view what, At at_a,
   }
   state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
   if (!a.is_constant() && !b.is_constant()) return dim::broadcast(a, b);
-  Dim expression = a.is_constant() ? b : a, constant = a.is_constant() ? a : b;
-  auto hinted = engine_.options().prefer_symbols ? dim::evaluate(expression, engine_.options().hints) : std::nullopt;
-  return hinted && *hinted == 1 ? constant : meet(expression, constant);
+  return a.is_constant() ? meet(b, a) : meet(a, b);
 }
 
 void NodeContext::require_divisible(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
