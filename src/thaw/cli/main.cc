@@ -1,9 +1,12 @@
-// The command.
-#include <cstdio>
+// The command: what it can do, a line each. A verb lives in the file of its name.
+#include "thaw/cli/verb.h"
 
-#include "thaw/core/version.h"
+namespace {
 
-int main() {
-  std::printf("thaw %s\n", thaw::kVersion);
-  return 0;
-}
+constexpr thaw::cli::Verb kVerbs[] = {
+    {"The shell", "completion", "prints a completion script for bash or zsh", thaw::cli::define_completion},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return thaw::cli::run_command(kVerbs, argc, argv); }

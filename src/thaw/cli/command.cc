@@ -1,0 +1,152 @@
+// The command around the verbs: finds the one that is called, parses its options, and deals with every error in one place.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "thaw/cli/help.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/suggest.h"
+#include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
+#include "thaw/core/version.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/printable.h"
+
+namespace thaw::cli {
+namespace {
+
+std::span<const Verb> given_verbs;
+
+using Arguments = std::span<char* const>;
+
+// Whether the caller reads JSON; asked before the options are parsed, since parsing may be what fails.
+bool wants_json(Arguments arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--format=json") return true;
+    if (word == "--format" && i + 1 < arguments.size() && std::string_view(arguments[i + 1]) == "json") return true;
+  }
+  return false;
+}
+
+int fail(const ErrorParts& parts, const std::string& sentence, bool json) {
+  if (json) {
+    std::string text;
+    report::JsonWriter writer(text);
+    writer.begin_object();
+    writer.member_object("error");
+    writer.member("what", parts.what);
+    writer.member("where", parts.where);
+    writer.member("expected", parts.expected);
+    writer.member("next", parts.next);
+    writer.end_object();
+    writer.end_object();
+    try {
+      write_output(text + "\n");
+    } catch (const Error&) {  // stdout is what is broken; stderr says so below
+    }
+  }
+  std::fputs(("thaw: " + report::printable(sentence) + "\n").c_str(), stderr);
+  return kWrong;
+}
+
+int fail(const ErrorParts& parts, bool json) { return fail(parts, Error(parts).what(), json); }
+
+const Verb& find_verb(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Verb& verb : given_verbs) {
+    if (verb.name == name) return verb;
+    known.push_back(verb.name);
+  }
+  const bool option = name.starts_with("-");
+  if (option) known = {"--help", "--version"};
+  throw Error({.what = fmt::format("unknown {} '{}'{}", option ? "option" : "verb", name, did_you_mean(name, known)),
+               .where = {},
+               .expected = {},
+               .next = "see `thaw --help`"});
+}
+
+// A mistyped option says more than what is missing on its account, so it comes first.
+Error usage_error(const Verb& verb, const CLI::App& app, const CLI::ParseError& error) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  std::string what = error.what();
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with("-") && word != "-") {
+      const std::string name = word.substr(0, word.find('='));
+      what = fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
+      break;
+    }
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) what = fmt::format("unexpected argument '{}'", word);
+  }
+  return Error({.what = what,
+                .where = std::string(verb.name),
+                .expected = {},
+                .next = fmt::format("see `thaw {} --help`", verb.name)});
+}
+
+int run_verb(const Verb& verb, int argc, char** argv) {
+  Action action;
+  const std::unique_ptr<CLI::App> app = make_app(verb, &action);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    write_output(help_of(verb, *app));
+    return kFine;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(verb, *app, error);
+  }
+  return action();
+}
+
+int dispatch(int argc, char** argv) {
+  if (argc < 2) {
+    std::fputs(help_of_command(given_verbs).c_str(), stderr);
+    return kWrong;
+  }
+  const std::string_view first = argv[1];
+  if (first == "--version") {
+    write_output(fmt::format("thaw {}\n", kVersion));
+    return kFine;
+  }
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (argc < 3) {
+      write_output(help_of_command(given_verbs));
+    } else {
+      const Verb& verb = find_verb(argv[2]);
+      write_output(help_of(verb, *make_app(verb)));
+    }
+    return kFine;
+  }
+  return run_verb(find_verb(first), argc - 1, argv + 1);
+}
+
+}  // namespace
+
+std::span<const Verb> all_verbs() { return given_verbs; }
+
+int run_command(std::span<const Verb> verbs, int argc, char** argv) {
+  given_verbs = verbs;
+  const bool json = wants_json(Arguments(argv, static_cast<size_t>(argc)));
+  try {
+    return dispatch(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.parts(), error.what(), json);
+  } catch (const std::bad_alloc&) {
+    return fail({.what = "out of memory", .where = {}, .expected = {}, .next = "give the process more memory"}, json);
+  } catch (const std::exception& error) {
+    return fail({.what = fmt::format("internal error: {}", error.what()),
+                 .where = {},
+                 .expected = {},
+                 .next = "this is a bug in thaw: please report it with the command and the model"},
+                json);
+  }
+}
+
+}  // namespace thaw::cli

@@ -1,0 +1,20 @@
+// Text from a model that is safe to show: names in a model file are anybody's bytes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace thaw::report {
+
+// Bytes of the UTF-8 character that `text` starts with: 1 to 4; 0 where it starts with none (stray or missing
+// continuation bytes, overlong forms, surrogates, past U+10FFFF). `text` must not be empty.
+size_t utf8_length(std::string_view text);
+
+// Columns that `text` takes on a terminal, counting one for each character (names are not laid out wider than that).
+size_t width_of(std::string_view text);
+
+// `text` as one line without control characters (escape sequences, line breaks) and bad UTF-8: those bytes as \xNN.
+std::string printable(std::string_view text);
+
+}  // namespace thaw::report
