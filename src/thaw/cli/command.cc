@@ -1,10 +1,11 @@
-// The command around the verbs: finds the one that is called, parses its options, and deals with every error in one place.
-#include <fmt/format.h>
-
+// The command around the verbs: finds the one that is called, parses its options, and deals with every error in one
+// place.
 #include <cstdio>
 #include <new>
 #include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"

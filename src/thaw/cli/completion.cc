@@ -1,7 +1,7 @@
 // thaw completion: a completion script for bash or zsh, made from what the verbs declare.
-#include <fmt/format.h>
-
 #include <memory>
+
+#include <fmt/format.h>
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/options.h"
@@ -125,7 +125,8 @@ std::string zsh_script() {
       const std::string text = zsh_text(option->get_description());
       if (option->get_positional()) {
         const std::string each = option->get_expected_max() > 1 ? "*:" : ":";
-        cases += " \\\n        " + shell_word(fmt::format("{}{}:{}", each, zsh_text(names_of(*option)), zsh_action(*option)));
+        cases += " \\\n        " +
+                 shell_word(fmt::format("{}{}:{}", each, zsh_text(names_of(*option)), zsh_action(*option)));
         continue;
       }
       for (const std::string& word : spellings(*option)) {

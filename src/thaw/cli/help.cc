@@ -1,9 +1,9 @@
 #include "thaw/cli/help.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "thaw/core/version.h"
 

@@ -1,11 +1,12 @@
 // What `thaw --help` and `thaw VERB --help` print, and what completion knows of a verb's options.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "thaw/cli/verb.h"
 

@@ -4,12 +4,13 @@
 // "a|b|c" completes those words, anything else completes nothing.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "thaw/cli/suggest.h"
 

@@ -1,10 +1,10 @@
 #include "thaw/cli/output.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+
+#include <unistd.h>
 
 #include "thaw/core/error.h"
 

@@ -5,8 +5,8 @@
 
 namespace thaw::cli {
 
-// Writes text to stdout. Throws thaw::Error when it cannot be written (a full disk). When the reader has gone (`| head`),
-// the process ends as any filter does, by SIGPIPE, also where a parent has that signal ignored.
+// Writes text to stdout. Throws thaw::Error when it cannot be written (a full disk). When the reader has gone (`|
+// head`), the process ends as any filter does, by SIGPIPE, also where a parent has that signal ignored.
 void write_output(std::string_view text);
 
 }  // namespace thaw::cli

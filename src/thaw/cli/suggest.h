@@ -7,8 +7,9 @@
 
 namespace thaw::cli {
 
-// The known word nearest to `typed` by insertions, deletions, replacements and swaps of neighbours, when it is near enough to
-// be meant: at most a third of its letters (one at least) are wrong. Empty otherwise. The first of equals wins.
+// The known word nearest to `typed` by insertions, deletions, replacements and swaps of neighbours, when it is near
+// enough to be meant: at most a third of its letters (one at least) are wrong. Empty otherwise. The first of equals
+// wins.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> known);
 
 // " (did you mean 'inspect'?)", or nothing.

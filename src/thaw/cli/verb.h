@@ -16,8 +16,8 @@
 //     return [options] { return show(*options); };
 //   }
 //
-// cli/options.h has the options that verbs share, cli/output.h the ways out. Errors are thrown (thaw::Error, or anything):
-// run_command turns them into one line and exit code 2.
+// cli/options.h has the options that verbs share, cli/output.h the ways out. Errors are thrown (thaw::Error, or
+// anything): run_command turns them into one line and exit code 2.
 #pragma once
 
 #include <functional>
@@ -37,9 +37,9 @@ using Action = std::function<int()>;
 enum ExitCode : int { kFine = 0, kFindings = 1, kWrong = 2 };
 
 struct Verb {
-  std::string_view group;    // heading in `thaw --help`
-  std::string_view name;     // "inspect"
-  std::string_view summary;  // one line, lower case, no full stop
+  std::string_view group;           // heading in `thaw --help`
+  std::string_view name;            // "inspect"
+  std::string_view summary;         // one line, lower case, no full stop
   Action (*define)(CLI::App& app);  // adds the verb's options; nothing is parsed yet
 };
 

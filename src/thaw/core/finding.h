@@ -1,7 +1,7 @@
 // A finding: what a rule has to say about a model, in plain text, apart from how it was found and how it is printed.
 //
-// The rules (check/) make findings, the renderers (report/) print them as text, JSON and SARIF; neither knows the other.
-// A code is stable for ever: it names the rule's page in docs/rules.md and stands in people's --ignore lists.
+// The rules (check/) make findings, the renderers (report/) print them as text, JSON and SARIF; neither knows the
+// other. A code is stable for ever: it names the rule's page in docs/rules.md and stands in people's --ignore lists.
 #pragma once
 
 #include <cstdint>

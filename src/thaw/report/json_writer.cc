@@ -1,8 +1,8 @@
 #include "thaw/report/json_writer.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "thaw/report/printable.h"
 

@@ -1,8 +1,8 @@
 #include "thaw/report/printable.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
+
+#include <fmt/format.h>
 
 namespace thaw::report {
 
