@@ -4,6 +4,8 @@
 add_library(thaw_build_options INTERFACE)
 
 target_compile_options(thaw_build_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+# Error({.what = ..., .where = ...}) leaves out on purpose what it has nothing to say about.
+target_compile_options(thaw_build_options INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 raises these on correct code once it has inlined the standard library (PR105651, PR105562, PR106199).
   target_compile_options(
