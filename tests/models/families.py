@@ -1,0 +1,45 @@
+"""Every network that has a static and a dynamic face, with the sizes that tests use: distinct, prime where it allows."""
+from dataclasses import dataclass
+from typing import Callable
+
+from . import audio_encoder, image_crops, ocr, text_decoder, vision_tower, vit
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    dynamic: Callable          # () -> model
+    static: Callable           # (*size) -> model
+    feeds: Callable            # (*size, for_static: bool) -> inputs
+    sizes: tuple               # sizes to trace at
+    unseen: tuple              # sizes that no trace has
+    sources: tuple             # input dims or values that the frozen sizes come from, as `input` or `input[axis]`
+
+
+def _vit(kind):
+    return Family(f"vit_{kind}", lambda: vit.dynamic(kind), lambda h, w: vit.static(h, w, kind),
+                  lambda h, w, for_static=False: vit.feeds(3, h, w), ((40, 72), (88, 24), (104, 56)), ((24, 136),),
+                  ("image",))
+
+
+def _grid(h, w, for_static=False):
+    return vision_tower.feeds(h, w, with_grid=not for_static)
+
+
+FAMILIES = (
+    Family("text_decoder", text_decoder.dynamic, text_decoder.static,
+           lambda b, s, for_static=False: text_decoder.feeds(b, s, pad=2), ((3, 7), (2, 11), (5, 13)), ((7, 17),),
+           ("input_ids", "attention_mask")),
+    Family("vision_tower", vision_tower.dynamic, vision_tower.static, _grid, ((10, 14), (12, 16), (22, 26)), ((6, 34),),
+           ("pixel_values",)),
+    Family("audio_encoder", audio_encoder.dynamic, audio_encoder.static,
+           lambda f, v, for_static=False: audio_encoder.feeds(f, v), ((200, 187), (240, 229), (220, 203)), ((340, 311),),
+           ("input_features_mask", "input_features")),
+    *(_vit(kind) for kind in vit.KINDS),
+    Family("ocr", ocr.dynamic, ocr.static, lambda b, w, for_static=False: ocr.feeds(b, w), ((3, 44), (5, 28), (2, 76)),
+           ((7, 52),), ("x",)),
+    Family("image_crops", image_crops.tiling_dynamic, image_crops.tiling_static,
+           lambda *size, for_static=False: image_crops.tiling_feeds(*size), ((2, 3, 7, 11), (3, 2, 10, 6), (3, 3, 9, 12)),
+           ((2, 5, 6, 17),), ("crop_mask", "image_size")),
+)
+BY_NAME = {f.name: f for f in FAMILIES}
