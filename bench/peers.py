@@ -1,0 +1,52 @@
+"""The peers, each as the process that a user would start: peers.command(name, model, output) gives its command line.
+
+Run as a script, this file is the process for the libraries that have no command of their own:
+    python peers.py onnx|osi|nothing MODEL OUTPUT
+"""
+import importlib.util
+import sys
+
+# name -> (what it is, the packages it needs)
+PEERS = {
+    "onnxruntime symbolic_shape_infer": ("symbolic inference", ("onnxruntime", "onnx", "sympy")),
+    "onnx.shape_inference, data_prop": ("inference", ("onnx",)),
+    "onnx-shape-inference": ("symbolic inference", ("onnx_shape_inference", "onnx_ir")),
+    "onnxsim": ("simplifier", ("onnxsim",)),
+    "onnxslim": ("simplifier", ("onnxslim",)),
+}
+
+
+def missing(name):
+    """The packages of a peer that are not installed."""
+    return [p for p in PEERS[name][1] if importlib.util.find_spec(p) is None]
+
+
+def command(name, model, output):
+    python = sys.executable
+    return {
+        "onnxruntime symbolic_shape_infer": [python, "-m", "onnxruntime.tools.symbolic_shape_infer", "--input", model,
+                                             "--output", output, "--auto_merge"],
+        "onnx.shape_inference, data_prop": [python, __file__, "onnx", model, output],
+        "onnx-shape-inference": [python, __file__, "osi", model, output],
+        "onnxsim": [python, "-m", "onnxsim", model, output],
+        "onnxslim": [python, "-m", "onnxslim", model, output],
+    }[name]
+
+
+def main():
+    what, model, output = sys.argv[1:]
+    if what == "onnx":
+        import onnx
+        onnx.shape_inference.infer_shapes_path(model, output, data_prop=True)
+    elif what == "osi":
+        import onnx_ir
+        import onnx_shape_inference
+        loaded = onnx_ir.load(model)
+        onnx_shape_inference.infer_symbolic_shapes(loaded)
+        onnx_ir.save(loaded, output)
+    else:
+        sys.exit(f"peers.py: unknown peer '{what}'")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Figures against the peers, in one run: whole processes, growth, the engine alone, a model with large weights.
+
+    python bench/run.py --thaw build/thaw --programs build-bench/bench [--json FILE] [--only PART ...] [--check]
+
+Prints a table per part and writes everything as JSON. With --check the exit code is 1 where a bar is missed; a part
+that could not run at all always makes it 1.
+"""
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import measure  # noqa: E402
+import peers  # noqa: E402
+
+SSI = "onnxruntime symbolic_shape_infer"
+BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per node": ("<=", 20),
+        "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100)}
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, Path(folder)
+        self.thaw = str(Path(options.thaw).resolve())
+        self.results = {"machine": measure.machine(), "parent_mb": round(measure.PARENT_MB, 1)}
+        self.bars, self.broken = [], []
+
+    def make(self, *words):
+        made = subprocess.run([sys.executable, str(HERE / "make_models.py"), *map(str, words)], capture_output=True,
+                              text=True, check=False)
+        if made.returncode:
+            raise RuntimeError(made.stderr.strip().splitlines()[-1])
+        return made.stdout.strip()
+
+    def inspect(self, model):
+        return [self.thaw, "inspect", str(model), "--format", "json"]
+
+    def bar(self, name, value):
+        sign, limit = BARS[name]
+        met = value >= limit if sign == ">=" else value <= limit
+        self.bars.append({"name": name, "value": round(value, 3), "bar": f"{sign} {limit}", "met": met})
+
+    # ---- parts
+
+    def processes(self):
+        """`inspect` with full inference against the peers, on a decoder."""
+        model = self.folder / "decoder.onnx"
+        nodes = int(self.make("decoder", self.options.layers, model))
+        rows = [("thaw inspect --format json", measure.best_of(self.options.repeats, self.inspect(model)))]
+        for name in self.options.peers:
+            lacking = peers.missing(name)
+            if lacking:
+                print(f"  {name}: left out, not installed: {', '.join(lacking)}")
+                continue
+            repeats = 1 if peers.PEERS[name][0] == "simplifier" else self.options.repeats
+            rows.append((name, measure.best_of(repeats, peers.command(name, str(model), str(self.folder / "out.onnx")))))
+        ours = rows[0][1]
+        print(f"\nWhole processes, text decoder of {self.options.layers} layers, {nodes} nodes")
+        table(["", "seconds", "peak MB", "times ours"],
+              [[name, *cells(run), f"{run.seconds / ours.seconds:.0f}" if run.ok else "-"] for name, run in rows])
+        self.results["processes"] = {"nodes": nodes, "runs": {name: record(run) for name, run in rows}}
+        self.need(rows)
+        times = dict(rows)
+        if SSI in times and times[SSI].ok and ours.ok:
+            self.bar("times faster than symbolic_shape_infer", times[SSI].seconds / ours.seconds)
+
+    def growth(self):
+        """`inspect` on chains; the exponent of time over nodes, what an empty run costs taken off."""
+        empty = measure.best_of(5, [self.thaw, "--version"])
+        rows = []
+        for nodes in self.options.chain:
+            model = self.folder / f"chain{nodes}.onnx"
+            self.make("chain", nodes, model)
+            rows.append((nodes, measure.best_of(self.options.repeats, self.inspect(model))))
+        print(f"\nGrowth, chains of nodes (an empty run: {empty.seconds * 1e3:.1f} ms, taken off for us per node)")
+        table(["nodes", "seconds", "peak MB", "us per node"],
+              [[str(n), *cells(run), f"{1e6 * (run.seconds - empty.seconds) / n:.1f}"] for n, run in rows])
+        exponent = slope([(n, run.seconds - empty.seconds) for n, run in rows if run.ok and run.seconds > empty.seconds])
+        print(f"  time grows as nodes^{exponent:.2f}")
+        self.results["growth"] = {"empty_seconds": empty.seconds, "exponent": exponent,
+                                  "runs": {str(n): record(run) for n, run in rows}}
+        self.need(rows)
+        self.bar("growth exponent", exponent)
+
+    def engine(self):
+        """Loading and inference alone, by the Google Benchmark program."""
+        program = Path(self.options.programs) / "infer_bench"
+        model = self.folder / "engine.onnx"
+        nodes = int(self.make("decoder", self.options.layers, model))
+        command = [str(program), "--benchmark_format=json", f"--benchmark_min_time={self.options.min_time}"]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, env={"THAW_BENCH_MODEL": str(model)})
+        if made.returncode:
+            raise RuntimeError(f"{program} failed: {made.stderr.strip()[-300:]}")
+        runs = {r["name"]: r for r in json.loads(made.stdout)["benchmarks"]}
+        broken = [r["error_message"] for r in runs.values() if r.get("error_occurred")]
+        if broken:
+            raise RuntimeError(f"{program}: {broken[0]}")
+        print(f"\nThe library alone, the same decoder, {nodes} nodes")
+        table(["", "ms", "us per node"],
+              [[name, f"{r['real_time']:.2f}", f"{r['us_per_node']:.2f}"] for name, r in runs.items()])
+        self.results["engine"] = {"nodes": nodes, "runs": {n: {"ms": r["real_time"], "us_per_node": r["us_per_node"]}
+                                                           for n, r in runs.items()}}
+        self.bar("engine, us per node", runs["infer"]["us_per_node"])
+
+    def weights(self):
+        """`inspect` of a model whose external weights are large."""
+        folder = self.folder / "external"
+        folder.mkdir()
+        self.make("external", self.options.gigabytes, folder)
+        model = folder / "model.onnx"
+        rows = [("thaw inspect --format json", measure.best_of(self.options.repeats, self.inspect(model)))]
+        wanted = 5 * self.options.gigabytes
+        for name in [p for p in self.options.peers if p in (SSI, "onnxsim")]:
+            if measure.available_gb() < wanted:
+                print(f"  {name}: left out, it wants up to {wanted:.0f} GB of memory")
+            elif not peers.missing(name):
+                rows.append((name, measure.run_once(peers.command(name, str(model), str(folder / "out.onnx")))))
+        print(f"\n{self.options.gigabytes:g} GB of external weights")
+        table(["", "seconds", "peak MB"], [[name, *cells(run)] for name, run in rows])
+        self.results["weights"] = {"gigabytes": self.options.gigabytes, "runs": {n: record(r) for n, r in rows}}
+        self.need(rows[:1])
+        self.bar("inspect of large weights, MB", rows[0][1].peak_mb)
+
+    def need(self, rows):
+        self.broken += [f"{name}: exit {run.code}: {run.output.strip()[-300:]}" for name, run in rows if not run.ok]
+
+
+def slope(points):
+    """The exponent of the power law through the points, by least squares over the logarithms."""
+    logs = [(math.log(x), math.log(y)) for x, y in points]
+    if len(logs) < 2:
+        return math.nan
+    mx, my = (sum(v) / len(logs) for v in zip(*logs))
+    return sum((x - mx) * (y - my) for x, y in logs) / sum((x - mx) ** 2 for x, _ in logs)
+
+
+def record(run):
+    return {"seconds": run.seconds, "peak_mb": run.peak_mb, "exit": run.code}
+
+
+def cells(run):
+    return [f"{run.seconds:.3f}", f"{run.peak_mb:.0f}"] if run.ok else [f"exit {run.code}", "-"]
+
+
+def table(header, rows):
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    for row in [header, *rows]:
+        print("  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]).rstrip())
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--thaw", default="build/thaw")
+    parser.add_argument("--programs", default="build-bench/bench", help="where the Google Benchmark programs are")
+    parser.add_argument("--json", help="where the figures go (default: bench.json beside the programs)")
+    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights"])
+    parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
+    parser.add_argument("--layers", type=int, default=36)
+    parser.add_argument("--chain", type=int, nargs="+", default=[3000, 10000, 30000, 100000])
+    parser.add_argument("--gigabytes", type=float, default=2)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--min-time", default="1s", help="of each Google Benchmark")
+    parser.add_argument("--peers", nargs="*", default=list(peers.PEERS), choices=list(peers.PEERS))
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    with tempfile.TemporaryDirectory(prefix="thaw-bench-") as folder:
+        bench = Bench(options, folder)
+        print("{processor}, {cores} cores, {memory_gb} GB, {system}, Python {python}".format(**bench.results["machine"]))
+        for part in options.only:
+            try:
+                getattr(bench, part)()
+            except RuntimeError as error:
+                bench.broken.append(f"{part}: {error}")
+    bench.results["bars"] = bench.bars
+    print("\nBars")
+    table(["", "measured", "bar", ""],
+          [[b["name"], f"{b['value']:g}", b["bar"], "met" if b["met"] else "MISSED"] for b in bench.bars])
+    path = Path(options.json or Path(options.programs).parent / "bench.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(bench.results, indent=2) + "\n", encoding="utf-8")
+    print(f"\nThe figures are in {path}")
+    for line in bench.broken:
+        print(f"broken: {line}", file=sys.stderr)
+    return 1 if bench.broken or (options.check and not all(b["met"] for b in bench.bars)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
