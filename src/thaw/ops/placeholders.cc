@@ -6,23 +6,7 @@ namespace thaw::ops {
 #define THAW_NO_FAMILY(name) \
   __attribute__((weak)) void name(Registry&) {}
 
-THAW_NO_FAMILY(add_elementwise_ops)
-THAW_NO_FAMILY(add_logical_ops)
-THAW_NO_FAMILY(add_cast_ops)
-THAW_NO_FAMILY(add_activation_ops)
-THAW_NO_FAMILY(add_reduction_ops)
-THAW_NO_FAMILY(add_matmul_ops)
-THAW_NO_FAMILY(add_conv_ops)
-THAW_NO_FAMILY(add_pool_ops)
-THAW_NO_FAMILY(add_normalization_ops)
 THAW_NO_FAMILY(add_attention_ops)
-THAW_NO_FAMILY(add_recurrent_ops)
-THAW_NO_FAMILY(add_quantization_ops)
-THAW_NO_FAMILY(add_resize_ops)
-THAW_NO_FAMILY(add_vision_ops)
-THAW_NO_FAMILY(add_signal_ops)
-THAW_NO_FAMILY(add_random_ops)
-THAW_NO_FAMILY(add_loss_ops)
 THAW_NO_FAMILY(add_reshape_ops)
 THAW_NO_FAMILY(add_transpose_ops)
 THAW_NO_FAMILY(add_slice_ops)
@@ -34,10 +18,6 @@ THAW_NO_FAMILY(add_sequence_ops)
 THAW_NO_FAMILY(add_control_ops)
 THAW_NO_FAMILY(add_string_ops)
 THAW_NO_FAMILY(add_ml_ops)
-THAW_NO_FAMILY(add_ms_attention_ops)
-THAW_NO_FAMILY(add_ms_norm_ops)
-THAW_NO_FAMILY(add_ms_quant_ops)
-THAW_NO_FAMILY(add_ms_misc_ops)
 
 #undef THAW_NO_FAMILY
 
