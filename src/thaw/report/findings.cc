@@ -1,0 +1,174 @@
+#include "thaw/report/findings.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "thaw/report/printable.h"
+
+namespace thaw::report {
+namespace {
+
+Style::Look look_of(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return Style::Look::kRed;
+    case Severity::kWarning:
+      return Style::Look::kYellow;
+    case Severity::kNote:
+      return Style::Look::kCyan;
+  }
+  return Style::Look::kBold;
+}
+
+std::string plural(size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+void add_finding(std::string& text, const Finding& finding, const Style& style) {
+  text += fmt::format("  {}: {}\n", describe(finding.where), printable(finding.message));
+  const auto line = [&](std::string_view name, std::string_view body) {
+    text += "    " + style(Style::Look::kDim, fmt::format("{}:", name)) + " " + printable(body) + "\n";
+  };
+  if (!finding.source.empty()) line("comes from", finding.source);
+  for (const Related& related : finding.related) line("also", describe(related.where) + ": " + related.message);
+  for (const auto& [name, body] : finding.details) line(printable(name), body);
+  if (!finding.fix.empty()) line("fix", finding.fix);
+}
+
+void write_place(JsonWriter& json, const Place& place) {
+  json.member_object("where", JsonWriter::Layout::kLine);
+  json.optional_member("node", place.node);
+  json.optional_member("op", place.op);
+  json.optional_member("tensor", place.tensor);
+  json.optional_member("graph", place.graph);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kNote:
+      return "note";
+  }
+  return "note";
+}
+
+FindingCounts count(std::span<const Finding> findings) {
+  FindingCounts counts;
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kError) ++counts.errors;
+    if (finding.severity == Severity::kWarning) ++counts.warnings;
+    if (finding.severity == Severity::kNote) ++counts.notes;
+  }
+  return counts;
+}
+
+std::string describe(const FindingCounts& counts) {
+  std::string text;
+  const auto add = [&](size_t n, std::string_view noun) {
+    if (n > 0) text += (text.empty() ? "" : ", ") + plural(n, noun);
+  };
+  add(counts.errors, "error");
+  add(counts.warnings, "warning");
+  add(counts.notes, "note");
+  return text.empty() ? "no findings" : text;
+}
+
+std::string describe(const Place& place) {
+  std::string text;
+  if (!place.node.empty()) {
+    text = fmt::format("{} '{}'", place.op.empty() ? "node" : place.op, place.node);
+  } else {
+    text = place.op;
+  }
+  if (!place.tensor.empty()) text += fmt::format("{}tensor '{}'", text.empty() ? "" : ", ", place.tensor);
+  if (!place.graph.empty()) text += fmt::format("{}in {}", text.empty() ? "" : ", ", place.graph);
+  return text.empty() ? "the model" : printable(text);
+}
+
+std::vector<size_t> by_severity(std::span<const Finding> findings) {
+  std::vector<size_t> order(findings.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return findings[a].severity > findings[b].severity; });
+  return order;
+}
+
+std::string findings_text(std::string_view model, std::span<const Finding> findings, const Style& style,
+                          size_t most_per_rule) {
+  std::vector<size_t> order = by_severity(findings);
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return std::tie(findings[b].severity, findings[a].code) < std::tie(findings[a].severity, findings[b].code);
+  });
+  std::string text = style(Style::Look::kBold, printable(model)) + "\n";
+  for (size_t i = 0; i < order.size();) {
+    const Finding& first = findings[order[i]];
+    const auto of_another_rule = [&](size_t at) {
+      return findings[at].code != first.code || findings[at].severity != first.severity;
+    };
+    const size_t end = static_cast<size_t>(
+        std::find_if(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(), of_another_rule) - order.begin());
+    text += "\n" + style(look_of(first.severity), fmt::format("{} {}", name_of(first.severity), first.code)) + " " +
+            style(Style::Look::kBold, printable(first.title)) + "\n";
+    const size_t shown = std::min(end - i, most_per_rule);
+    for (size_t k = i; k < i + shown; ++k) add_finding(text, findings[order[k]], style);
+    if (i + shown < end) text += fmt::format("  … and {} more (--all prints them)\n", end - i - shown);
+    i = end;
+  }
+  text += fmt::format("{}{}\n", findings.empty() ? "  " : "\n", describe(count(findings)));
+  return text;
+}
+
+void write_findings(JsonWriter& json, std::span<const Finding> findings) {
+  json.member_array("findings");
+  for (const size_t i : by_severity(findings)) {
+    const Finding& finding = findings[i];
+    json.begin_object();
+    json.member("code", finding.code);
+    json.member("severity", name_of(finding.severity));
+    json.member("title", finding.title);
+    json.member("message", finding.message);
+    write_place(json, finding.where);
+    json.optional_member("source", finding.source);
+    json.optional_member("fix", finding.fix);
+    if (!finding.related.empty()) {
+      json.member_array("related");
+      for (const Related& related : finding.related) {
+        json.begin_object(JsonWriter::Layout::kLine);
+        write_place(json, related.where);
+        json.member("message", related.message);
+        json.end_object();
+      }
+      json.end_array();
+    }
+    if (!finding.details.empty()) {
+      json.member_object("details");
+      for (const auto& [name, body] : finding.details) json.member(name, body);
+      json.end_object();
+    }
+    json.end_object();
+  }
+  json.end_array();
+  const FindingCounts counts = count(findings);
+  json.member_object("counts", JsonWriter::Layout::kLine);
+  json.member("errors", counts.errors);
+  json.member("warnings", counts.warnings);
+  json.member("notes", counts.notes);
+  json.end_object();
+}
+
+std::string findings_json(std::string_view model, std::span<const Finding> findings) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.member("model", model);
+  write_findings(json, findings);
+  json.end_object();
+  return text + "\n";
+}
+
+}  // namespace thaw::report

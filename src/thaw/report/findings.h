@@ -1,0 +1,46 @@
+// Prints findings: as text for people, as JSON, and as SARIF 2.1.0 for code-scanning tools.
+//
+// All three print every finding they are given, the worst first and otherwise in the order given; text may be cut to a
+// number of findings per rule, and says so.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/core/finding.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/style.h"
+
+namespace thaw::report {
+
+std::string_view name_of(Severity severity);  // "error", "warning", "note"
+
+struct FindingCounts {
+  size_t errors = 0, warnings = 0, notes = 0;
+};
+FindingCounts count(std::span<const Finding> findings);
+// "2 errors, 1 warning"; "no findings".
+std::string describe(const FindingCounts& counts);
+
+// "Resize 'Resize_119', tensor '401'"; "the model" for an empty place. One printable line.
+std::string describe(const Place& place);
+
+std::string findings_text(std::string_view model, std::span<const Finding> findings, const Style& style,
+                          size_t most_per_rule = std::numeric_limits<size_t>::max());
+
+// {"model", "findings": […], "counts": {"errors", "warnings", "notes"}}
+std::string findings_json(std::string_view model, std::span<const Finding> findings);
+// The members "findings" and "counts" alone, inside an object that the caller has begun.
+void write_findings(JsonWriter& json, std::span<const Finding> findings);
+
+// A SARIF log of one run. `model` is the path as given: relative paths stay relative, absolute ones become file URIs.
+std::string findings_sarif(std::string_view model, std::span<const Finding> findings);
+
+// Finding numbers, worst first, otherwise in the order given.
+std::vector<size_t> by_severity(std::span<const Finding> findings);
+
+}  // namespace thaw::report
