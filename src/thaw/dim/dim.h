@@ -16,6 +16,7 @@
 // else a (so 0 and 1 give 0). A constant operand other than 1 decides it; equal operands are their own broadcast.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -33,7 +34,9 @@ class Dim {
   constexpr Dim() = default;  // unknown
   // A constant; implicit on purpose, so that `2 * n + 1` reads as it should.
   constexpr Dim(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
-  explicit Dim(const Expr* expr) : expr_(expr), value_(0) {}
+  // An expression. A template, so that the literal 0 is a constant and never a null pointer.
+  template <std::same_as<const Expr*> Pointer>
+  explicit constexpr Dim(Pointer expr) : expr_(expr), value_(0) {}
 
   bool is_unknown() const { return expr_ == nullptr && value_ == kUnknown; }
   bool is_known() const { return !is_unknown(); }
@@ -62,7 +65,7 @@ Dim operator-(Dim a);
 Dim operator*(Dim a, Dim b);
 Dim floor_div(Dim a, Dim b);  // rounds toward minus infinity, for either sign of b
 Dim ceil_div(Dim a, Dim b);
-Dim mod(Dim a, Dim b);        // a - b * floor_div(a, b): the sign of b, as in Python
+Dim mod(Dim a, Dim b);  // a - b * floor_div(a, b): the sign of b, as in Python
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
 Dim broadcast(Dim a, Dim b);

@@ -1,10 +1,11 @@
 // Proving statements about Dims under the assumptions of their Scope.
 //
 // Sound both ways: kYes holds for every value the assumptions admit; kNo comes with values (a counterexample) that the
-// assumptions admit and that break the statement, evaluated, not guessed; kUnknown says why in `reason`. Work is bounded.
-// Method: normal form of the difference, after replacing each symbol with a divisibility assumption s = m*k + r; interval
-// arithmetic; case splits on min/max/broadcast and floor remainders up to a budget; then a search for a counterexample
-// over small, boundary and random admitted values (exhaustive, hence a proof, where the domain is small enough).
+// assumptions admit and that break the statement, evaluated, not guessed; kUnknown says why in `reason`. Work is
+// bounded. Method: normal form of the difference, after replacing each symbol with a divisibility assumption s = m*k +
+// r; interval arithmetic; case splits on min/max/broadcast and floor remainders up to a budget; then a search for a
+// counterexample over small, boundary and random admitted values (exhaustive, hence a proof, where the domain is small
+// enough).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ struct Proof {
 };
 
 Proof prove_equal(Dim a, Dim b);
-Proof prove_at_most(Dim a, Dim b);                // a <= b
-Proof prove_divisible(Dim a, Dim b);              // b != 0 and a % b == 0
-Proof prove_broadcastable(Dim a, Dim b);          // a == b or a == 1 or b == 1
+Proof prove_at_most(Dim a, Dim b);        // a <= b
+Proof prove_divisible(Dim a, Dim b);      // b != 0 and a % b == 0
+Proof prove_broadcastable(Dim a, Dim b);  // a == b or a == 1 or b == 1
 
 }  // namespace thaw::dim

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,17 +18,21 @@ namespace thaw::dim {
 
 // Where a symbol's value comes from.
 enum class SymbolKind : uint8_t {
-  kInputDim,       // a dim of a graph input: declared by the user, or named "<input>_dim<k>"
-  kInputValue,     // an element of an integer graph input, printed NAME[i], i counting in row-major order
-  kDataDependent,  // a size or value that only running the model tells (NonZero's count)
+  kInputDim,       // a dim of a graph input: declared by the user, or named "<input>_dim<k>"; 0 or more
+  kInputValue,     // an element of an integer graph input, printed NAME[i], i counting in row-major order; any integer
+  kDataDependent,  // a size that only running the model tells (NonZero's count); 0 or more
+  kDataDependentValue,  // a value that only running the model tells; any integer
 };
 
 struct SymbolInfo {
-  std::string name;          // the text it prints as; unique in the scope
+  // `lower` of a symbol that may be any negative value.
+  static constexpr int64_t kNoLower = std::numeric_limits<int64_t>::min();
+
+  std::string name;  // the text it prints as; unique in the scope
   SymbolKind kind = SymbolKind::kInputDim;
-  int64_t lower = 0;         // lowest value, inclusive
-  std::optional<int64_t> upper;  // highest value, inclusive; none: unbounded
-  int64_t modulus = 1;       // value % modulus == remainder
+  int64_t lower = 0;             // lowest value, inclusive; kNoLower: unbounded
+  std::optional<int64_t> upper;  // highest value, inclusive; none: none stated, and a size is then at most 2^40
+  int64_t modulus = 1;           // value % modulus == remainder, 0 <= remainder < modulus
   int64_t remainder = 0;
 };
 
@@ -41,21 +46,24 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  // The symbol of that name, made on first use. `default_lower` is its lowest value when it is made here
-  // (0 for a dim: ONNX allows empty tensors; use `assume` to say more).
+  // The symbol of that name, made on first use with the range of its kind (a dim may be 0: ONNX allows empty tensors;
+  // use `assume_range` to say more). Distinct names are distinct symbols, also where they print alike: the later one
+  // gets a suffix.
   Dim symbol(std::string_view name, SymbolKind kind = SymbolKind::kInputDim);
   // A symbol with a name of its own: `hint`, or `hint_2`, `hint_3`, … where that is taken.
   Dim fresh(std::string_view hint, SymbolKind kind);
-  // NAME[index], an element of an integer graph input; its range is all of int64 that arithmetic stays exact on.
+  // NAME[index], an element of an integer graph input; unbounded on both sides.
   Dim input_value(std::string_view input_name, int64_t index);
+  // The symbol of that name, else the one that prints as that text.
   std::optional<Dim> find(std::string_view name) const;
 
   const std::vector<SymbolInfo>& symbols() const;
   int symbol_id(Dim symbol) const;  // -1 unless the Dim is one symbol
   Dim symbol_at(int id) const;
 
-  // Narrow what is assumed of a symbol (intersection with what is assumed already; throws thaw::Error when nothing is left).
-  // Expressions made before are not renormalised: state assumptions before building on them.
+  // Narrow what is assumed of a symbol (intersection with what is assumed already; throws thaw::Error when nothing is
+  // left, and then changes nothing). The ends of the range move inward to values of the right remainder. Expressions
+  // made before are not renormalised: state assumptions before building on them.
   void assume_range(Dim symbol, int64_t lower, std::optional<int64_t> upper);
   void assume_divisible(Dim symbol, int64_t modulus, int64_t remainder = 0);
 
@@ -79,14 +87,16 @@ std::vector<int> symbols_of(Dim d);
 // True when some symbol of d is data-dependent: such a size has no expression in the inputs.
 bool is_data_dependent(Dim d);
 
-// d with the assignment's symbols replaced; unknown on overflow or division by zero.
+// d with the assignment's symbols replaced; unknown where that is undefined (see evaluate) or overflows.
 Dim substitute(Dim d, const Assignment& values);
 // d with symbols replaced by expressions of the same scope.
 Dim substitute(Dim d, const std::unordered_map<int, Dim>& replacements);
-// The value of d; nullopt when a symbol is missing, or on overflow or division by zero.
+// The value of d; nullopt when a symbol is missing, on overflow, and where d is undefined: a division by zero, or a
+// broadcast of sizes that differ and are not 1.
 std::optional<int64_t> evaluate(Dim d, const Assignment& values);
 
-// The interval that d is sure to lie in under the scope's assumptions (interval arithmetic; not always tight).
+// The interval that d is sure to lie in under the scope's assumptions, wherever d is defined (interval arithmetic; not
+// always tight). A size without a stated upper bound is taken to be at most 2^40.
 struct Interval {
   std::optional<int64_t> lower, upper;  // none: unbounded
 };
