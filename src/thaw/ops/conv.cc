@@ -1,4 +1,4 @@
-// Convolutions: Conv and its quantized forms, ConvTranspose, DeformConv, CausalConvWithState.
+// Convolutions: Conv and its quantized forms, ConvTranspose, DeformConv.
 #include "thaw/ops/conv.h"
 
 #include <string>
@@ -114,30 +114,6 @@ void deform_conv_rule(Context& ctx) {
   ctx.set_tensor(0, ctx.input(0).dtype, std::move(shape));
 }
 
-// (batch, channels, length) in and out; the state holds the last kernel - 1 positions.
-void causal_conv_rule(Context& ctx) {
-  const Fact &x = ctx.input(0), &weight = ctx.input(1), &past = ctx.input(3);
-  for (auto [i, rank] : {std::pair{0, 3}, {1, 3}, {2, 1}, {3, 3}})
-    if (ctx.input(i).has_rank() && ctx.input(i).rank() != rank)
-      return ctx.invalid("input " + std::to_string(i) + " of CausalConvWithState has rank " +
-                         std::to_string(ctx.input(i).rank()) + ", not " + std::to_string(rank));
-  Shape out = x.has_rank() ? *x.shape : unknown_shape(3);
-  Shape state(3);
-  state[0] = out[0];
-  if (weight.has_rank()) {
-    out[1] = ctx.require_equal(out[1], weight.dim(0), "channels of CausalConvWithState and its weight", {0, 1}, {1, 0});
-    state[2] = weight.dim(2) - 1;
-  }
-  state[1] = out[1];
-  if (ctx.input(2).has_rank())
-    ctx.require_equal(out[1], ctx.input(2).dim(0), "channels of CausalConvWithState and its bias", {0, 1}, {2, 0});
-  if (past.has_rank())
-    for (int k = 0; k < 3; ++k)
-      state[k] = ctx.require_equal(state[k], past.dim(k), "the state of CausalConvWithState", {}, {3, k});
-  ctx.set_tensor(0, x.dtype, std::move(out));
-  ctx.set_tensor(1, x.dtype, std::move(state));
-}
-
 }  // namespace
 
 std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& in) {
@@ -171,7 +147,6 @@ void add_conv_ops(Registry& r) {
   add_op("QLinearConv", qlinear_conv_rule);
   add_op("ConvTranspose", conv_transpose_rule);
   add_op("DeformConv", deform_conv_rule);
-  add_op("CausalConvWithState", causal_conv_rule);
 }
 
 }  // namespace thaw::ops
