@@ -5,6 +5,7 @@ import pytest
 from conftest import run, worst
 from models import truth
 from models.families import FAMILIES
+from models.sound import SOUND
 
 ids = [f.name for f in FAMILIES]
 
@@ -36,6 +37,16 @@ def test_a_trace_is_wrong_or_fails_at_every_other_size(family):
 def test_traces_differ_in_constants_and_share_their_weights(family):
     first = family.static(*family.sizes[0])
     for size in family.sizes[1:]:
-        names = truth.frozen(first, family.static(*size))
-        assert names
+        other = family.static(*size)
+        names = truth.frozen(first, other)
+        here, there = truth.constants(first), truth.constants(other)
+        assert set(names) == {n for n in here.keys() & there.keys() if not truth.same(here[n], there[n])} != set()
         assert not {i.name for i in first.graph.initializer} & set(names)
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_models_run_at_every_size(name):
+    model, feeds, sizes = SOUND[name]()
+    onnx.checker.check_model(model, full_check=True)
+    for size in sizes:
+        assert run(model, feeds(*size))

@@ -1,4 +1,6 @@
 """Which constants of a trace were frozen: those that another trace of the same network has otherwise."""
+from difflib import SequenceMatcher
+
 import numpy as np
 from onnx import AttributeProto, numpy_helper
 
@@ -20,12 +22,31 @@ def same(a, b):
 
 
 def frozen(a, b):
-    """Names, in a's order, of the constants of `a` that differ in `b`. Where the two have the same list of operators
-    they are paired by place (exporters number names by the whole process), else by name."""
+    """Names, in a's order, of the constants of `a` that are otherwise in `b`. Initializers are paired by name, Constant
+    nodes by place: exporters number them through the process, and unroll a loop as often as the size asks."""
     ca, cb = constants(a), constants(b)
-    if [n.op_type for n in a.graph.node] == [n.op_type for n in b.graph.node]:
-        pairs = [(x.output[0], y.output[0]) for x, y in zip(a.graph.node, b.graph.node) if x.op_type == "Constant"]
-        pairs += [(i.name, i.name) for i in a.graph.initializer]
-    else:
-        pairs = [(name, name) for name in ca]
+    pairs = [(i.name, i.name) for i in a.graph.initializer]
+    blocks = SequenceMatcher(None, _keys(a), _keys(b), autojunk=False).get_matching_blocks()
+    for block in blocks:
+        for x, y in zip(a.graph.node[block.a : block.a + block.size], b.graph.node[block.b : block.b + block.size]):
+            if x.op_type == "Constant":
+                pairs.append((x.output[0], y.output[0]))
     return [x for x, y in pairs if x in ca and y in cb and not same(ca[x], cb[y])]
+
+
+def _keys(model):
+    """What two traces' nodes are told apart by: operator and scope; for a constant its type, rank and first reader."""
+    readers = {}
+    for node in model.graph.node:
+        for i, name in enumerate(node.input):
+            readers.setdefault(name, (node.op_type, i))
+    arrays = constants(model)
+    keys = []
+    for node in model.graph.node:
+        scope = node.name.rpartition("/")[0]
+        array = arrays.get(node.output[0]) if node.op_type == "Constant" else None
+        if array is None:
+            keys.append((node.op_type, scope))
+        else:
+            keys.append(("Constant", scope, str(array.dtype), array.ndim, readers.get(node.output[0])))
+    return keys

@@ -2,7 +2,9 @@
 
 static(h, w): a trace of one image of h x w patches. The window order, its inverse, the rotary angles and the lengths of
 the windows are constants; each window is a branch of its own between Split and Concat. Only the number of patches is
-declared dynamic.
+declared dynamic. `rotary` says how the angles of the positions were folded: "angles" (a table [patches, head / 2] that goes
+through the window order), "folded" (cosines and sines, ready), "gathered" (a table of the longer side, read by a table of
+positions, as Qwen3-VL has it).
 dynamic(): the same weights with grid_thw as an input (one image): angles and windows are computed, and a mask keeps
 attention inside its window. Both agree at every size.
 """
@@ -26,6 +28,7 @@ class Config:
     patch: int = 4
     merge: int = 2
     window: int = 4        # merge units along one side of a window
+    rotary: str = "angles"
     seed: int = 11
 
     @property
@@ -118,9 +121,18 @@ class _Frozen:
     def __init__(self, b, c, h, w):
         self.b, self.c = b, c
         self.patches, unit = h * w, c.merge**2
-        rows, columns = _positions(c, h, w)
-        angles = np.concatenate([rows[:, None] * _frequencies(c), columns[:, None] * _frequencies(c)], 1).astype(np.float32)
+        places = np.stack(_positions(c, h, w), 1)
         self.order, self.lengths = _windows(c, h, w)
+        angles = (places[:, :, None] * _frequencies(c)).reshape(self.patches, -1).astype(np.float32)
+        if c.rotary == "folded":
+            angles = angles.reshape(-1, unit, angles.shape[1])[self.order].reshape(self.patches, -1)
+            angles = np.concatenate([angles, angles], 1)[:, None]
+            self.cos, self.sin = b.constant(np.cos(angles)), b.constant(np.sin(angles))
+            return
+        if c.rotary == "gathered":
+            table = b.constant(np.arange(max(h, w), dtype=np.float32)[:, None] * _frequencies(c))
+            read = b.op("Gather", table, b.op("Slice", b.constant(places), [0], [2], [1], [1]), axis=0)
+            angles = b.op("Flatten", read, axis=1)
         angles = b.op("Gather", b.op("Reshape", angles, [len(self.order), unit, -1], allowzero=0), self.order, axis=0)
         angles = b.reshape(angles, [self.patches, -1])
         angles = b.op("Concat", angles, angles, axis=-1)
