@@ -12,10 +12,10 @@ namespace thaw {
 
 // The parts of an error message. `what` is required, the others may be empty.
 struct ErrorParts {
-  std::string what;      // what was wrong: "external data ends at byte 812, past the file's 640 bytes"
-  std::string where;     // file, node or tensor: "model.onnx, initializer 'conv1.weight'"
-  std::string expected;  // what would have been right: "offset + length within the file"
-  std::string next;      // what to do: "fetch the data file again"
+  std::string what;           // what was wrong: "external data ends at byte 812, past the file's 640 bytes"
+  std::string where = {};     // file, node or tensor: "model.onnx, initializer 'conv1.weight'"
+  std::string expected = {};  // what would have been right: "offset + length within the file"
+  std::string next = {};      // what to do: "fetch the data file again"
 };
 
 class Error : public std::runtime_error {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thaw/ir/types.h"
@@ -24,6 +25,8 @@ struct ExternalLocation {
   std::vector<std::pair<std::string, std::string>> other;  // checksum and unknown keys, kept
 };
 
+class ExternalFolder;  // see external_data.h
+
 class Tensor {
  public:
   enum class Storage : uint8_t { kRaw, kTyped, kExternal };
@@ -35,24 +38,27 @@ class Tensor {
 
   // Number of elements; throws thaw::Error when a dim is negative or the product overflows.
   int64_t num_elements() const;
-  // Bytes that the elements take packed (4-bit types: two a byte, the last one padded). 0 for strings.
+  // Bytes that the elements take packed (elements below 8 bits follow each other from the lowest bit up, the last byte is
+  // padded). 0 for strings and undefined or unknown types.
   uint64_t num_bytes() const;
 
   Storage storage() const { return storage_; }
-  const std::optional<ExternalLocation>& external() const { return external_; }
+  const ExternalLocation* external() const { return external_.get(); }  // null unless kExternal
 
   // Raw little-endian bytes. External data is mapped and checked on first call (see external_data.h); typed fields are
-  // decoded into owned bytes on first call. Throws thaw::Error where data is missing or of the wrong length.
+  // decoded into owned bytes on first call; both may be called from several threads. Throws thaw::Error where data is
+  // missing or of the wrong length, and for strings. The bytes live as long as this tensor or a copy of it.
   std::span<const std::byte> bytes() const;
 
-  // Elements as int64 (any integer type or bool), as double (any floating or integer type), or strings.
-  // Throws thaw::Error for other types.
+  // Elements as int64 (any integer type or bool; uint64 above the range of int64 throws), as double (any floating or
+  // integer type or bool), or strings. Throws thaw::Error for other types.
   std::vector<int64_t> to_int64() const;
   std::vector<double> to_double() const;
   std::vector<std::string> to_strings() const;
 
   // Makers. `owner` keeps the viewed bytes alive.
   static Tensor from_int64(std::string name, std::vector<int64_t> dims, std::span<const int64_t> values);
+  static Tensor from_strings(std::string name, std::vector<int64_t> dims, std::span<const std::string> values);
   static Tensor from_float(std::string name, std::vector<int64_t> dims, std::span<const float> values);
   static Tensor from_bytes(std::string name, DataType type, std::vector<int64_t> dims, std::vector<std::byte> bytes);
   static Tensor view(std::string name, DataType type, std::vector<int64_t> dims, std::span<const std::byte> bytes,
@@ -61,13 +67,14 @@ class Tensor {
  private:
   friend class TensorReader;
   friend class TensorWriter;
-  friend class ExternalData;
   Storage storage_ = Storage::kRaw;
-  mutable std::span<const std::byte> raw_;        // raw bytes when known
-  mutable std::shared_ptr<const void> owner_;     // keeps raw_ or typed_ alive
-  std::string_view typed_;                        // wire bytes of the typed data fields
-  std::optional<ExternalLocation> external_;
-  std::shared_ptr<const std::string> folder_;     // the model's folder, for external data
+  bool has_raw_ = false;                            // raw_data is set, though perhaps empty
+  mutable std::span<const std::byte> raw_;          // the bytes; for kTyped and kExternal once they were asked for
+  mutable std::shared_ptr<const void> raw_owner_;   // keeps raw_ alive; null until raw_ is known
+  std::string_view wire_;                           // kTyped: the typed data fields; kExternal: the external_data entries
+  std::shared_ptr<const void> wire_owner_;
+  std::shared_ptr<const ExternalLocation> external_;
+  std::shared_ptr<ExternalFolder> folder_;          // where external data lies
 };
 
 }  // namespace thaw::ir

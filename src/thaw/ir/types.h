@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace thaw::ir {
@@ -15,7 +16,7 @@ enum class DataType : int32_t {
   kUndefined = 0, kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
   kBool = 9, kFloat16 = 10, kDouble = 11, kUint32 = 12, kUint64 = 13, kComplex64 = 14, kComplex128 = 15, kBfloat16 = 16,
   kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19, kFloat8E5M2FNUZ = 20, kUint4 = 21, kInt4 = 22,
-  kFloat4E2M1 = 23, kFloat8E8M0 = 24, kUint2 = 25, kInt2 = 26,
+  kFloat4E2M1 = 23, kFloat8E8M0 = 24, kUint2 = 25, kInt2 = 26, kFloat6E2M3 = 27, kFloat6E3M2 = 28,
 };
 
 std::string_view name_of(DataType type);                          // "float32", "int64", "bfloat16", …; "undefined"
@@ -41,7 +42,19 @@ struct Type {
   std::shared_ptr<const Type> element;                  // sequence, optional; value type of a map
   std::string denotation;
   std::string opaque;                                   // the wire bytes of an Opaque type, kept as they are
+
+  // The wire bytes that the type was read from, where they say more than the members can (an element type or name that
+  // is written though empty, unknown fields); null otherwise. Written back as long as the members still agree with them.
+  std::shared_ptr<const std::string> wire;
+
+  static Type tensor(DataType elem_type, std::optional<std::vector<DeclaredDim>> shape = std::nullopt) {
+    Type type;
+    type.kind = Kind::kTensor;
+    type.elem_type = elem_type;
+    type.shape = std::move(shape);
+    return type;
+  }
 };
-bool operator==(const Type& a, const Type& b);
+bool operator==(const Type& a, const Type& b);  // `wire` aside
 
 }  // namespace thaw::ir

@@ -1,0 +1,173 @@
+#include "thaw/core/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "thaw/core/error.h"
+
+namespace thaw {
+namespace {
+
+constexpr size_t kCopyBuffer = size_t{1} << 20;
+
+std::string random_name() {
+  unsigned char bytes[8];
+  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
+    throw Error({.what = "no random bytes for a temporary file's name"});
+  }
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string name = ".thaw-";
+  for (const unsigned char byte : bytes) {
+    name += kDigits[byte >> 4];
+    name += kDigits[byte & 15];
+  }
+  return name + ".tmp";
+}
+
+}  // namespace
+
+void AtomicFile::fail(const char* what) const {
+  throw Error({.what = std::string(what) + ": " + std::strerror(errno),
+               .where = path_.string(),
+               .expected = "a folder that can be written to, with room for the file",
+               .next = errno == ENOSPC ? "make room or choose another disk" : "check the folder and its permissions"});
+}
+
+AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::string name = path.filename().string();
+  folder_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) fail("its folder cannot be opened");
+  mode_t mode = 0666;
+  bool replaces = false;
+  struct stat info {};
+  if (::fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!S_ISREG(info.st_mode)) {
+      throw Error({.what = S_ISLNK(info.st_mode) ? "is a symbolic link" : "is not a regular file",
+                   .where = path_.string(),
+                   .expected = "a new file, or a regular one to replace",
+                   .next = "choose another path"});
+    }
+    mode = info.st_mode & 07777;
+    replaces = true;
+  } else if (errno != ENOENT) {
+    fail("cannot be examined");
+  }
+  do {
+    temporary_ = random_name();
+    fd_ = UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  } while (!fd_ && errno == EEXIST);
+  if (!fd_) {
+    temporary_.clear();
+    fail("cannot be written");
+  }
+  if (replaces) static_cast<void>(::fchmod(fd_.get(), mode));  // past the umask; a file system without modes is fine
+}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail("cannot be written");
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+    size_ += static_cast<uint64_t>(written);
+  }
+}
+
+void AtomicFile::seek_end() {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 || ::lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET) < 0) {
+    fail("cannot be written");
+  }
+}
+
+void AtomicFile::pad_to(uint64_t alignment) {
+  const uint64_t rest = size_ % alignment;
+  if (rest == 0) return;
+  size_ += alignment - rest;
+  seek_end();
+}
+
+void AtomicFile::append(int fd, uint64_t offset, uint64_t size, const std::string& source) {
+  const uint64_t start = size_, end = offset + size;
+  for (uint64_t at = offset; at < end;) {
+    // The next stretch of data; a file system that knows no holes calls all of it data.
+    const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // a hole to the end
+    const uint64_t from = data < 0 ? at : std::min(static_cast<uint64_t>(data), end);
+    if (from >= end) break;
+    const off_t hole = data < 0 ? -1 : ::lseek(fd, static_cast<off_t>(from), SEEK_HOLE);
+    const uint64_t to = hole < 0 ? end : std::min(static_cast<uint64_t>(hole), end);
+    if (start + (from - offset) != size_) {
+      size_ = start + (from - offset);
+      seek_end();
+    }
+    copy(fd, from, to - from, source);
+    at = to;
+  }
+  if (size_ != start + size) {
+    size_ = start + size;
+    seek_end();
+  }
+}
+
+void AtomicFile::copy(int fd, uint64_t offset, uint64_t size, const std::string& source) {
+  auto at = static_cast<off_t>(offset);
+  std::unique_ptr<std::byte[]> buffer;  // once the system refuses to copy between these files
+  while (size > 0) {
+    ssize_t copied;
+    if (!buffer) {
+      copied = ::copy_file_range(fd, &at, fd_.get(), nullptr, size, 0);
+      if (copied < 0 && errno != EINTR && errno != ENOSPC) {
+        buffer.reset(new std::byte[kCopyBuffer]);
+        continue;
+      }
+      if (copied < 0 && errno == EINTR) continue;
+      if (copied < 0) fail("cannot be written");
+      if (copied == 0) {  // some file systems say so instead of refusing
+        buffer.reset(new std::byte[kCopyBuffer]);
+        continue;
+      }
+      size_ += static_cast<uint64_t>(copied);
+    } else {
+      copied = ::pread(fd, buffer.get(), std::min<uint64_t>(size, kCopyBuffer), at);
+      if (copied < 0 && errno == EINTR) continue;
+      if (copied <= 0) {
+        throw Error({.what = copied < 0 ? std::string("cannot be read: ") + std::strerror(errno) : "has become shorter",
+                     .where = source,
+                     .next = "fetch the file again"});
+      }
+      write({buffer.get(), static_cast<size_t>(copied)});
+      at += copied;
+    }
+    size -= static_cast<uint64_t>(copied);
+  }
+}
+
+void AtomicFile::flush() {
+  if (flushed_) return;
+  if (::fsync(fd_.get()) != 0) fail("cannot be flushed to the disk");
+  flushed_ = true;
+}
+
+void AtomicFile::publish() {
+  flush();
+  const std::string name = path_.filename().string();
+  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str()) != 0) fail("cannot be put in place");
+  temporary_.clear();
+  // The rename itself must outlast a power cut; a file system that cannot flush folders has done what it can.
+  static_cast<void>(::fsync(folder_.get()));
+}
+
+}  // namespace thaw

@@ -1,0 +1,102 @@
+#include "thaw/core/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "thaw/core/error.h"
+
+namespace thaw {
+namespace {
+
+// The live mappings by their end, for release_pages: advising memory that is not a mapping of a file would clear it.
+struct Mappings {
+  std::mutex mutex;
+  std::map<uintptr_t, uintptr_t> begin_by_end;
+};
+
+Mappings& mappings() {
+  static Mappings* const all = new Mappings;  // never destroyed: files may outlive static destruction
+  return *all;
+}
+
+uintptr_t page_size() {
+  static const auto size = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a named pipe must not wait for a writer; map() refuses it then.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) {
+    throw Error({.what = std::string("cannot be opened: ") + std::strerror(errno),
+                 .where = path.string(),
+                 .expected = "a file that can be read",
+                 .next = errno == ENOENT ? "check the path" : "check the file's permissions"});
+  }
+  return map(std::move(fd), path.string());
+}
+
+std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name) {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) {
+    throw Error({.what = std::string("cannot be examined: ") + std::strerror(errno), .where = name});
+  }
+  if (!S_ISREG(info.st_mode)) {
+    throw Error({.what = S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
+                 .where = name,
+                 .expected = "a regular file",
+                 .next = "name the file itself"});
+  }
+  std::shared_ptr<MappedFile> file(new MappedFile);
+  file->size_ = static_cast<size_t>(info.st_size);
+  file->device_ = info.st_dev;
+  file->inode_ = info.st_ino;
+  if (file->size_ != 0) {
+    void* data = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+    if (data == MAP_FAILED) {
+      throw Error({.what = std::string("cannot be mapped: ") + std::strerror(errno), .where = name});
+    }
+    file->data_ = static_cast<const std::byte*>(data);
+    const auto begin = reinterpret_cast<uintptr_t>(data);
+    Mappings& all = mappings();
+    std::lock_guard lock(all.mutex);
+    all.begin_by_end[begin + file->size_] = begin;
+  }
+  file->fd_ = std::move(fd);
+  file->name_ = std::move(name);
+  return file;
+}
+
+MappedFile::~MappedFile() {
+  if (size_ == 0) return;
+  {
+    Mappings& all = mappings();
+    std::lock_guard lock(all.mutex);
+    all.begin_by_end.erase(reinterpret_cast<uintptr_t>(data_) + size_);
+  }
+  ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void release_pages(std::span<const std::byte> bytes) {
+  if (bytes.size() < page_size()) return;
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t end = begin + bytes.size();
+  Mappings& all = mappings();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.begin_by_end.upper_bound(begin);
+  if (found == all.begin_by_end.end() || found->second > begin || found->first < end) return;
+  // The pages at both ends are given back too: what shares them is read again from the file when it is touched.
+  const uintptr_t from = begin & ~(page_size() - 1);
+  ::madvise(reinterpret_cast<void*>(from), end - from, MADV_DONTNEED);
+}
+
+}  // namespace thaw
