@@ -1,12 +1,12 @@
 // roundtrip POLICY IN OUT [IN OUT ...]: loads each model and saves it; POLICY is keep, single, inline or load.
 //
-// A model that cannot be loaded or saved is named on standard error and the exit code is 2. Prints the milliseconds that
-// loading and saving took, and at the end the peak of the memory (KiB).
-#include <sys/resource.h>
-
+// A model that cannot be loaded or saved is named on standard error and the exit code is 2. Prints the milliseconds
+// that loading and saving took, and at the end the peak of the memory (KiB).
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+
+#include <sys/resource.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/model.h"

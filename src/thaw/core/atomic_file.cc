@@ -1,13 +1,13 @@
 #include "thaw/core/atomic_file.h"
 
-#include <fcntl.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 
 #include "thaw/core/error.h"
 
@@ -46,7 +46,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   if (!folder_) fail("its folder cannot be opened");
   mode_t mode = 0666;
   bool replaces = false;
-  struct stat info {};
+  struct stat info{};
   if (::fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) {
       throw Error({.what = S_ISLNK(info.st_mode) ? "is a symbolic link" : "is not a regular file",
@@ -61,7 +61,8 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   }
   do {
     temporary_ = random_name();
-    fd_ = UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    fd_ =
+        UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   } while (!fd_ && errno == EEXIST);
   if (!fd_) {
     temporary_.clear();
@@ -87,7 +88,8 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::seek_end() {
-  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 || ::lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET) < 0) {
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0 ||
+      ::lseek(fd_.get(), static_cast<off_t>(size_), SEEK_SET) < 0) {
     fail("cannot be written");
   }
 }

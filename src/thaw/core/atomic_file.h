@@ -1,8 +1,8 @@
 // A file that appears whole or not at all.
 //
 // What is written goes to a temporary file in the same folder; publish() flushes it to the disk and renames it over the
-// target. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target that is a symbolic link
-// or no regular file is refused; an existing file's permissions are kept. All failures throw thaw::Error.
+// target. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target that is a symbolic
+// link or no regular file is refused; an existing file's permissions are kept. All failures throw thaw::Error.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ class AtomicFile {
   uint64_t size() const { return size_; }
   void write(std::span<const std::byte> bytes);
   void pad_to(uint64_t alignment);  // with zeros, which take no place on the disk where the file system can leave holes
-  // Appends a range of another file, holes as holes, without it passing through this process where the system can do so.
+  // Appends a range of another file, holes as holes, without it passing through this process where the system can do
+  // so.
   void append(int fd, uint64_t offset, uint64_t size, const std::string& source);
 
   // Flushes to the disk. For several files that belong together: flush all, then publish all.

@@ -1,14 +1,14 @@
 #include "thaw/core/mapped_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "thaw/core/error.h"
 
@@ -46,7 +46,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 }
 
 std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
     throw Error({.what = std::string("cannot be examined: ") + std::strerror(errno), .where = name});
   }

@@ -1,8 +1,8 @@
 // A regular file, mapped read-only.
 //
-// Nothing is read until its bytes are touched. The mapping is private and outlives the file's name: replacing the file by
-// rename leaves the mapped bytes as they were. A file that another process shortens in place while it is mapped makes
-// reads past its new end fail with SIGBUS, as with any mapping.
+// Nothing is read until its bytes are touched. The mapping is private and outlives the file's name: replacing the file
+// by rename leaves the mapped bytes as they were. A file that another process shortens in place while it is mapped
+// makes reads past its new end fail with SIGBUS, as with any mapping.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +44,8 @@ class MappedFile {
   uint64_t device_ = 0, inode_ = 0;
 };
 
-// Gives back the memory behind a view on a mapped file, so that walking over large weights stays small; touching the bytes
-// again reads them again. Bytes that no MappedFile holds are left alone.
+// Gives back the memory behind a view on a mapped file, so that walking over large weights stays small; touching the
+// bytes again reads them again. Bytes that no MappedFile holds are left alone.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace thaw

@@ -19,40 +19,66 @@ using wire::varint_tag;
 // The type of the value that a field holds; kUndefined for other fields.
 int32_t type_of_field(uint32_t tag) {
   switch (tag) {
-    case fixed32_tag(kFloat): return kind::kFloat;
-    case varint_tag(kInt): return kind::kInt;
-    case bytes_tag(kString): return kind::kString;
-    case bytes_tag(kTensor): return kind::kTensor;
-    case bytes_tag(kGraph): return kind::kGraph;
+    case fixed32_tag(kFloat):
+      return kind::kFloat;
+    case varint_tag(kInt):
+      return kind::kInt;
+    case bytes_tag(kString):
+      return kind::kString;
+    case bytes_tag(kTensor):
+      return kind::kTensor;
+    case bytes_tag(kGraph):
+      return kind::kGraph;
     case fixed32_tag(kFloats):
-    case bytes_tag(kFloats): return kind::kFloats;
+    case bytes_tag(kFloats):
+      return kind::kFloats;
     case varint_tag(kInts):
-    case bytes_tag(kInts): return kind::kInts;
-    case bytes_tag(kStrings): return kind::kStrings;
-    case bytes_tag(kTensors): return kind::kTensors;
-    case bytes_tag(kGraphs): return kind::kGraphs;
-    case bytes_tag(kSparseTensor): return kind::kSparseTensor;
-    case bytes_tag(kSparseTensors): return kind::kSparseTensors;
-    case bytes_tag(kTypeProto): return kind::kTypeProto;
-    case bytes_tag(kTypeProtos): return kind::kTypeProtos;
-    default: return kind::kUndefined;
+    case bytes_tag(kInts):
+      return kind::kInts;
+    case bytes_tag(kStrings):
+      return kind::kStrings;
+    case bytes_tag(kTensors):
+      return kind::kTensors;
+    case bytes_tag(kGraphs):
+      return kind::kGraphs;
+    case bytes_tag(kSparseTensor):
+      return kind::kSparseTensor;
+    case bytes_tag(kSparseTensors):
+      return kind::kSparseTensors;
+    case bytes_tag(kTypeProto):
+      return kind::kTypeProto;
+    case bytes_tag(kTypeProtos):
+      return kind::kTypeProtos;
+    default:
+      return kind::kUndefined;
   }
 }
 
 // The default value of a type, which a file may leave out.
 Attribute::Payload default_of(int32_t type) {
   switch (type) {
-    case kind::kFloat: return 0.0F;
-    case kind::kInt: return int64_t{0};
-    case kind::kString: return std::string();
-    case kind::kFloats: return std::vector<float>();
-    case kind::kInts: return std::vector<int64_t>();
-    case kind::kStrings: return std::vector<std::string>();
-    case kind::kTensors: return std::vector<std::shared_ptr<Tensor>>();
-    case kind::kGraphs: return std::vector<std::shared_ptr<Graph>>();
-    case kind::kSparseTensors: return std::vector<std::shared_ptr<SparseTensor>>();
-    case kind::kTypeProtos: return std::vector<Type>();
-    default: return std::monostate();
+    case kind::kFloat:
+      return 0.0F;
+    case kind::kInt:
+      return int64_t{0};
+    case kind::kString:
+      return std::string();
+    case kind::kFloats:
+      return std::vector<float>();
+    case kind::kInts:
+      return std::vector<int64_t>();
+    case kind::kStrings:
+      return std::vector<std::string>();
+    case kind::kTensors:
+      return std::vector<std::shared_ptr<Tensor>>();
+    case kind::kGraphs:
+      return std::vector<std::shared_ptr<Graph>>();
+    case kind::kSparseTensors:
+      return std::vector<std::shared_ptr<SparseTensor>>();
+    case kind::kTypeProtos:
+      return std::vector<Type>();
+    default:
+      return std::monostate();
   }
 }
 
@@ -66,8 +92,12 @@ Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
-      case bytes_tag(kName): read_text(field, attribute.name, attribute.extra); break;
-      case bytes_tag(kRefAttrName): read_text(field, attribute.ref_attr_name, attribute.extra); break;
+      case bytes_tag(kName):
+        read_text(field, attribute.name, attribute.extra);
+        break;
+      case bytes_tag(kRefAttrName):
+        read_text(field, attribute.ref_attr_name, attribute.extra);
+        break;
       case varint_tag(kType):
         type = field.as_int32();
         typed = true;
@@ -112,26 +142,40 @@ void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& 
     }
     attribute.implicit = false;
     switch (field.tag) {
-      case fixed32_tag(kFloat): attribute.value = field.as_float(); break;
-      case varint_tag(kInt): attribute.value = field.as_int64(); break;
-      case bytes_tag(kString): attribute.value = std::string(field.bytes); break;
+      case fixed32_tag(kFloat):
+        attribute.value = field.as_float();
+        break;
+      case varint_tag(kInt):
+        attribute.value = field.as_int64();
+        break;
+      case bytes_tag(kString):
+        attribute.value = std::string(field.bytes);
+        break;
       case bytes_tag(kTensor):
       case bytes_tag(kGraph):
       case bytes_tag(kSparseTensor):
-      case bytes_tag(kTypeProto): part.add(context_, field.bytes); break;
-      case fixed32_tag(kFloats): std::get<std::vector<float>>(attribute.value).push_back(field.as_float()); break;
+      case bytes_tag(kTypeProto):
+        part.add(context_, field.bytes);
+        break;
+      case fixed32_tag(kFloats):
+        std::get<std::vector<float>>(attribute.value).push_back(field.as_float());
+        break;
       case bytes_tag(kFloats):
         for (Reader packed(field.bytes); !packed.done();) {
           std::get<std::vector<float>>(attribute.value).push_back(packed.fixed<float>());
         }
         break;
-      case varint_tag(kInts): std::get<std::vector<int64_t>>(attribute.value).push_back(field.as_int64()); break;
+      case varint_tag(kInts):
+        std::get<std::vector<int64_t>>(attribute.value).push_back(field.as_int64());
+        break;
       case bytes_tag(kInts):
         for (Reader packed(field.bytes); !packed.done();) {
           std::get<std::vector<int64_t>>(attribute.value).push_back(static_cast<int64_t>(packed.varint()));
         }
         break;
-      case bytes_tag(kStrings): std::get<std::vector<std::string>>(attribute.value).emplace_back(field.bytes); break;
+      case bytes_tag(kStrings):
+        std::get<std::vector<std::string>>(attribute.value).emplace_back(field.bytes);
+        break;
       case bytes_tag(kTensors):
         std::get<std::vector<std::shared_ptr<Tensor>>>(attribute.value)
             .push_back(std::make_shared<Tensor>(TensorReader::read(context_, field.bytes)));
@@ -143,18 +187,26 @@ void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& 
         std::get<std::vector<std::shared_ptr<SparseTensor>>>(attribute.value)
             .push_back(std::make_shared<SparseTensor>(TensorReader::read_sparse(context_, field.bytes)));
         break;
-      case bytes_tag(kTypeProtos): std::get<std::vector<Type>>(attribute.value).push_back(read_type(field.bytes)); break;
-      default: break;
+      case bytes_tag(kTypeProtos):
+        std::get<std::vector<Type>>(attribute.value).push_back(read_type(field.bytes));
+        break;
+      default:
+        break;
     }
   }
   if (!part) return;
   switch (type) {
-    case kind::kTensor: attribute.value = std::make_shared<Tensor>(TensorReader::read(context_, part.bytes())); break;
-    case kind::kGraph: attribute.value = read_subgraph(part.bytes(), node); break;
+    case kind::kTensor:
+      attribute.value = std::make_shared<Tensor>(TensorReader::read(context_, part.bytes()));
+      break;
+    case kind::kGraph:
+      attribute.value = read_subgraph(part.bytes(), node);
+      break;
     case kind::kSparseTensor:
       attribute.value = std::make_shared<SparseTensor>(TensorReader::read_sparse(context_, part.bytes()));
       break;
-    default: attribute.value = read_type(part.bytes());
+    default:
+      attribute.value = read_type(part.bytes());
   }
 }
 
@@ -191,8 +243,12 @@ void GraphReader::read_node(std::string_view bytes) {
         node->outputs_.push_back(value);
         break;
       }
-      case bytes_tag(number::kName): read_text(field, node->name, node->extra); break;
-      case bytes_tag(number::kOpType): node->op_type_ = field.bytes; break;
+      case bytes_tag(number::kName):
+        read_text(field, node->name, node->extra);
+        break;
+      case bytes_tag(number::kOpType):
+        node->op_type_ = field.bytes;
+        break;
       case bytes_tag(number::kDomain):
         read_text(field, node->domain_, node->extra);
         if (node->domain_ == "ai.onnx") {
@@ -200,9 +256,14 @@ void GraphReader::read_node(std::string_view bytes) {
           node->extra.append(field.whole);
         }
         break;
-      case bytes_tag(number::kOverload): read_text(field, node->overload_, node->extra); break;
-      case bytes_tag(number::kAttribute): attributes.push_back(field.bytes); break;
-      default: node->extra.append(field.whole);
+      case bytes_tag(number::kOverload):
+        read_text(field, node->overload_, node->extra);
+        break;
+      case bytes_tag(number::kAttribute):
+        attributes.push_back(field.bytes);
+        break;
+      default:
+        node->extra.append(field.whole);
     }
   }
   if (node->op_type_.empty()) fail("has no operator", node->describe(), "op_type", "export the model again");

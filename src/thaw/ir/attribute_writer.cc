@@ -37,7 +37,8 @@ void GraphWriter::write_attribute(const Attribute& attribute) {
         } else if constexpr (std::is_same_v<T, std::shared_ptr<SparseTensor>>) {
           out_.message(kSparseTensor, [&] { TensorWriter::write_sparse(out_, *value, plan_); });
         } else if constexpr (std::is_same_v<T, std::vector<std::shared_ptr<SparseTensor>>>) {
-          for (const auto& item : value) out_.message(kSparseTensors, [&] { TensorWriter::write_sparse(out_, *item, plan_); });
+          for (const auto& item : value)
+            out_.message(kSparseTensors, [&] { TensorWriter::write_sparse(out_, *item, plan_); });
         } else if constexpr (std::is_same_v<T, Type>) {
           out_.message(kTypeProto, [&] { write_type(out_, value); });
         } else {

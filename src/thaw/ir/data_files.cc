@@ -1,11 +1,11 @@
 #include "thaw/ir/data_files.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/external_data.h"
@@ -18,7 +18,7 @@ constexpr uint64_t kAlignment = 4096;  // of each tensor in a data file: a page,
 constexpr size_t kChunk = size_t{4} << 20;
 
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
-  struct stat first {}, second {};
+  struct stat first{}, second{};
   return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
          first.st_ino == second.st_ino;
 }
@@ -55,7 +55,8 @@ void DataFiles::keep(const Model& model, TensorPlan& plan) {
     auto found = stays.find(source.get());
     if (found == stays.end()) found = stays.emplace(source.get(), same_folder(source->path(), folder_)).first;
     if (found->second) {
-      if (checked.emplace(source.get(), location.location).second) source->require_unchanged(location, describe(tensor));
+      if (checked.emplace(source.get(), location.location).second)
+        source->require_unchanged(location, describe(tensor));
       return;
     }
     const std::string placed = place_copy(source->file(location, describe(tensor)), location.location);
@@ -78,7 +79,8 @@ std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& sourc
     }
     if (found->second->device() == source->device() && found->second->inode() == source->inode()) return candidate;
     // Files of two folders under one name: the second gets another.
-    candidate = (wanted.parent_path() / fmt::format("{}_{}{}", wanted.stem().string(), i, wanted.extension().string())).string();
+    candidate = (wanted.parent_path() / fmt::format("{}_{}{}", wanted.stem().string(), i, wanted.extension().string()))
+                    .string();
   }
 }
 

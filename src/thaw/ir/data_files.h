@@ -41,7 +41,7 @@ class DataFiles {
   std::filesystem::path folder_;
   std::vector<Copy> copies_;
   std::map<std::string, std::shared_ptr<const MappedFile>> by_location_;
-  std::string gathered_;         // location of the one data file; empty: none
+  std::string gathered_;  // location of the one data file; empty: none
   std::vector<Placed> placed_;
   std::vector<std::unique_ptr<AtomicFile>> files_;
 };

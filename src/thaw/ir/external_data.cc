@@ -1,12 +1,12 @@
 #include "thaw/ir/external_data.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstring>
 #include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "thaw/core/error.h"
 
@@ -28,7 +28,7 @@ std::vector<std::string> components_of(std::string_view location) {
 }
 
 struct stat examine(const UniqueFd& fd, std::string_view location, const std::string& where) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
     throw Error({.what = fmt::format("external data file '{}' cannot be examined: {}", location, std::strerror(errno)),
                  .where = where});
@@ -53,8 +53,8 @@ int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 +
 void check_range(const ExternalLocation& location, uint64_t size, uint64_t file_size, const std::string& where) {
   // No overflow: check_location_text's callers keep offset + size below 2^63.
   if (location.offset > file_size || size > file_size - location.offset) {
-    throw Error({.what = fmt::format("external data takes {} bytes at offset {} of '{}', which has {}", size, location.offset,
-                                     location.location, file_size),
+    throw Error({.what = fmt::format("external data takes {} bytes at offset {} of '{}', which has {}", size,
+                                     location.offset, location.location, file_size),
                  .where = where,
                  .expected = "a range inside the file",
                  .next = "fetch the data file again"});
@@ -100,14 +100,15 @@ UniqueFd open_below(const std::filesystem::path& folder, std::string_view locati
     if (!next) {
       const int error = errno;
       if (error == ENOENT) return {};
-      struct stat info {};
+      struct stat info{};
       const bool link = ::fstatat(at.get(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
-      throw Error({.what = link ? fmt::format("external data location '{}' leads through the symbolic link '{}'", location,
-                                              parts[i])
-                                : fmt::format("external data file '{}' cannot be opened: {}", location, std::strerror(error)),
-                   .where = where,
-                   .expected = "a regular file in the model's folder",
-                   .next = link ? "copy the file in place of the link" : "check its permissions"});
+      throw Error(
+          {.what = link ? fmt::format("external data location '{}' leads through the symbolic link '{}'", location,
+                                      parts[i])
+                        : fmt::format("external data file '{}' cannot be opened: {}", location, std::strerror(error)),
+           .where = where,
+           .expected = "a regular file in the model's folder",
+           .next = link ? "copy the file in place of the link" : "check its permissions"});
     }
     at = std::move(next);
   }
@@ -169,10 +170,11 @@ void ExternalFolder::require_unchanged(const ExternalLocation& location, const s
 std::shared_ptr<const MappedFile> ExternalFolder::file(const ExternalLocation& location, const std::string& where) {
   check_location_text(location.location, where);
   if (folder_.empty()) {
-    throw Error({.what = fmt::format("external data in '{}' cannot be read: the model is not in a folder", location.location),
-                 .where = where,
-                 .expected = "a model that was loaded from a file",
-                 .next = "name the folder when the model is parsed"});
+    throw Error(
+        {.what = fmt::format("external data in '{}' cannot be read: the model is not in a folder", location.location),
+         .where = where,
+         .expected = "a model that was loaded from a file",
+         .next = "name the folder when the model is parsed"});
   }
   std::lock_guard lock(mutex_);
   Seen& seen = look_at(location.location, where);
@@ -188,8 +190,8 @@ std::shared_ptr<const MappedFile> ExternalFolder::file(const ExternalLocation& l
   return seen.mapped;
 }
 
-std::span<const std::byte> ExternalFolder::view(const ExternalLocation& location, uint64_t size, const std::string& where,
-                                                std::shared_ptr<const void>& owner) {
+std::span<const std::byte> ExternalFolder::view(const ExternalLocation& location, uint64_t size,
+                                                const std::string& where, std::shared_ptr<const void>& owner) {
   const std::shared_ptr<const MappedFile> mapped = file(location, where);
   check(location, size, where);
   check_range(location, size, mapped->bytes().size(), where);

@@ -74,7 +74,8 @@ Value* Graph::add_initializer(Tensor tensor) {
 
 void Graph::replace_initializer(Value* value, Tensor tensor) {
   if (value->graph_ != this || value->producer_ || value->sparse_initializer_) {
-    Editor::refuse(fmt::format("'{}' cannot hold a tensor: a node makes it, or it is another graph's", value->name_), name);
+    Editor::refuse(fmt::format("'{}' cannot hold a tensor: a node makes it, or it is another graph's", value->name_),
+                   name);
   }
   tensor.name = value->name_;
   if (!value->initializer_) {
@@ -97,9 +98,11 @@ Node* Graph::add_node(std::string op_type, std::string domain, std::vector<Value
                       std::string node_name, Node* before) {
   for (const Value* value : outputs) {
     if (!value) continue;
-    if (value->graph_ != this || value->producer_ || value->is_input_ || value->initializer_ || value->sparse_initializer_) {
-      Editor::refuse(fmt::format("'{}' is made elsewhere already, so {} '{}' cannot make it", value->name_, op_type, node_name),
-                     name);
+    if (value->graph_ != this || value->producer_ || value->is_input_ || value->initializer_ ||
+        value->sparse_initializer_) {
+      Editor::refuse(
+          fmt::format("'{}' is made elsewhere already, so {} '{}' cannot make it", value->name_, op_type, node_name),
+          name);
     }
   }
   if (before && before->graph_ != this) Editor::refuse("a node can only stand before one of its own graph", name);

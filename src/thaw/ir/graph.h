@@ -1,16 +1,16 @@
 // The graph: nodes in order, values with their uses, attributes that may hold subgraphs.
 //
-// A Graph owns its nodes and values; pointers stay valid until the graph dies or the item is removed. Values are resolved:
-// a node's input is a pointer to the Value that it reads, which may belong to an enclosing graph (a subgraph's capture);
-// an omitted optional input or output is null. Edit through Graph, which keeps uses in step.
+// A Graph owns its nodes and values; pointers stay valid until the graph dies or the item is removed. Values are
+// resolved: a node's input is a pointer to the Value that it reads, which may belong to an enclosing graph (a
+// subgraph's capture); an omitted optional input or output is null. Edit through Graph, which keeps uses in step.
 //
-// Costs: finding, adding, removing, renaming, replacing one use or one node is O(1) (amortized, plus the depth of nesting);
-// replace_uses is O(uses). Nodes are a linked list: walking nodes() stays valid while the graph is edited. A walk goes on
-// from the node it stands on, even if that node was removed, and sees nodes that were inserted after it.
+// Costs: finding, adding, removing, renaming, replacing one use or one node is O(1) (amortized, plus the depth of
+// nesting); replace_uses is O(uses). Nodes are a linked list: walking nodes() stays valid while the graph is edited. A
+// walk goes on from the node it stands on, even if that node was removed, and sees nodes that were inserted after it.
 // The lists of values (inputs, outputs, initializers, value_infos) are vectors: do not add to one while walking it.
 //
-// What Thaw does not model (doc strings, metadata, device configurations, unknown fields) is kept as wire bytes in `extra`
-// and written back as it was: loading and saving loses nothing.
+// What Thaw does not model (doc strings, metadata, device configurations, unknown fields) is kept as wire bytes in
+// `extra` and written back as it was: loading and saving loses nothing.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Graph;
 class Node;
 
 struct SparseTensor {
-  Tensor values;   // its name is the initializer's name
+  Tensor values;  // its name is the initializer's name
   Tensor indices;
   std::vector<int64_t> dims;
   bool has_values = true, has_indices = true;  // false where the file has none
@@ -77,11 +77,11 @@ class Value {
   Graph* graph_ = nullptr;
   Node* producer_ = nullptr;
   int producer_index_ = 0;
-  int output_count_ = 0;           // how often it stands among its graph's outputs
-  int initializer_slot_ = -1;      // where it stands in the graph's list of initializers (dense or sparse)
+  int output_count_ = 0;       // how often it stands among its graph's outputs
+  int initializer_slot_ = -1;  // where it stands in the graph's list of initializers (dense or sparse)
   int value_info_slot_ = -1;
   bool is_input_ = false;
-  int returned_count_ = 0;         // how often it stands among the outputs of subgraphs
+  int returned_count_ = 0;  // how often it stands among the outputs of subgraphs
   Tensor* initializer_ = nullptr;
   const SparseTensor* sparse_initializer_ = nullptr;
   std::vector<Use> uses_;
@@ -89,27 +89,29 @@ class Value {
 
 struct Attribute {
   // Alternatives in the order of AttributeProto.AttributeType; monostate: undefined, or a reference inside a function.
-  using Payload = std::variant<std::monostate, float, int64_t, std::string, std::shared_ptr<Tensor>, std::shared_ptr<Graph>,
-                               std::vector<float>, std::vector<int64_t>, std::vector<std::string>,
-                               std::vector<std::shared_ptr<Tensor>>, std::vector<std::shared_ptr<Graph>>,
-                               std::shared_ptr<SparseTensor>, std::vector<std::shared_ptr<SparseTensor>>, Type,
-                               std::vector<Type>>;
+  using Payload =
+      std::variant<std::monostate, float, int64_t, std::string, std::shared_ptr<Tensor>, std::shared_ptr<Graph>,
+                   std::vector<float>, std::vector<int64_t>, std::vector<std::string>,
+                   std::vector<std::shared_ptr<Tensor>>, std::vector<std::shared_ptr<Graph>>,
+                   std::shared_ptr<SparseTensor>, std::vector<std::shared_ptr<SparseTensor>>, Type, std::vector<Type>>;
   std::string name;
   Payload value;
-  int32_t type = 0;            // AttributeType as written, also where `value` is a reference; 0: saved after `value`
-  std::string ref_attr_name;   // inside functions: the function's attribute that this one takes its value from
+  int32_t type = 0;           // AttributeType as written, also where `value` is a reference; 0: saved after `value`
+  std::string ref_attr_name;  // inside functions: the function's attribute that this one takes its value from
   std::string extra;
   bool implicit = false;  // read without a value field: `value` is the default of `type` (proto3 writers leave out 0)
   bool untyped = false;   // read without a type field (models of IR version 1)
 
   template <typename T>
-  const T* as() const { return std::get_if<T>(&value); }
+  const T* as() const {
+    return std::get_if<T>(&value);
+  }
 };
 
 class Node {
  public:
   const std::string& op_type() const { return op_type_; }
-  const std::string& domain() const { return domain_; }      // "" for ai.onnx (also where the file says "ai.onnx")
+  const std::string& domain() const { return domain_; }  // "" for ai.onnx (also where the file says "ai.onnx")
   const std::string& overload() const { return overload_; }
   std::string name;
   std::string extra;
@@ -121,7 +123,7 @@ class Node {
   Value* output(int i) const { return i < static_cast<int>(outputs_.size()) ? outputs_[i] : nullptr; }
 
   std::span<const Attribute> attributes() const { return attributes_; }
-  const Attribute* attribute(std::string_view name) const;   // null if not set
+  const Attribute* attribute(std::string_view name) const;  // null if not set
   int64_t attribute_int(std::string_view name, int64_t otherwise) const;
   float attribute_float(std::string_view name, float otherwise) const;
   std::string_view attribute_string(std::string_view name, std::string_view otherwise) const;
@@ -147,15 +149,15 @@ class Node {
   friend class GraphWriter;
   friend class NodeRange;
   static constexpr uint32_t kNoSlot = UINT32_MAX;
-  void link(int i);       // notes the use of input i in its value
-  void unlink(int i);     // and takes it back
+  void link(int i);    // notes the use of input i in its value
+  void unlink(int i);  // and takes it back
   void update_constant();
 
   std::string op_type_, domain_, overload_;
   Graph* graph_ = nullptr;
   Node* previous_ = nullptr;
   Node* next_ = nullptr;
-  uint32_t order_ = 0;    // scratch of sort_topologically
+  uint32_t order_ = 0;  // scratch of sort_topologically
   bool removed_ = false;
   std::vector<Value*> inputs_, outputs_;
   std::vector<uint32_t> use_slots_;  // where the use of each input stands in its value's uses
@@ -226,14 +228,14 @@ class Graph {
 
   std::string name;
   std::string extra;
-  Graph* parent() const { return parent_; }      // the graph that encloses this subgraph; null at the top
+  Graph* parent() const { return parent_; }  // the graph that encloses this subgraph; null at the top
   Node* parent_node() const { return parent_node_; }
 
   const std::vector<Value*>& inputs() const { return inputs_; }
-  const std::vector<Value*>& outputs() const { return outputs_; }   // one value may stand here twice
+  const std::vector<Value*>& outputs() const { return outputs_; }             // one value may stand here twice
   NodeRange nodes() const { return {first_node_, last_node_, node_count_}; }  // in file order, which is topological
-  Node* next(const Node* node) const { return node->next_; }          // null after the last
-  Node* previous(const Node* node) const { return node->previous_; }  // null before the first
+  Node* next(const Node* node) const { return node->next_; }                  // null after the last
+  Node* previous(const Node* node) const { return node->previous_; }          // null before the first
   const std::vector<Value*>& initializers() const;
   const std::vector<Value*>& sparse_initializers() const;
   // Values declared in value_info, in file order. One whose name means nothing in this graph, or repeats a declaration
@@ -242,36 +244,36 @@ class Graph {
   std::vector<TensorAnnotation>& quantization_annotations() { return quantization_annotations_; }
   const std::vector<TensorAnnotation>& quantization_annotations() const { return quantization_annotations_; }
 
-  Value* find(std::string_view name) const;            // in this graph only
-  Value* find_visible(std::string_view name) const;    // here or in an enclosing graph
+  Value* find(std::string_view name) const;          // in this graph only
+  Value* find_visible(std::string_view name) const;  // here or in an enclosing graph
 
   // Building and editing. Names must be new in this graph and not shadow an enclosing graph's (throws thaw::Error).
   Value* add_input(std::string name, Type type);
-  void remove_input(Value* value);                     // must be unused, unless it has an initializer, which stays
+  void remove_input(Value* value);  // must be unused, unless it has an initializer, which stays
   void add_output(Value* value);
-  void set_output(int i, Value* value);                // keeps the declared type where `value` has none
+  void set_output(int i, Value* value);  // keeps the declared type where `value` has none
   void remove_output(int i);
-  Value* add_value(std::string name);                  // a value that no node makes yet
-  Value* add_initializer(Tensor tensor);               // named tensor.name
+  Value* add_value(std::string name);     // a value that no node makes yet
+  Value* add_initializer(Tensor tensor);  // named tensor.name
   Value* add_sparse_initializer(SparseTensor tensor);
   void replace_initializer(Value* value, Tensor tensor);
   // Appends a node, or inserts it before `before`. Outputs must be values without producer.
   Node* add_node(std::string op_type, std::string domain, std::vector<Value*> inputs, std::vector<Value*> outputs,
                  std::string name = {}, Node* before = nullptr);
-  void remove_node(Node* node);                        // its outputs must be unused; they are removed with it
+  void remove_node(Node* node);  // its outputs must be unused; they are removed with it
   // Takes output i off its node: the value has no producer until another node makes it.
   Value* release_output(Node* node, int i);
-  void remove_value(Value* value);                     // must be unused, not an input or output, made by no node
-  void remove_initializer(Value* value);               // must be unused, unless it is an input, which stays
-  // Every node input and graph output, subgraphs included. An output takes the name of `to`, and keeps its declared type
-  // where `to` has none: rename `to` afterwards to keep the output's name.
+  void remove_value(Value* value);        // must be unused, not an input or output, made by no node
+  void remove_initializer(Value* value);  // must be unused, unless it is an input, which stays
+  // Every node input and graph output, subgraphs included. An output takes the name of `to`, and keeps its declared
+  // type where `to` has none: rename `to` afterwards to keep the output's name.
   void replace_uses(Value* from, Value* to);
   void rename(Value* value, std::string name);
-  void set_value_info(Value* value, Type type);        // declares it (adds to value_info unless input or output)
-  void clear_value_info(Value* value);                 // drops its declaration from value_info
-  void move_node(Node* node, Node* before);            // null: to the end
-  std::string unique_name(std::string_view hint);      // hint, or hint_1, hint_2, … not taken here, above or below
-  void sort_topologically();                           // stable; throws thaw::Error naming a node on a cycle
+  void set_value_info(Value* value, Type type);    // declares it (adds to value_info unless input or output)
+  void clear_value_info(Value* value);             // drops its declaration from value_info
+  void move_node(Node* node, Node* before);        // null: to the end
+  std::string unique_name(std::string_view hint);  // hint, or hint_1, hint_2, … not taken here, above or below
+  void sort_topologically();                       // stable; throws thaw::Error naming a node on a cycle
 
  private:
   friend class GraphReader;

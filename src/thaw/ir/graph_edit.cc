@@ -1,7 +1,7 @@
 // Editing what is in a graph: removing, replacing, renaming, moving.
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "thaw/ir/graph.h"
 #include "thaw/ir/graph_storage.h"
@@ -9,7 +9,8 @@
 namespace thaw::ir {
 
 void Graph::remove_input(Value* value) {
-  if (value->graph_ != this || !value->is_input_) Editor::refuse(fmt::format("'{}' is not an input", value->name_), name);
+  if (value->graph_ != this || !value->is_input_)
+    Editor::refuse(fmt::format("'{}' is not an input", value->name_), name);
   const bool stays = value->initializer_ || value->sparse_initializer_;
   if (!stays && value->is_used()) {
     Editor::refuse(fmt::format("the input '{}' is in use", value->name_), name, "replace its uses first");
@@ -45,11 +46,13 @@ void Graph::remove_output(int i) {
 }
 
 void Graph::remove_node(Node* node) {
-  if (node->graph_ != this || node->removed_) Editor::refuse("a node can only be removed from its own graph, once", name);
+  if (node->graph_ != this || node->removed_)
+    Editor::refuse("a node can only be removed from its own graph, once", name);
   for (const Value* output : node->outputs_) {
     if (output && output->is_used()) {
-      Editor::refuse(fmt::format("{} cannot be removed while its output '{}' is in use", node->describe(), output->name_), name,
-                     "replace the uses first");
+      Editor::refuse(
+          fmt::format("{} cannot be removed while its output '{}' is in use", node->describe(), output->name_), name,
+          "replace the uses first");
     }
   }
   for (size_t i = 0; i < node->inputs_.size(); ++i) node->unlink(static_cast<int>(i));
@@ -121,8 +124,8 @@ void Graph::rename(Value* value, std::string new_name) {
   const auto require_free = [&](const Graph* graph) {
     for (; graph && graph != this; graph = graph->parent_) {
       if (graph->find(new_name)) {
-        Editor::refuse(fmt::format("'{}' cannot be renamed to '{}', which a subgraph that reads it has a value of", value->name_,
-                                   new_name),
+        Editor::refuse(fmt::format("'{}' cannot be renamed to '{}', which a subgraph that reads it has a value of",
+                                   value->name_, new_name),
                        name, "ask Graph::unique_name for a new one");
       }
     }

@@ -17,7 +17,8 @@ void GraphReader::fail(std::string what, std::string where, std::string expected
   if (graph_ && graph_->parent_node_) {
     where += fmt::format("{}subgraph of {}", where.empty() ? "" : " in a ", graph_->parent_node_->describe());
   }
-  throw Error({.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = std::move(next)});
+  throw Error(
+      {.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = std::move(next)});
 }
 
 Value* GraphReader::define(std::string_view name, const char* role) {
@@ -39,15 +40,32 @@ void GraphReader::read_graph(std::string_view bytes, Graph& graph) {
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
-      case bytes_tag(kNode): read_node(field.bytes); break;
-      case bytes_tag(kName): read_text(field, graph.name, graph.extra); break;
-      case bytes_tag(kInitializer): initializers.push_back(field.bytes); break;
-      case bytes_tag(kSparseInitializer): sparse_initializers.push_back(field.bytes); break;
-      case bytes_tag(kInput): add_input(field.bytes); break;
-      case bytes_tag(kOutput): outputs_.push_back(field.bytes); break;
-      case bytes_tag(kValueInfo): value_infos_.push_back(field.bytes); break;
-      case bytes_tag(kAnnotation): read_annotation(field.bytes, graph.quantization_annotations_.emplace_back()); break;
-      default: graph.extra.append(field.whole);
+      case bytes_tag(kNode):
+        read_node(field.bytes);
+        break;
+      case bytes_tag(kName):
+        read_text(field, graph.name, graph.extra);
+        break;
+      case bytes_tag(kInitializer):
+        initializers.push_back(field.bytes);
+        break;
+      case bytes_tag(kSparseInitializer):
+        sparse_initializers.push_back(field.bytes);
+        break;
+      case bytes_tag(kInput):
+        add_input(field.bytes);
+        break;
+      case bytes_tag(kOutput):
+        outputs_.push_back(field.bytes);
+        break;
+      case bytes_tag(kValueInfo):
+        value_infos_.push_back(field.bytes);
+        break;
+      case bytes_tag(kAnnotation):
+        read_annotation(field.bytes, graph.quantization_annotations_.emplace_back());
+        break;
+      default:
+        graph.extra.append(field.whole);
     }
   }
   for (const std::string_view initializer : initializers) add_initializer(initializer);
@@ -63,7 +81,9 @@ void GraphReader::read_function(std::string_view bytes, Function& function) {
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
-      case bytes_tag(kName): read_text(field, function.name, function.extra); break;
+      case bytes_tag(kName):
+        read_text(field, function.name, function.extra);
+        break;
       case bytes_tag(kDomain):
         read_text(field, function.domain, function.extra);
         if (function.domain == "ai.onnx") {
@@ -71,20 +91,35 @@ void GraphReader::read_function(std::string_view bytes, Function& function) {
           function.extra.append(field.whole);
         }
         break;
-      case bytes_tag(kOverload): read_text(field, function.overload, function.extra); break;
+      case bytes_tag(kOverload):
+        read_text(field, function.overload, function.extra);
+        break;
       case bytes_tag(kInput): {
         Value* value = define(field.bytes, "a function's input");
         value->is_input_ = true;
         graph_->inputs_.push_back(value);
         break;
       }
-      case bytes_tag(kOutput): outputs_.push_back(field.bytes); break;
-      case bytes_tag(kAttribute): function.attributes.emplace_back(field.bytes); break;
-      case bytes_tag(kAttributeProto): function.attribute_defaults.push_back(read_attribute(field.bytes, nullptr)); break;
-      case bytes_tag(kNode): read_node(field.bytes); break;
-      case bytes_tag(kOpsetImport): function.opset_imports.push_back(read_opset(field.bytes)); break;
-      case bytes_tag(kValueInfo): value_infos_.push_back(field.bytes); break;
-      default: function.extra.append(field.whole);
+      case bytes_tag(kOutput):
+        outputs_.push_back(field.bytes);
+        break;
+      case bytes_tag(kAttribute):
+        function.attributes.emplace_back(field.bytes);
+        break;
+      case bytes_tag(kAttributeProto):
+        function.attribute_defaults.push_back(read_attribute(field.bytes, nullptr));
+        break;
+      case bytes_tag(kNode):
+        read_node(field.bytes);
+        break;
+      case bytes_tag(kOpsetImport):
+        function.opset_imports.push_back(read_opset(field.bytes));
+        break;
+      case bytes_tag(kValueInfo):
+        value_infos_.push_back(field.bytes);
+        break;
+      default:
+        function.extra.append(field.whole);
     }
   }
 }
@@ -98,8 +133,11 @@ void GraphReader::read_value_info(std::string_view bytes, std::string_view& name
         name = field.bytes;
         if (name.empty()) extra.append(field.whole);
         break;
-      case bytes_tag(field::value_info::kType): part.add(context_, field.bytes); break;
-      default: extra.append(field.whole);
+      case bytes_tag(field::value_info::kType):
+        part.add(context_, field.bytes);
+        break;
+      default:
+        extra.append(field.whole);
     }
   }
   if (part) type = read_type(part.bytes());
@@ -120,7 +158,8 @@ void read_annotation(std::string_view bytes, TensorAnnotation& annotation) {
         plain = plain && entry.plain;
         break;
       }
-      default: plain = false;
+      default:
+        plain = false;
     }
   }
   if (!plain) annotation.wire = bytes;
@@ -161,8 +200,8 @@ void GraphReader::add_sparse_initializer(std::string_view bytes) {
 void GraphReader::add_output(std::string_view name, Type type, std::string extra) {
   Value* value = graph_->find_visible(name);
   if (!value) {
-    fail(fmt::format("the graph output '{}' is made by no node", name), {}, "a node's output, an input or an initializer",
-         "export the model again");
+    fail(fmt::format("the graph output '{}' is made by no node", name), {},
+         "a node's output, an input or an initializer", "export the model again");
   }
   auto& declaration = graph_->storage_->output_declarations.emplace_back();
   if (value->graph_ != graph_ || value->is_input_ || value->output_count_ > 0) {

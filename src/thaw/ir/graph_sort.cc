@@ -1,9 +1,9 @@
 // Topological order: nodes after what they, and the subgraphs in them, read.
-#include <fmt/format.h>
-
 #include <functional>
 #include <queue>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph_storage.h"

@@ -14,7 +14,8 @@
 namespace thaw::ir {
 
 // A declaration of a value besides the one in Value::type: an output that is also an input, that stands twice, or that
-// belongs to an enclosing graph; value_info for an output. Written as it was read while Value::type is what it was then.
+// belongs to an enclosing graph; value_info for an output. Written as it was read while Value::type is what it was
+// then.
 struct Declaration {
   Type type;
   std::string extra;
@@ -68,7 +69,7 @@ struct Graph::Storage {
   ValueList sparse_initializers{&Value::initializer_slot_};
   ValueList value_infos{&Value::value_info_slot_};
   std::vector<std::unique_ptr<Declaration>> output_declarations;  // by output; null: Value::type is the declaration
-  std::unordered_map<const Value*, Declaration> shadows;          // by the Value in value_infos that find() doesn't know
+  std::unordered_map<const Value*, Declaration> shadows;  // by the Value in value_infos that find() doesn't know
   std::unordered_map<const Value*, std::vector<Value*>> shadows_of;
   std::unordered_map<const Value*, std::vector<Graph*>> returned_by;  // subgraphs with the value among their outputs
   std::unordered_set<Node*> with_subgraphs;
@@ -84,7 +85,7 @@ class Graph::Editor {
   static Node* make_node(Graph& graph, Node* before);        // in the list; null: at the end
   static void take_out(Graph& graph, Node* node);            // of the list only
   static void put_in(Graph& graph, Node* node, Node* before);
-  static void drop_value(Graph& graph, Value* value);        // names, lists, memory
+  static void drop_value(Graph& graph, Value* value);  // names, lists, memory
 
   static void mark_output(Graph& graph, Value* value);
   static void unmark_output(Graph& graph, Value* value);

@@ -17,7 +17,7 @@ namespace thaw::ir {
 struct OpsetImport {
   std::string domain;  // "" for ai.onnx
   int64_t version = 0;
-  std::string extra;   // wire bytes of other fields
+  std::string extra;  // wire bytes of other fields
 };
 
 // A model-local function (FunctionProto). Its graph has no declared input types; attributes of its nodes may refer to
@@ -36,11 +36,11 @@ struct Model {
   std::vector<OpsetImport> opset_imports;
   std::string producer_name, producer_version;
   std::vector<std::pair<std::string, std::string>> metadata_props;
-  std::string metadata_wire;          // how they were written, where pairs don't tell all; used while they agree
+  std::string metadata_wire;  // how they were written, where pairs don't tell all; used while they agree
   std::unique_ptr<Graph> graph;
   std::vector<std::unique_ptr<Function>> functions;
-  std::string extra;                  // domain, model_version, doc_string, training_info, configuration, …: wire bytes
-  std::filesystem::path path;         // where it was loaded from; empty for a built or parsed model
+  std::string extra;           // domain, model_version, doc_string, training_info, configuration, …: wire bytes
+  std::filesystem::path path;  // where it was loaded from; empty for a built or parsed model
   std::vector<std::shared_ptr<const void>> owners;  // mapped files that tensors view
 
   // The imported version of a domain ("" = ai.onnx); nullopt where it is not imported.

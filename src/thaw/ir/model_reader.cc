@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
@@ -29,11 +29,21 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
         model.ir_version = field.as_int64();
         if (model.ir_version == 0) model.extra.append(field.whole);
         break;
-      case bytes_tag(kProducerName): read_text(field, model.producer_name, model.extra); break;
-      case bytes_tag(kProducerVersion): read_text(field, model.producer_version, model.extra); break;
-      case bytes_tag(kGraph): graph.add(context, field.bytes); break;
-      case bytes_tag(kOpsetImport): model.opset_imports.push_back(read_opset(field.bytes)); break;
-      case bytes_tag(kFunctions): functions.push_back(field.bytes); break;
+      case bytes_tag(kProducerName):
+        read_text(field, model.producer_name, model.extra);
+        break;
+      case bytes_tag(kProducerVersion):
+        read_text(field, model.producer_version, model.extra);
+        break;
+      case bytes_tag(kGraph):
+        graph.add(context, field.bytes);
+        break;
+      case bytes_tag(kOpsetImport):
+        model.opset_imports.push_back(read_opset(field.bytes));
+        break;
+      case bytes_tag(kFunctions):
+        functions.push_back(field.bytes);
+        break;
       case bytes_tag(kMetadata): {
         const StringEntry entry = read_entry(field.bytes);
         model.metadata_props.emplace_back(entry.key, entry.value);
@@ -41,7 +51,8 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
         metadata_wire.append(field.whole);
         break;
       }
-      default: model.extra.append(field.whole);
+      default:
+        model.extra.append(field.whole);
     }
   }
   if (!metadata_is_plain) model.metadata_wire = std::move(metadata_wire);
@@ -58,7 +69,8 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
     auto& made = model.functions.emplace_back(std::make_unique<Function>());
     GraphReader reader(context);
     reader.read_function(function, *made);
-    if (made->name.empty()) throw Error({.what = "a function has no name", .expected = "a name", .next = "export the model again"});
+    if (made->name.empty())
+      throw Error({.what = "a function has no name", .expected = "a name", .next = "export the model again"});
     if (!keys.insert(fmt::format("{}\n{}\n{}", made->domain, made->name, made->overload)).second) {
       throw Error({.what = fmt::format("the function '{}' of domain '{}' is there twice", made->name, made->domain),
                    .expected = "each function once",
@@ -112,7 +124,8 @@ OpsetImport read_opset(std::string_view bytes) {
         import.version = field.as_int64();
         if (import.version == 0) import.extra.append(field.whole);
         break;
-      default: import.extra.append(field.whole);
+      default:
+        import.extra.append(field.whole);
     }
   }
   return import;
@@ -123,7 +136,10 @@ std::unique_ptr<Model> load(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::span<const std::byte> bytes = file->bytes();
   if (bytes.empty()) {
-    throw Error({.what = "is empty", .where = path.string(), .expected = "an ONNX model", .next = "fetch or export the file again"});
+    throw Error({.what = "is empty",
+                 .where = path.string(),
+                 .expected = "an ONNX model",
+                 .next = "fetch or export the file again"});
   }
   auto model = read_named(bytes, std::move(file), folder, path.string());
   model->path = path;

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "thaw/ir/graph.h"
 #include "thaw/ir/graph_storage.h"
@@ -53,7 +53,8 @@ void Node::set_attribute(Attribute attribute) {
   for_each_graph(attribute, [&](Graph& graph) {
     has_graph = true;
     for (const Graph* outer = graph_; outer; outer = outer->parent_) {
-      if (outer == &graph) Graph::Editor::refuse(fmt::format("{} cannot hold a graph that it stands in", describe()), graph.name);
+      if (outer == &graph)
+        Graph::Editor::refuse(fmt::format("{} cannot hold a graph that it stands in", describe()), graph.name);
     }
     // It leaves the node that it was a subgraph of.
     if (graph.parent_node_ && graph.parent_node_ != this) Graph::Editor::detach(graph.parent_node_, graph);
@@ -113,7 +114,8 @@ void Node::update_constant() {
       constant_ = *tensor;
     } else if (const auto* integer = attribute.as<int64_t>(); integer && attribute.name == "value_int") {
       constant_ = std::make_shared<Tensor>(Tensor::from_int64("", {}, {integer, 1}));
-    } else if (const auto* integers = attribute.as<std::vector<int64_t>>(); integers && attribute.name == "value_ints") {
+    } else if (const auto* integers = attribute.as<std::vector<int64_t>>();
+               integers && attribute.name == "value_ints") {
       constant_ = std::make_shared<Tensor>(Tensor::from_int64("", {static_cast<int64_t>(integers->size())}, *integers));
     } else if (const auto* real = attribute.as<float>(); real && attribute.name == "value_float") {
       constant_ = std::make_shared<Tensor>(Tensor::from_float("", {}, {real, 1}));
@@ -121,7 +123,8 @@ void Node::update_constant() {
       constant_ = std::make_shared<Tensor>(Tensor::from_float("", {static_cast<int64_t>(reals->size())}, *reals));
     } else if (const auto* text = attribute.as<std::string>(); text && attribute.name == "value_string") {
       constant_ = std::make_shared<Tensor>(Tensor::from_strings("", {}, {text, 1}));
-    } else if (const auto* texts = attribute.as<std::vector<std::string>>(); texts && attribute.name == "value_strings") {
+    } else if (const auto* texts = attribute.as<std::vector<std::string>>();
+               texts && attribute.name == "value_strings") {
       constant_ = std::make_shared<Tensor>(Tensor::from_strings("", {static_cast<int64_t>(texts->size())}, *texts));
     }
   }

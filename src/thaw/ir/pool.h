@@ -41,7 +41,8 @@ class Pool {
     return new (slab.memory.get() + sizeof(T) * slab.used++) T();
   }
 
-  // Frees what the object holds. Its memory is not used again while the pool lives (AddressSanitizer tells who touches it).
+  // Frees what the object holds. Its memory is not used again while the pool lives (AddressSanitizer tells who touches
+  // it).
   void retire(T* item) {
     item->~T();
     new (item) T();

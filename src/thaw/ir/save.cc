@@ -1,8 +1,8 @@
 // Saving: where each tensor's data goes, then one measuring and one writing walk.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <sys/stat.h>
-
-#include <algorithm>
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
@@ -70,13 +70,17 @@ void save(const Model& model, const std::filesystem::path& path, const SaveOptio
   TensorPlan plan;
   DataFiles data(folder);
   switch (options.external) {
-    case ExternalPolicy::kKeep: data.keep(model, plan); break;
+    case ExternalPolicy::kKeep:
+      data.keep(model, plan);
+      break;
     case ExternalPolicy::kSingle: {
       const std::string location = options.location.empty() ? path.filename().string() + ".data" : options.location;
       data.gather(model, location, options.threshold, plan);
       break;
     }
-    case ExternalPolicy::kInline: plan.inline_external = true; break;
+    case ExternalPolicy::kInline:
+      plan.inline_external = true;
+      break;
   }
   wire::Encoder encoder = measure(model, plan);
   if (encoder.size() > kMaxModelBytes) {

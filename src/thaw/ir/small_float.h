@@ -9,10 +9,10 @@ namespace thaw::ir {
 
 // What the bit patterns at the top (or of negative zero) stand for.
 enum class FloatSpecials : uint8_t {
-  kIeee,   // exponent all ones: infinity, NaN
-  kFn,     // exponent and mantissa all ones: NaN; no infinity
-  kFnuz,   // negative zero: NaN; no infinity
-  kNone,   // every pattern is a number
+  kIeee,  // exponent all ones: infinity, NaN
+  kFn,    // exponent and mantissa all ones: NaN; no infinity
+  kFnuz,  // negative zero: NaN; no infinity
+  kNone,  // every pattern is a number
 };
 
 struct FloatFormat {
@@ -48,7 +48,8 @@ inline double small_float(uint32_t bits, const FloatFormat& format) {
     case FloatSpecials::kFnuz:
       if (negative && exponent == 0 && mantissa == 0) return kNan;
       break;
-    case FloatSpecials::kNone: break;
+    case FloatSpecials::kNone:
+      break;
   }
   if (exponent == 0) return sign * std::ldexp(static_cast<double>(mantissa), 1 - format.bias - format.mantissa_bits);
   return sign * std::ldexp(static_cast<double>(mantissa | 1u << format.mantissa_bits),

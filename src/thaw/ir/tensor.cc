@@ -1,10 +1,10 @@
 #include "thaw/ir/tensor.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstring>
 #include <mutex>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/external_data.h"
@@ -40,7 +40,8 @@ void require_size(const Tensor& tensor, uint64_t size) {
   if (size == expected) return;
   throw Error({.what = size == 0 ? "has no data" : fmt::format("has {} bytes of data", size),
                .where = describe(tensor),
-               .expected = fmt::format("{} bytes for {} elements of {}", expected, tensor.num_elements(), name_of(tensor.data_type)),
+               .expected = fmt::format("{} bytes for {} elements of {}", expected, tensor.num_elements(),
+                                       name_of(tensor.data_type)),
                .next = "export the model again"});
 }
 
@@ -92,7 +93,8 @@ uint64_t Tensor::num_bytes() const {
 
 std::span<const std::byte> Tensor::bytes() const {
   if (data_type == DataType::kString) {
-    throw Error({.what = "holds strings, which have no raw bytes", .where = describe(*this), .expected = "a type of numbers"});
+    throw Error(
+        {.what = "holds strings, which have no raw bytes", .where = describe(*this), .expected = "a type of numbers"});
   }
   if (storage_ == Storage::kRaw) {
     require_size(*this, raw_.size());
@@ -130,7 +132,8 @@ std::vector<std::string> Tensor::to_strings() const {
 
 std::vector<int64_t> Tensor::to_int64() const {
   if (!is_integer(data_type) && data_type != DataType::kBool) {
-    throw Error({.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "integers"});
+    throw Error(
+        {.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "integers"});
   }
   std::vector<int64_t> values;
   decode_integers(*this, bytes(), values);

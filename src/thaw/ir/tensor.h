@@ -19,9 +19,9 @@ namespace thaw::ir {
 
 // Where external data lies: the entries of TensorProto.external_data.
 struct ExternalLocation {
-  std::string location;            // path relative to the model's folder, as written in the file
+  std::string location;  // path relative to the model's folder, as written in the file
   uint64_t offset = 0;
-  std::optional<uint64_t> length;  // bytes; none: from offset to what the shape needs
+  std::optional<uint64_t> length;                          // bytes; none: from offset to what the shape needs
   std::vector<std::pair<std::string, std::string>> other;  // checksum and unknown keys, kept
 };
 
@@ -34,12 +34,13 @@ class Tensor {
   std::string name;
   DataType data_type = DataType::kUndefined;
   std::vector<int64_t> dims;
-  std::string extra;  // wire bytes of fields Thaw does not touch (doc_string, segment, metadata_props), kept as they are
+  std::string
+      extra;  // wire bytes of fields Thaw does not touch (doc_string, segment, metadata_props), kept as they are
 
   // Number of elements; throws thaw::Error when a dim is negative or the product overflows.
   int64_t num_elements() const;
-  // Bytes that the elements take packed (elements below 8 bits follow each other from the lowest bit up, the last byte is
-  // padded). 0 for strings and undefined or unknown types.
+  // Bytes that the elements take packed (elements below 8 bits follow each other from the lowest bit up, the last byte
+  // is padded). 0 for strings and undefined or unknown types.
   uint64_t num_bytes() const;
 
   Storage storage() const { return storage_; }
@@ -68,13 +69,13 @@ class Tensor {
   friend class TensorReader;
   friend class TensorWriter;
   Storage storage_ = Storage::kRaw;
-  bool has_raw_ = false;                            // raw_data is set, though perhaps empty
-  mutable std::span<const std::byte> raw_;          // the bytes; for kTyped and kExternal once they were asked for
-  mutable std::shared_ptr<const void> raw_owner_;   // keeps raw_ alive; null until raw_ is known
-  std::string_view wire_;                           // kTyped: the typed data fields; kExternal: the external_data entries
+  bool has_raw_ = false;                           // raw_data is set, though perhaps empty
+  mutable std::span<const std::byte> raw_;         // the bytes; for kTyped and kExternal once they were asked for
+  mutable std::shared_ptr<const void> raw_owner_;  // keeps raw_ alive; null until raw_ is known
+  std::string_view wire_;  // kTyped: the typed data fields; kExternal: the external_data entries
   std::shared_ptr<const void> wire_owner_;
   std::shared_ptr<const ExternalLocation> external_;
-  std::shared_ptr<ExternalFolder> folder_;          // where external data lies
+  std::shared_ptr<ExternalFolder> folder_;  // where external data lies
 };
 
 }  // namespace thaw::ir

@@ -1,8 +1,8 @@
 #include "thaw/ir/tensor_decode.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/small_float.h"
@@ -12,7 +12,14 @@ namespace thaw::ir {
 namespace {
 
 // Fields of TensorProto that hold elements.
-enum TypedField : uint32_t { kFloatData = 4, kInt32Data = 5, kStringData = 6, kInt64Data = 7, kDoubleData = 10, kUint64Data = 11 };
+enum TypedField : uint32_t {
+  kFloatData = 4,
+  kInt32Data = 5,
+  kStringData = 6,
+  kInt64Data = 7,
+  kDoubleData = 10,
+  kUint64Data = 11
+};
 
 // Which field a type's elements stand in, and how many bytes of an entry are kept.
 struct Layout {
@@ -24,14 +31,21 @@ struct Layout {
 Layout layout_of(DataType type) {
   switch (type) {
     case DataType::kFloat:
-    case DataType::kComplex64: return {kFloatData, wire::kFixed32, 4};
+    case DataType::kComplex64:
+      return {kFloatData, wire::kFixed32, 4};
     case DataType::kDouble:
-    case DataType::kComplex128: return {kDoubleData, wire::kFixed64, 8};
-    case DataType::kInt64: return {kInt64Data, wire::kVarint, 8};
-    case DataType::kUint64: return {kUint64Data, wire::kVarint, 8};
-    case DataType::kUint32: return {kUint64Data, wire::kVarint, 4};
-    case DataType::kInt32: return {kInt32Data, wire::kVarint, 4};
-    default: return {kInt32Data, wire::kVarint, bits_of(type) == 16 ? size_t{2} : size_t{1}};
+    case DataType::kComplex128:
+      return {kDoubleData, wire::kFixed64, 8};
+    case DataType::kInt64:
+      return {kInt64Data, wire::kVarint, 8};
+    case DataType::kUint64:
+      return {kUint64Data, wire::kVarint, 8};
+    case DataType::kUint32:
+      return {kUint64Data, wire::kVarint, 4};
+    case DataType::kInt32:
+      return {kInt32Data, wire::kVarint, 4};
+    default:
+      return {kInt32Data, wire::kVarint, bits_of(type) == 16 ? size_t{2} : size_t{1}};
   }
 }
 
@@ -80,18 +94,27 @@ void for_each_integer(DataType type, std::span<const std::byte> bytes, size_t co
     for (size_t i = 0; i < count; ++i) visit(i, load<decltype(zero)>(bytes, i));
   };
   switch (type) {
-    case DataType::kInt64: return all(int64_t{});
-    case DataType::kUint64: return all(uint64_t{});
-    case DataType::kInt32: return all(int32_t{});
-    case DataType::kUint32: return all(uint32_t{});
-    case DataType::kInt16: return all(int16_t{});
-    case DataType::kUint16: return all(uint16_t{});
-    case DataType::kInt8: return all(int8_t{});
-    case DataType::kUint8: return all(uint8_t{});
+    case DataType::kInt64:
+      return all(int64_t{});
+    case DataType::kUint64:
+      return all(uint64_t{});
+    case DataType::kInt32:
+      return all(int32_t{});
+    case DataType::kUint32:
+      return all(uint32_t{});
+    case DataType::kInt16:
+      return all(int16_t{});
+    case DataType::kUint16:
+      return all(uint16_t{});
+    case DataType::kInt8:
+      return all(int8_t{});
+    case DataType::kUint8:
+      return all(uint8_t{});
     case DataType::kBool:
       for (size_t i = 0; i < count; ++i) visit(i, load<uint8_t>(bytes, i) != 0 ? 1 : 0);
       return;
-    default: break;
+    default:
+      break;
   }
   const auto width = static_cast<unsigned>(bits_of(type));
   const bool is_signed = type == DataType::kInt4 || type == DataType::kInt2;
@@ -146,7 +169,8 @@ void decode_integers(const Tensor& tensor, std::span<const std::byte> bytes, std
   for_each_integer(tensor.data_type, bytes, values.size(), [&](size_t i, auto value) {
     if constexpr (std::is_same_v<decltype(value), uint64_t>) {
       if (value > static_cast<uint64_t>(INT64_MAX)) {
-        throw Error({.what = fmt::format("element {} is {}, above the range of int64", i, value), .where = describe(tensor)});
+        throw Error(
+            {.what = fmt::format("element {} is {}, above the range of int64", i, value), .where = describe(tensor)});
       }
     }
     values[i] = static_cast<int64_t>(value);
@@ -165,18 +189,30 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
     return all([&](size_t i) { return small_float(load_bits(bytes, i, width), format); });
   };
   switch (tensor.data_type) {
-    case DataType::kFloat: return all([&](size_t i) { return static_cast<double>(load<float>(bytes, i)); });
-    case DataType::kDouble: return all([&](size_t i) { return load<double>(bytes, i); });
-    case DataType::kFloat16: return small(kFloat16Format);
-    case DataType::kBfloat16: return small(kBfloat16Format);
-    case DataType::kFloat8E4M3FN: return small(kE4M3Fn);
-    case DataType::kFloat8E4M3FNUZ: return small(kE4M3Fnuz);
-    case DataType::kFloat8E5M2: return small(kE5M2);
-    case DataType::kFloat8E5M2FNUZ: return small(kE5M2Fnuz);
-    case DataType::kFloat8E8M0: return all([&](size_t i) { return power_of_two(load<uint8_t>(bytes, i)); });
-    case DataType::kFloat4E2M1: return small(kE2M1);
-    case DataType::kFloat6E2M3: return small(kE2M3);
-    case DataType::kFloat6E3M2: return small(kE3M2);
+    case DataType::kFloat:
+      return all([&](size_t i) { return static_cast<double>(load<float>(bytes, i)); });
+    case DataType::kDouble:
+      return all([&](size_t i) { return load<double>(bytes, i); });
+    case DataType::kFloat16:
+      return small(kFloat16Format);
+    case DataType::kBfloat16:
+      return small(kBfloat16Format);
+    case DataType::kFloat8E4M3FN:
+      return small(kE4M3Fn);
+    case DataType::kFloat8E4M3FNUZ:
+      return small(kE4M3Fnuz);
+    case DataType::kFloat8E5M2:
+      return small(kE5M2);
+    case DataType::kFloat8E5M2FNUZ:
+      return small(kE5M2Fnuz);
+    case DataType::kFloat8E8M0:
+      return all([&](size_t i) { return power_of_two(load<uint8_t>(bytes, i)); });
+    case DataType::kFloat4E2M1:
+      return small(kE2M1);
+    case DataType::kFloat6E2M3:
+      return small(kE2M3);
+    case DataType::kFloat6E3M2:
+      return small(kE3M2);
     default:
       for_each_integer(tensor.data_type, bytes, values.size(),
                        [&](size_t i, auto value) { values[i] = static_cast<double>(value); });

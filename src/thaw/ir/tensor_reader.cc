@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <charconv>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/fields.h"
@@ -78,7 +78,8 @@ StringEntry read_entry(std::string_view bytes) {
         entry.value = field.bytes;
         has_value = true;
         break;
-      default: entry.plain = false;
+      default:
+        entry.plain = false;
     }
   }
   entry.plain = entry.plain && has_key && has_value;
@@ -93,7 +94,9 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
-      case varint_tag(kDims): tensor.dims.push_back(field.as_int64()); break;
+      case varint_tag(kDims):
+        tensor.dims.push_back(field.as_int64());
+        break;
       case bytes_tag(kDims):
         for (Reader packed(field.bytes); !packed.done();) tensor.dims.push_back(static_cast<int64_t>(packed.varint()));
         break;
@@ -101,7 +104,9 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
         tensor.data_type = static_cast<DataType>(field.as_int32());
         if (tensor.data_type == DataType::kUndefined) tensor.extra.append(field.whole);
         break;
-      case bytes_tag(kName): read_text(field, tensor.name, tensor.extra); break;
+      case bytes_tag(kName):
+        read_text(field, tensor.name, tensor.extra);
+        break;
       case bytes_tag(kRawData):
         tensor.has_raw_ = true;
         raw = field.bytes;
@@ -117,8 +122,12 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
       case bytes_tag(kDoubleData):
       case tag(kDoubleData, wire::kFixed64):
       case bytes_tag(kUint64Data):
-      case varint_tag(kUint64Data): typed.add(context, field.whole); break;
-      case bytes_tag(kExternalData): entries.add(context, field.whole); break;
+      case varint_tag(kUint64Data):
+        typed.add(context, field.whole);
+        break;
+      case bytes_tag(kExternalData):
+        entries.add(context, field.whole);
+        break;
       case varint_tag(kDataLocation):
         is_external = field.number_value == 1;
         if (!is_external) tensor.extra.append(field.whole);
@@ -142,7 +151,8 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
     if (location.length && length != needed) {
       throw Error({.what = fmt::format("external data has {} bytes", length),
                    .where = describe(tensor),
-                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(), name_of(tensor.data_type)),
+                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(),
+                                           name_of(tensor.data_type)),
                    .next = "export the model again"});
     }
     context.folder->check(location, needed, describe(tensor));
@@ -168,7 +178,8 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
     if (tensor.has_raw_ && raw.size() != needed) {
       throw Error({.what = fmt::format("has {} bytes of data", raw.size()),
                    .where = describe(tensor),
-                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(), name_of(tensor.data_type)),
+                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(),
+                                           name_of(tensor.data_type)),
                    .next = "export the model again"});
     }
   }
@@ -181,13 +192,20 @@ SparseTensor TensorReader::read_sparse(ReadContext& context, std::string_view by
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
-      case bytes_tag(field::sparse_tensor::kValues): values.add(context, field.bytes); break;
-      case bytes_tag(field::sparse_tensor::kIndices): indices.add(context, field.bytes); break;
-      case varint_tag(field::sparse_tensor::kDims): sparse.dims.push_back(field.as_int64()); break;
+      case bytes_tag(field::sparse_tensor::kValues):
+        values.add(context, field.bytes);
+        break;
+      case bytes_tag(field::sparse_tensor::kIndices):
+        indices.add(context, field.bytes);
+        break;
+      case varint_tag(field::sparse_tensor::kDims):
+        sparse.dims.push_back(field.as_int64());
+        break;
       case bytes_tag(field::sparse_tensor::kDims):
         for (Reader packed(field.bytes); !packed.done();) sparse.dims.push_back(static_cast<int64_t>(packed.varint()));
         break;
-      default: sparse.extra.append(field.whole);
+      default:
+        sparse.extra.append(field.whole);
     }
   }
   sparse.has_values = static_cast<bool>(values);

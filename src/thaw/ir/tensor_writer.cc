@@ -46,7 +46,9 @@ void TensorWriter::write(wire::Encoder& out, const Tensor& tensor, const TensorP
     return;
   }
   switch (tensor.storage_) {
-    case Tensor::Storage::kTyped: out.raw(tensor.wire_); break;
+    case Tensor::Storage::kTyped:
+      out.raw(tensor.wire_);
+      break;
     case Tensor::Storage::kExternal:
       if (plan.inline_external) {
         const std::span<const std::byte> bytes = tensor.bytes();

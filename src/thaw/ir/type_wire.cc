@@ -38,21 +38,35 @@ class TypeReader {
           content = number == field.tag >> 3 ? merged(content, field.bytes) : field.bytes;
           number = field.tag >> 3;
           break;
-        case bytes_tag(kDenotation): type.denotation = text(field); break;
-        default: odd_ = true;
+        case bytes_tag(kDenotation):
+          type.denotation = text(field);
+          break;
+        default:
+          odd_ = true;
       }
     }
     switch (number) {
-      case kTensor: read_tensor(content, Type::Kind::kTensor, type); break;
-      case kSparseTensor: read_tensor(content, Type::Kind::kSparseTensor, type); break;
-      case kSequence: read_element(content, Type::Kind::kSequence, type, depth); break;
-      case kOptional: read_element(content, Type::Kind::kOptional, type, depth); break;
-      case kMap: read_map(content, type, depth); break;
+      case kTensor:
+        read_tensor(content, Type::Kind::kTensor, type);
+        break;
+      case kSparseTensor:
+        read_tensor(content, Type::Kind::kSparseTensor, type);
+        break;
+      case kSequence:
+        read_element(content, Type::Kind::kSequence, type, depth);
+        break;
+      case kOptional:
+        read_element(content, Type::Kind::kOptional, type, depth);
+        break;
+      case kMap:
+        read_map(content, type, depth);
+        break;
       case kOpaque:
         type.kind = Type::Kind::kOpaque;
         type.opaque = content;
         break;
-      default: break;
+      default:
+        break;
     }
     return type;
   }
@@ -85,7 +99,8 @@ class TypeReader {
           shape = has_shape ? merged(shape, field.bytes) : field.bytes;
           has_shape = true;
           break;
-        default: odd_ = true;
+        default:
+          odd_ = true;
       }
     }
     if (has_elem_type != (type.elem_type != DataType::kUndefined)) odd_ = true;
@@ -115,8 +130,11 @@ class TypeReader {
           dim.param = text(field);
           dim.value.reset();
           break;
-        case bytes_tag(kDimDenotation): dim.denotation = text(field); break;
-        default: odd_ = true;
+        case bytes_tag(kDimDenotation):
+          dim.denotation = text(field);
+          break;
+        default:
+          odd_ = true;
       }
     }
   }
@@ -152,7 +170,8 @@ class TypeReader {
           value = has_value ? merged(value, field.bytes) : field.bytes;
           has_value = true;
           break;
-        default: odd_ = true;
+        default:
+          odd_ = true;
       }
     }
     if (has_key != (type.elem_type != DataType::kUndefined)) odd_ = true;
@@ -187,18 +206,29 @@ void write_members(wire::Encoder& out, const Type& type) {
     if (type.element) out.message(number, [&] { write_type(out, *type.element); });
   };
   switch (type.kind) {
-    case Type::Kind::kNone: break;
-    case Type::Kind::kTensor: out.message(kTensor, [&] { write_tensor(out, type); }); break;
-    case Type::Kind::kSparseTensor: out.message(kSparseTensor, [&] { write_tensor(out, type); }); break;
-    case Type::Kind::kSequence: out.message(kSequence, [&] { element(kElement); }); break;
-    case Type::Kind::kOptional: out.message(kOptional, [&] { element(kElement); }); break;
+    case Type::Kind::kNone:
+      break;
+    case Type::Kind::kTensor:
+      out.message(kTensor, [&] { write_tensor(out, type); });
+      break;
+    case Type::Kind::kSparseTensor:
+      out.message(kSparseTensor, [&] { write_tensor(out, type); });
+      break;
+    case Type::Kind::kSequence:
+      out.message(kSequence, [&] { element(kElement); });
+      break;
+    case Type::Kind::kOptional:
+      out.message(kOptional, [&] { element(kElement); });
+      break;
     case Type::Kind::kMap:
       out.message(kMap, [&] {
         if (type.elem_type != DataType::kUndefined) out.integer(kKeyType, static_cast<int32_t>(type.elem_type));
         element(kValueType);
       });
       break;
-    case Type::Kind::kOpaque: out.bytes(kOpaque, type.opaque); break;
+    case Type::Kind::kOpaque:
+      out.bytes(kOpaque, type.opaque);
+      break;
   }
   out.text(kDenotation, type.denotation);
 }

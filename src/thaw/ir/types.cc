@@ -70,10 +70,13 @@ std::optional<DataType> data_type_from_name(std::string_view name) {
 bool operator==(const Type& a, const Type& b) {
   if (a.kind != b.kind || a.denotation != b.denotation) return false;
   switch (a.kind) {
-    case Type::Kind::kNone: return true;
+    case Type::Kind::kNone:
+      return true;
     case Type::Kind::kTensor:
-    case Type::Kind::kSparseTensor: return a.elem_type == b.elem_type && a.shape == b.shape;
-    case Type::Kind::kOpaque: return a.opaque == b.opaque;
+    case Type::Kind::kSparseTensor:
+      return a.elem_type == b.elem_type && a.shape == b.shape;
+    case Type::Kind::kOpaque:
+      return a.opaque == b.opaque;
     case Type::Kind::kMap:
       if (a.elem_type != b.elem_type) return false;
       [[fallthrough]];

@@ -1,8 +1,9 @@
 // The protobuf wire format, read: fields one after the other, every length checked.
 //
-// A Reader walks the fields of one message. Known fields are told by their tag (number and wire type together), so that a
-// known number with another wire type falls among the unknown ones, as protobuf does it; `whole` keeps such fields as they
-// are. Malformed bytes throw wire::Malformed, which the model reader turns into a thaw::Error with file and offset.
+// A Reader walks the fields of one message. Known fields are told by their tag (number and wire type together), so that
+// a known number with another wire type falls among the unknown ones, as protobuf does it; `whole` keeps such fields as
+// they are. Malformed bytes throw wire::Malformed, which the model reader turns into a thaw::Error with file and
+// offset.
 #pragma once
 
 #include <cstdint>
@@ -55,22 +56,31 @@ class Reader {
     if (tag >> 3 == 0 || tag >> 32 != 0) throw Malformed{"field number out of range", begin};
     field.tag = static_cast<uint32_t>(tag);
     switch (tag & 7) {
-      case kVarint: field.number_value = varint(); break;
-      case kFixed64: field.number_value = fixed<uint64_t>(); break;
-      case kFixed32: field.number_value = fixed<uint32_t>(); break;
+      case kVarint:
+        field.number_value = varint();
+        break;
+      case kFixed64:
+        field.number_value = fixed<uint64_t>();
+        break;
+      case kFixed32:
+        field.number_value = fixed<uint32_t>();
+        break;
       case kBytes: {
         const uint64_t size = varint();
         if (size > left()) {
-          throw Malformed{"field " + std::to_string(tag >> 3) + " says it has " + std::to_string(size) + " bytes, but " +
-                              std::to_string(left()) + " are left",
+          throw Malformed{"field " + std::to_string(tag >> 3) + " says it has " + std::to_string(size) +
+                              " bytes, but " + std::to_string(left()) + " are left",
                           begin};
         }
         field.bytes = {at_, static_cast<size_t>(size)};
         at_ += size;
         break;
       }
-      case kGroupStart: skip_group(static_cast<uint32_t>(tag >> 3)); break;
-      default: throw Malformed{"wire type " + std::to_string(tag & 7) + " where a field should begin", begin};
+      case kGroupStart:
+        skip_group(static_cast<uint32_t>(tag >> 3));
+        break;
+      default:
+        throw Malformed{"wire type " + std::to_string(tag & 7) + " where a field should begin", begin};
     }
     field.whole = {begin, static_cast<size_t>(at_ - begin)};
     return true;
@@ -115,9 +125,15 @@ class Reader {
       const uint64_t tag = varint();
       if (tag >> 3 == 0 || tag >> 32 != 0) throw Malformed{"field number out of range", begin};
       switch (tag & 7) {
-        case kVarint: varint(); break;
-        case kFixed64: fixed<uint64_t>(); break;
-        case kFixed32: fixed<uint32_t>(); break;
+        case kVarint:
+          varint();
+          break;
+        case kFixed64:
+          fixed<uint64_t>();
+          break;
+        case kFixed32:
+          fixed<uint32_t>();
+          break;
         case kBytes: {
           const uint64_t size = varint();
           if (size > left()) throw Malformed{"truncated inside a group", begin};
@@ -131,7 +147,8 @@ class Reader {
         case kGroupEnd:
           if (open[--depth] != tag >> 3) throw Malformed{"group ends that did not begin", begin};
           break;
-        default: throw Malformed{"unknown wire type", begin};
+        default:
+          throw Malformed{"unknown wire type", begin};
       }
     }
   }
