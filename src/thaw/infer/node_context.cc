@@ -90,6 +90,15 @@ Dim NodeContext::meet(Dim expression, Dim constant) const {
   return hinted && *hinted != *constant.constant() ? constant : expression;
 }
 
+Dim NodeContext::prefer(Dim a, Dim b) const {
+  const Options& options = engine_.options();
+  if (!options.prefer_symbols) return dim::broadcast(a, b);
+  auto x = dim::evaluate(a, options.hints), y = dim::evaluate(b, options.hints);
+  if (x && y && *x != *y) return *x == 1 ? b : *y == 1 ? a : dim::broadcast(a, b);
+  // Meant to be equal: the simpler one says it.
+  return dim::to_string(b).size() < dim::to_string(a).size() ? b : a;
+}
+
 Dim NodeContext::require_equal(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
   if (a.is_unknown()) return b;
   if (b.is_unknown() || dim::same(a, b)) return a;
@@ -118,7 +127,7 @@ Dim NodeContext::require_broadcast(Dim a, Dim b, std::string_view what, At at_a,
     return {};
   }
   state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
-  if (!a.is_constant() && !b.is_constant()) return dim::broadcast(a, b);
+  if (!a.is_constant() && !b.is_constant()) return prefer(a, b);
   return a.is_constant() ? meet(b, a) : meet(a, b);
 }
 
@@ -147,8 +156,12 @@ Dim NodeContext::data_dependent(int output, int axis) {
   const ir::Value* value = node_->output(output);
   Dim& made = frame_.data_dependent[{value, axis}];
   if (made.is_unknown()) {
-    std::string stem = value ? value->name() : node_->op_type();
-    made = engine_.scope().fresh(fmt::format("{}_dim{}", stem, axis), dim::SymbolKind::kDataDependent);
+    std::string name = fmt::format("{}_dim{}", value ? value->name() : node_->op_type(), axis);
+    // Outside of functions a value has one name: inferring the model again in the same scope meets the same symbol.
+    dim::Scope& scope = engine_.scope();
+    auto known = scope.find(name);
+    bool ours = known && scope.symbols()[static_cast<size_t>(scope.symbol_id(*known))].kind == dim::SymbolKind::kDataDependent;
+    made = ours && !frame_.function ? *known : scope.fresh(name, dim::SymbolKind::kDataDependent);
   }
   return made;
 }

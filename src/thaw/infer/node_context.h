@@ -33,6 +33,9 @@ class NodeContext final : public ops::Context {
   // The size to go on with where `expression` must equal `constant`, see Options::prefer_symbols.
   dim::Dim meet(dim::Dim expression, dim::Dim constant) const;
 
+  // The size of two expressions that broadcast with each other.
+  dim::Dim prefer(dim::Dim a, dim::Dim b) const;
+
   Engine& engine_;
   Frame& frame_;
   std::vector<ops::Fact>& outputs_;

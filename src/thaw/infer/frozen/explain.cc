@@ -170,13 +170,13 @@ class ReshapeExplainer {
       out_[static_cast<size_t>(free_)] = quotient(e, others);
       return;
     }
+    if (out_symbolic) return;  // what is a constant beside a computed size is a structural factor: [h/2, 2] of h
     if (frozen.size() == 1) {
-      if (out_symbolic && dim::same(e, others * Dim(out_values[frozen[0]]))) return;  // a structural factor: [h/2, 2] of h
       meet_shape(frozen[0], quotient(e, others), false);
       out_[frozen[0]] = quotient(e, others);
       return;
     }
-    if (frozen.empty() || out_symbolic) return;
+    if (frozen.empty()) return;
     // Several constants share the size: which of them move with it, one model cannot tell. The largest is taken to where there
     // are two (165 * 4 = patches); more are left as they are.
     for (size_t j : frozen) meet_shape(j, e, true);
@@ -190,14 +190,16 @@ class ReshapeExplainer {
   // A constant operand (a table) that is given a symbolic shape: its own size is frozen.
   void meet_data(const Group& g, const std::vector<int64_t>& in_values) {
     Dim e = dim::product(std::span(out_).subspan(g.out_begin, g.out_end - g.out_begin));
-    for (size_t i = g.in_begin; i < g.in_end; ++i) {
-      if (in_values[i] == 1) continue;
+    std::vector<size_t> sized;
+    for (size_t i = g.in_begin; i < g.in_end; ++i)
+      if (in_values[i] != 1) sized.push_back(i);
+    for (size_t i : sized) {
       Meeting m;
       m.input = 0;
       m.element = static_cast<int>(i);
       m.value = in_values[i];
       m.expression = e;
-      m.product = g.in_end - g.in_begin > 1;
+      m.product = sized.size() > 1;
       meetings_.push_back(m);
     }
   }

@@ -165,6 +165,12 @@ class Analysis {
         continue;  // explained element by element where it can be
       }
       if (const ir::Value* weight = weight_operand(o, *sides)) {
+        // A size that is data's, not the input's, met the weight by way of a constant that was frozen before.
+        auto ids = dim::symbols_of(m.expression);
+        bool inputs_only = std::all_of(ids.begin(), ids.end(), [&](int id) {
+          return scope_.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim;
+        });
+        if (!inputs_only) continue;
         add_site({FrozenRole::kWeight, weight, o.node, 1, m.value, m.expression, false, false});
         continue;
       }

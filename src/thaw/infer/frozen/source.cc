@@ -177,7 +177,9 @@ void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
     return;
   }
   if (op == "ConstantOfShape") return;
-  // Arithmetic: the number is made from others.
+  // Arithmetic on constants alone: the number is made from them. Beside a size that was read from the graph, they are factors.
+  bool all_constant = std::all_of(producer.inputs().begin(), producer.inputs().end(), [](const ir::Value* v) { return v && v->constant(); });
+  if (!all_constant) return;
   for (const ir::Value* input : producer.inputs()) ask(*step.reader, input, step.number, Question::kAnyElement);
 }
 

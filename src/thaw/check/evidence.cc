@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "thaw/check/rule.h"
+#include "thaw/dim/text.h"
+
+namespace thaw::check {
+
+const infer::Result& Evidence::inferred() {
+  if (!inferred_) inferred_ = infer::infer(model_, scope_);
+  return *inferred_;
+}
+
+const infer::FrozenAnalysis& Evidence::frozen() {
+  if (!frozen_) frozen_ = infer::find_frozen(model_, frozen_scope_);
+  return *frozen_;
+}
+
+SizeRanges& Evidence::size_ranges() {
+  if (!size_ranges_) {
+    size_ranges_ = std::make_unique<SizeRanges>();
+    infer_over(model_, options_.dims, *size_ranges_);
+  }
+  return *size_ranges_;
+}
+
+const SizeProofs& Evidence::size_proofs() {
+  if (!size_proofs_) size_proofs_ = prove_sizes(size_ranges().result);
+  return *size_proofs_;
+}
+
+namespace {
+
+constexpr size_t kMaxWitnesses = 8;
+
+bool holds(const ops::Obligation& o, const dim::Assignment& sizes) {
+  auto a = dim::evaluate(o.a, sizes), b = dim::evaluate(o.b, sizes);
+  if (!a || !b) return true;  // it speaks of something that these sizes do not decide
+  switch (o.kind) {
+    case ops::ObligationKind::kEqual: return *a == *b;
+    case ops::ObligationKind::kBroadcast: return *a == *b || *a == 1 || *b == 1;
+    case ops::ObligationKind::kDivisible: return *b != 0 && *a % *b == 0;
+    case ops::ObligationKind::kAtMost: return *a <= *b;
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::vector<dim::Assignment>& Evidence::witnesses() {
+  if (witnesses_) return *witnesses_;
+  const infer::Result& result = inferred();
+  witnesses_.emplace();
+  const int count = static_cast<int>(scope_.symbols().size());
+  auto try_sizes = [&](const dim::Assignment& sizes) {
+    if (witnesses_->size() >= kMaxWitnesses) return;
+    const auto& all = result.obligations();
+    if (std::all_of(all.begin(), all.end(), [&](const ops::Obligation& o) { return holds(o, sizes); }))
+      witnesses_->push_back(sizes);
+  };
+  // Sizes all different, in steps that strides and patch sizes divide; then all equal.
+  for (int64_t step : {1, 2, 4, 8, 16, 32, 64, 28, 14}) {
+    dim::Assignment distinct, equal;
+    for (int id = 0; id < count; ++id) {
+      distinct[id] = step * (id + 3);
+      equal[id] = step * 5;
+    }
+    try_sizes(distinct);
+    try_sizes(equal);
+  }
+  return *witnesses_;
+}
+
+bool Evidence::can_differ(dim::Dim a, dim::Dim b) {
+  if (a.is_unknown() || b.is_unknown() || dim::same(a, b)) return false;
+  if (a.is_constant() && b.is_constant()) return true;
+  for (const dim::Assignment& sizes : witnesses()) {
+    auto x = dim::evaluate(a, sizes), y = dim::evaluate(b, sizes);
+    if (x && y && *x != *y) return true;
+  }
+  return false;
+}
+
+Finding& Findings::add(std::string message, Place where) {
+  Finding& f = list_.emplace_back();
+  f.code = rule_.code;
+  f.title = rule_.title;
+  f.severity = rule_.severity;
+  f.message = std::move(message);
+  f.where = std::move(where);
+  return f;
+}
+
+namespace {
+
+// The way to a subgraph: "If 'cond_1'.then_branch".
+std::string graph_path(const ir::Graph* graph) {
+  std::string path;
+  for (; graph && graph->parent_node(); graph = graph->parent()) {
+    const ir::Node& node = *graph->parent_node();
+    std::string_view branch;
+    for (const ir::Attribute& a : node.attributes())
+      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>(); g && g->get() == graph) branch = a.name;
+    path = fmt::format("{}.{}{}{}", name_of(node), branch, path.empty() ? "" : " / ", path);
+  }
+  return path;
+}
+
+}  // namespace
+
+Place place_of(const ir::Node& node) {
+  Place p;
+  p.node = node.name;
+  if (p.node.empty())
+    for (const ir::Value* out : node.outputs())
+      if (out && p.node.empty()) p.node = out->name();
+  p.op = node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
+  p.graph = graph_path(node.graph());
+  return p;
+}
+
+Place place_of(const ir::Value& value) {
+  Place p;
+  if (value.producer()) p = place_of(*value.producer());
+  p.tensor = value.name();
+  return p;
+}
+
+std::string name_of(const ir::Node& node) {
+  if (!node.name.empty()) return fmt::format("'{}' ({})", node.name, node.op_type());
+  for (const ir::Value* out : node.outputs())
+    if (out) return fmt::format("{} -> '{}'", node.op_type(), out->name());
+  return node.op_type();
+}
+
+std::string text_of(const std::optional<ops::Shape>& shape) {
+  if (!shape) return "[unknown rank]";
+  std::string out = "[";
+  for (size_t i = 0; i < shape->size(); ++i) out += (i ? ", " : "") + dim::to_string((*shape)[i]);
+  return out + "]";
+}
+
+std::string text_of(const dim::Assignment& sizes, const dim::Scope& scope) {
+  std::vector<std::pair<int, int64_t>> sorted(sizes.begin(), sizes.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::string out;
+  for (const auto& [id, value] : sorted)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ", ", scope.symbols()[static_cast<size_t>(id)].name, value);
+  return out;
+}
+
+}  // namespace thaw::check

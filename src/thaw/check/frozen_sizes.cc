@@ -1,0 +1,202 @@
+// THAW010 to THAW017: sizes that were frozen at an example's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "thaw/check/rule.h"
+#include "thaw/dim/text.h"
+#include "thaw/ir/tensor.h"
+
+namespace thaw::check {
+
+using infer::FrozenRole;
+using infer::FrozenSite;
+
+namespace {
+
+// What an expression's symbols stand for: "pixel_values axis 0 ('num_patches')".
+std::string origin_of(Evidence& evidence, dim::Dim expression) {
+  const ir::Graph& graph = *evidence.model().graph;
+  std::string out;
+  for (int id : dim::symbols_of(expression)) {
+    const dim::SymbolInfo& symbol = evidence.frozen_scope().symbols()[static_cast<size_t>(id)];
+    std::string one;
+    if (symbol.kind == dim::SymbolKind::kInputDim) {
+      dim::Dim wanted = evidence.frozen_scope().symbol_at(id);
+      for (const ir::Value* input : graph.inputs()) {
+        const ops::Fact& fact = evidence.frozen().result.fact(input);
+        for (int axis = 0; one.empty() && axis < fact.rank(); ++axis)
+          if (dim::same(fact.dim(axis), wanted)) one = fmt::format("input '{}' axis {} ({})", input->name(), axis, symbol.name);
+      }
+    }
+    if (one.empty())
+      one = symbol.kind == dim::SymbolKind::kInputValue ? fmt::format("the value {}", symbol.name)
+                                                         : fmt::format("the data-dependent size {}", symbol.name);
+    if (auto hint = evidence.frozen().hints.find(id); hint != evidence.frozen().hints.end())
+      one += fmt::format(", {} when it was frozen", hint->second);
+    out += (out.empty() ? "" : "; ") + one;
+  }
+  return out;
+}
+
+std::string contents_of(const ir::Value& constant) {
+  const ir::Tensor& t = *constant.constant();
+  std::string dims;
+  for (int64_t d : t.dims) dims += (dims.empty() ? "" : ", ") + std::to_string(d);
+  if (!ir::is_integer(t.data_type) || t.dims.size() > 1 || (t.dims.size() == 1 && t.dims[0] > 16))
+    return fmt::format("{} [{}]", ir::name_of(t.data_type), dims);
+  std::string list;
+  for (int64_t v : t.to_int64()) list += (list.empty() ? "" : ", ") + std::to_string(v);
+  return t.dims.empty() ? list : "[" + list + "]";
+}
+
+// A Reshape whose -1 takes up what the frozen size leaves over: a rule of its own, THAW016.
+bool is_hidden(const FrozenSite& site) {
+  return site.silent && site.role == FrozenRole::kShape && site.node->op_type() == "Reshape";
+}
+
+// What a site is about, as the subject of a sentence.
+std::string subject_of(const FrozenSite& site, std::string_view noun) {
+  if (!site.constant) return fmt::format("{} of {}", noun, name_of(*site.node));
+  std::string text;
+  try {
+    text = " = " + contents_of(*site.constant);
+  } catch (const std::exception&) {
+    // Its bytes cannot be read; its name says enough.
+  }
+  return fmt::format("{} '{}'{}", noun, site.constant->name(), text);
+}
+
+void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string_view noun, std::string_view fix) {
+  for (const FrozenSite& site : evidence.frozen().sites) {
+    bool matches = site.role == role || (role == FrozenRole::kShape && site.role == FrozenRole::kAttribute);
+    if (!matches || is_hidden(site)) continue;
+    std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1) : name_of(*site.node);
+    std::string message =
+        fmt::format("{} fixes {} at {} where the input asks for {} (read by {})", subject_of(site, noun),
+                    site.product ? "a product of its elements" : "a size", site.value, dim::to_string(site.expression), where);
+    Place place = place_of(*site.node);
+    if (site.constant) place.tensor = site.constant->name();
+    Finding& f = findings.add(std::move(message), std::move(place));
+    f.source = origin_of(evidence, site.expression);
+    f.fix = std::string(fix);
+    f.details.emplace_back("frozen at", std::to_string(site.value));
+    f.details.emplace_back("should be", dim::to_string(site.expression));
+  }
+}
+
+constexpr std::string_view kFixShape = "`thaw fix` writes the size as an expression of the inputs where it is proven";
+constexpr std::string_view kFixTable =
+    "`thaw lift` finds how the table grows from two or more exports at different sizes";
+
+}  // namespace
+
+void look_for_frozen_shapes(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kShape, "the shape", kFixShape);
+}
+
+void look_for_frozen_splits(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kSplit, "the list of lengths",
+         "`thaw lift` turns the branches into one batch, from two or more exports at different sizes");
+}
+
+void look_for_frozen_slices(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kSlice, "the bound", kFixShape);
+}
+
+void look_for_frozen_tables(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kTable, "the table", kFixTable);
+}
+
+void look_for_frozen_indices(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kIndex, "the index", kFixTable);
+}
+
+void look_for_fixing_weights(Evidence& evidence, Findings& findings) {
+  report(evidence, findings, FrozenRole::kWeight, "the weight",
+         "declare the input with that size, or pool to a fixed size before the weight");
+}
+
+// A size that is not checked when the model runs: a -1 takes what is left over, so a second image or a longer text runs,
+// its numbers mixed into the first's.
+void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
+  for (const FrozenSite& site : evidence.frozen().sites) {
+    if (!is_hidden(site)) continue;
+    Place place = place_of(*site.node);
+    if (site.constant) place.tensor = site.constant->name();
+    Finding& f = findings.add(
+        fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of the frozen size run, and are wrong",
+                    name_of(*site.node), site.value, dim::to_string(site.expression)),
+        std::move(place));
+    f.source = origin_of(evidence, site.expression);
+    f.fix = std::string(kFixShape);
+  }
+}
+
+namespace {
+
+// A size made of two others (patches = height * width) in a way that the graph froze: swapped, they make the same size.
+struct Factors {
+  int64_t first = 0, second = 0;
+};
+
+// The two largest elements other than 1 of a frozen Reshape target that share one size, where they differ.
+std::optional<Factors> swapped_factors(const FrozenSite& site) {
+  if (!site.product || !site.constant || !site.constant->constant()) return std::nullopt;
+  std::vector<int64_t> elements;
+  if (site.constant->constant()->num_elements() > 16) return std::nullopt;
+  for (int64_t v : site.constant->constant()->to_int64())
+    if (v > 1) elements.push_back(v);
+  std::sort(elements.rbegin(), elements.rend());
+  if (elements.size() < 2 || elements[0] == elements[1]) return std::nullopt;
+  return Factors{elements[0], elements[1]};
+}
+
+}  // namespace
+
+void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
+  const infer::FrozenAnalysis& frozen = evidence.frozen();
+  // One finding for each size that tables or products were frozen from and that two sides make together.
+  std::map<std::string, std::pair<const FrozenSite*, int>> by_size;
+  std::map<std::string, Factors> factors;
+  for (const FrozenSite& site : frozen.sites) {
+    bool holds_order = site.role == FrozenRole::kTable || site.role == FrozenRole::kIndex || site.product;
+    if (!holds_order || dim::symbols_of(site.expression).size() != 1) continue;
+    std::string key = origin_of(evidence, site.expression);
+    auto [it, fresh] = by_size.emplace(key, std::pair{&site, 0});
+    ++it->second.second;
+    if (auto f = swapped_factors(site); f && !factors.contains(key)) factors[key] = *f;
+  }
+  for (const auto& [key, entry] : by_size) {
+    const auto& [site, count] = entry;
+    int symbol = dim::symbols_of(site->expression).front();
+    auto hint = frozen.hints.find(symbol);
+    if (hint == frozen.hints.end() || hint->second < 6) continue;
+    int64_t size = hint->second;
+    // Without a Reshape that shows the two sides, an index table over the size does: it holds an order of two axes.
+    std::string example;
+    if (auto f = factors.find(key); f != factors.end()) {
+      example = fmt::format(", such as {}x{} after {}x{},", f->second.second, f->second.first, f->second.first, f->second.second);
+    } else {
+      bool has_index = std::any_of(frozen.sites.begin(), frozen.sites.end(), [&](const FrozenSite& s) {
+        return s.role == FrozenRole::kIndex && dim::symbols_of(s.expression) == std::vector<int>{symbol};
+      });
+      int64_t side = 0;
+      for (int64_t d = 2; d * d < size; ++d)
+        if (size % d == 0) side = d;
+      if (!has_index || side == 0) continue;
+    }
+    Finding& f = findings.add(fmt::format("{} constant{} hold the order of {} elements: an input of the same count in another "
+                                          "arrangement{} runs and is wrong",
+                                          count, count == 1 ? "" : "s", size, example),
+                              place_of(*site->node));
+    if (site->constant) f.where.tensor = site->constant->name();
+    f.source = key;
+    f.fix = std::string(kFixTable);
+  }
+}
+
+}  // namespace thaw::check

@@ -1,0 +1,126 @@
+// THAW040, THAW041: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum, Concat's
+// other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes that break it
+// are shown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "thaw/check/rule.h"
+#include "thaw/check/size_ranges.h"
+#include "thaw/core/error.h"
+#include "thaw/dim/prove.h"
+#include "thaw/dim/text.h"
+
+namespace thaw::check {
+
+namespace {
+
+constexpr size_t kMaxShown = 20;
+
+dim::Proof prove(const ops::Obligation& o) {
+  switch (o.kind) {
+    case ops::ObligationKind::kEqual: return dim::prove_equal(o.a, o.b);
+    case ops::ObligationKind::kBroadcast: return dim::prove_broadcastable(o.a, o.b);
+    case ops::ObligationKind::kDivisible: return dim::prove_divisible(o.a, o.b);
+    case ops::ObligationKind::kAtMost: return dim::prove_at_most(o.a, o.b);
+  }
+  return {};
+}
+
+std::string statement_text(const ops::Obligation& o) {
+  std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
+  switch (o.kind) {
+    case ops::ObligationKind::kEqual: return fmt::format("{} = {}", a, b);
+    case ops::ObligationKind::kBroadcast: return fmt::format("{} broadcasts with {}", a, b);
+    case ops::ObligationKind::kDivisible: return fmt::format("{} is a multiple of {}", a, b);
+    case ops::ObligationKind::kAtMost: return fmt::format("{} <= {}", a, b);
+  }
+  return {};
+}
+
+int64_t total(const dim::Assignment& sizes) {
+  int64_t sum = 0;
+  for (const auto& [id, value] : sizes) sum += value;
+  return sum;
+}
+
+// The sizes of a counterexample, with the lowest value in range for each input size that it leaves open.
+dim::Assignment complete(dim::Assignment sizes, const dim::Scope& scope) {
+  for (size_t id = 0; id < scope.symbols().size(); ++id) {
+    const dim::SymbolInfo& s = scope.symbols()[id];
+    if (s.kind == dim::SymbolKind::kInputDim) sizes.emplace(static_cast<int>(id), s.lower);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+SizeProofs prove_sizes(const infer::Result& result) {
+  SizeProofs out;
+  for (const ops::Obligation& o : result.obligations()) {
+    ++out.summary.statements;
+    dim::Proof proof = prove(o);
+    switch (proof.verdict) {
+      case dim::Verdict::kYes: ++out.summary.proven; break;
+      case dim::Verdict::kNo:
+        ++out.summary.broken;
+        out.broken.push_back({&o, std::move(proof.counterexample)});
+        break;
+      case dim::Verdict::kUnknown:
+        ++out.summary.open;
+        out.open.push_back({&o, std::move(proof.reason)});
+        break;
+    }
+  }
+  std::stable_sort(out.broken.begin(), out.broken.end(),
+                   [](const BrokenStatement& a, const BrokenStatement& b) { return total(a.sizes) < total(b.sizes); });
+  return out;
+}
+
+void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
+  if (evidence.options().dims.empty()) return;
+  const SizeProofs& proofs = evidence.size_proofs();
+  const dim::Scope& scope = evidence.size_ranges().scope;
+  std::unordered_set<const ir::Node*> told;
+  for (const BrokenStatement& b : proofs.broken) {
+    if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
+    std::string at = text_of(b.sizes, scope);
+    Finding& f = findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node), at.empty() ? "every size" : at,
+                                          b.obligation->what, statement_text(*b.obligation)),
+                              place_of(*b.obligation->node));
+    f.details.emplace_back("smallest size", text_of(complete(b.sizes, scope), scope));
+    f.details.emplace_back("statement", statement_text(*b.obligation));
+    f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
+  }
+}
+
+void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
+  if (evidence.options().dims.empty()) return;
+  const infer::Result& result = evidence.size_ranges().result;
+  size_t shown = 0;
+  for (const OpenStatement& open : evidence.size_proofs().open) {
+    if (shown++ == kMaxShown) break;
+    Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node), statement_text(*open.obligation), open.reason),
+                              place_of(*open.obligation->node));
+    f.fix = "narrow the ranges or state divisibility (64..1024:32)";
+  }
+  for (const std::string& op : result.unknown_operators()) {
+    Place where;
+    where.op = op;
+    findings.add(fmt::format("{} has no rule, so nothing is proven of its nodes", op), where);
+  }
+  // A tensor whose size could not be inferred makes no statements: what reads it is not covered.
+  for (const ir::Node* node : evidence.model().graph->nodes()) {
+    for (const ir::Value* out : node->outputs()) {
+      if (!out || !result.fact(out).is_tensor() || result.fact(out).has_rank()) continue;
+      bool first = std::none_of(node->inputs().begin(), node->inputs().end(), [&](const ir::Value* in) {
+        return in && result.fact(in).is_tensor() && !result.fact(in).has_rank();
+      });
+      if (first && shown++ < kMaxShown)
+        findings.add(fmt::format("the rank of '{}' is not known, so nothing is proven of what reads it", out->name()), place_of(*out));
+    }
+  }
+}
+
+}  // namespace thaw::check

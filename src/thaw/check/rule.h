@@ -1,0 +1,117 @@
+// What a rule is, and what it may look at. Internal to check/.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "thaw/check/check.h"
+#include "thaw/check/size_ranges.h"
+#include "thaw/infer/frozen/frozen.h"
+#include "thaw/infer/infer.h"
+
+namespace thaw::check {
+
+// A statement about sizes with sizes that break it, and one that could be neither proven nor broken.
+struct BrokenStatement {
+  const ops::Obligation* obligation;
+  dim::Assignment sizes;
+};
+struct OpenStatement {
+  const ops::Obligation* obligation;
+  std::string reason;
+};
+struct SizeProofs {
+  SizeProof summary;
+  std::vector<BrokenStatement> broken;  // smallest sizes first
+  std::vector<OpenStatement> open;
+};
+// Proves every obligation of the result (prove_sizes.cc).
+SizeProofs prove_sizes(const infer::Result& result);
+
+// What the rules share, worked out when first asked for.
+class Evidence {
+ public:
+  Evidence(const ir::Model& model, const Options& options) : model_(model), options_(options) {}
+
+  const ir::Model& model() const { return model_; }
+  const Options& options() const { return options_; }
+
+  // Inference with the declared inputs.
+  const infer::Result& inferred();
+  // Sizes that satisfy what the nodes demand, as far as some could be found: to tell whether two expressions can differ.
+  const std::vector<dim::Assignment>& witnesses();
+  // Whether a and b differ at some sizes that the model runs at. "No" and "not known" are both false.
+  bool can_differ(dim::Dim a, dim::Dim b);
+
+  // The analysis of frozen sizes, in a scope of its own.
+  const infer::FrozenAnalysis& frozen();
+  dim::Scope& frozen_scope() { return frozen_scope_; }
+
+  // Inference over the ranges of Options::dims, which must not be empty.
+  SizeRanges& size_ranges();
+  const SizeProofs& size_proofs();
+
+ private:
+  const ir::Model& model_;
+  const Options& options_;
+  dim::Scope scope_, frozen_scope_;
+  std::optional<infer::Result> inferred_;
+  std::optional<infer::FrozenAnalysis> frozen_;
+  std::optional<std::vector<dim::Assignment>> witnesses_;
+  std::unique_ptr<SizeRanges> size_ranges_;
+  std::optional<SizeProofs> size_proofs_;
+};
+
+class Findings {
+ public:
+  explicit Findings(const struct Rule& rule) : rule_(rule) {}
+  // A finding of the rule, with its code, title and severity filled in.
+  Finding& add(std::string message, Place where = {});
+  std::vector<Finding> take() { return std::move(list_); }
+
+ private:
+  const Rule& rule_;
+  std::vector<Finding> list_;
+};
+
+struct Rule {
+  std::string_view code;
+  std::string_view title;
+  Severity severity;
+  void (*look)(Evidence&, Findings&);
+};
+
+// One function a file; rules.cc lists them.
+void look_for_invalid_nodes(Evidence&, Findings&);
+void look_for_unknown_operators(Evidence&, Findings&);
+void look_for_name_clashes(Evidence&, Findings&);
+void look_for_meaningless_dims(Evidence&, Findings&);
+void look_for_stale_declarations(Evidence&, Findings&);
+void look_for_frozen_shapes(Evidence&, Findings&);
+void look_for_frozen_splits(Evidence&, Findings&);
+void look_for_frozen_slices(Evidence&, Findings&);
+void look_for_frozen_tables(Evidence&, Findings&);
+void look_for_frozen_indices(Evidence&, Findings&);
+void look_for_fixing_weights(Evidence&, Findings&);
+void look_for_hidden_sizes(Evidence&, Findings&);
+void look_for_permuted_sizes(Evidence&, Findings&);
+void look_for_merged_batch(Evidence&, Findings&);
+void look_for_float_ranges(Evidence&, Findings&);
+void look_for_mixed_types(Evidence&, Findings&);
+void look_for_breaking_sizes(Evidence&, Findings&);
+void look_for_unproven_sizes(Evidence&, Findings&);
+
+Place place_of(const ir::Node& node);
+Place place_of(const ir::Value& value);  // a tensor, with the node that makes it
+// "'conv1' (Conv)" or "Conv -> 'out'" for messages.
+std::string name_of(const ir::Node& node);
+// "[n, 3, h, w]".
+std::string text_of(const std::optional<ops::Shape>& shape);
+// "h=32, w=64", by symbol.
+std::string text_of(const dim::Assignment& sizes, const dim::Scope& scope);
+
+}  // namespace thaw::check

@@ -1,0 +1,80 @@
+// The rules, by code. A code is never given to another rule.
+#include "thaw/check/rule.h"
+
+#include <algorithm>
+
+#include "thaw/core/error.h"
+
+namespace thaw::check {
+
+namespace {
+
+constexpr Severity kError = Severity::kError;
+constexpr Severity kWarning = Severity::kWarning;
+constexpr Severity kNote = Severity::kNote;
+
+// clang-format off
+constexpr Rule kRules[] = {
+    // What the file says of itself.
+    {"THAW001", "a node that cannot run", kError, look_for_invalid_nodes},
+    {"THAW002", "an operator that Thaw has no rule for", kNote, look_for_unknown_operators},
+    {"THAW003", "one name for two sizes", kError, look_for_name_clashes},
+    {"THAW004", "a declared size that says nothing", kWarning, look_for_meaningless_dims},
+    {"THAW005", "a declared type that is not true", kWarning, look_for_stale_declarations},
+    // Sizes frozen at an example's.
+    {"THAW010", "a frozen shape", kError, look_for_frozen_shapes},
+    {"THAW011", "a frozen list of split lengths", kError, look_for_frozen_splits},
+    {"THAW012", "a frozen slice", kError, look_for_frozen_slices},
+    {"THAW013", "a frozen table", kError, look_for_frozen_tables},
+    {"THAW014", "a frozen table of indices", kError, look_for_frozen_indices},
+    {"THAW015", "a weight that admits one size", kWarning, look_for_fixing_weights},
+    {"THAW016", "a -1 that hides a frozen size", kError, look_for_hidden_sizes},
+    {"THAW017", "a permuted size runs and is wrong", kError, look_for_permuted_sizes},
+    {"THAW018", "the batch merged into another axis", kNote, look_for_merged_batch},
+    // Numbers.
+    {"THAW020", "a Range over floats", kWarning, look_for_float_ranges},
+    {"THAW021", "element types that do not fit", kError, look_for_mixed_types},
+    // Proof over sizes (--dims).
+    {"THAW040", "a size that breaks the model", kError, look_for_breaking_sizes},
+    {"THAW041", "a statement that could not be proven", kWarning, look_for_unproven_sizes},
+};
+// clang-format on
+
+bool listed(const std::vector<std::string>& codes, std::string_view code) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+void require_known(const std::vector<std::string>& codes) {
+  for (const std::string& code : codes) {
+    bool known = std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.code == code; });
+    if (!known) throw Error({"there is no rule '" + code + "'", "", "a code as in docs/rules.md, such as THAW003", ""});
+  }
+}
+
+}  // namespace
+
+std::vector<RuleInfo> rules() {
+  std::vector<RuleInfo> out;
+  for (const Rule& r : kRules) out.push_back({r.code, r.title, r.severity});
+  return out;
+}
+
+Report check_with_proof(const ir::Model& model, const Options& options) {
+  require_known(options.only);
+  require_known(options.ignore);
+  Evidence evidence(model, options);
+  Report report;
+  for (const Rule& rule : kRules) {
+    if (!options.only.empty() && !listed(options.only, rule.code)) continue;
+    if (listed(options.ignore, rule.code)) continue;
+    Findings findings(rule);
+    rule.look(evidence, findings);
+    for (Finding& f : findings.take()) report.findings.push_back(std::move(f));
+  }
+  if (!options.dims.empty()) report.proof = evidence.size_proofs().summary;
+  return report;
+}
+
+std::vector<Finding> check(const ir::Model& model, const Options& options) { return check_with_proof(model, options).findings; }
+
+}  // namespace thaw::check

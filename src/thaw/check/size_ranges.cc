@@ -1,0 +1,133 @@
+#include "thaw/check/size_ranges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "thaw/core/error.h"
+#include "thaw/dim/text.h"
+
+namespace thaw::check {
+
+namespace {
+
+// "<input>_dim<axis>" for an axis of a model input; nullopt for other names.
+std::optional<std::pair<const ir::Value*, size_t>> input_axis(const ir::Model& model, std::string_view name) {
+  for (const ir::Value* input : model.graph->inputs()) {
+    if (input->initializer() || !input->type.shape) continue;
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis)
+      if (name == fmt::format("{}_dim{}", input->name(), axis)) return std::pair{input, axis};
+  }
+  return std::nullopt;
+}
+
+// "NAME[i]" with NAME an integer input; nullopt for other names.
+std::optional<std::pair<const ir::Value*, int64_t>> input_element(const ir::Model& model, std::string_view name) {
+  size_t open = name.rfind('[');
+  if (open == std::string_view::npos || name.back() != ']') return std::nullopt;
+  const ir::Value* input = model.graph->find(name.substr(0, open));
+  if (!input || !input->is_input() || !ir::is_integer(input->type.elem_type)) return std::nullopt;
+  int64_t index = 0;
+  for (char c : name.substr(open + 1, name.size() - open - 2)) {
+    if (c < '0' || c > '9' || index > 1'000'000) return std::nullopt;
+    index = index * 10 + (c - '0');
+  }
+  return std::pair{input, index};
+}
+
+// All values of an entry as one arithmetic sequence: its hull. A list of values (n=1|2|7) widens to what lies between, so that
+// a proof over it covers the list.
+struct Hull {
+  int64_t first, step;
+  std::optional<int64_t> last;
+};
+
+Hull hull_of(const dim::SpecEntry& entry) {
+  if (entry.ranges.size() == 1) return {entry.ranges[0].first, entry.ranges[0].step, entry.ranges[0].last};
+  Hull h{entry.ranges[0].first, 1, entry.ranges[0].last};
+  for (const dim::Range& r : entry.ranges) {
+    h.first = std::min(h.first, r.first);
+    if (!h.last || !r.last) h.last = std::nullopt;
+    else h.last = std::max(*h.last, *r.last);
+  }
+  return h;
+}
+
+std::string known_names(const dim::Scope& scope) {
+  std::string list;
+  for (const dim::SymbolInfo& s : scope.symbols()) {
+    if (s.kind == dim::SymbolKind::kDataDependent) continue;
+    if (list.size() > 200) return list + ", …";
+    list += (list.empty() ? "" : ", ") + s.name;
+  }
+  return list;
+}
+
+using Replacements = std::map<const ir::Value*, std::map<size_t, dim::Dim>>;
+
+// Puts the expression wherever an input axis is the size of that name ("patches=t*h*w").
+void relate(const ir::Model& model, const dim::Scope& plain, const infer::Result& seen, const std::string& name, dim::Dim expression,
+            Replacements& replaced) {
+  auto known = plain.find(name);
+  for (const ir::Value* input : model.graph->inputs()) {
+    const ops::Fact& fact = seen.fact(input);
+    for (int axis = 0; axis < fact.rank(); ++axis)
+      if (known && dim::same(fact.dim(axis), *known)) replaced[input][static_cast<size_t>(axis)] = expression;
+  }
+  if (auto axis = input_axis(model, name)) replaced[axis->first][axis->second] = expression;
+}
+
+}  // namespace
+
+void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& out) {
+  // A first inference tells which symbols there are.
+  dim::Scope plain;
+  infer::Result seen = infer::infer(model, plain);
+  infer::Options options;
+  Replacements replaced;
+  for (const dim::SpecEntry& entry : spec) {
+    dim::Dim symbol;
+    auto known = plain.find(entry.name);
+    if (auto element = input_element(model, entry.name)) {
+      symbol = out.scope.input_value(element->first->name(), element->second);
+    } else if (known && plain.symbols()[static_cast<size_t>(plain.symbol_id(*known))].kind == dim::SymbolKind::kInputDim) {
+      symbol = out.scope.symbol(entry.name);
+    } else if (auto axis = input_axis(model, entry.name)) {
+      symbol = out.scope.symbol(entry.name);
+      replaced[axis->first][axis->second] = symbol;
+    } else {
+      throw Error({fmt::format("no input has a size '{}'", entry.name), "--dims", "one of " + known_names(plain),
+                   "name sizes as `thaw inspect` prints them"});
+    }
+    if (!entry.expression.empty()) {
+      auto expression = dim::parse(entry.expression, out.scope);
+      relate(model, plain, seen, entry.name, expression, replaced);
+      continue;
+    }
+    Hull hull = hull_of(entry);
+    out.scope.assume_range(symbol, hull.first, hull.last);
+    if (hull.step > 1) out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
+  }
+  // What the spec leaves open is at least 1: empty tensors are seldom meant, and can be asked for (n=0..8).
+  for (const dim::SymbolInfo& s : plain.symbols()) {
+    if (s.kind != dim::SymbolKind::kInputDim) continue;
+    bool named = std::any_of(spec.begin(), spec.end(), [&](const dim::SpecEntry& e) { return e.name == s.name; });
+    if (!named) out.scope.assume_range(out.scope.symbol(s.name), 1, std::nullopt);
+  }
+  for (const auto& [input, axes] : replaced) {
+    ops::Shape shape;
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      auto it = axes.find(axis);
+      const ir::DeclaredDim& d = (*input->type.shape)[axis];
+      if (it != axes.end()) shape.push_back(it->second);
+      else if (d.value && *d.value > 0) shape.push_back(*d.value);
+      else if (const ops::Fact& fact = seen.fact(input); fact.shape) shape.push_back(dim::parse(dim::to_string(fact.dim(static_cast<int>(axis))), out.scope));
+    }
+    options.inputs[input] = ops::Fact::tensor(input->type.elem_type, std::move(shape));
+  }
+  out.result = infer::infer(model, out.scope, options);
+}
+
+}  // namespace thaw::check

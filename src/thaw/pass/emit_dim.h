@@ -1,0 +1,56 @@
+// Emitting a symbolic size as ONNX nodes that compute it from the model's inputs when the model runs.
+//
+// Whatever inference understands, a rewrite can compute: symbols become Shape (or the element) of a graph input, the
+// normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once, at the
+// top of the main graph, and shared. Rounding is toward minus infinity, as in dim/dim.h: where the range does not tell that the
+// numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates.
+// Needs opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "thaw/dim/expr.h"
+#include "thaw/dim/scope.h"
+#include "thaw/ir/model.h"
+#include "thaw/ops/fact.h"
+
+namespace thaw::pass {
+
+class DimEmitter {
+ public:
+  // `input_shapes`: the shape of each graph input in the scope's symbols, which tells where a symbol can be read.
+  DimEmitter(ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes);
+
+  // Whether every symbol of d can be read from an input.
+  bool can_emit(dim::Dim d) const;
+  // An int64 tensor [1] that holds d. `can_emit(d)` must hold.
+  ir::Value* emit(dim::Dim d);
+  // An int64 tensor [n] that holds the dims: a constant where all are, else a Concat.
+  ir::Value* emit_shape(const ops::Shape& dims, std::string_view name_hint);
+  // Nodes added so far.
+  int num_nodes() const { return num_nodes_; }
+
+ private:
+  struct Origin {
+    ir::Value* input = nullptr;
+    int64_t index = 0;    // axis, or element in row-major order
+    bool is_value = false;
+  };
+  ir::Value* constant(int64_t value);
+  ir::Value* read_symbol(int id);
+  ir::Value* emit_node(std::string_view op, std::vector<ir::Value*> inputs, std::string_view hint);
+  ir::Value* emit_atom(const dim::Atom& atom);
+  ir::Value* emit_floor(dim::Dim numerator, dim::Dim denominator);
+
+  ir::Model& model_;
+  ir::Graph& graph_;
+  ir::Node* before_;  // all that is emitted stands before the first node of the model as it was
+  std::unordered_map<int, Origin> origins_;
+  std::unordered_map<const void*, ir::Value*> emitted_;
+  std::unordered_map<int64_t, ir::Value*> constants_;
+  std::unordered_map<const ir::Value*, ir::Value*> shapes_;
+  int num_nodes_ = 0;
+};
+
+}  // namespace thaw::pass

@@ -1,0 +1,13 @@
+// Removing what nothing reads: nodes of the main graph whose outputs are unused, then initializers.
+//
+// requires  nothing
+// ensures   outputs and inputs stay; a node that could have an effect of its own does not exist in ONNX, so all go
+#pragma once
+
+#include "thaw/ir/model.h"
+
+namespace thaw::pass {
+
+void remove_unused(ir::Model& model);
+
+}  // namespace thaw::pass
