@@ -19,7 +19,8 @@ enum class Verdict : uint8_t { kYes, kNo, kUnknown };
 
 struct Proof {
   Verdict verdict = Verdict::kUnknown;
-  Assignment counterexample;  // for kNo: the smallest one found (by sum of values, then lexicographically)
+  Assignment counterexample;  // for kNo: the smallest one found (by the sum of distances from 0, then lexicographically
+                              // by symbol)
   std::string reason;         // for kUnknown: what stood in the way
   explicit operator bool() const { return verdict == Verdict::kYes; }
 };

@@ -8,8 +8,9 @@
 namespace thaw::dim {
 namespace {
 
-Dim rebuild_atom(const Atom& atom, const std::function<Dim(int)>& replacement) {
-  if (atom.kind == AtomKind::kSymbol) return replacement(atom.symbol);
+Dim rebuild_atom(const Atom& atom, const Replacement& replacement) {
+  if (const auto replaced = replacement(atom)) return *replaced;
+  if (atom.kind == AtomKind::kSymbol) return Dim();
   Dim result = rebuild(atom.operands[0], replacement);
   for (size_t i = 1; i < atom.operands.size() && result.is_known(); ++i) {
     const Dim operand = rebuild(atom.operands[i], replacement);
@@ -42,7 +43,7 @@ void collect_symbols(Dim d, std::vector<int>& found) {
 
 }  // namespace
 
-Dim rebuild(Dim d, const std::function<Dim(int symbol)>& replacement) {
+Dim rebuild(Dim d, const Replacement& replacement) {
   if (!d.is_symbolic()) return d;
   Dim result = d.expr()->constant;
   for (const Term& t : d.expr()->terms) {
@@ -60,18 +61,20 @@ Dim rebuild(Dim d, const std::function<Dim(int symbol)>& replacement) {
 Dim substitute(Dim d, const Assignment& values) {
   Scope* scope = scope_of(d);
   if (scope == nullptr) return d;
-  return rebuild(d, [&](int symbol) {
-    auto it = values.find(symbol);
-    return it == values.end() ? scope->symbol_at(symbol) : Dim(it->second);
+  return rebuild(d, [&](const Atom& atom) -> std::optional<Dim> {
+    if (atom.kind != AtomKind::kSymbol) return std::nullopt;
+    auto it = values.find(atom.symbol);
+    return it == values.end() ? scope->symbol_at(atom.symbol) : Dim(it->second);
   });
 }
 
 Dim substitute(Dim d, const std::unordered_map<int, Dim>& replacements) {
   Scope* scope = scope_of(d);
   if (scope == nullptr) return d;
-  return rebuild(d, [&](int symbol) {
-    auto it = replacements.find(symbol);
-    return it == replacements.end() ? scope->symbol_at(symbol) : it->second;
+  return rebuild(d, [&](const Atom& atom) -> std::optional<Dim> {
+    if (atom.kind != AtomKind::kSymbol) return std::nullopt;
+    auto it = replacements.find(atom.symbol);
+    return it == replacements.end() ? scope->symbol_at(atom.symbol) : it->second;
   });
 }
 

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
-#include "thaw/dim/dim.h"
+#include "thaw/dim/expr.h"
 
 namespace thaw::dim {
 
-// d with each symbol (by id) replaced by what `replacement` returns, which may belong to another scope.
-// Unknown where a result is unknown.
-Dim rebuild(Dim d, const std::function<Dim(int symbol)>& replacement);
+// d with each atom replaced by what `replacement` returns for it, which may belong to another scope; where that is
+// nullopt, the atom is built again from its operands, themselves rebuilt. A symbol must have a replacement. Unknown
+// where a result is unknown.
+using Replacement = std::function<std::optional<Dim>(const Atom& atom)>;
+Dim rebuild(Dim d, const Replacement& replacement);
 
 }  // namespace thaw::dim

@@ -167,6 +167,7 @@ Dim Scope::Impl::dim_of(const Atom* atom) {
 void Scope::Impl::assumptions_changed() {
   ++epoch;
   remembered.clear();
+  proofs.clear();
 }
 
 }  // namespace thaw::dim

@@ -10,6 +10,7 @@
 #include "thaw/dim/expr.h"
 #include "thaw/dim/intern_table.h"
 #include "thaw/dim/scope.h"
+#include "thaw/dim/statement.h"
 
 namespace thaw::dim {
 
@@ -30,6 +31,18 @@ struct OpKey {
 };
 struct OpKeyHash {
   size_t operator()(const OpKey& key) const;
+};
+
+// A relation (of dim/statement.h) between the two operands of the key.
+struct ProofKey {
+  Relation relation;
+  OpKey operands;
+  bool operator==(const ProofKey& other) const = default;
+};
+struct ProofKeyHash {
+  size_t operator()(const ProofKey& key) const {
+    return OpKeyHash()(key.operands) * 4 + static_cast<size_t>(key.relation);
+  }
 };
 
 struct Scope::Impl {
@@ -65,6 +78,7 @@ struct Scope::Impl {
   InternTable<Monomial> monomials;
   InternTable<Expr> exprs;
   std::unordered_map<OpKey, Dim, OpKeyHash> remembered;
+  std::unordered_map<ProofKey, Proof, ProofKeyHash> proofs;
 };
 
 // The tables two operands share; null where they are of different scopes (their result is unknown) or neither is
