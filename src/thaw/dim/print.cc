@@ -26,6 +26,7 @@ struct Summand {
   Text body;
   int degree = 0;
   std::vector<Factor> factors;
+  Dim numerator, divisor;  // of a remainder; unknown otherwise
 };
 
 int compare_dims(Dim a, Dim b);
@@ -145,7 +146,7 @@ class Printer {
                                        [&](const Term& u) { return u.monomial == t.monomial; });
     if (matching == remainder.expr()->terms.end() || t.coef % matching->coef != 0) return std::nullopt;
     const int64_t coef = t.coef / matching->coef;
-    // Every term of the remainder must be in d, with at least that coefficient.
+    // Every term of the remainder must be in d, with that coefficient times `coef`.
     for (const Term& u : remainder.expr()->terms) {
       const auto in_d = std::find_if(d.expr()->terms.begin(), d.expr()->terms.end(),
                                      [&](const Term& v) { return v.monomial == u.monomial; });
@@ -154,8 +155,6 @@ class Printer {
         return std::nullopt;
     }
     Poly left(tables, d);
-    left.add(remainder, coef);  // checks that the product fits
-    left = Poly(tables, d);
     left.add(remainder, -coef);
     const Dim rest = left.finish();
     if (rest.is_unknown()) return std::nullopt;
@@ -165,18 +164,18 @@ class Printer {
                   Binding::kProduct};
     taken.degree = 1;
     taken.factors = {{&atom, 1}};
-    remainders_.push_back({summands.size(), numerator, divisor});
+    taken.numerator = numerator;
+    taken.divisor = divisor;
     summands.push_back(std::move(taken));
     return rest;
   }
 
   // -(p % m) + m - 1 is (-p - 1) % m.
   void tidy_remainder(std::vector<Summand>& summands, int64_t& constant) {
-    for (const Remainder& r : std::exchange(remainders_, {})) {
-      Summand& s = summands[r.at];
-      const auto m = r.divisor.constant();
+    for (Summand& s : summands) {
+      const auto m = s.divisor.constant();
       if (s.coef != -1 || !m || constant != *m - 1) continue;
-      Dim mirrored = -r.numerator - 1;
+      Dim mirrored = -s.numerator - 1;
       if (!mirrored.is_symbolic()) continue;
       // The numerator of the normal form has its constant in [0, m): bring this one into (-m, 0].
       mirrored = mirrored + *m * floor_quotient(-mirrored.expr()->constant, *m);
@@ -315,13 +314,7 @@ class Printer {
     return {text, binding};
   }
 
-  struct Remainder {
-    size_t at;
-    Dim numerator, divisor;
-  };
-
   Scope& scope_;
-  std::vector<Remainder> remainders_;
 };
 
 }  // namespace
