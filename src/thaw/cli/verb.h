@@ -44,7 +44,9 @@ struct Verb {
 };
 
 // Each stands in the file of its name.
+Action define_check(CLI::App& app);
 Action define_completion(CLI::App& app);
+Action define_fix(CLI::App& app);
 
 // The verbs that run_command was given, in the order of `thaw --help`.
 std::span<const Verb> all_verbs();

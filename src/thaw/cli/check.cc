@@ -1,0 +1,99 @@
+// thaw check: what is wrong with a model's sizes, types and declarations, where it comes from and what mends it.
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "thaw/check/check.h"
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
+#include "thaw/report/findings.h"
+
+namespace thaw::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::string dims;
+  check::Options check;
+  bool all = false;
+  Format format = Format::kText;
+};
+
+constexpr size_t kMostPerRule = 8;  // in text, unless --all
+
+dim::SpecGroup parse_dims(const std::string& text) {
+  if (text.empty()) return {};
+  auto groups = dim::parse_range_spec(text);
+  if (groups.size() != 1)
+    throw Error({"several groups of sizes are given", "--dims '" + text + "'", "one range for each size, such as n=1..8,h=64..1024:32",
+                 "prove each group in a call of its own"});
+  return groups.front();
+}
+
+std::string proof_text(const check::SizeProof& proof) {
+  if (proof.statements == 0) return "proof: the nodes state nothing about sizes that could fail\n";
+  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements, proof.proven, proof.broken,
+                     proof.open);
+}
+
+int check_model(const Options& options) {
+  const auto model = ir::load(options.model);
+  check::Options wanted = options.check;
+  wanted.dims = parse_dims(options.dims);
+  const check::Report report = check::check_with_proof(*model, wanted);
+  const auto& findings = report.findings;
+  switch (options.format) {
+    case Format::kJson: {
+      std::string text;
+      report::JsonWriter json(text);
+      json.begin_object();
+      json.member("model", options.model);
+      report::write_findings(json, findings);
+      if (!wanted.dims.empty()) {
+        json.member_object("proof");
+        json.member("statements", report.proof.statements);
+        json.member("proven", report.proof.proven);
+        json.member("broken", report.proof.broken);
+        json.member("open", report.proof.open);
+        json.end_object();
+      }
+      json.end_object();
+      write_output(text + "\n");
+      break;
+    }
+    case Format::kSarif: write_output(report::findings_sarif(options.model, findings)); break;
+    case Format::kText: {
+      std::string text = report::findings_text(options.model, findings, report::Style::of(STDOUT_FILENO),
+                                               options.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
+      if (!wanted.dims.empty()) text += proof_text(report.proof);
+      write_output(text);
+      break;
+    }
+  }
+  const report::FindingCounts counts = report::count(findings);
+  return counts.errors + counts.warnings > 0 ? kFindings : kFine;  // notes alone do not fail a check
+}
+
+}  // namespace
+
+Action define_check(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model(app, options->model);
+  app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")->type_name("RANGES");
+  app.add_option("--target", options->check.target, "look also for what this target does not take")->type_name("portable|ort|directml");
+  add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
+  add_list(app, "--ignore", options->check.ignore, "CODE", "leave these rules out");
+  app.add_flag("--all", options->all, "print every finding, not the first few of each rule");
+  add_format(app, options->format, true);
+  app.footer(
+      "thaw check detector.onnx\n"
+      "thaw check detector.onnx --dims 'batch=1..32,height=64..1024:32,width=64..1024:32'\n"
+      "thaw check tower.onnx --format sarif --ignore THAW004");
+  return [options] { return check_model(*options); };
+}
+
+}  // namespace thaw::cli

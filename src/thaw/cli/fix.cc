@@ -1,0 +1,109 @@
+// thaw fix: applies the rewrites that are safe without a reference.
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
+#include "thaw/pass/fix.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/printable.h"
+
+namespace thaw::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+  bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, all = false;
+  ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
+  Format format = Format::kText;
+};
+
+constexpr size_t kMostShown = 12;
+
+void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<pass::FixNote>& notes) {
+  json.member_array(name);
+  for (const pass::FixNote& n : notes) {
+    json.begin_object(report::JsonWriter::Layout::kLine);
+    json.member("code", n.code);
+    json.member("where", n.where);
+    json.member("message", n.message);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::string notes_text(std::string_view heading, const std::vector<pass::FixNote>& notes, bool all) {
+  std::string out = fmt::format("{} ({})\n", heading, notes.size());
+  for (size_t i = 0; i < notes.size(); ++i) {
+    if (!all && i == kMostShown) {
+      out += fmt::format("  … and {} more (--all prints them)\n", notes.size() - i);
+      break;
+    }
+    out += fmt::format("  {}  {}: {}\n", notes[i].code, report::printable(notes[i].where), report::printable(notes[i].message));
+  }
+  return out;
+}
+
+int fix_model(const Options& options) {
+  if (options.output.empty() && !options.dry_run)
+    throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
+  auto model = ir::load(options.model);
+  const pass::FixReport report =
+      pass::fix(*model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
+  const bool write = report.modified() && !options.dry_run;
+  if (write) {
+    ir::SaveOptions save;
+    save.external = options.external;
+    ir::save(*model, options.output, save);
+  }
+  if (options.format == Format::kJson) {
+    std::string json_text;
+    report::JsonWriter json(json_text);
+    json.begin_object();
+    json.member("model", options.model);
+    json.key("output");
+    if (write) json.value(options.output);
+    else json.null();
+    write_notes(json, "changed", report.changed);
+    write_notes(json, "left", report.left);
+    json.end_object();
+    write_output(json_text + "\n");
+    return kFine;
+  }
+  std::string text;
+  if (report.modified()) text += notes_text("changed", report.changed, options.all);
+  if (!report.left.empty()) text += notes_text("left as it is", report.left, options.all);
+  if (write) text += fmt::format("wrote {}\n", report::printable(options.output));
+  else if (!report.modified()) text += "nothing to change; nothing was written\n";
+  else text += "dry run; nothing was written\n";
+  write_output(text);
+  return kFine;
+}
+
+}  // namespace
+
+Action define_fix(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model(app, options->model);
+  app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE");
+  app.add_flag("--dry-run", options->dry_run, "say what would change, and write nothing");
+  app.add_flag("--keep-sizes", options->no_sizes, "leave frozen sizes as they are");
+  app.add_flag("--keep-chains", options->no_chains, "leave chains of shape arithmetic as they are");
+  app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
+  add_choice<ir::ExternalPolicy>(app, "--external", options->external,
+                                 {{"keep", ir::ExternalPolicy::kKeep}, {"single", ir::ExternalPolicy::kSingle}, {"inline", ir::ExternalPolicy::kInline}},
+                                 "where weights outside the model file go: as they are, into one data file, or inside");
+  app.add_flag("--all", options->all, "print every change, not the first few");
+  add_format(app, options->format);
+  app.footer(
+      "thaw fix detector.onnx -o fixed.onnx\n"
+      "thaw fix detector.onnx --dry-run --all");
+  return [options] { return fix_model(*options); };
+}
+
+}  // namespace thaw::cli
