@@ -31,6 +31,7 @@ namespace thaw::ir {
 
 class Graph;
 class Node;
+struct Model;
 
 struct SparseTensor {
   Tensor values;  // its name is the initializer's name
@@ -96,9 +97,9 @@ struct Attribute {
                    std::shared_ptr<SparseTensor>, std::vector<std::shared_ptr<SparseTensor>>, Type, std::vector<Type>>;
   std::string name;
   Payload value;
-  int32_t type = 0;           // AttributeType as written, also where `value` is a reference; 0: saved after `value`
-  std::string ref_attr_name;  // inside functions: the function's attribute that this one takes its value from
-  std::string extra;
+  int32_t type = 0;  // AttributeType as written, also where `value` is a reference; 0: saved after `value`
+  std::string ref_attr_name = {};  // inside functions: the function's attribute that this one takes its value from
+  std::string extra = {};
   bool implicit = false;  // read without a value field: `value` is the default of `type` (proto3 writers leave out 0)
   bool untyped = false;   // read without a type field (models of IR version 1)
 
@@ -282,6 +283,9 @@ class Graph {
   friend class Value;
   struct Storage;
   class Editor;  // the parts of editing, see graph_storage.h
+  class Copier;
+  friend std::shared_ptr<Graph> clone(const Graph& graph);
+  friend std::unique_ptr<Model> clone(const Model& model);
   std::unique_ptr<Storage> storage_;
   Graph* parent_ = nullptr;
   Node* parent_node_ = nullptr;

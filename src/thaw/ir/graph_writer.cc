@@ -63,9 +63,13 @@ void GraphWriter::write_graph(const Graph& graph) {
   for (const Node* node : graph.nodes()) out_.message(kNode, [&] { write_node(*node); });
   out_.text(kName, graph.name);
   for (const Value* value : graph.initializers()) {
+    if (plan_.as_inputs.contains(value)) continue;
     out_.message(kInitializer, [&] { TensorWriter::write(out_, *value->initializer(), plan_); });
   }
   for (const Value* value : graph.inputs()) write_value_info(kInput, value->name(), value->type, value->extra);
+  for (const Value* value : plan_.as_inputs) {
+    if (value->graph() == &graph && !value->is_input()) write_as_input(*value);
+  }
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Value* value = graph.outputs()[i];
     if (const Declaration* own = graph.storage_->output_declarations[i].get()) {
@@ -123,6 +127,14 @@ void GraphWriter::write_value_info(uint32_t number, const std::string& name, con
     out_.text(field::value_info::kName, name);
     if (is_declared(type)) out_.message(field::value_info::kType, [&] { write_type(out_, type); });
   });
+}
+
+void GraphWriter::write_as_input(const Value& value) {
+  const Tensor& tensor = *value.initializer();
+  Type type = Type::tensor(tensor.data_type);
+  auto& shape = type.shape.emplace();
+  for (const int64_t dim : tensor.dims) shape.push_back({dim, {}, {}});
+  write_value_info(field::graph::kInput, value.name(), type, {});
 }
 
 void GraphWriter::write_value_infos(uint32_t number, const Graph& graph) {

@@ -48,6 +48,14 @@ struct Model {
   const Function* find_function(std::string_view domain, std::string_view name, std::string_view overload = {}) const;
 };
 
+// A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other
+// alone.
+std::unique_ptr<Model> clone(const Model& model);
+
+// The same for one graph, as a subgraph to be: it reads the same values of enclosing graphs, which know of it once it
+// is an attribute of a node.
+std::shared_ptr<Graph> clone(const Graph& graph);
+
 // Opens and maps a model file; weights are not read. Throws thaw::Error for anything that is not a valid ONNX model:
 // truncated or malformed wire data, names used before they are made, duplicate names, cycles, excessive nesting.
 std::unique_ptr<Model> load(const std::filesystem::path& path);

@@ -53,9 +53,8 @@ void write(const Model& model, const TensorPlan& plan, wire::Encoder& encoder, w
 
 }  // namespace
 
-std::string serialize(const Model& model) {
+std::string serialize(const Model& model, const TensorPlan& plan) {
   require_writable(model);
-  const TensorPlan plan;
   wire::Encoder encoder = measure(model, plan);
   std::string text;
   text.reserve(encoder.size());
@@ -63,6 +62,8 @@ std::string serialize(const Model& model) {
   write(model, plan, encoder, sink);
   return text;
 }
+
+std::string serialize(const Model& model) { return serialize(model, TensorPlan()); }
 
 void save(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
   require_writable(model);

@@ -1,8 +1,10 @@
 // The writer's parts. Internal to ir/.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "thaw/ir/graph.h"
 #include "thaw/ir/model.h"
@@ -14,6 +16,8 @@ namespace thaw::ir {
 struct TensorPlan {
   std::unordered_map<const Tensor*, ExternalLocation> external;  // data that lies, or will lie, there
   bool inline_external = false;                                  // all other external data goes into the model file
+  // Initializers of the main graph that are written as inputs, without their data (for the checker).
+  std::unordered_set<const Value*> as_inputs;
 };
 
 class TensorWriter {
@@ -36,6 +40,7 @@ class GraphWriter {
   void write_attribute(const Attribute& attribute);
   void write_value_info(uint32_t number, const std::string& name, const Type& type, std::string_view extra);
   void write_value_infos(uint32_t number, const Graph& graph);
+  void write_as_input(const Value& value);
   void write_annotation(const TensorAnnotation& annotation);
   void write_opset(uint32_t number, const OpsetImport& import);
   void write_entry(uint32_t number, std::string_view key, std::string_view value);
@@ -43,6 +48,9 @@ class GraphWriter {
   wire::Encoder& out_;
   const TensorPlan& plan_;
 };
+
+// The wire bytes of the model under a plan.
+std::string serialize(const Model& model, const TensorPlan& plan);
 
 // Throws when a graph cannot be written as it is: nodes out of order, names that would mean another value.
 void check_writable(const Graph& graph);

@@ -1,0 +1,54 @@
+#include "thaw/ir/schema.h"
+
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ir/writer.h"
+
+namespace thaw::ir {
+namespace {
+
+constexpr size_t kLarge = 1024;  // bytes of an initializer that the checker need not see
+
+}  // namespace
+
+std::vector<std::string> check_model(const Model& model) {
+  TensorPlan plan;
+  if (model.graph) {
+    for (const Value* value : model.graph->initializers()) {
+      const Tensor& tensor = *value->initializer();
+      if (tensor.storage() == Tensor::Storage::kExternal || tensor.num_bytes() >= kLarge) plan.as_inputs.insert(value);
+    }
+  }
+  const std::string bytes = serialize(model, plan);
+  onnx::ModelProto proto;
+  if (!proto.ParseFromString(bytes)) return {"the model cannot be parsed by protobuf"};
+  try {
+    onnx::checker::check_model(proto);
+  } catch (const std::exception& error) {
+    return {error.what()};
+  }
+  return {};
+}
+
+std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
+  if (opset < 1 || opset > INT32_MAX) return std::nullopt;
+  if (domain == "ai.onnx") domain = "";
+  const onnx::OpSchema* schema =
+      onnx::OpSchemaRegistry::Schema(std::string(op_type), static_cast<int>(opset), std::string(domain));
+  if (!schema) return std::nullopt;
+  return OperatorSchema{.since_version = schema->since_version(),
+                        .min_inputs = schema->min_input(),
+                        .max_inputs = schema->max_input(),
+                        .min_outputs = schema->min_output(),
+                        .max_outputs = schema->max_output(),
+                        .deprecated = schema->deprecated()};
+}
+
+int64_t newest_opset() {
+  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
+}
+
+}  // namespace thaw::ir

@@ -1,0 +1,31 @@
+// What the official ONNX library knows: the checker, and which operators an opset has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/ir/model.h"
+
+namespace thaw::ir {
+
+// What the official checker says against a model; empty when it is valid. Weights are not read: large initializers are
+// shown to it as inputs. (It stops at the first fault, so there is at most one message.)
+std::vector<std::string> check_model(const Model& model);
+
+struct OperatorSchema {
+  int since_version = 0;
+  int min_inputs = 0, max_inputs = 0;  // INT_MAX: any number
+  int min_outputs = 0, max_outputs = 0;
+  bool deprecated = false;
+};
+
+// The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
+std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
+
+// The newest opset of ai.onnx that the library knows.
+int64_t newest_opset();
+
+}  // namespace thaw::ir
