@@ -62,10 +62,8 @@ Dim transposed_size(const Window& w, size_t k, Dim in, int64_t output_padding, s
   Dim full = Dim(w.strides[k]) * (in - 1) + output_padding + w.extent(k);
   if (w.auto_pad == AutoPad::kNotSet) return full - w.pads_begin[k] - w.pads_end[k];
   if (w.auto_pad == AutoPad::kValid) return full;
-  // SAME pads so that the output is input * stride; where the window is too small for that, runtimes disagree.
-  auto extent = w.extent(k).constant();
-  if (!extent || *extent + output_padding < w.strides[k]) return {};
-  return in * w.strides[k];
+  // SAME pads away what is over input * stride. ONNX Runtime adds nothing where the window is smaller than the stride.
+  return Dim(w.strides[k]) * (in - 1) + dim::min(w.extent(k) + output_padding, w.strides[k]);
 }
 
 void conv_transpose_rule(Context& ctx) {

@@ -102,6 +102,7 @@ std::optional<Shape> pool_shape(Context& ctx, bool channels_last) {
   }
   int spatial = x.rank() - 2, first = channels_last ? 1 : 2;
   auto window = read_window(ctx, spatial);
+  if (window) window->is_pool = true;
   Shape out = *x.shape;
   for (int k = 0; k < spatial; ++k)
     out[first + k] = window ? window_output(ctx, *window, k, x.dim(first + k), {0, first + k}) : Dim();

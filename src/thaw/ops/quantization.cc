@@ -37,7 +37,9 @@ void dynamic_quantize_rule(Context& ctx) {
 
 void require_scales(Context& ctx, int x, int scale, int zero_point) {
   const Fact &data = ctx.input(x), &s = ctx.input(scale);
-  if (ctx.has_input(zero_point))
+  // One number may stand as a scalar here and as a vector there.
+  const Fact& z = ctx.input(zero_point);
+  if (z.rank() > 0 && s.rank() == z.rank())
     require_same_shape(ctx, s.shape, ctx.input(zero_point).shape, "a scale and its zero point");
   if (!data.has_rank() || !s.has_rank() || s.rank() == 0) return;
   if (s.rank() == 1 && (s.dim(0).is_constant(1) || data.rank() <= 1)) return;  // one scale for all, in a vector

@@ -92,7 +92,8 @@ Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
   switch (w.auto_pad) {
     case AutoPad::kSameUpper:
     case AutoPad::kSameLower:
-      return dim::ceil_div(in, stride);
+      // ONNX Runtime's pools leave dilations out when they pad, so the specification's size is not what comes out.
+      return w.is_pool && w.dilations[k] != 1 ? Dim() : dim::ceil_div(in, stride);
     case AutoPad::kValid: {
       Dim extent = w.extent(k);
       ctx.require_at_most(extent, in, "a window within the input", {}, from);

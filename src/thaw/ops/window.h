@@ -19,6 +19,7 @@ enum class AutoPad : uint8_t { kNotSet, kSameUpper, kSameLower, kValid };
 struct Window {
   AutoPad auto_pad = AutoPad::kNotSet;
   bool ceil_mode = false;
+  bool is_pool = false;
   std::vector<dim::Dim> kernel;  // one an axis; unknown where it comes from a weight of unknown size
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
 
