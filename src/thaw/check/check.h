@@ -1,7 +1,7 @@
 // Checking a model: every rule looks at it and says what it finds.
 //
-// A rule is a file in this folder: a code that never changes, a title, what it looks for (docs/rules.md has a page of each).
-// Rules read what inference knows (Evidence); none reads weights, none changes the model.
+// A rule is a file in this folder: a code that never changes, a title, what it looks for (docs/rules.md has a page of
+// each). Rules read what inference knows (Evidence); none reads weights, none changes the model.
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ namespace thaw::check {
 struct Options {
   std::vector<std::string> only;    // codes to run; empty: all
   std::vector<std::string> ignore;  // codes to leave out
-  // Sizes to prove the model over: names as `thaw inspect` prints them, "<input>_dim<axis>" also for a dim that is declared
-  // as a number. Empty: no proof is asked for.
+  // Sizes to prove the model over: names as `thaw inspect` prints them, "<input>_dim<axis>" also for a dim that is
+  // declared as a number. Empty: no proof is asked for.
   dim::SpecGroup dims;
   std::string target;  // "portable", "ort", "directml"; empty: none
 };

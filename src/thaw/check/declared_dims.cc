@@ -1,8 +1,8 @@
 // THAW003, THAW004, THAW005: what the file declares of its tensors, against what follows from the graph.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
+
+#include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text.h"
@@ -41,8 +41,8 @@ std::string declared_text(const ir::Type& type) {
 
 }  // namespace
 
-// Equal names let ONNX Runtime put one tensor into another's buffer; unequal sizes then fail ("Shape mismatch attempting to
-// re-use buffer") or clash in its shape inference.
+// Equal names let ONNX Runtime put one tensor into another's buffer; unequal sizes then fail ("Shape mismatch
+// attempting to re-use buffer") or clash in its shape inference.
 void look_for_name_clashes(Evidence& evidence, Findings& findings) {
   const infer::Result& result = evidence.inferred();
   std::map<std::string, std::vector<Declaration>> by_name;
@@ -54,22 +54,25 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
       if (param.empty() || (*fact.shape)[axis].is_unknown()) continue;
       // One declaration for each size will do.
       auto& list = by_name[param];
-      bool known = std::any_of(list.begin(), list.end(), [&](const Declaration& d) { return dim::same(d.size, (*fact.shape)[axis]); });
+      bool known = std::any_of(list.begin(), list.end(),
+                               [&](const Declaration& d) { return dim::same(d.size, (*fact.shape)[axis]); });
       if (!known) list.push_back({&v, axis, (*fact.shape)[axis]});
     }
   });
   for (const auto& [name, list] : by_name) {
+    // Two sizes of one tensor share no buffer: the clash is between two tensors.
     for (size_t i = 1; i < list.size(); ++i) {
       const Declaration &a = list[0], &b = list[i];
-      if (!evidence.can_differ(a.size, b.size)) continue;
+      if (a.value == b.value || !evidence.can_differ(a.size, b.size)) continue;
       Finding& f = findings.add(
-          fmt::format("the name '{}' stands for {} in '{}' (axis {}) and for {} in '{}' (axis {}){}", name, dim::to_string(a.size),
-                      a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
+          fmt::format("the name '{}' stands for {} in '{}' (axis {}) and for {} in '{}' (axis {}){}", name,
+                      dim::to_string(a.size), a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
                       list.size() > 2 ? fmt::format(", {} different sizes in all", list.size()) : ""),
           place_of(*b.value));
       f.fix = "`thaw fix` gives every size a name of its own";
       for (size_t k = 0; k < list.size() && k < 16; ++k)
-        f.related.push_back({place_of(*list[k].value), fmt::format("axis {} is {}", list[k].axis, dim::to_string(list[k].size))});
+        f.related.push_back(
+            {place_of(*list[k].value), fmt::format("axis {} is {}", list[k].axis, dim::to_string(list[k].size))});
       break;
     }
   }
@@ -83,19 +86,26 @@ void look_for_meaningless_dims(Evidence& evidence, Findings& findings) {
     const ops::Fact& fact = evidence.inferred().fact(&v);
     for (size_t axis = 0; axis < v.type.shape->size(); ++axis) {
       const ir::DeclaredDim& d = (*v.type.shape)[axis];
-      bool is_empty = d.value == 0 && !v.is_input() && fact.rank() > static_cast<int>(axis) && fact.dim(static_cast<int>(axis)).is_constant(0);
-      if (d.value && *d.value <= 0 && !is_empty) by_text[std::to_string(*d.value)].emplace_back(&v, axis);
-      else if (is_question(d.param)) by_text["'" + d.param + "'"].emplace_back(&v, axis);
+      bool is_empty = d.value == 0 && !v.is_input() && fact.rank() > static_cast<int>(axis) &&
+                      fact.dim(static_cast<int>(axis)).is_constant(0);
+      if (d.value && *d.value <= 0 && !is_empty)
+        by_text[std::to_string(*d.value)].emplace_back(&v, axis);
+      else if (is_question(d.param))
+        by_text["'" + d.param + "'"].emplace_back(&v, axis);
     }
   });
   for (const auto& [text, places] : by_text) {
     const auto& [first, axis] = places.front();
-    Finding& f = findings.add(
-        fmt::format("axis {} of '{}'{} is declared {}, which names no size{}", axis, first->name(),
-                    places.size() > 1 ? fmt::format(" (and {} more)", places.size() - 1) : "", text,
-                    text[0] == '\'' ? " and, written twice, says that two sizes are equal" : ""),
-        place_of(*first));
+    Finding& f =
+        findings.add(fmt::format("axis {} of '{}'{} is declared {}, which names no size{}", axis, first->name(),
+                                 places.size() > 1 ? fmt::format(" (and {} more)", places.size() - 1) : "", text,
+                                 text[0] == '\'' ? " and, written twice, says that two sizes are equal" : ""),
+                     place_of(*first));
     f.fix = "`thaw fix` declares what the size is, or nothing";
+    // On the model's inputs and outputs alone it is only unhelpful; between them the runtime plans memory by it.
+    if (std::all_of(places.begin(), places.end(),
+                    [](const auto& p) { return p.first->is_input() || p.first->is_output(); }))
+      f.severity = Severity::kNote;
     for (size_t i = 1; i < places.size() && i < 16; ++i)
       f.related.push_back({place_of(*places[i].first), fmt::format("axis {}", places[i].second)});
   }
@@ -107,10 +117,12 @@ void look_for_stale_declarations(Evidence& evidence, Findings& findings) {
     const ops::Fact& fact = result.fact(&v);
     if (v.is_input() || !fact.is_tensor() || v.type.kind != ir::Type::Kind::kTensor) return;
     auto report = [&](const std::string& what) {
-      Finding& f = findings.add(fmt::format("'{}' is declared {}, but {}", v.name(), declared_text(v.type), what), place_of(v));
+      Finding& f =
+          findings.add(fmt::format("'{}' is declared {}, but {}", v.name(), declared_text(v.type), what), place_of(v));
       f.fix = "`thaw fix` drops the declaration and declares what follows from the graph";
     };
-    if (fact.dtype != ir::DataType::kUndefined && v.type.elem_type != ir::DataType::kUndefined && fact.dtype != v.type.elem_type) {
+    if (fact.dtype != ir::DataType::kUndefined && v.type.elem_type != ir::DataType::kUndefined &&
+        fact.dtype != v.type.elem_type) {
       Finding& f = findings.add(fmt::format("'{}' is declared {}, but the graph makes it {}", v.name(),
                                             ir::name_of(v.type.elem_type), ir::name_of(fact.dtype)),
                                 place_of(v));

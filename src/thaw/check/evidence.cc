@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text.h"
@@ -38,10 +38,14 @@ bool holds(const ops::Obligation& o, const dim::Assignment& sizes) {
   auto a = dim::evaluate(o.a, sizes), b = dim::evaluate(o.b, sizes);
   if (!a || !b) return true;  // it speaks of something that these sizes do not decide
   switch (o.kind) {
-    case ops::ObligationKind::kEqual: return *a == *b;
-    case ops::ObligationKind::kBroadcast: return *a == *b || *a == 1 || *b == 1;
-    case ops::ObligationKind::kDivisible: return *b != 0 && *a % *b == 0;
-    case ops::ObligationKind::kAtMost: return *a <= *b;
+    case ops::ObligationKind::kEqual:
+      return *a == *b;
+    case ops::ObligationKind::kBroadcast:
+      return *a == *b || *a == 1 || *b == 1;
+    case ops::ObligationKind::kDivisible:
+      return *b != 0 && *a % *b == 0;
+    case ops::ObligationKind::kAtMost:
+      return *a <= *b;
   }
   return true;
 }

@@ -27,15 +27,18 @@ void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
       return v == static_cast<double>(static_cast<int64_t>(v)) && v > -1e6 && v < 1e6;
     };
     if (whole(delta) && whole(start)) continue;
-    Finding& f = findings.add(fmt::format("{} counts in {}: ONNX Runtime adds the step up, and later elements drift from start + k * step",
-                                          name_of(*node), ir::name_of(dtype)),
-                              place_of(*node));
+    Finding& f = findings.add(
+        fmt::format("{} counts in {}: ONNX Runtime adds the step up, and later elements drift from start + k * step",
+                    name_of(*node), ir::name_of(dtype)),
+        place_of(*node));
     f.fix = "make an integer Range and multiply it by the step";
   }
 }
 
 }  // namespace
 
-void look_for_float_ranges(Evidence& evidence, Findings& findings) { look_in(evidence, *evidence.model().graph, findings); }
+void look_for_float_ranges(Evidence& evidence, Findings& findings) {
+  look_in(evidence, *evidence.model().graph, findings);
+}
 
 }  // namespace thaw::check

@@ -1,10 +1,10 @@
 // THAW010 to THAW017: sizes that were frozen at an example's.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text.h"
@@ -25,17 +25,22 @@ std::string origin_of(Evidence& evidence, dim::Dim expression) {
     const dim::SymbolInfo& symbol = evidence.frozen_scope().symbols()[static_cast<size_t>(id)];
     std::string one;
     if (symbol.kind == dim::SymbolKind::kInputDim) {
-      dim::Dim wanted = evidence.frozen_scope().symbol_at(id);
       for (const ir::Value* input : graph.inputs()) {
-        const ops::Fact& fact = evidence.frozen().result.fact(input);
-        for (int axis = 0; one.empty() && axis < fact.rank(); ++axis)
-          if (dim::same(fact.dim(axis), wanted)) one = fmt::format("input '{}' axis {} ({})", input->name(), axis, symbol.name);
+        if (!input->type.shape) continue;
+        for (size_t axis = 0; one.empty() && axis < input->type.shape->size(); ++axis) {
+          const std::string& declared = (*input->type.shape)[axis].param;
+          dim::Dim wanted = evidence.frozen_scope().symbol_at(id);
+          auto by_axis = evidence.frozen_scope().find(fmt::format("{}_dim{}", input->name(), axis));
+          if (declared == symbol.name || (by_axis && dim::same(*by_axis, wanted)))
+            one = fmt::format("input '{}' axis {} ({})", input->name(), axis, symbol.name);
+        }
       }
     }
     if (one.empty())
       one = symbol.kind == dim::SymbolKind::kInputValue ? fmt::format("the value {}", symbol.name)
-                                                         : fmt::format("the data-dependent size {}", symbol.name);
-    if (auto hint = evidence.frozen().hints.find(id); hint != evidence.frozen().hints.end())
+                                                        : fmt::format("the data-dependent size {}", symbol.name);
+    if (auto hint = evidence.frozen().hints.find(id);
+        hint != evidence.frozen().hints.end() && !evidence.frozen().guessed.contains(id))
       one += fmt::format(", {} when it was frozen", hint->second);
     out += (out.empty() ? "" : "; ") + one;
   }
@@ -74,10 +79,11 @@ void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string
   for (const FrozenSite& site : evidence.frozen().sites) {
     bool matches = site.role == role || (role == FrozenRole::kShape && site.role == FrozenRole::kAttribute);
     if (!matches || is_hidden(site)) continue;
-    std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1) : name_of(*site.node);
-    std::string message =
-        fmt::format("{} fixes {} at {} where the input asks for {} (read by {})", subject_of(site, noun),
-                    site.product ? "a product of its elements" : "a size", site.value, dim::to_string(site.expression), where);
+    std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1)
+                                           : name_of(*site.node);
+    std::string message = fmt::format("{} fixes {} at {} where the input asks for {} (read by {})",
+                                      subject_of(site, noun), site.product ? "a product of its elements" : "a size",
+                                      site.value, dim::to_string(site.expression), where);
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
     Finding& f = findings.add(std::move(message), std::move(place));
@@ -120,17 +126,17 @@ void look_for_fixing_weights(Evidence& evidence, Findings& findings) {
          "declare the input with that size, or pool to a fixed size before the weight");
 }
 
-// A size that is not checked when the model runs: a -1 takes what is left over, so a second image or a longer text runs,
-// its numbers mixed into the first's.
+// A size that is not checked when the model runs: a -1 takes what is left over, so a second image or a longer text
+// runs, its numbers mixed into the first's.
 void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
   for (const FrozenSite& site : evidence.frozen().sites) {
     if (!is_hidden(site)) continue;
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
-    Finding& f = findings.add(
-        fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of the frozen size run, and are wrong",
-                    name_of(*site.node), site.value, dim::to_string(site.expression)),
-        std::move(place));
+    Finding& f = findings.add(fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of "
+                                          "the frozen size run, and are wrong",
+                                          name_of(*site.node), site.value, dim::to_string(site.expression)),
+                              std::move(place));
     f.source = origin_of(evidence, site.expression);
     f.fix = std::string(kFixShape);
   }
@@ -179,7 +185,8 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
     // Without a Reshape that shows the two sides, an index table over the size does: it holds an order of two axes.
     std::string example;
     if (auto f = factors.find(key); f != factors.end()) {
-      example = fmt::format(", such as {}x{} after {}x{},", f->second.second, f->second.first, f->second.first, f->second.second);
+      example = fmt::format(", such as {}x{} after {}x{},", f->second.second, f->second.first, f->second.first,
+                            f->second.second);
     } else {
       bool has_index = std::any_of(frozen.sites.begin(), frozen.sites.end(), [&](const FrozenSite& s) {
         return s.role == FrozenRole::kIndex && dim::symbols_of(s.expression) == std::vector<int>{symbol};
@@ -189,10 +196,11 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
         if (size % d == 0) side = d;
       if (!has_index || side == 0) continue;
     }
-    Finding& f = findings.add(fmt::format("{} constant{} hold the order of {} elements: an input of the same count in another "
-                                          "arrangement{} runs and is wrong",
-                                          count, count == 1 ? "" : "s", size, example),
-                              place_of(*site->node));
+    Finding& f =
+        findings.add(fmt::format("{} constant{} hold the order of {} elements: an input of the same count in another "
+                                 "arrangement{} runs and is wrong",
+                                 count, count == 1 ? "" : "s", size, example),
+                     place_of(*site->node));
     if (site->constant) f.where.tensor = site->constant->name();
     f.source = key;
     f.fix = std::string(kFixTable);

@@ -16,11 +16,15 @@ void look_for_unknown_operators(Evidence& evidence, Findings& findings) {
   for (const std::string& op : evidence.inferred().unknown_operators()) {
     Place where;
     where.op = op;
-    findings.add(fmt::format("{} is not among the operators that Thaw knows: the sizes it makes are taken as declared, or unknown", op),
-                 where);
+    findings.add(
+        fmt::format(
+            "{} is not among the operators that Thaw knows: the sizes it makes are taken as declared, or unknown", op),
+        where);
   }
   if (evidence.inferred().out_of_budget())
-    findings.add("the model's functions and loops call each other so often that inference stopped: some sizes are unknown for that alone");
+    findings.add(
+        "the model's functions and loops call each other so often that inference stopped: some sizes are unknown for "
+        "that alone");
 }
 
 }  // namespace thaw::check

@@ -1,10 +1,11 @@
-// THAW021: element types that do not fit: a node whose operands must be of one type and are not ("Type Error: Type parameter (T)
-// bound to different types"), most often float16 fed where float32 is declared after half of a model was converted.
-#include <fmt/format.h>
-
+// THAW021: element types that do not fit: a node whose operands must be of one type and are not ("Type Error: Type
+// parameter (T) bound to different types"), most often float16 fed where float32 is declared after half of a model was
+// converted.
 #include <algorithm>
 #include <array>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/ops/registry.h"
@@ -14,10 +15,33 @@ namespace thaw::check {
 namespace {
 
 // Operators all of whose tensor operands share one type parameter.
-constexpr std::array<std::string_view, 27> kOneType = {"Add", "Sub",    "Mul",  "Div",     "Min",   "Max",     "Sum",   "Mean", "MatMul",
-                                                       "Gemm", "Conv",  "Concat", "ConvTranspose", "PRelu", "Equal", "Less", "Greater",
-                                                       "LessOrEqual", "GreaterOrEqual", "InstanceNormalization", "LSTM", "GRU", "RNN",
-                                                       "Einsum", "And", "Or", "Xor"};
+constexpr std::array<std::string_view, 27> kOneType = {"Add",
+                                                       "Sub",
+                                                       "Mul",
+                                                       "Div",
+                                                       "Min",
+                                                       "Max",
+                                                       "Sum",
+                                                       "Mean",
+                                                       "MatMul",
+                                                       "Gemm",
+                                                       "Conv",
+                                                       "Concat",
+                                                       "ConvTranspose",
+                                                       "PRelu",
+                                                       "Equal",
+                                                       "Less",
+                                                       "Greater",
+                                                       "LessOrEqual",
+                                                       "GreaterOrEqual",
+                                                       "InstanceNormalization",
+                                                       "LSTM",
+                                                       "GRU",
+                                                       "RNN",
+                                                       "Einsum",
+                                                       "And",
+                                                       "Or",
+                                                       "Xor"};
 
 bool is_one_type(const ir::Node& node) {
   return node.domain().empty() && std::find(kOneType.begin(), kOneType.end(), node.op_type()) != kOneType.end();
@@ -41,9 +65,10 @@ void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
       }
       ir::DataType want = evidence.inferred().fact(first).dtype;
       if (fact.dtype == want) continue;
-      Finding& f = findings.add(fmt::format("{} takes operands of one type, but '{}' is {} and '{}' is {}", name_of(*node), first->name(),
-                                            ir::name_of(want), v->name(), ir::name_of(fact.dtype)),
-                                place_of(*node));
+      Finding& f =
+          findings.add(fmt::format("{} takes operands of one type, but '{}' is {} and '{}' is {}", name_of(*node),
+                                   first->name(), ir::name_of(want), v->name(), ir::name_of(fact.dtype)),
+                       place_of(*node));
       f.where.tensor = v->name();
       f.related.push_back({place_of(*first), std::string(ir::name_of(want))});
       f.fix = "put a Cast before the node, or convert the whole model";
@@ -54,6 +79,8 @@ void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
 
 }  // namespace
 
-void look_for_mixed_types(Evidence& evidence, Findings& findings) { look_in(evidence, *evidence.model().graph, findings); }
+void look_for_mixed_types(Evidence& evidence, Findings& findings) {
+  look_in(evidence, *evidence.model().graph, findings);
+}
 
 }  // namespace thaw::check

@@ -1,10 +1,10 @@
-// THAW040, THAW041: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum, Concat's
-// other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes that break it
-// are shown.
-#include <fmt/format.h>
-
+// THAW040, THAW041: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum,
+// Concat's other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes
+// that break it are shown.
 #include <algorithm>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/check/size_ranges.h"
@@ -20,10 +20,14 @@ constexpr size_t kMaxShown = 20;
 
 dim::Proof prove(const ops::Obligation& o) {
   switch (o.kind) {
-    case ops::ObligationKind::kEqual: return dim::prove_equal(o.a, o.b);
-    case ops::ObligationKind::kBroadcast: return dim::prove_broadcastable(o.a, o.b);
-    case ops::ObligationKind::kDivisible: return dim::prove_divisible(o.a, o.b);
-    case ops::ObligationKind::kAtMost: return dim::prove_at_most(o.a, o.b);
+    case ops::ObligationKind::kEqual:
+      return dim::prove_equal(o.a, o.b);
+    case ops::ObligationKind::kBroadcast:
+      return dim::prove_broadcastable(o.a, o.b);
+    case ops::ObligationKind::kDivisible:
+      return dim::prove_divisible(o.a, o.b);
+    case ops::ObligationKind::kAtMost:
+      return dim::prove_at_most(o.a, o.b);
   }
   return {};
 }
@@ -31,10 +35,14 @@ dim::Proof prove(const ops::Obligation& o) {
 std::string statement_text(const ops::Obligation& o) {
   std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
   switch (o.kind) {
-    case ops::ObligationKind::kEqual: return fmt::format("{} = {}", a, b);
-    case ops::ObligationKind::kBroadcast: return fmt::format("{} broadcasts with {}", a, b);
-    case ops::ObligationKind::kDivisible: return fmt::format("{} is a multiple of {}", a, b);
-    case ops::ObligationKind::kAtMost: return fmt::format("{} <= {}", a, b);
+    case ops::ObligationKind::kEqual:
+      return fmt::format("{} = {}", a, b);
+    case ops::ObligationKind::kBroadcast:
+      return fmt::format("{} broadcasts with {}", a, b);
+    case ops::ObligationKind::kDivisible:
+      return fmt::format("{} is a multiple of {}", a, b);
+    case ops::ObligationKind::kAtMost:
+      return fmt::format("{} <= {}", a, b);
   }
   return {};
 }
@@ -62,7 +70,9 @@ SizeProofs prove_sizes(const infer::Result& result) {
     ++out.summary.statements;
     dim::Proof proof = prove(o);
     switch (proof.verdict) {
-      case dim::Verdict::kYes: ++out.summary.proven; break;
+      case dim::Verdict::kYes:
+        ++out.summary.proven;
+        break;
       case dim::Verdict::kNo:
         ++out.summary.broken;
         out.broken.push_back({&o, std::move(proof.counterexample)});
@@ -86,9 +96,10 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
   for (const BrokenStatement& b : proofs.broken) {
     if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
     std::string at = text_of(b.sizes, scope);
-    Finding& f = findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node), at.empty() ? "every size" : at,
-                                          b.obligation->what, statement_text(*b.obligation)),
-                              place_of(*b.obligation->node));
+    Finding& f =
+        findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node),
+                                 at.empty() ? "every size" : at, b.obligation->what, statement_text(*b.obligation)),
+                     place_of(*b.obligation->node));
     f.details.emplace_back("smallest size", text_of(complete(b.sizes, scope), scope));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
@@ -101,7 +112,8 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
   size_t shown = 0;
   for (const OpenStatement& open : evidence.size_proofs().open) {
     if (shown++ == kMaxShown) break;
-    Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node), statement_text(*open.obligation), open.reason),
+    Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node),
+                                          statement_text(*open.obligation), open.reason),
                               place_of(*open.obligation->node));
     f.fix = "narrow the ranges or state divisibility (64..1024:32)";
   }
@@ -118,7 +130,8 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
         return in && result.fact(in).is_tensor() && !result.fact(in).has_rank();
       });
       if (first && shown++ < kMaxShown)
-        findings.add(fmt::format("the rank of '{}' is not known, so nothing is proven of what reads it", out->name()), place_of(*out));
+        findings.add(fmt::format("the rank of '{}' is not known, so nothing is proven of what reads it", out->name()),
+                     place_of(*out));
     }
   }
 }

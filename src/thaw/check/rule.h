@@ -42,7 +42,8 @@ class Evidence {
 
   // Inference with the declared inputs.
   const infer::Result& inferred();
-  // Sizes that satisfy what the nodes demand, as far as some could be found: to tell whether two expressions can differ.
+  // Sizes that satisfy what the nodes demand, as far as some could be found: to tell whether two expressions can
+  // differ.
   const std::vector<dim::Assignment>& witnesses();
   // Whether a and b differ at some sizes that the model runs at. "No" and "not known" are both false.
   bool can_differ(dim::Dim a, dim::Dim b);

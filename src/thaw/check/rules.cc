@@ -1,8 +1,7 @@
 // The rules, by code. A code is never given to another rule.
-#include "thaw/check/rule.h"
-
 #include <algorithm>
 
+#include "thaw/check/rule.h"
 #include "thaw/core/error.h"
 
 namespace thaw::check {
@@ -75,6 +74,8 @@ Report check_with_proof(const ir::Model& model, const Options& options) {
   return report;
 }
 
-std::vector<Finding> check(const ir::Model& model, const Options& options) { return check_with_proof(model, options).findings; }
+std::vector<Finding> check(const ir::Model& model, const Options& options) {
+  return check_with_proof(model, options).findings;
+}
 
 }  // namespace thaw::check

@@ -1,10 +1,10 @@
 #include "thaw/check/size_ranges.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text.h"
@@ -37,8 +37,8 @@ std::optional<std::pair<const ir::Value*, int64_t>> input_element(const ir::Mode
   return std::pair{input, index};
 }
 
-// All values of an entry as one arithmetic sequence: its hull. A list of values (n=1|2|7) widens to what lies between, so that
-// a proof over it covers the list.
+// All values of an entry as one arithmetic sequence: its hull. A list of values (n=1|2|7) widens to what lies between,
+// so that a proof over it covers the list.
 struct Hull {
   int64_t first, step;
   std::optional<int64_t> last;
@@ -49,8 +49,10 @@ Hull hull_of(const dim::SpecEntry& entry) {
   Hull h{entry.ranges[0].first, 1, entry.ranges[0].last};
   for (const dim::Range& r : entry.ranges) {
     h.first = std::min(h.first, r.first);
-    if (!h.last || !r.last) h.last = std::nullopt;
-    else h.last = std::max(*h.last, *r.last);
+    if (!h.last || !r.last)
+      h.last = std::nullopt;
+    else
+      h.last = std::max(*h.last, *r.last);
   }
   return h;
 }
@@ -68,8 +70,8 @@ std::string known_names(const dim::Scope& scope) {
 using Replacements = std::map<const ir::Value*, std::map<size_t, dim::Dim>>;
 
 // Puts the expression wherever an input axis is the size of that name ("patches=t*h*w").
-void relate(const ir::Model& model, const dim::Scope& plain, const infer::Result& seen, const std::string& name, dim::Dim expression,
-            Replacements& replaced) {
+void relate(const ir::Model& model, const dim::Scope& plain, const infer::Result& seen, const std::string& name,
+            dim::Dim expression, Replacements& replaced) {
   auto known = plain.find(name);
   for (const ir::Value* input : model.graph->inputs()) {
     const ops::Fact& fact = seen.fact(input);
@@ -92,7 +94,8 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
     auto known = plain.find(entry.name);
     if (auto element = input_element(model, entry.name)) {
       symbol = out.scope.input_value(element->first->name(), element->second);
-    } else if (known && plain.symbols()[static_cast<size_t>(plain.symbol_id(*known))].kind == dim::SymbolKind::kInputDim) {
+    } else if (known &&
+               plain.symbols()[static_cast<size_t>(plain.symbol_id(*known))].kind == dim::SymbolKind::kInputDim) {
       symbol = out.scope.symbol(entry.name);
     } else if (auto axis = input_axis(model, entry.name)) {
       symbol = out.scope.symbol(entry.name);
@@ -108,7 +111,8 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
     }
     Hull hull = hull_of(entry);
     out.scope.assume_range(symbol, hull.first, hull.last);
-    if (hull.step > 1) out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
+    if (hull.step > 1)
+      out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
   }
   // What the spec leaves open is at least 1: empty tensors are seldom meant, and can be asked for (n=0..8).
   for (const dim::SymbolInfo& s : plain.symbols()) {
@@ -121,9 +125,12 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
       auto it = axes.find(axis);
       const ir::DeclaredDim& d = (*input->type.shape)[axis];
-      if (it != axes.end()) shape.push_back(it->second);
-      else if (d.value && *d.value > 0) shape.push_back(*d.value);
-      else if (const ops::Fact& fact = seen.fact(input); fact.shape) shape.push_back(dim::parse(dim::to_string(fact.dim(static_cast<int>(axis))), out.scope));
+      if (it != axes.end())
+        shape.push_back(it->second);
+      else if (d.value && *d.value > 0)
+        shape.push_back(*d.value);
+      else if (const ops::Fact& fact = seen.fact(input); fact.shape)
+        shape.push_back(dim::parse(dim::to_string(fact.dim(static_cast<int>(axis))), out.scope));
     }
     options.inputs[input] = ops::Fact::tensor(input->type.elem_type, std::move(shape));
   }

@@ -1,11 +1,12 @@
 // thaw check: what is wrong with a model's sizes, types and declarations, where it comes from and what mends it.
+#include "thaw/check/check.h"
+
 #include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "thaw/check/check.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -29,15 +30,15 @@ dim::SpecGroup parse_dims(const std::string& text) {
   if (text.empty()) return {};
   auto groups = dim::parse_range_spec(text);
   if (groups.size() != 1)
-    throw Error({"several groups of sizes are given", "--dims '" + text + "'", "one range for each size, such as n=1..8,h=64..1024:32",
-                 "prove each group in a call of its own"});
+    throw Error({"several groups of sizes are given", "--dims '" + text + "'",
+                 "one range for each size, such as n=1..8,h=64..1024:32", "prove each group in a call of its own"});
   return groups.front();
 }
 
 std::string proof_text(const check::SizeProof& proof) {
   if (proof.statements == 0) return "proof: the nodes state nothing about sizes that could fail\n";
-  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements, proof.proven, proof.broken,
-                     proof.open);
+  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements,
+                     proof.proven, proof.broken, proof.open);
 }
 
 int check_model(const Options& options) {
@@ -65,7 +66,9 @@ int check_model(const Options& options) {
       write_output(text + "\n");
       break;
     }
-    case Format::kSarif: write_output(report::findings_sarif(options.model, findings)); break;
+    case Format::kSarif:
+      write_output(report::findings_sarif(options.model, findings));
+      break;
     case Format::kText: {
       std::string text = report::findings_text(options.model, findings, report::Style::of(STDOUT_FILENO),
                                                options.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
@@ -83,8 +86,10 @@ int check_model(const Options& options) {
 Action define_check(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model(app, options->model);
-  app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")->type_name("RANGES");
-  app.add_option("--target", options->check.target, "look also for what this target does not take")->type_name("portable|ort|directml");
+  app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")
+      ->type_name("RANGES");
+  app.add_option("--target", options->check.target, "look also for what this target does not take")
+      ->type_name("portable|ort|directml");
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
   add_list(app, "--ignore", options->check.ignore, "CODE", "leave these rules out");
   app.add_flag("--all", options->all, "print every finding, not the first few of each rule");

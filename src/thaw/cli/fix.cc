@@ -1,4 +1,6 @@
 // thaw fix: applies the rewrites that are safe without a reference.
+#include "thaw/pass/fix.h"
+
 #include <filesystem>
 #include <memory>
 
@@ -9,7 +11,6 @@
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
-#include "thaw/pass/fix.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 
@@ -44,7 +45,8 @@ std::string notes_text(std::string_view heading, const std::vector<pass::FixNote
       out += fmt::format("  … and {} more (--all prints them)\n", notes.size() - i);
       break;
     }
-    out += fmt::format("  {}  {}: {}\n", notes[i].code, report::printable(notes[i].where), report::printable(notes[i].message));
+    out += fmt::format("  {}  {}: {}\n", notes[i].code, report::printable(notes[i].where),
+                       report::printable(notes[i].message));
   }
   return out;
 }
@@ -53,8 +55,8 @@ int fix_model(const Options& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
   auto model = ir::load(options.model);
-  const pass::FixReport report =
-      pass::fix(*model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
+  const pass::FixReport report = pass::fix(
+      *model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
   const bool write = report.modified() && !options.dry_run;
   if (write) {
     ir::SaveOptions save;
@@ -67,8 +69,10 @@ int fix_model(const Options& options) {
     json.begin_object();
     json.member("model", options.model);
     json.key("output");
-    if (write) json.value(options.output);
-    else json.null();
+    if (write)
+      json.value(options.output);
+    else
+      json.null();
     write_notes(json, "changed", report.changed);
     write_notes(json, "left", report.left);
     json.end_object();
@@ -78,9 +82,12 @@ int fix_model(const Options& options) {
   std::string text;
   if (report.modified()) text += notes_text("changed", report.changed, options.all);
   if (!report.left.empty()) text += notes_text("left as it is", report.left, options.all);
-  if (write) text += fmt::format("wrote {}\n", report::printable(options.output));
-  else if (!report.modified()) text += "nothing to change; nothing was written\n";
-  else text += "dry run; nothing was written\n";
+  if (write)
+    text += fmt::format("wrote {}\n", report::printable(options.output));
+  else if (!report.modified())
+    text += "nothing to change; nothing was written\n";
+  else
+    text += "dry run; nothing was written\n";
   write_output(text);
   return kFine;
 }
@@ -96,7 +103,9 @@ Action define_fix(CLI::App& app) {
   app.add_flag("--keep-chains", options->no_chains, "leave chains of shape arithmetic as they are");
   app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
   add_choice<ir::ExternalPolicy>(app, "--external", options->external,
-                                 {{"keep", ir::ExternalPolicy::kKeep}, {"single", ir::ExternalPolicy::kSingle}, {"inline", ir::ExternalPolicy::kInline}},
+                                 {{"keep", ir::ExternalPolicy::kKeep},
+                                  {"single", ir::ExternalPolicy::kSingle},
+                                  {"inline", ir::ExternalPolicy::kInline}},
                                  "where weights outside the model file go: as they are, into one data file, or inside");
   app.add_flag("--all", options->all, "print every change, not the first few");
   add_format(app, options->format);

@@ -1,9 +1,9 @@
 // Facts from what a file declares: the types of inputs, of values that no rule reached, and constants.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "thaw/dim/text.h"
 #include "thaw/infer/engine.h"
@@ -20,11 +20,13 @@ namespace {
 bool names_nothing(std::string_view param) {
   if (param.empty()) return true;
   if (param == "None" || param == "none" || param == "?" || param == "-1") return true;
-  return std::none_of(param.begin(), param.end(), [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
+  return std::none_of(param.begin(), param.end(),
+                      [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
 }
 
 bool is_plain_name(std::string_view param) {
-  return std::all_of(param.begin(), param.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == ':'; });
+  return std::all_of(param.begin(), param.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == ':'; });
 }
 
 // Whether some dim of the model's inputs is declared by exactly this name.
@@ -51,13 +53,20 @@ Dim declared_dim(const ir::Model& model, const ir::Value& input, size_t axis, di
 
 Fact::Kind fact_kind(ir::Type::Kind kind) {
   switch (kind) {
-    case ir::Type::Kind::kTensor: return Fact::Kind::kTensor;
-    case ir::Type::Kind::kSparseTensor: return Fact::Kind::kSparseTensor;
-    case ir::Type::Kind::kSequence: return Fact::Kind::kSequence;
-    case ir::Type::Kind::kOptional: return Fact::Kind::kOptional;
-    case ir::Type::Kind::kMap: return Fact::Kind::kMap;
-    case ir::Type::Kind::kOpaque: return Fact::Kind::kOpaque;
-    case ir::Type::Kind::kNone: return Fact::Kind::kUnknown;
+    case ir::Type::Kind::kTensor:
+      return Fact::Kind::kTensor;
+    case ir::Type::Kind::kSparseTensor:
+      return Fact::Kind::kSparseTensor;
+    case ir::Type::Kind::kSequence:
+      return Fact::Kind::kSequence;
+    case ir::Type::Kind::kOptional:
+      return Fact::Kind::kOptional;
+    case ir::Type::Kind::kMap:
+      return Fact::Kind::kMap;
+    case ir::Type::Kind::kOpaque:
+      return Fact::Kind::kOpaque;
+    case ir::Type::Kind::kNone:
+      return Fact::Kind::kUnknown;
   }
   return Fact::Kind::kUnknown;
 }
@@ -78,7 +87,8 @@ Fact declared_input_fact(const ir::Model& model, const ir::Value& input, dim::Sc
   if (!input.type.shape) return fact;
   Shape shape;
   shape.reserve(input.type.shape->size());
-  for (size_t axis = 0; axis < input.type.shape->size(); ++axis) shape.push_back(declared_dim(model, input, axis, scope));
+  for (size_t axis = 0; axis < input.type.shape->size(); ++axis)
+    shape.push_back(declared_dim(model, input, axis, scope));
   fact.shape = std::move(shape);
   return fact;
 }

@@ -12,9 +12,9 @@ using ops::Fact;
 namespace {
 
 const Fact kUnknownFact;
-constexpr int kMaxDepth = 64;                // of functions that call functions
-constexpr int64_t kMaxFloatElements = 16;    // scales and scalars, not weights
-constexpr int64_t kMaxInputValues = 128;     // elements of an integer input that become symbols
+constexpr int kMaxDepth = 64;              // of functions that call functions
+constexpr int64_t kMaxFloatElements = 16;  // scales and scalars, not weights
+constexpr int64_t kMaxInputValues = 128;   // elements of an integer input that become symbols
 
 std::string operator_name(const ir::Node& node) {
   return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
@@ -43,8 +43,7 @@ Result Engine::run() {
   for (const ir::Value* input : graph.inputs()) {
     if (input->initializer()) continue;
     auto given = options_.inputs.find(input);
-    frame.facts[input] =
-        given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
+    frame.facts[input] = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
   }
   run_graph(graph, frame);
   result_.facts_ = std::move(frame.facts);
@@ -55,8 +54,7 @@ void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
   for (const ir::Value* value : graph.initializers()) frame.facts[value] = constant_fact(*value->initializer());
   for (const ir::Value* value : graph.sparse_initializers()) {
     const ir::SparseTensor& sparse = *value->sparse_initializer();
-    frame.facts[value] =
-        Fact::tensor(sparse.values.data_type, ops::Shape(sparse.dims.begin(), sparse.dims.end()));
+    frame.facts[value] = Fact::tensor(sparse.values.data_type, ops::Shape(sparse.dims.begin(), sparse.dims.end()));
   }
   for (const ir::Node* node : graph.nodes()) run_node(*node, frame);
 }
@@ -98,7 +96,8 @@ void Engine::run_rule(const ops::OpEntry& entry, const ir::Node& node, Frame& fr
   }
 }
 
-void Engine::run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
+void Engine::run_function(const ir::Function& function, const ir::Node& node, Frame& frame,
+                          std::vector<Fact>& outputs) {
   if (frame.depth >= kMaxDepth) return;
   Frame inner;
   inner.function = &function;
@@ -176,7 +175,8 @@ ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact,
   if (!count || *count > ops::kMaxElements) return nullptr;
   bool integral = ir::is_integer(fact.dtype) || fact.dtype == ir::DataType::kBool;
   if (constant) {
-    if (constant->data_type != fact.dtype || (!integral && (!ir::is_floating(fact.dtype) || *count > kMaxFloatElements)))
+    if (constant->data_type != fact.dtype ||
+        (!integral && (!ir::is_floating(fact.dtype) || *count > kMaxFloatElements)))
       return nullptr;
     auto elements = std::make_shared<ops::Elements>();
     elements->reserve(static_cast<size_t>(*count));

@@ -24,7 +24,9 @@ class Engine {
   dim::Scope& scope() { return scope_; }
   std::vector<ops::Fact> run_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs, Frame& frame);
   void add_obligation(ops::Obligation obligation) { result_.obligations_.push_back(obligation); }
-  void add_problem(const ir::Node& node, std::string message) { result_.problems_.push_back({&node, std::move(message)}); }
+  void add_problem(const ir::Node& node, std::string message) {
+    result_.problems_.push_back({&node, std::move(message)});
+  }
   size_t num_obligations() const { return result_.obligations_.size(); }
   size_t num_problems() const { return result_.problems_.size(); }
   void forget_since(size_t obligations, size_t problems);

@@ -4,12 +4,13 @@
 //   infer::Result result = infer::infer(model, scope);
 //   result.fact(value).shape …
 //
-// Graph inputs: a declared integer stays; a declared name becomes a symbol of that name (equal names, equal sizes), unless
-// it is not a name at all ("?", "-1", "None", empty): then, as for a dim without declaration, the symbol is called
+// Graph inputs: a declared integer stays; a declared name becomes a symbol of that name (equal names, equal sizes),
+// unless it is not a name at all ("?", "-1", "None", empty): then, as for a dim without declaration, the symbol is
+// called
 // "<input>_dim<axis>". A declared text that reads as an expression over other inputs' names ("past + seq") is one.
 // Elements of small integer inputs become symbols NAME[i] when a rule asks for them.
-// Declared types of intermediate values and outputs are not trusted; they serve only where nothing could be inferred because
-// an operator has no rule (its outputs take the declared type, marked in `trusted`).
+// Declared types of intermediate values and outputs are not trusted; they serve only where nothing could be inferred
+// because an operator has no rule (its outputs take the declared type, marked in `trusted`).
 #pragma once
 
 #include <cstdint>
@@ -47,11 +48,11 @@ struct NodeVisit {
 struct Options {
   // Facts to use for graph inputs instead of their declarations (by input value).
   std::unordered_map<const ir::Value*, ops::Fact> inputs;
-  // Where an obligation says that an expression equals a constant, go on with the expression (the size that the model was
-  // meant for) instead of the constant (the size it was frozen at).
+  // Where an obligation says that an expression equals a constant, go on with the expression (the size that the model
+  // was meant for) instead of the constant (the size it was frozen at).
   bool prefer_symbols = false;
-  // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that comes to
-  // another value than the constant does not stand for it.
+  // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that
+  // comes to another value than the constant does not stand for it.
   dim::Assignment hints;
   // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
   int64_t visit_budget = 4'000'000;
@@ -61,8 +62,10 @@ struct Options {
 
 class Result {
  public:
-  const ops::Fact& fact(const ir::Value* value) const;         // the unknown fact for a value that was not reached
-  const std::vector<ops::Obligation>& obligations() const { return obligations_; }  // not holding identically; node order
+  const ops::Fact& fact(const ir::Value* value) const;  // the unknown fact for a value that was not reached
+  const std::vector<ops::Obligation>& obligations() const {
+    return obligations_;
+  }  // not holding identically; node order
   const std::vector<Problem>& problems() const { return problems_; }
   // Values whose declared type was taken because an operator has no rule.
   const std::vector<const ir::Value*>& trusted() const { return trusted_; }

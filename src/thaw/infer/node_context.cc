@@ -1,8 +1,8 @@
 #include "thaw/infer/node_context.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "thaw/dim/text.h"
 
@@ -23,7 +23,8 @@ bool at_least(Dim d, int64_t bound) {
 
 }  // namespace
 
-NodeContext::NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Frame& frame, std::vector<ops::Fact>& outputs)
+NodeContext::NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Frame& frame,
+                         std::vector<ops::Fact>& outputs)
     : engine_(engine), frame_(frame), outputs_(outputs) {
   node_ = &node;
   opset_ = opset;
@@ -160,8 +161,12 @@ Dim NodeContext::data_dependent(int output, int axis) {
     // Outside of functions a value has one name: inferring the model again in the same scope meets the same symbol.
     dim::Scope& scope = engine_.scope();
     auto known = scope.find(name);
-    bool ours = known && scope.symbols()[static_cast<size_t>(scope.symbol_id(*known))].kind == dim::SymbolKind::kDataDependent;
-    made = ours && !frame_.function ? *known : scope.fresh(name, dim::SymbolKind::kDataDependent);
+    bool ours =
+        known && scope.symbols()[static_cast<size_t>(scope.symbol_id(*known))].kind == dim::SymbolKind::kDataDependent;
+    if (frame_.function || (known && !ours))
+      made = scope.fresh(name, dim::SymbolKind::kDataDependent);
+    else
+      made = known ? *known : scope.symbol(name, dim::SymbolKind::kDataDependent);
   }
   return made;
 }

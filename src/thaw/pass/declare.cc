@@ -1,13 +1,13 @@
 #include "thaw/pass/declare.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "thaw/dim/text.h"
 #include "thaw/infer/infer.h"
@@ -20,7 +20,9 @@ using ir::Value;
 
 namespace {
 
-bool names_a_size(const std::string& param) { return !param.empty() && param != "?" && param != "-1" && param != "None"; }
+bool names_a_size(const std::string& param) {
+  return !param.empty() && param != "?" && param != "-1" && param != "None";
+}
 
 class Declarer {
  public:
@@ -110,15 +112,19 @@ class Declarer {
     DeclaredDim& now = (*type.shape)[axis];
     if (size.is_unknown()) {
       // Nothing is known: a number may be true; a name that is no name says that two sizes are equal.
-      if (!now.param.empty() && !names_a_size(now.param)) change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
-      else if (now.value && *now.value <= 0) change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
+      if (!now.param.empty() && !names_a_size(now.param))
+        change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
+      else if (now.value && *now.value <= 0)
+        change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
       return;
     }
     DeclaredDim want = declaration(size, now);
     if (want == now) return;
     // Less said is no lie: a dim without name or value stays so in value_info.
     if (!now.value && now.param.empty() && !v.is_output()) return;
-    std::string_view code = now.value ? (*now.value <= 0 ? "THAW004" : "THAW005") : names_a_size(now.param) ? "THAW003" : "THAW004";
+    std::string_view code = now.value                 ? (*now.value <= 0 ? "THAW004" : "THAW005")
+                            : names_a_size(now.param) ? "THAW003"
+                                                      : "THAW004";
     change(v, now, std::move(want), code, axis);
   }
 

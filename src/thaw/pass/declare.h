@@ -1,10 +1,11 @@
 // Declaring what is true: names and shapes of inputs, outputs and value_info.
 //
 // requires  nothing
-// ensures   a name stands for one size everywhere; equal expressions have equal names; a declared number or name that the graph
+// ensures   a name stands for one size everywhere; equal expressions have equal names; a declared number or name that
+// the graph
 //           contradicts is gone; a name of the user's that is true stays. New names are the expression itself
-//           ("floor(height/8)"), which names where the size comes from and cannot clash. A size that is not known is declared
-//           without name and value: ONNX Runtime then shares no buffer on its account.
+//           ("floor(height/8)"), which names where the size comes from and cannot clash. A size that is not known is
+//           declared without name and value: ONNX Runtime then shares no buffer on its account.
 #pragma once
 
 #include "thaw/pass/fix.h"

@@ -1,8 +1,8 @@
 #include "thaw/pass/emit_dim.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text.h"
@@ -40,7 +40,8 @@ bool DimEmitter::can_emit(Dim d) const {
 Value* DimEmitter::constant(int64_t value) {
   Value*& made = constants_[value];
   if (!made) {
-    std::string name = graph_.unique_name(fmt::format("thaw_size_{}", value < 0 ? "minus_" + std::to_string(-value) : std::to_string(value)));
+    std::string name = graph_.unique_name(
+        fmt::format("thaw_size_{}", value < 0 ? "minus_" + std::to_string(-value) : std::to_string(value)));
     made = graph_.add_initializer(ir::Tensor::from_int64(name, {1}, std::span(&value, 1)));
   }
   return made;
@@ -48,7 +49,8 @@ Value* DimEmitter::constant(int64_t value) {
 
 Value* DimEmitter::emit_node(std::string_view op, std::vector<Value*> inputs, std::string_view hint) {
   Value* out = graph_.add_value(graph_.unique_name(fmt::format("thaw_{}", hint)));
-  graph_.add_node(std::string(op), "", std::move(inputs), {out}, graph_.unique_name(fmt::format("Thaw{}_{}", op, num_nodes_)), before_);
+  graph_.add_node(std::string(op), "", std::move(inputs), {out},
+                  graph_.unique_name(fmt::format("Thaw{}_{}", op, num_nodes_)), before_);
   ++num_nodes_;
   return out;
 }
@@ -73,8 +75,12 @@ Value* DimEmitter::emit_atom(const dim::Atom& atom) {
   if (made) return made;
   Value* out = nullptr;
   switch (atom.kind) {
-    case dim::AtomKind::kSymbol: out = read_symbol(atom.symbol); break;
-    case dim::AtomKind::kFloor: out = emit_floor(atom.operands[0], atom.operands[1]); break;
+    case dim::AtomKind::kSymbol:
+      out = read_symbol(atom.symbol);
+      break;
+    case dim::AtomKind::kFloor:
+      out = emit_floor(atom.operands[0], atom.operands[1]);
+      break;
     case dim::AtomKind::kMin:
     case dim::AtomKind::kMax: {
       std::vector<Value*> operands;

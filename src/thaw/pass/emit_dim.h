@@ -1,10 +1,10 @@
 // Emitting a symbolic size as ONNX nodes that compute it from the model's inputs when the model runs.
 //
 // Whatever inference understands, a rewrite can compute: symbols become Shape (or the element) of a graph input, the
-// normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once, at the
-// top of the main graph, and shared. Rounding is toward minus infinity, as in dim/dim.h: where the range does not tell that the
-// numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates.
-// Needs opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
+// normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once,
+// at the top of the main graph, and shared. Rounding is toward minus infinity, as in dim/dim.h: where the range does
+// not tell that the numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates. Needs
+// opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ class DimEmitter {
  private:
   struct Origin {
     ir::Value* input = nullptr;
-    int64_t index = 0;    // axis, or element in row-major order
+    int64_t index = 0;  // axis, or element in row-major order
     bool is_value = false;
   };
   ir::Value* constant(int64_t value);

@@ -9,7 +9,8 @@ namespace thaw::pass {
 
 FixReport fix(ir::Model& model, const FixOptions& options) {
   FixReport report;
-  // Sizes first: what they free changes what is true of the shapes. Declarations last: they describe the graph as it will be.
+  // Sizes first: what they free changes what is true of the shapes. Declarations last: they describe the graph as it
+  // will be.
   if (options.sizes) thaw_sizes(model, report);
   if (options.chains) shorten_reshapes(model, report);
   if (report.modified()) remove_unused(model);

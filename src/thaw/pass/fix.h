@@ -2,8 +2,9 @@
 //
 //   thaw frozen sizes   a Reshape target, Slice end or Resize size that only the example's size satisfies becomes the
 //                       expression that the nodes around it demand                                      (thaw_sizes.h)
-//   shorten chains      Shape -> Gather -> Unsqueeze -> Concat -> Reshape becomes a Reshape by 0 and -1 (shorten_reshape.h)
-//   declare truly       value_info, inputs and outputs say what follows from the graph, one name a size (declare.h)
+//   shorten chains      Shape -> Gather -> Unsqueeze -> Concat -> Reshape becomes a Reshape by 0 and -1
+//   (shorten_reshape.h) declare truly       value_info, inputs and outputs say what follows from the graph, one name a
+//   size (declare.h)
 //
 // Each says what it changed and what it left, and why. Declared names that are true stay.
 #pragma once

@@ -11,7 +11,8 @@ void remove_unused(ir::Model& model) {
   std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     auto outputs = (*it)->outputs();
-    bool used = std::any_of(outputs.begin(), outputs.end(), [](const ir::Value* v) { return v && (v->is_output() || !v->uses().empty()); });
+    bool used = std::any_of(outputs.begin(), outputs.end(),
+                            [](const ir::Value* v) { return v && (v->is_output() || !v->uses().empty()); });
     if (!used) graph.remove_node(*it);
   }
   std::vector<ir::Value*> initializers = graph.initializers();

@@ -1,9 +1,9 @@
 #include "thaw/pass/shorten_reshape.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 #include "thaw/infer/infer.h"
 
@@ -67,8 +67,11 @@ void shorten_reshapes(ir::Model& model, FixReport& report) {
     std::vector<int64_t> target = constant_target(*in.shape, *out.shape);
     if (target.empty()) continue;
     std::string name = graph.unique_name(node->output(0)->name() + "_shape");
-    node->set_input(1, graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
-    report.changed.push_back({"THAW034", node->describe(), fmt::format("a chain of {} nodes becomes the constant [{}]", chain, fmt::join(target, ", "))});
+    node->set_input(1,
+                    graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
+    report.changed.push_back(
+        {"THAW034", node->describe(),
+         fmt::format("a chain of {} nodes becomes the constant [{}]", chain, fmt::join(target, ", "))});
   }
 }
 

@@ -1,13 +1,13 @@
 #include "thaw/pass/thaw_sizes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "thaw/dim/text.h"
 #include "thaw/infer/frozen/explain.h"
@@ -27,12 +27,18 @@ namespace {
 std::string_view code_of(FrozenRole role) {
   switch (role) {
     case FrozenRole::kShape:
-    case FrozenRole::kAttribute: return "THAW010";
-    case FrozenRole::kSplit: return "THAW011";
-    case FrozenRole::kSlice: return "THAW012";
-    case FrozenRole::kTable: return "THAW013";
-    case FrozenRole::kIndex: return "THAW014";
-    case FrozenRole::kWeight: return "THAW015";
+    case FrozenRole::kAttribute:
+      return "THAW010";
+    case FrozenRole::kSplit:
+      return "THAW011";
+    case FrozenRole::kSlice:
+      return "THAW012";
+    case FrozenRole::kTable:
+      return "THAW013";
+    case FrozenRole::kIndex:
+      return "THAW014";
+    case FrozenRole::kWeight:
+      return "THAW015";
   }
   return "";
 }
@@ -64,30 +70,42 @@ class SizeThawer {
     switch (site.role) {
       case FrozenRole::kTable:
       case FrozenRole::kIndex:
-        return leave(site, "a table: how it grows with the size does not follow from one model; `thaw lift` needs a second export");
-      case FrozenRole::kWeight: return leave(site, "a trained weight that admits one size only");
+        return leave(
+            site,
+            "a table: how it grows with the size does not follow from one model; `thaw lift` needs a second export");
+      case FrozenRole::kWeight:
+        return leave(site, "a trained weight that admits one size only");
       case FrozenRole::kShape:
       case FrozenRole::kSplit:
       case FrozenRole::kSlice:
-      case FrozenRole::kAttribute: break;
+      case FrozenRole::kAttribute:
+        break;
     }
-    if (site.product) return leave(site, "several elements share one size: which of them move with it does not follow from one model");
+    if (site.product)
+      return leave(site, "several elements share one size: which of them move with it does not follow from one model");
     if (!site.constant) return leave(site, "the number stands in an attribute or is computed");
     // One constant may serve many nodes: each gets the target that its own operands demand.
     int done = 0, open = 0;
     std::vector<ir::Use> uses(site.constant->uses().begin(), site.constant->uses().end());
     for (const ir::Use& use : uses) {
-      if (use.node->graph() != &graph_ || !use.node->domain().empty()) ++open;
-      else if (use.node->op_type() == "Reshape" && use.index == 1) thaw_reshape(*use.node) ? ++done : ++open;
-      else if (use.node->op_type() == "Split" && use.index == 1) thaw_split(*use.node) ? ++done : ++open;
-      else if (use.node->op_type() == "Slice" && use.index == 2) thaw_slice(*use.node) ? ++done : ++open;
-      else if (use.node->op_type() == "Resize" && use.index == 3) thaw_resize(*use.node) ? ++done : ++open;
-      else ++open;
+      if (use.node->graph() != &graph_ || !use.node->domain().empty())
+        ++open;
+      else if (use.node->op_type() == "Reshape" && use.index == 1)
+        thaw_reshape(*use.node) ? ++done : ++open;
+      else if (use.node->op_type() == "Split" && use.index == 1)
+        thaw_split(*use.node) ? ++done : ++open;
+      else if (use.node->op_type() == "Slice" && use.index == 2)
+        thaw_slice(*use.node) ? ++done : ++open;
+      else if (use.node->op_type() == "Resize" && use.index == 3)
+        thaw_resize(*use.node) ? ++done : ++open;
+      else
+        ++open;
     }
     rewritten_ += done;
     if (done > 0)
       report_.changed.push_back({std::string(code_of(site.role)), site.constant->name(),
-                                 fmt::format("{} becomes {} in {} node{}", site.value, dim::to_string(site.expression), done, done == 1 ? "" : "s")});
+                                 fmt::format("{} becomes {} in {} node{}", site.value, dim::to_string(site.expression),
+                                             done, done == 1 ? "" : "s")});
     if (open > 0)
       leave(site, fmt::format("{} of its readers {} no shape that the graph proves", open, open == 1 ? "has" : "have"));
   }
@@ -103,15 +121,20 @@ class SizeThawer {
     int free = -1, computed = 0;
     for (size_t j = 0; j < target.size(); ++j) {
       Dim d = (*out.shape)[j];
-      if (d.is_constant()) target[j] = *d.constant();
-      else if (j < in.shape->size() && dim::same(d, (*in.shape)[j])) target[j] = 0;
-      else if (d.is_symbolic() && free < 0) free = static_cast<int>(j);
-      else ++computed;
+      if (d.is_constant())
+        target[j] = *d.constant();
+      else if (j < in.shape->size() && dim::same(d, (*in.shape)[j]))
+        target[j] = 0;
+      else if (d.is_symbolic() && free < 0)
+        free = static_cast<int>(j);
+      else
+        ++computed;
     }
     if (computed == 0) {
       if (free >= 0) target[static_cast<size_t>(free)] = -1;
       std::string name = graph_.unique_name(node.output(0)->name() + "_shape");
-      node.set_input(1, graph_.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
+      node.set_input(
+          1, graph_.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
       return true;
     }
     return set_computed(node, 1, *out.shape);
@@ -154,7 +177,8 @@ class SizeThawer {
     }
     if (!any) return false;
     std::string name = graph_.unique_name(node.output(0)->name() + "_ends");
-    node.set_input(2, graph_.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(bounds.size())}, bounds)));
+    node.set_input(2,
+                   graph_.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(bounds.size())}, bounds)));
     return true;
   }
 
@@ -164,7 +188,8 @@ class SizeThawer {
     return set_computed(node, 3, *out.shape);
   }
 
-  // A model all of whose inputs were numbers: those that the analysis took as sizes, and that no table still fixes, are named.
+  // A model all of whose inputs were numbers: those that the analysis took as sizes, and that no table still fixes, are
+  // named.
   void open_inputs() {
     std::unordered_set<int> fixed;
     for (const FrozenSite& site : analysis_.sites) {
@@ -181,7 +206,9 @@ class SizeThawer {
         if (id < 0 || fixed.contains(id)) continue;
         ir::DeclaredDim& declared = (*input->type.shape)[axis];
         std::string name = scope_.symbols()[static_cast<size_t>(id)].name;
-        report_.changed.push_back({"THAW010", input->name(), fmt::format("axis {} is {} no more but '{}'", axis, declared.value.value_or(0), name)});
+        report_.changed.push_back(
+            {"THAW010", input->name(),
+             fmt::format("axis {} is {} no more but '{}'", axis, declared.value.value_or(0), name)});
         declared.value.reset();
         declared.param = name;
       }

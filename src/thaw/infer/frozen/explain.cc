@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "thaw/infer/frozen/grouping.h"
+
 namespace thaw::infer {
 
 using dim::Dim;
@@ -35,38 +37,6 @@ std::optional<std::vector<Dim>> operand_elements(const NodeVisit& visit, int i) 
     return out;
   }
   return std::nullopt;
-}
-
-// Runs of dims [in_begin, in_end) and [out_begin, out_end) with equal products, as short as can be.
-struct Group {
-  size_t in_begin, in_end, out_begin, out_end;
-};
-
-std::optional<std::vector<Group>> group_by_product(const std::vector<int64_t>& in, const std::vector<int64_t>& out) {
-  std::vector<Group> groups;
-  size_t i = 0, j = 0;
-  while (i < in.size() && j < out.size()) {
-    Group g{i, i, j, j};
-    int64_t p = in[i++], q = out[j++];
-    while (p != q) {
-      int64_t& smaller = p < q ? p : q;
-      if (p < q ? i == in.size() : j == out.size()) return std::nullopt;
-      if (__builtin_mul_overflow(smaller, p < q ? in[i++] : out[j++], &smaller)) return std::nullopt;
-    }
-    g.in_end = i;
-    g.out_end = j;
-    groups.push_back(g);
-  }
-  // What is left over on one side can only be ones.
-  for (; i < in.size(); ++i)
-    if (in[i] != 1 || groups.empty()) return std::nullopt;
-  for (; j < out.size(); ++j)
-    if (out[j] != 1 || groups.empty()) return std::nullopt;
-  if (!groups.empty()) {
-    groups.back().in_end = in.size();
-    groups.back().out_end = out.size();
-  }
-  return groups;
 }
 
 class ReshapeExplainer {
@@ -156,7 +126,8 @@ class ReshapeExplainer {
     }
     Dim others = 1;
     for (size_t j = g.out_begin; j < g.out_end; ++j)
-      if (static_cast<int>(j) != free_ && !(frozen.size() == 1 && !has_free && j == frozen[0])) others = others * out_[j];
+      if (static_cast<int>(j) != free_ && !(frozen.size() == 1 && !has_free && j == frozen[0]))
+        others = others * out_[j];
     if (has_free) {
       // [-1, 4] of N: a structural factor, unless the group's constants leave nothing for the symbol.
       if (out_values[static_cast<size_t>(free_)] == 1 && !frozen.empty()) {
@@ -177,8 +148,8 @@ class ReshapeExplainer {
       return;
     }
     if (frozen.empty()) return;
-    // Several constants share the size: which of them move with it, one model cannot tell. The largest is taken to where there
-    // are two (165 * 4 = patches); more are left as they are.
+    // Several constants share the size: which of them move with it, one model cannot tell. The largest is taken to
+    // where there are two (165 * 4 = patches); more are left as they are.
     for (size_t j : frozen) meet_shape(j, e, true);
     if (frozen.size() == 2) {
       size_t largest = out_values[frozen[0]] >= out_values[frozen[1]] ? frozen[0] : frozen[1];
@@ -241,7 +212,8 @@ std::vector<Meeting> explain_gather(const NodeVisit& visit, const dim::Assignmen
 
 std::vector<Meeting> explain_split(const NodeVisit& visit) {
   // A list of one length is the whole axis: the rule has stated the sum, the size carries over.
-  if (visit.outputs.size() == 1 && visit.outputs[0].shape && visit.input(0).shape) visit.outputs[0].shape = visit.input(0).shape;
+  if (visit.outputs.size() == 1 && visit.outputs[0].shape && visit.input(0).shape)
+    visit.outputs[0].shape = visit.input(0).shape;
   return {};
 }
 
@@ -263,6 +235,18 @@ std::vector<Meeting> explain_slice(const NodeVisit& visit, const dim::Assignment
     bool plain_step = !visit.node.input(4) || (steps && k < steps->size() && (*steps)[k].is_constant(1));
     Dim size = data.dim(static_cast<int>(axis));
     auto end = (*ends)[k].constant();
+    if (auto rows = size.constant(); rows && (*ends)[k].is_symbolic()) {
+      // Something of constant size cut to a computed one: frozen when that is all of it.
+      if (dim::evaluate((*ends)[k], hints) != *rows) continue;
+      Meeting m;
+      m.input = 0;
+      m.element = static_cast<int>(axis);
+      m.value = *rows;
+      m.expression = (*ends)[k];
+      m.silent = true;
+      meetings.push_back(m);
+      continue;
+    }
     if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
     auto hinted = dim::evaluate(size, hints);
     Meeting m;
@@ -273,7 +257,8 @@ std::vector<Meeting> explain_slice(const NodeVisit& visit, const dim::Assignment
     m.is_shape = m.silent = true;
     m.weak = !hinted || *hinted != *end;
     Fact& out = visit.outputs[0];
-    if (!m.weak && (*starts)[k].is_constant(0) && out.shape && axis < out.rank()) (*out.shape)[static_cast<size_t>(axis)] = size;
+    if (!m.weak && (*starts)[k].is_constant(0) && out.shape && axis < out.rank())
+      (*out.shape)[static_cast<size_t>(axis)] = size;
     meetings.push_back(m);
   }
   return meetings;
@@ -292,9 +277,12 @@ std::vector<Meeting> explain_resize(const NodeVisit& visit, const dim::Assignmen
     auto hinted = dim::evaluate(size, hints);
     if (!size.is_symbolic() || !target || !hinted || *hinted <= 0 || *target <= 0) continue;
     Dim e;
-    if (*target % *hinted == 0) e = size * Dim(*target / *hinted);
-    else if (*hinted % *target == 0) e = dim::floor_div(size, *hinted / *target);
-    else continue;
+    if (*target % *hinted == 0)
+      e = size * Dim(*target / *hinted);
+    else if (*hinted % *target == 0)
+      e = dim::floor_div(size, *hinted / *target);
+    else
+      continue;
     Meeting m;
     m.input = 3;
     m.element = static_cast<int>(k);

@@ -1,12 +1,12 @@
 #include "thaw/infer/frozen/frozen.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "thaw/infer/engine.h"
 #include "thaw/infer/frozen/explain.h"
@@ -24,16 +24,13 @@ using ops::ObligationKind;
 namespace {
 
 constexpr int kArchitectureRounds = 4;
+constexpr int kSolvingRounds = 5;
+constexpr int64_t kMaxListElements = 32;  // of an integer input that is a list of sizes rather than data
 
 struct NodeMeeting {
   const ir::Node* node;
   Meeting meeting;
 };
-
-bool reads_input_data(const ir::Node& node, const std::unordered_set<const ir::Value*>& data) {
-  if (node.op_type() == "Shape" || node.op_type() == "Size") return false;
-  return std::any_of(node.inputs().begin(), node.inputs().end(), [&](const ir::Value* v) { return data.contains(v); });
-}
 
 // The side of an obligation that the inputs size, and the constant that it meets; false where there is no such pair.
 struct Sides {
@@ -50,44 +47,21 @@ std::optional<Sides> sides_of(const Obligation& o) {
   return std::nullopt;
 }
 
-// The operand of a contraction or normalization that a constant size was read from, when it is a weight.
-const ir::Value* weight_operand(const Obligation& o, const Sides& sides) {
-  const ops::OpEntry* entry = ops::registry().find(o.node->domain(), o.node->op_type());
-  if (!entry || entry->op_class == ops::OpClass::kElementwise || entry->op_class == ops::OpClass::kMovement ||
-      entry->op_class == ops::OpClass::kGenerator)
-    return nullptr;
-  auto is_weight = [](const ir::Value* v) {
-    const ir::Tensor* t = v ? v->constant() : nullptr;
-    return t && !t->dims.empty() && !ir::is_integer(t->data_type);
-  };
-  if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
-  // Quantized and exotic operators state sizes without their place: any weight that has one of that size.
-  for (const ir::Value* v : o.node->inputs()) {
-    const ir::Tensor* t = v ? v->constant() : nullptr;
-    if (t && std::find(t->dims.begin(), t->dims.end(), sides.constant) != t->dims.end()) return v;
-  }
-  return nullptr;
-}
-
 class Analysis {
  public:
   Analysis(const ir::Model& model, dim::Scope& scope) : model_(model), scope_(scope) {}
 
   FrozenAnalysis run() {
     choose_inputs();
-    Result plain = infer(model_, scope_, options_);
-    for (int round = 0; out_.all_inputs_static && round < kArchitectureRounds && drop_architecture(plain); ++round)
-      plain = infer(model_, scope_, options_);
-    out_.hints = solve_hints(scope_, plain.obligations(), std::move(out_.hints));
-    // Where nothing met a constant the model was not frozen at any size: what looks like a meeting would be chance.
-    options_.prefer_symbols = true;
-    options_.hints = out_.hints;
-    options_.after_node = [this](const NodeVisit& visit) { visit_node(visit); };
-    for (const ir::Value* input : model_.graph->inputs())
-      if (!input->initializer()) data_.insert(input);
-    out_.result = infer(model_, scope_, options_);
-    collect_obligations();
-    attribute();
+    assume_positive();
+    mark_reached();
+    for (int round = 0; out_.all_inputs_static && round < kArchitectureRounds; ++round) {
+      out_.result = infer(model_, scope_, options_);
+      if (!drop_architecture()) break;
+    }
+    look();
+    // A model frozen at a number of images has integer inputs of known length: their elements are sizes too.
+    if (specialize_inputs()) look();
     return std::move(out_);
   }
 
@@ -123,9 +97,9 @@ class Analysis {
   }
 
   // A size that a weight fixes (channels) is the architecture's: it goes back to being a number. True if there was one.
-  bool drop_architecture(const Result& result) {
+  bool drop_architecture() {
     std::set<int> fixed;
-    for (const Obligation& o : result.obligations()) {
+    for (const Obligation& o : out_.result.obligations()) {
       auto sides = sides_of(o);
       if (!sides || !weight_operand(o, *sides)) continue;
       int id = scope_.symbol_id(sides->expression);
@@ -139,16 +113,70 @@ class Analysis {
     return true;
   }
 
-  void visit_node(const NodeVisit& visit) {
-    if (reads_input_data(visit.node, data_))
-      for (const ir::Value* output : visit.node.outputs()) data_.insert(output);
-    for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
+  // Sizes that a model was traced at are not 0, and what stands in a list of sizes is one.
+  void assume_positive() {
+    for (const ir::Value* input : model_.graph->inputs()) {
+      if (input->initializer() || !input->type.shape) continue;
+      auto given = options_.inputs.find(input);
+      Fact fact = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
+      for (Dim d : *fact.shape)
+        if (d.is_symbolic() && scope_.symbol_id(d) >= 0) scope_.assume_range(d, 1, std::nullopt);
+      if (!ir::is_integer(fact.dtype)) continue;
+      for (int64_t i = 0; i < kMaxListElements; ++i)
+        scope_.assume_range(scope_.input_value(input->name(), i), 1, std::nullopt);
+    }
+  }
+
+  // Solves for the sizes and infers with them in turn, until nothing new is learned; then collects what met a constant.
+  void look() {
+    Options options = options_;
+    options.prefer_symbols = true;
+    options.after_node = [this](const NodeVisit& visit) {
+      for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
+    };
+    for (int round = 0; round < kSolvingRounds; ++round) {
+      options.hints = out_.hints;
+      meetings_.clear();
+      out_.result = infer(model_, scope_, options);
+      Hints known = solve_hints(scope_, out_.result.obligations(), {out_.hints, out_.guessed});
+      bool learned = known.values != out_.hints;
+      out_.hints = std::move(known.values);
+      out_.guessed = std::move(known.guessed);
+      if (!learned) break;
+    }
+    collect_obligations();
+    attribute();
+  }
+
+  // Small integer inputs whose dims are all known take them as numbers. True if there was one.
+  bool specialize_inputs() {
+    bool any = false;
+    for (const ir::Value* input : model_.graph->inputs()) {
+      const Fact& fact = out_.result.fact(input);
+      if (input->initializer() || !fact.shape || !ir::is_integer(fact.dtype)) continue;
+      Fact known = fact;
+      bool symbolic = false;
+      for (Dim& d : *known.shape) {
+        auto value = dim::evaluate(d, out_.hints);
+        if (!value) break;
+        symbolic |= !d.is_constant();
+        d = *value;
+      }
+      auto count = known.num_elements().constant();
+      if (!symbolic || !count || *count > kMaxListElements) continue;
+      options_.inputs[input] = known;
+      any = true;
+    }
+    return any;
   }
 
   void collect_obligations() {
     for (const Obligation& o : out_.result.obligations()) {
       auto sides = sides_of(o);
-      if (!sides || sides->constant <= 1) continue;
+      if (!sides || sides->constant < 1) continue;
+      // A size of one is frozen where something counts it out; where it broadcasts or is squeezed away, it only has to
+      // be one.
+      if (sides->constant == 1 && o.node->op_type() != "Split") continue;
       auto hinted = dim::evaluate(sides->expression, out_.hints);
       if (hinted && *hinted != sides->constant) continue;  // a contradiction, not a frozen size: other rules report it
       Meeting m;
@@ -178,6 +206,38 @@ class Analysis {
     }
   }
 
+  // The operand of a contraction, recurrence or normalization that a constant size was read from, when it is a weight:
+  // floating-point data that nothing of the input reaches.
+  const ir::Value* weight_operand(const Obligation& o, const Sides& sides) const {
+    const ops::OpEntry* entry = ops::registry().find(o.node->domain(), o.node->op_type());
+    if (!entry || entry->op_class == ops::OpClass::kElementwise || entry->op_class == ops::OpClass::kMovement ||
+        entry->op_class == ops::OpClass::kGenerator)
+      return nullptr;
+    auto is_weight = [&](const ir::Value* v) {
+      const Fact& fact = out_.result.fact(v);
+      return v && !reached_.contains(v) && ir::is_floating(fact.dtype) && fact.rank() > 0;
+    };
+    if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
+    // Some operators state sizes without their place: any weight that has one of that size.
+    for (const ir::Value* v : o.node->inputs()) {
+      if (!is_weight(v)) continue;
+      const ops::Shape& shape = *out_.result.fact(v).shape;
+      if (std::any_of(shape.begin(), shape.end(), [&](Dim d) { return d.is_constant(sides.constant); })) return v;
+    }
+    return nullptr;
+  }
+
+  // Values that data or sizes of the inputs reach.
+  void mark_reached() {
+    for (const ir::Value* input : model_.graph->inputs())
+      if (!input->initializer()) reached_.insert(input);
+    for (const ir::Node* node : model_.graph->nodes()) {
+      if (std::any_of(node->inputs().begin(), node->inputs().end(),
+                      [&](const ir::Value* v) { return reached_.contains(v); }))
+        reached_.insert(node->outputs().begin(), node->outputs().end());
+    }
+  }
+
   void attribute() {
     // Node order, so that what comes first is what a reader meets first.
     std::unordered_map<const ir::Node*, size_t> order;
@@ -186,10 +246,9 @@ class Analysis {
       auto it = order.find(node);
       return it == order.end() ? order.size() : it->second;
     };
-    std::stable_sort(meetings_.begin(), meetings_.end(), [&](const NodeMeeting& a, const NodeMeeting& b) {
-      return position(a.node) < position(b.node);
-    });
-    SourceTracer tracer(out_.result, out_.hints, data_);
+    std::stable_sort(meetings_.begin(), meetings_.end(),
+                     [&](const NodeMeeting& a, const NodeMeeting& b) { return position(a.node) < position(b.node); });
+    SourceTracer tracer(out_.result);
     std::vector<FrozenSite> without_source;
     bool strong = std::any_of(meetings_.begin(), meetings_.end(), [](const NodeMeeting& m) { return !m.meeting.weak; });
     for (const NodeMeeting& m : meetings_) {
@@ -200,8 +259,8 @@ class Analysis {
         add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, silent, m.meeting.product});
       }
       if (sources.empty())
-        without_source.push_back(
-            {FrozenRole::kShape, nullptr, m.node, 1, m.meeting.value, m.meeting.expression, m.meeting.silent, m.meeting.product});
+        without_source.push_back({FrozenRole::kShape, nullptr, m.node, 1, m.meeting.value, m.meeting.expression,
+                                  m.meeting.silent, m.meeting.product});
     }
     // A meeting without source, in a model that has sites with one, is their consequence.
     if (out_.sites.empty())
@@ -221,12 +280,14 @@ class Analysis {
       if (!input) continue;
       for (const Source& s : tracer.of_dim(*m.node, *input, meeting.value)) all.push_back(s);
     }
-    if (all.empty() && !m.node->attribute_ints("split").empty()) all.push_back({nullptr, m.node, FrozenRole::kAttribute});
+    if (all.empty() && !m.node->attribute_ints("split").empty())
+      all.push_back({nullptr, m.node, FrozenRole::kAttribute});
     return all;
   }
 
   void add_site(const FrozenSite& site) {
-    std::pair<const void*, FrozenRole> key{site.constant ? static_cast<const void*>(site.constant) : site.node, FrozenRole::kShape};
+    std::pair<const void*, FrozenRole> key{site.constant ? static_cast<const void*>(site.constant) : site.node,
+                                           FrozenRole::kShape};
     auto [it, fresh] = index_.emplace(key, out_.sites.size());
     if (fresh) {
       out_.sites.push_back(site);
@@ -242,7 +303,7 @@ class Analysis {
   Options options_;
   FrozenAnalysis out_;
   std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
-  std::unordered_set<const ir::Value*> data_;
+  std::unordered_set<const ir::Value*> reached_;
   std::vector<NodeMeeting> meetings_;
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
 };

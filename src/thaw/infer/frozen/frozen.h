@@ -1,16 +1,19 @@
 // Finding frozen sizes: constants that stand where a size of the input should.
 //
-// A trace or an optimizer writes the example's sizes into the graph: Reshape targets, Split lists, index and angle tables.
-// Nothing in one file says so, but the rest of the graph does: a size that is still an expression of the inputs meets a
-// constant that it can equal at one input size only. The analysis
+// A trace or an optimizer writes the example's sizes into the graph: Reshape targets, Split lists, index and angle
+// tables. Nothing in one file says so, but the rest of the graph does: a size that is still an expression of the inputs
+// meets a constant that it can equal at one input size only. The analysis
 //   1. runs inference and solves the meetings for the input sizes that the model was frozen at (hints.h);
-//   2. runs it again, going on with the expression wherever a constant equals it at those sizes, and seeing through Reshape,
+//   2. runs it again, going on with the expression wherever a constant equals it at those sizes, and seeing through
+//   Reshape,
 //      Gather by a table, Split and Slice (explain.h), so that a size frozen early does not hide one frozen later;
 //   3. follows each constant back to the initializer or Constant node that it comes from (source.h).
-// What the file does not tell (two sizes that happened to be equal) is not guessed: a site says what it could be, no more.
+// What the file does not tell (two sizes that happened to be equal) is not guessed: a site says what it could be, no
+// more.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,15 +39,16 @@ struct FrozenSite {
   int num_nodes = 1;                    // nodes where it did
   int64_t value = 0;                    // the frozen size
   dim::Dim expression;                  // the size that belongs there
-  bool silent = false;                  // other sizes run, and are wrong: a -1, a clamp or an index swallows the difference
-  bool product = false;                 // several elements of the constant together make up the size (11*2*15*2 = patches)
+  bool silent = false;   // other sizes run, and are wrong: a -1, a clamp or an index swallows the difference
+  bool product = false;  // several elements of the constant together make up the size (11*2*15*2 = patches)
 };
 
 struct FrozenAnalysis {
-  Result result;                  // facts with the frozen sizes thawed: what the model was meant to be
-  dim::Assignment hints;          // input sizes at which the model was frozen, as far as they could be solved
-  bool all_inputs_static = false; // every input dim was a number; they were taken as frozen too
-  std::vector<FrozenSite> sites;  // in node order
+  Result result;                   // facts with the frozen sizes thawed: what the model was meant to be
+  dim::Assignment hints;           // input sizes at which the model was frozen, as far as they could be solved
+  std::set<int> guessed;           // symbols of which only a product with others is known
+  bool all_inputs_static = false;  // every input dim was a number; they were taken as frozen too
+  std::vector<FrozenSite> sites;   // in node order
 };
 
 // The scope must be fresh: the symbols of the model's inputs are made in it.

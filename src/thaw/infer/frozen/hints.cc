@@ -30,7 +30,8 @@ std::vector<int64_t> solutions(Dim symbol, int id, const Equation& equation, con
     trial[id] = v;
     if (dim::evaluate(equation.expression, trial) == equation.value) found.push_back(v);
     // Sizes grow with the input: once an expression has passed the value by far it does not come back.
-    else if (!found.empty() && v > 2 * found.back() + 64) break;
+    else if (!found.empty() && v > 2 * found.back() + 64)
+      break;
   }
   return found;
 }
@@ -45,7 +46,8 @@ int twos(int64_t v) {
 }
 
 // The value that most equations admit; among equals the one that is the roundest number in base two, as sizes are.
-std::optional<int64_t> best_value(Dim symbol, int id, std::span<const Equation> equations, const dim::Assignment& known) {
+std::optional<int64_t> best_value(Dim symbol, int id, std::span<const Equation> equations,
+                                  const dim::Assignment& known) {
   std::vector<int64_t> candidates;
   for (size_t i = 0; i < equations.size() && i < 4; ++i)
     for (int64_t v : solutions(symbol, id, equations[i], known)) candidates.push_back(v);
@@ -68,38 +70,91 @@ std::optional<int64_t> best_value(Dim symbol, int id, std::span<const Equation> 
   return best;
 }
 
-}  // namespace
-
-dim::Assignment solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, dim::Assignment known) {
-  // Equations by the one symbol in them that is not known yet; those with several wait for the others.
-  std::vector<Equation> open;
+// The equations that obligations make: an expression and the constant, or the other expression where that is known.
+std::vector<Equation> equations_of(std::span<const ops::Obligation> obligations, const dim::Assignment& known) {
+  std::vector<Equation> out;
   for (const ops::Obligation& o : obligations) {
     if (o.kind != ops::ObligationKind::kEqual && o.kind != ops::ObligationKind::kBroadcast) continue;
-    Dim expression = o.a.is_symbolic() ? o.a : o.b, constant = o.a.is_symbolic() ? o.b : o.a;
-    if (!expression.is_symbolic() || !constant.is_constant()) continue;
-    int64_t value = *constant.constant();
-    if (value > 1) open.push_back({expression, value});
+    auto a = dim::evaluate(o.a, known), b = dim::evaluate(o.b, known);
+    if (a.has_value() == b.has_value()) continue;
+    int64_t value = a ? *a : *b;
+    // A broadcast with 1 says nothing.
+    if (value > 1 || (value == 1 && o.kind == ops::ObligationKind::kEqual)) out.push_back({a ? o.b : o.a, value});
   }
-  for (bool progress = true; progress;) {
-    progress = false;
-    std::map<int, std::vector<Equation>> by_symbol;
-    std::vector<Equation> waiting;
-    for (const Equation& e : open) {
-      std::vector<int> unknown;
-      for (int id : dim::symbols_of(e.expression))
-        if (!known.contains(id)) unknown.push_back(id);
-      if (unknown.size() > 1) waiting.push_back(e);
-      if (unknown.size() != 1) continue;
-      auto& list = by_symbol[unknown.front()];
-      if (list.size() < kEquationsPerSymbol) list.push_back(e);
+  return out;
+}
+
+std::vector<int> unknown_symbols(Dim expression, const dim::Assignment& known) {
+  std::vector<int> out;
+  for (int id : dim::symbols_of(expression))
+    if (!known.contains(id)) out.push_back(id);
+  return out;
+}
+
+// Values for two or three symbols that satisfy one equation, nearest to each other; nullopt where none was found.
+std::optional<dim::Assignment> split_product(const Equation& e, const std::vector<int>& unknown,
+                                             const dim::Assignment& known) {
+  auto satisfies = [&](const dim::Assignment& trial) { return dim::evaluate(e.expression, trial) == e.value; };
+  dim::Assignment trial = known;
+  for (int64_t v = 1; v <= 4096; ++v) {
+    for (int id : unknown) trial[id] = v;
+    if (satisfies(trial)) return trial;
+  }
+  // Of three sizes the first (images, frames) is taken to be 1.
+  for (size_t i = 0; i + 2 < unknown.size(); ++i) trial[unknown[i]] = 1;
+  int x = unknown[unknown.size() - 2], y = unknown.back();
+  int64_t root = 1;
+  while ((root + 1) * (root + 1) <= e.value) ++root;
+  for (int64_t step : {2, 1}) {
+    for (int64_t d = root; d >= 1; --d) {
+      if (e.value % d != 0 || d % step != 0 || (e.value / d) % step != 0) continue;
+      trial[x] = d;
+      trial[y] = e.value / d;
+      if (satisfies(trial)) return trial;
     }
-    for (const auto& [id, equations] : by_symbol) {
-      if (auto value = best_value(scope.symbol_at(id), id, equations, known)) {
-        known[id] = *value;
-        progress = true;
-      }
+  }
+  return std::nullopt;
+}
+
+// One round: symbols that are alone in some equation. True if there was one.
+bool solve_single(dim::Scope& scope, std::span<const Equation> open, Hints& known) {
+  std::map<int, std::vector<Equation>> by_symbol;
+  for (const Equation& e : open) {
+    auto unknown = unknown_symbols(e.expression, known.values);
+    if (unknown.size() != 1) continue;
+    auto& list = by_symbol[unknown.front()];
+    if (list.size() < kEquationsPerSymbol) list.push_back(e);
+  }
+  bool progress = false;
+  for (const auto& [id, equations] : by_symbol) {
+    if (auto value = best_value(scope.symbol_at(id), id, equations, known.values)) {
+      known.values[id] = *value;
+      progress = true;
     }
-    open = std::move(waiting);
+  }
+  return progress;
+}
+
+bool solve_product(std::span<const Equation> open, Hints& known) {
+  for (const Equation& e : open) {
+    auto unknown = unknown_symbols(e.expression, known.values);
+    if (unknown.size() < 2 || unknown.size() > 3 || e.value > kLargestTried) continue;
+    if (auto values = split_product(e, unknown, known.values)) {
+      known.values = std::move(*values);
+      known.guessed.insert(unknown.begin(), unknown.end());
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Hints solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, Hints known) {
+  // Each round solves at least one symbol.
+  for (size_t round = 0; round <= scope.symbols().size(); ++round) {
+    std::vector<Equation> open = equations_of(obligations, known.values);
+    if (!solve_single(scope, open, known) && !solve_product(open, known)) break;
   }
   return known;
 }

@@ -1,6 +1,7 @@
 // Solving for the input sizes at which a model was frozen.
 #pragma once
 
+#include <set>
 #include <span>
 
 #include "thaw/dim/scope.h"
@@ -8,9 +9,15 @@
 
 namespace thaw::infer {
 
-// Values for symbols that satisfy the obligations "expression == constant" (and broadcasts with a constant other than 1) best.
-// `known` holds what is certain already. Symbols that no such obligation tells are left out. Bounded work: the first few
-// dozen equations of a symbol decide, and values up to 2^15 are tried where an equation is not linear.
-dim::Assignment solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, dim::Assignment known);
+struct Hints {
+  dim::Assignment values;
+  std::set<int> guessed;  // symbols whose value is one of several that would do: only what they make together is known
+};
+
+// Values for symbols that satisfy the obligations "expression == constant" (and broadcasts with a constant other than
+// 1) best. `known` holds what is certain already. Symbols that no such obligation tells are left out. Bounded work: the
+// first few dozen equations of a symbol decide, and values up to 2^15 are tried where an equation is not linear. A
+// product of sizes (h*w = 660) is split into factors near each other, even ones where there are such.
+Hints solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, Hints known);
 
 }  // namespace thaw::infer

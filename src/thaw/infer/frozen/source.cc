@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
 #include "thaw/core/error.h"
+#include "thaw/infer/frozen/grouping.h"
 #include "thaw/ops/registry.h"
 
 namespace thaw::infer {
@@ -27,10 +29,19 @@ constexpr ShapeOperand kShapeOperands[] = {
     {"Range", 0, FrozenRole::kShape},           {"Range", 1, FrozenRole::kShape},  {"Pad", 1, FrozenRole::kShape},
 };
 
+// Operands that name axes or steps: not sizes.
+bool is_axis_operand(const ir::Node& node, int input) {
+  const std::string& op = node.op_type();
+  return (op == "Unsqueeze" || op == "Squeeze" || op.starts_with("Reduce") || op == "CumSum" || op == "TopK")
+             ? input == 1
+         : op == "Slice" ? input >= 3
+                         : false;
+}
+
 bool is_shape_operand(const ir::Node& node, int input) {
-  return node.domain().empty() && std::any_of(std::begin(kShapeOperands), std::end(kShapeOperands), [&](const ShapeOperand& s) {
-           return s.op == node.op_type() && s.input == input;
-         });
+  return node.domain().empty() &&
+         std::any_of(std::begin(kShapeOperands), std::end(kShapeOperands),
+                     [&](const ShapeOperand& s) { return s.op == node.op_type() && s.input == input; });
 }
 
 FrozenRole shape_role(const ir::Node& reader) {
@@ -39,8 +50,49 @@ FrozenRole shape_role(const ir::Node& reader) {
   return FrozenRole::kShape;
 }
 
+bool is_contraction(const ir::Node& node) {
+  const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
+  return entry && entry->op_class == ops::OpClass::kContraction;
+}
+
+// Whether a small integer value is computed from some tensor's shape.
+bool reads_shape(const ir::Value* value) {
+  std::vector<const ir::Value*> stack{value};
+  for (int steps = 0; !stack.empty() && steps < 64; ++steps) {
+    const ir::Value* v = stack.back();
+    stack.pop_back();
+    const ir::Node* node = v ? v->producer() : nullptr;
+    if (!node || v->constant()) continue;
+    if (node->op_type() == "Shape" || node->op_type() == "Size") return true;
+    for (const ir::Value* in : node->inputs()) stack.push_back(in);
+  }
+  return !stack.empty();
+}
+
+// A one-element list of a number above 1: an index of 0 or 1 picks, it does not count.
+bool says_more_than_one(const ir::Tensor& t) {
+  if (t.dims.empty() || t.num_elements() != 1 || !ir::is_integer(t.data_type)) return false;
+  try {
+    return t.to_int64().front() > 1;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::optional<std::vector<int64_t>> constant_dims(const ops::Fact& fact) {
+  if (!fact.shape) return std::nullopt;
+  std::vector<int64_t> out;
+  for (dim::Dim d : *fact.shape) {
+    auto v = d.constant();
+    if (!v || *v <= 0) return std::nullopt;
+    out.push_back(*v);
+  }
+  return out;
+}
+
 // The lists of numbers that old operator versions have as attributes.
-constexpr std::string_view kShapeAttributes[] = {"shape", "split", "starts", "ends", "repeats", "tiles", "sizes", "output_shape"};
+constexpr std::string_view kShapeAttributes[] = {"shape",   "split", "starts", "ends",
+                                                 "repeats", "tiles", "sizes",  "output_shape"};
 
 }  // namespace
 
@@ -70,14 +122,21 @@ std::vector<Source> SourceTracer::trace(Step first) {
     const ir::Node* producer = step.value->producer();
     if (!producer) continue;
     switch (step.question) {
-      case Question::kDim: through_dim(step, *producer); break;
+      case Question::kDim:
+        through_dim(step, *producer);
+        break;
       case Question::kElement:
-      case Question::kAnyElement: through_element(step, *producer); break;
+      case Question::kAnyElement:
+        through_element(step, *producer);
+        break;
       case Question::kIndex:
-        // Sizes that were read from the graph are right already; data is no constant.
-        if (data_.contains(step.value) || producer->op_type() == "Shape" || producer->op_type() == "Size") break;
+        // Sizes that were read from the graph are right already; what a network computes is data.
+        if (producer->op_type() == "Shape" || producer->op_type() == "Size" || is_contraction(*producer)) break;
         for (size_t i = 0; i < producer->inputs().size(); ++i) {
+          if (is_axis_operand(*producer, static_cast<int>(i))) continue;
+          // Positions are counted out by Range; shapes only arrange them.
           bool shape = is_shape_operand(*producer, static_cast<int>(i));
+          if (shape && producer->op_type() != "Range") continue;
           ask(*producer, producer->inputs()[i], 0, shape ? Question::kAnyElement : Question::kIndex);
         }
         break;
@@ -88,7 +147,8 @@ std::vector<Source> SourceTracer::trace(Step first) {
 
 void SourceTracer::ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question) {
   if (!value) return;
-  uint64_t key = std::hash<const void*>()(value) * 1000003u ^ (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
+  uint64_t key = std::hash<const void*>()(value) * 1000003u ^
+                 (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
   if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question});
 }
 
@@ -99,10 +159,12 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
       found_.push_back({step.value, step.reader, FrozenRole::kTable});
       return;
     case Question::kIndex:
-      if (!constant.dims.empty()) found_.push_back({step.value, step.reader, FrozenRole::kIndex});
+      if (constant.num_elements() > 1 || constant.dims.size() > 1 || says_more_than_one(constant))
+        found_.push_back({step.value, step.reader, FrozenRole::kIndex});
       return;
     case Question::kElement:
-    case Question::kAnyElement: break;
+    case Question::kAnyElement:
+      break;
   }
   if (!ir::is_integer(constant.data_type) || constant.num_elements() > kMaxShapeElements) return;
   try {
@@ -127,7 +189,8 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   const std::string& op = producer.op_type();
   if (producer.domain().empty()) {
     for (const ShapeOperand& s : kShapeOperands)
-      if (s.op == op) ask(producer, producer.input(s.input), step.number, op == "Tile" ? Question::kAnyElement : Question::kElement);
+      if (s.op == op)
+        ask(producer, producer.input(s.input), step.number, op == "Tile" ? Question::kAnyElement : Question::kElement);
     for (std::string_view name : kShapeAttributes) {
       auto list = producer.attribute_ints(name);
       if (std::find(list.begin(), list.end(), step.number) != list.end())
@@ -147,8 +210,10 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
       return;
     }
   }
-  const ops::OpEntry* entry = ops::registry().find(producer.domain(), producer.op_type());
-  bool contraction = entry && entry->op_class == ops::OpClass::kContraction;
+  if (op == "Reshape" || op == "Flatten") return through_reshape(step, producer);
+  if (op == "Gather") through_gather(step, producer);
+  if (op == "ScatterND" && !reads_shape(producer.input(1))) ask(producer, producer.input(1), 0, Question::kIndex);
+  bool contraction = is_contraction(producer);
   for (size_t i = 0; i < producer.inputs().size(); ++i) {
     const ir::Value* input = producer.inputs()[i];
     if (!input || is_shape_operand(producer, static_cast<int>(i))) continue;
@@ -158,6 +223,36 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   }
 }
 
+// An axis that a Reshape made is asked for in the axes it was made from, and in the target where it splits them.
+void SourceTracer::through_reshape(const Step& step, const ir::Node& producer) {
+  auto in = constant_dims(result_.fact(producer.input(0))), out = constant_dims(result_.fact(step.value));
+  auto groups = in && out ? group_by_product(*in, *out) : std::nullopt;
+  if (!groups) {
+    if (has_constant_dim(producer.input(0), step.number)) ask(producer, producer.input(0), step.number, Question::kDim);
+    return;
+  }
+  for (const Group& g : *groups) {
+    if (std::find(out->begin() + static_cast<ptrdiff_t>(g.out_begin), out->begin() + static_cast<ptrdiff_t>(g.out_end),
+                  step.number) == out->begin() + static_cast<ptrdiff_t>(g.out_end))
+      continue;
+    for (size_t i = g.in_begin; i < g.in_end; ++i)
+      if ((*in)[i] > 1) ask(producer, producer.input(0), (*in)[i], Question::kDim);
+    for (size_t j = g.out_begin; j < g.out_end && g.out_end - g.out_begin > 1; ++j)
+      if ((*out)[j] > 1) ask(producer, producer.input(1), (*out)[j], Question::kElement);
+  }
+}
+
+// A table of as many rows as make up the size with another factor (angles by row, looked up by generated positions),
+// and the tables that its positions come from.
+void SourceTracer::through_gather(const Step& step, const ir::Node& producer) {
+  const ir::Value* indices = producer.input(1);
+  const ir::Tensor* table = producer.input(0) ? producer.input(0)->constant() : nullptr;
+  if (!table || !indices || indices->constant() || !has_constant_dim(indices, step.number)) return;
+  int64_t rows = table->dims.empty() ? 0 : table->dims[0];
+  if (rows > 1 && step.number % rows == 0) found_.push_back({producer.input(0), &producer, FrozenRole::kTable});
+  ask(producer, indices, 0, Question::kIndex);
+}
+
 void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
   const std::string& op = producer.op_type();
   if (op == "Shape" || op == "Size") {
@@ -165,8 +260,9 @@ void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
       ask(*step.reader, producer.input(0), step.number, Question::kDim);
     return;
   }
-  bool moves = op == "Concat" || op == "Unsqueeze" || op == "Squeeze" || op == "Reshape" || op == "Cast" || op == "Identity" ||
-               op == "Gather" || op == "Slice" || op == "Split" || op == "Flatten" || op == "Expand";
+  bool moves = op == "Concat" || op == "Unsqueeze" || op == "Squeeze" || op == "Reshape" || op == "Cast" ||
+               op == "Identity" || op == "Gather" || op == "Slice" || op == "Split" || op == "Flatten" ||
+               op == "Expand";
   if (moves) {
     size_t count = op == "Concat" ? producer.inputs().size() : std::min<size_t>(1, producer.inputs().size());
     for (size_t i = 0; i < count; ++i) ask(*step.reader, producer.inputs()[i], step.number, step.question);
@@ -177,9 +273,9 @@ void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
     return;
   }
   if (op == "ConstantOfShape") return;
-  // Arithmetic on constants alone: the number is made from them. Beside a size that was read from the graph, they are factors.
-  bool all_constant = std::all_of(producer.inputs().begin(), producer.inputs().end(), [](const ir::Value* v) { return v && v->constant(); });
-  if (!all_constant) return;
+  // Arithmetic on constants alone: the number is made from them. Beside a size that was read from the graph, they are
+  // factors.
+  if (reads_shape(step.value)) return;
   for (const ir::Value* input : producer.inputs()) ask(*step.reader, input, step.number, Question::kAnyElement);
 }
 

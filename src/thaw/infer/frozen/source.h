@@ -17,9 +17,7 @@ struct Source {
 
 class SourceTracer {
  public:
-  // `data` holds the values that depend on the elements of graph inputs (not on their sizes alone).
-  SourceTracer(const Result& result, const dim::Assignment& hints, const std::unordered_set<const ir::Value*>& data)
-      : result_(result), hints_(hints), data_(data) {}
+  explicit SourceTracer(const Result& result) : result_(result) {}
 
   // The constants that give `value` (an operand of `reader`) an axis of `size` elements.
   std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
@@ -41,12 +39,12 @@ class SourceTracer {
   void ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question);
   void at_constant(const Step& step, const ir::Tensor& constant);
   void through_dim(const Step& step, const ir::Node& producer);
+  void through_reshape(const Step& step, const ir::Node& producer);
+  void through_gather(const Step& step, const ir::Node& producer);
   void through_element(const Step& step, const ir::Node& producer);
   bool has_constant_dim(const ir::Value* value, int64_t size) const;
 
   const Result& result_;
-  const dim::Assignment& hints_;
-  const std::unordered_set<const ir::Value*>& data_;
   std::vector<Step> stack_;
   std::vector<Source> found_;
   std::unordered_set<uint64_t> seen_;
