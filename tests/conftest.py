@@ -32,6 +32,12 @@ class Thaw:
     def json(self, *args, code=(0, 1), **kw):
         return json.loads(self(*args, "--format", "json", code=code, **kw).stdout)
 
+    def error(self, *args, **kw):
+        """The one line on stderr that a wrong call or input gives, with exit code 2."""
+        lines = self(*args, code=2, **kw).stderr.splitlines()
+        assert len(lines) == 1 and lines[0].startswith("thaw: "), lines
+        return lines[0]
+
     def findings(self, model, *args):
         return self.json("check", model, *args)["findings"]
 

@@ -4,6 +4,8 @@
 namespace {
 
 constexpr thaw::cli::Verb kVerbs[] = {
+    {"Look", "inspect", "every tensor's dims as expressions of the inputs", thaw::cli::define_inspect},
+    {"Look", "diff", "what differs between two models", thaw::cli::define_diff},
     {"Mend", "check", "says what is wrong with a model's sizes, and what mends it", thaw::cli::define_check},
     {"Mend", "fix", "applies the rewrites that are safe without a reference", thaw::cli::define_fix},
     {"The shell", "completion", "prints a completion script for bash or zsh", thaw::cli::define_completion},

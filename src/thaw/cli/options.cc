@@ -1,5 +1,8 @@
 #include "thaw/cli/options.h"
 
+#include "thaw/core/error.h"
+#include "thaw/dim/range_spec.h"
+
 namespace thaw::cli {
 
 CLI::Option* add_model(CLI::App& app, std::string& path, const std::string& name, const std::string& help) {
@@ -15,6 +18,22 @@ void add_format(CLI::App& app, Format& format, bool sarif) {
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
                       const std::string& help) {
   return app.add_option(name, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
+}
+
+std::vector<std::pair<std::string, int64_t>> parse_sizes(const std::string& text, const std::string& option) {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  if (text.empty()) return sizes;
+  const std::vector<dim::SpecGroup> groups = dim::parse_range_spec(text);
+  for (const dim::SpecEntry& entry : groups.front()) {
+    if (groups.size() > 1 || entry.ranges.size() != 1 || !entry.ranges.front().is_single()) {
+      throw Error({.what = "'" + entry.name + "' is given more than one value",
+                   .where = option,
+                   .expected = "one number for each size, such as h=640,w=480",
+                   .next = {}});
+    }
+    sizes.emplace_back(entry.name, entry.ranges.front().first);
+  }
+  return sizes;
 }
 
 }  // namespace thaw::cli

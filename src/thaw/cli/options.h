@@ -29,6 +29,10 @@ void add_format(CLI::App& app, Format& format, bool sarif = false);
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
                       const std::string& help);
 
+// "h=640,w=480" as names and numbers; none for an empty text. Throws thaw::Error for ranges and expressions; `option`
+// is for its message.
+std::vector<std::pair<std::string, int64_t>> parse_sizes(const std::string& text, const std::string& option);
+
 // An option whose value is one of a few words.
 template <typename T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,

@@ -22,8 +22,6 @@ Style::Look look_of(Severity severity) {
   return Style::Look::kBold;
 }
 
-std::string plural(size_t n, std::string_view noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
-
 void add_finding(std::string& text, const Finding& finding, const Style& style) {
   text += fmt::format("  {}: {}\n", describe(finding.where), printable(finding.message));
   const auto line = [&](std::string_view name, std::string_view body) {
@@ -71,13 +69,15 @@ FindingCounts count(std::span<const Finding> findings) {
 std::string describe(const FindingCounts& counts) {
   std::string text;
   const auto add = [&](size_t n, std::string_view noun) {
-    if (n > 0) text += (text.empty() ? "" : ", ") + plural(n, noun);
+    if (n > 0) text += (text.empty() ? "" : ", ") + counted(n, noun);
   };
   add(counts.errors, "error");
   add(counts.warnings, "warning");
   add(counts.notes, "note");
   return text.empty() ? "no findings" : text;
 }
+
+bool worth_failing(const FindingCounts& counts) { return counts.errors + counts.warnings > 0; }
 
 std::string describe(const Place& place) {
   std::string text;

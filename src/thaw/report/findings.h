@@ -26,6 +26,9 @@ FindingCounts count(std::span<const Finding> findings);
 // "2 errors, 1 warning"; "no findings".
 std::string describe(const FindingCounts& counts);
 
+// Whether a check with these findings fails: notes alone do not.
+bool worth_failing(const FindingCounts& counts);
+
 // "Resize 'Resize_119', tensor '401'"; "the model" for an empty place. One printable line.
 std::string describe(const Place& place);
 

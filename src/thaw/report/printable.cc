@@ -48,4 +48,14 @@ std::string printable(std::string_view text) {
   return line;
 }
 
+std::string grouped(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string counted(uint64_t number, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
 }  // namespace thaw::report

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,10 @@ size_t width_of(std::string_view text);
 
 // `text` as one line without control characters (escape sequences, line breaks) and bad UTF-8: those bytes as \xNN.
 std::string printable(std::string_view text);
+
+// 1234567 as "1,234,567".
+std::string grouped(uint64_t number);
+// "1 node", "2,815 nodes".
+std::string counted(uint64_t number, std::string_view noun);
 
 }  // namespace thaw::report

@@ -27,5 +27,12 @@ TEST(Utf8Length, RefusesWhatUnicodeRefuses) {
 
 TEST(WidthOf, CountsCharacters) { EXPECT_EQ(width_of("h\xc3\xa9\xe2\x82\xac"), 3u); }
 
+TEST(Counted, GroupsDigitsAndKnowsOne) {
+  EXPECT_EQ(counted(1, "node"), "1 node");
+  EXPECT_EQ(counted(0, "node"), "0 nodes");
+  EXPECT_EQ(counted(999, "node"), "999 nodes");
+  EXPECT_EQ(counted(1234567, "node"), "1,234,567 nodes");
+}
+
 }  // namespace
 }  // namespace thaw::report

@@ -1,0 +1,52 @@
+// thaw diff: what differs between two models.
+#include <limits>
+#include <memory>
+
+#include <unistd.h>
+
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/verb.h"
+#include "thaw/report/model_diff.h"
+
+namespace thaw::cli {
+namespace {
+
+constexpr size_t kMostListed = 20;  // of each kind, unless --all
+
+struct Options {
+  std::string a, b;
+  bool no_weights = false;
+  bool no_infer = false;
+  bool all = false;
+  Format format = Format::kText;
+};
+
+int diff(const Options& options) {
+  const auto a = ir::load(options.a);
+  const auto b = ir::load(options.b);
+  const report::ModelDiff found = report::diff(*a, *b, {.weights = !options.no_weights, .infer = !options.no_infer});
+  const size_t most = options.all ? std::numeric_limits<size_t>::max() : kMostListed;
+  write_output(options.format == Format::kJson
+                   ? report::diff_json(found, options.a, options.b)
+                   : report::diff_text(found, options.a, options.b, report::Style::of(STDOUT_FILENO), most));
+  return found.equal() ? kFine : kFindings;
+}
+
+}  // namespace
+
+Action define_diff(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model(app, options->a, "A", "the one ONNX file");
+  add_model(app, options->b, "B", "the other");
+  app.add_flag("--no-weights", options->no_weights, "compare only the types of weights, not their values");
+  app.add_flag("--no-infer", options->no_infer, "do not compare inferred dims");
+  app.add_flag("--all", options->all, "print everything, not the first 20 of each kind");
+  add_format(app, options->format);
+  app.footer(
+      "thaw diff model.onnx fixed.onnx\n"
+      "thaw diff model.onnx quantized.onnx --no-weights --format json");
+  return [options] { return diff(*options); };
+}
+
+}  // namespace thaw::cli

@@ -1,0 +1,409 @@
+#include "thaw/report/model_diff.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/infer.h"
+#include "thaw/ir/place.h"
+#include "thaw/report/attribute_text.h"
+#include "thaw/report/dim_text.h"
+#include "thaw/report/findings.h"
+#include "thaw/report/inspection.h"
+#include "thaw/report/node_pairs.h"
+#include "thaw/report/weight_diff.h"
+
+namespace thaw::report {
+namespace {
+
+std::string node_name(const ir::Node& node, const std::string& path) {
+  Place place = ir::place_of(node);
+  place.graph = path;
+  return describe(place);
+}
+
+std::string value_name(const ir::Value* value) {
+  return value == nullptr ? std::string("nothing") : "'" + value->name() + "'";
+}
+
+// Two graphs that stand for each other: the models' own, subgraphs of paired nodes, bodies of functions.
+struct GraphPair {
+  const ir::Graph* a;
+  const ir::Graph* b;
+  std::string path;
+};
+
+class Comparison {
+ public:
+  Comparison(const ir::Model& a, const ir::Model& b, const DiffOptions& options) : a_(a), b_(b), options_(options) {}
+
+  ModelDiff run() {
+    diff_.values_compared = options_.weights;
+    compare_headers();
+    compare_interface(a_.graph->inputs(), b_.graph->inputs(), diff_.inputs);
+    compare_interface(a_.graph->outputs(), b_.graph->outputs(), diff_.outputs);
+    compare_operators();
+    pair_functions();
+    todo_.push_back({a_.graph.get(), b_.graph.get(), ""});
+    while (!todo_.empty()) {
+      const GraphPair pair = std::move(todo_.back());
+      todo_.pop_back();
+      compare_graphs(pair);
+    }
+    compare_declarations();
+    if (options_.infer) compare_inferred();
+    return std::move(diff_);
+  }
+
+ private:
+  void note(std::vector<Difference>& list, std::string what, std::string a, std::string b) {
+    if (a != b) list.push_back({std::move(what), std::move(a), std::move(b), {}});
+  }
+
+  void compare_headers() {
+    note(diff_.header, "IR version", std::to_string(a_.ir_version), std::to_string(b_.ir_version));
+    const auto compare_maps = [&](std::string_view kind, const std::map<std::string, std::string>& a,
+                                  const std::map<std::string, std::string>& b) {
+      std::map<std::string, std::pair<std::string, std::string>> both;
+      for (const auto& [key, text] : a) both[key].first = text;
+      for (const auto& [key, text] : b) both[key].second = text;
+      for (const auto& [key, sides] : both)
+        note(diff_.header, fmt::format("{} {}", kind, key), sides.first, sides.second);
+    };
+    const auto opsets = [](const ir::Model& model) {
+      std::map<std::string, std::string> map;
+      for (const auto& import : model.opset_imports) {
+        map[import.domain.empty() ? "ai.onnx" : import.domain] = std::to_string(import.version);
+      }
+      return map;
+    };
+    compare_maps("opset of", opsets(a_), opsets(b_));
+    note(diff_.header, "producer", producer_of(a_), producer_of(b_));
+    const auto metadata = [](const ir::Model& model) {
+      std::map<std::string, std::string> map;
+      for (const auto& [key, text] : model.metadata_props) map[key] = "'" + text + "'";
+      return map;
+    };
+    compare_maps("metadata", metadata(a_), metadata(b_));
+  }
+
+  void compare_interface(const std::vector<ir::Value*>& a, const std::vector<ir::Value*>& b,
+                         std::vector<DiffItem>& out) {
+    const auto names = [](const std::vector<ir::Value*>& values) {
+      std::vector<std::string> list;
+      for (const ir::Value* value : values) list.push_back(value->name());
+      return list;
+    };
+    std::unordered_map<std::string_view, const ir::Value*> in_b;
+    for (const ir::Value* value : b) in_b.emplace(value->name(), value);
+    std::unordered_set<std::string_view> in_a;
+    for (const ir::Value* value : a) {
+      in_a.insert(value->name());
+      const auto partner = in_b.find(value->name());
+      if (partner == in_b.end()) {
+        out.push_back({fmt::format("'{}'", value->name()), Change::kRemoved, {}});
+        continue;
+      }
+      DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
+      note(item.differences, "type", declared_text(value->type), declared_text(partner->second->type));
+      if (!item.differences.empty()) out.push_back(std::move(item));
+    }
+    bool added = false;
+    for (const ir::Value* value : b) {
+      if (in_a.contains(value->name())) continue;
+      added = true;
+      out.push_back({fmt::format("'{}'", value->name()), Change::kAdded, {}});
+    }
+    if (added || a.size() != b.size()) return;
+    const std::vector<std::string> order_a = names(a);
+    const std::vector<std::string> order_b = names(b);
+    if (order_a == order_b) return;
+    DiffItem item{"all of them", Change::kChanged, {}};
+    note(item.differences, "order", fmt::format("{}", fmt::join(order_a, ", ")),
+         fmt::format("{}", fmt::join(order_b, ", ")));
+    out.push_back(std::move(item));
+  }
+
+  void compare_operators() {
+    std::map<std::string, std::pair<size_t, size_t>> counts;
+    for (const auto& [name, number] : operator_counts(a_)) counts[name].first = number;
+    for (const auto& [name, number] : operator_counts(b_)) counts[name].second = number;
+    for (const auto& [name, sides] : counts) {
+      note(diff_.operators, name, std::to_string(sides.first), std::to_string(sides.second));
+    }
+  }
+
+  void pair_functions() {
+    const auto full_name = [](const ir::Function& function) {
+      return function.domain + "." + function.name + (function.overload.empty() ? "" : ":" + function.overload);
+    };
+    std::unordered_map<std::string, const ir::Function*> in_b;
+    for (const auto& function : b_.functions) in_b.emplace(full_name(*function), function.get());
+    std::unordered_set<std::string> in_a;
+    for (const auto& function : a_.functions) {
+      const std::string name = full_name(*function);
+      in_a.insert(name);
+      const auto partner = in_b.find(name);
+      if (partner == in_b.end()) {
+        diff_.header.push_back({"function " + name, "there", "", {}});
+      } else {
+        todo_.push_back({function->body.get(), partner->second->body.get(), "function " + name});
+      }
+    }
+    for (const auto& [name, function] : in_b) {
+      if (!in_a.contains(name)) diff_.header.push_back({"function " + name, "", "there", {}});
+    }
+  }
+
+  void compare_graphs(const GraphPair& graphs) {
+    for (const ir::Value* input : graphs.a->inputs()) {
+      const auto& others = graphs.b->inputs();
+      const auto same_name = [&](const ir::Value* other) { return other->name() == input->name(); };
+      const auto by_name = std::ranges::find_if(others, same_name);
+      const auto position =
+          static_cast<size_t>(std::ranges::find(graphs.a->inputs(), input) - graphs.a->inputs().begin());
+      if (by_name != others.end()) {
+        partner(input, *by_name);
+      } else if (position < others.size() && graphs.a->find(others[position]->name()) == nullptr) {
+        partner(input, others[position]);
+      }
+    }
+    pair_weights(graphs);
+    const NodePairs pairs = pair_nodes(*graphs.a, *graphs.b);
+    for (size_t i = 0; i < pairs.a.size(); ++i) {
+      if (!pairs.b_of_a[i]) continue;
+      const ir::Node& a = *pairs.a[i];
+      const ir::Node& b = *pairs.b[*pairs.b_of_a[i]];
+      for (size_t k = 0; k < std::min(a.outputs().size(), b.outputs().size()); ++k) {
+        if (a.outputs()[k] != nullptr && b.outputs()[k] != nullptr) partner(a.outputs()[k], b.outputs()[k]);
+      }
+    }
+    for (size_t i = 0; i < pairs.a.size(); ++i) {
+      if (pairs.b_of_a[i]) {
+        compare_nodes(*pairs.a[i], *pairs.b[*pairs.b_of_a[i]], graphs.path);
+      } else {
+        diff_.nodes.push_back({node_name(*pairs.a[i], graphs.path), Change::kRemoved, {}});
+      }
+    }
+    for (size_t j = 0; j < pairs.b.size(); ++j) {
+      if (!pairs.a_of_b[j]) diff_.nodes.push_back({node_name(*pairs.b[j], graphs.path), Change::kAdded, {}});
+    }
+    compare_results(graphs);
+    report_lone_weights(graphs);
+  }
+
+  // What a subgraph or function returns; the model's own outputs are compared by name already, their makers here.
+  void compare_results(const GraphPair& graphs) {
+    const auto& a = graphs.a->outputs();
+    const auto& b = graphs.b->outputs();
+    const std::string where = graphs.path.empty() ? std::string("the model") : graphs.path;
+    DiffItem item{where, Change::kChanged, {}};
+    for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+      const ir::Value* x = i < a.size() ? a[i] : nullptr;
+      const ir::Value* y = i < b.size() ? b[i] : nullptr;
+      const bool same_names = x != nullptr && y != nullptr && x->name() == y->name() && graphs.path.empty();
+      if (!same_names && !are_partners(x, y))
+        note(item.differences, fmt::format("result {}", i), value_name(x), value_name(y));
+    }
+    // Outputs that are called otherwise, or stand in another order, are the interface's difference already.
+    if (!item.differences.empty() && (!graphs.path.empty() || diff_.outputs.empty()))
+      diff_.nodes.push_back(std::move(item));
+  }
+
+  void partner(const ir::Value* a, const ir::Value* b) {
+    if (!partners_.emplace(a, b).second) return;
+    if (a->name() != b->name()) diff_.renamed.emplace_back(a->name(), b->name());
+  }
+
+  bool are_partners(const ir::Value* a, const ir::Value* b) const {
+    if (a == nullptr || b == nullptr) return a == b;
+    const auto it = partners_.find(a);
+    return it != partners_.end() && it->second == b;
+  }
+
+  static const ir::Tensor* weight_of(const ir::Value* value) {
+    return value == nullptr ? nullptr : value->initializer();
+  }
+
+  void pair_weights(const GraphPair& graphs) {
+    for (const ir::Value* value : graphs.a->initializers()) {
+      const ir::Value* other = graphs.b->find(value->name());
+      if (other != nullptr && other->initializer() != nullptr) compare_weights(value, other, graphs.path);
+    }
+    for (const ir::Value* value : graphs.a->sparse_initializers()) {
+      const ir::Value* other = graphs.b->find(value->name());
+      if (other != nullptr && other->sparse_initializer() != nullptr) compare_sparse(value, other, graphs.path);
+    }
+  }
+
+  void compare_sparse(const ir::Value* a, const ir::Value* b, const std::string& path) {
+    partner(a, b);
+    weights_of_b_.insert(b);
+    const ir::SparseTensor& x = *a->sparse_initializer();
+    const ir::SparseTensor& y = *b->sparse_initializer();
+    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
+    note(item.differences, "dims", fmt::format("[{}]", fmt::join(x.dims, ", ")),
+         fmt::format("[{}]", fmt::join(y.dims, ", ")));
+    for (const auto& [name, part] :
+         {std::pair("values", &ir::SparseTensor::values), std::pair("indices", &ir::SparseTensor::indices)}) {
+      for (Difference& found :
+           compare({x.*part, a_.path.parent_path()}, {y.*part, b_.path.parent_path()}, options_.weights)) {
+        found.what = fmt::format("{} of {}", found.what, name);
+        item.differences.push_back(std::move(found));
+      }
+    }
+    if (!item.differences.empty()) diff_.weights.push_back(std::move(item));
+  }
+
+  void compare_weights(const ir::Value* a, const ir::Value* b, const std::string& path) {
+    partner(a, b);
+    weights_of_b_.insert(b);
+    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
+    item.differences = compare({*a->initializer(), a_.path.parent_path()}, {*b->initializer(), b_.path.parent_path()},
+                               options_.weights);
+    if (!item.differences.empty()) diff_.weights.push_back(std::move(item));
+  }
+
+  void report_lone_weights(const GraphPair& graphs) {
+    const std::string suffix = graphs.path.empty() ? "" : " in " + graphs.path;
+    const auto text = [&](const ir::Value* value) {
+      const bool dense = value->initializer() != nullptr;
+      const std::string type =
+          dense ? describe(*value->initializer()) : "sparse " + describe(value->sparse_initializer()->values);
+      return fmt::format("'{}' {}{}", value->name(), type, suffix);
+    };
+    for (const auto* list : {&graphs.a->initializers(), &graphs.a->sparse_initializers()}) {
+      for (const ir::Value* value : *list) {
+        if (!partners_.contains(value)) diff_.weights.push_back({text(value), Change::kRemoved, {}});
+      }
+    }
+    for (const auto* list : {&graphs.b->initializers(), &graphs.b->sparse_initializers()}) {
+      for (const ir::Value* value : *list) {
+        if (!weights_of_b_.contains(value)) diff_.weights.push_back({text(value), Change::kAdded, {}});
+      }
+    }
+  }
+
+  void compare_nodes(const ir::Node& a, const ir::Node& b, const std::string& path) {
+    ++diff_.paired_nodes;
+    DiffItem item{node_name(a, path), Change::kChanged, {}};
+    compare_attributes(a, b, item);
+    const size_t inputs = std::max(a.inputs().size(), b.inputs().size());
+    for (size_t i = 0; i < inputs; ++i) {
+      const ir::Value* x = a.input(static_cast<int>(i));
+      const ir::Value* y = b.input(static_cast<int>(i));
+      // Weights that no name pairs are paired by the nodes that read them.
+      if (weight_of(x) != nullptr && weight_of(y) != nullptr && !partners_.contains(x) && !weights_of_b_.contains(y)) {
+        compare_weights(x, y, path);
+      }
+      if (!are_partners(x, y)) note(item.differences, fmt::format("input {}", i), value_name(x), differing_name(x, y));
+    }
+    if (a.outputs().size() != b.outputs().size()) {
+      note(item.differences, "outputs", std::to_string(a.outputs().size()), std::to_string(b.outputs().size()));
+    }
+    if (a.name != b.name) diff_.renamed.emplace_back(a.name, b.name);
+    if (!item.differences.empty()) diff_.nodes.push_back(std::move(item));
+    compare_subgraphs(a, b, path);
+  }
+
+  // Two values may have one name and not be each other's partners: say so, or nothing would seem to differ.
+  static std::string differing_name(const ir::Value* x, const ir::Value* y) {
+    const bool alike = x != nullptr && y != nullptr && x->name() == y->name();
+    return value_name(y) + (alike ? " (made otherwise)" : "");
+  }
+
+  void compare_attributes(const ir::Node& a, const ir::Node& b, DiffItem& item) {
+    for (const ir::Attribute& attribute : a.attributes()) {
+      const ir::Attribute* other = b.attribute(attribute.name);
+      if (other != nullptr && same_value(attribute, *other)) continue;
+      Difference difference{"attribute " + attribute.name,
+                            attribute_text(attribute),
+                            other == nullptr ? std::string() : attribute_text(*other),
+                            {}};
+      if (difference.a == difference.b) difference.note = "another value of " + difference.a;
+      item.differences.push_back(std::move(difference));
+    }
+    for (const ir::Attribute& attribute : b.attributes()) {
+      if (a.attribute(attribute.name) == nullptr) {
+        item.differences.push_back({"attribute " + attribute.name, "", attribute_text(attribute), {}});
+      }
+    }
+  }
+
+  void compare_subgraphs(const ir::Node& a, const ir::Node& b, const std::string& path) {
+    for (const ir::Attribute& attribute : a.attributes()) {
+      const ir::Attribute* other = b.attribute(attribute.name);
+      const auto* x = attribute.as<std::shared_ptr<ir::Graph>>();
+      const auto* y = other == nullptr ? nullptr : other->as<std::shared_ptr<ir::Graph>>();
+      if (x == nullptr || y == nullptr || !*x || !*y) continue;
+      const std::string inner = ir::path_of(**x);
+      todo_.push_back({x->get(), y->get(), path.starts_with("function ") ? path + " / " + inner : inner});
+    }
+  }
+
+  void compare_declarations() {
+    for (const ir::Value* value : a_.graph->value_infos()) {
+      const auto it = partners_.find(value);
+      if (it == partners_.end() || value->is_output()) continue;
+      DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
+      note(item.differences, "declared", declared_text(value->type), declared_text(it->second->type));
+      if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
+    }
+    std::unordered_map<const ir::Value*, const ir::Value*> back;
+    for (const auto& [a, b] : partners_) back.emplace(b, a);
+    for (const ir::Value* value : b_.graph->value_infos()) {
+      const auto it = back.find(value);
+      if (it == back.end() || value->is_output() || it->second->type.kind != ir::Type::Kind::kNone) continue;
+      DiffItem item{fmt::format("'{}'", it->second->name()), Change::kChanged, {}};
+      note(item.differences, "declared", "none", declared_text(value->type));
+      if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
+    }
+  }
+
+  void compare_inferred() {
+    const Inspection a = inspect(a_);
+    const Inspection b = inspect(b_);
+    DimText text_a;
+    DimText text_b;
+    const auto compare_value = [&](const ir::Value& value) {
+      const auto it = partners_.find(&value);
+      if (it == partners_.end()) return;
+      DiffItem item{fmt::format("'{}'", value.name()), Change::kChanged, {}};
+      const ops::Fact& x = a.result.fact(&value);
+      const ops::Fact& y = b.result.fact(it->second);
+      note(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
+           type_text(y) + " " + text_b.show_known(y.shape));
+      if (!item.differences.empty()) diff_.inferred.push_back(std::move(item));
+    };
+    for (const ir::Value* input : a.inputs()) compare_value(*input);
+    a.each_value([&](const ir::Value& value, const ir::Node&) { compare_value(value); });
+  }
+
+  const ir::Model& a_;
+  const ir::Model& b_;
+  const DiffOptions& options_;
+  ModelDiff diff_;
+  std::vector<GraphPair> todo_;
+  std::unordered_map<const ir::Value*, const ir::Value*> partners_;  // of a's values, in b
+  std::unordered_set<const ir::Value*> weights_of_b_;                // that have a partner
+};
+
+}  // namespace
+
+bool ModelDiff::equal_but_for_names() const {
+  return header.empty() && inputs.empty() && outputs.empty() && operators.empty() && nodes.empty() && weights.empty() &&
+         declared.empty() && inferred.empty();
+}
+
+bool ModelDiff::equal() const { return equal_but_for_names() && renamed.empty(); }
+
+ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& options) {
+  return Comparison(a, b, options).run();
+}
+
+}  // namespace thaw::report

@@ -1,0 +1,71 @@
+#include "thaw/report/json_writer.h"
+#include "thaw/report/model_diff.h"
+
+namespace thaw::report {
+namespace {
+
+constexpr auto kLine = JsonWriter::Layout::kLine;
+
+void write_differences(JsonWriter& json, const char* name, const std::vector<Difference>& differences,
+                       JsonWriter::Layout layout) {
+  json.member_array(name, layout);
+  for (const Difference& difference : differences) {
+    json.begin_object(kLine);
+    json.member("what", difference.what);
+    if (difference.note.empty()) {
+      json.member("a", difference.a);
+      json.member("b", difference.b);
+    } else {
+      json.member("note", difference.note);
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_items(JsonWriter& json, const char* name, const std::vector<DiffItem>& items) {
+  constexpr const char* kChanges[] = {"added", "removed", "changed"};
+  json.member_array(name);
+  for (const DiffItem& item : items) {
+    json.begin_object(kLine);
+    json.member("name", item.name);
+    json.member("change", kChanges[static_cast<size_t>(item.change)]);
+    if (!item.differences.empty()) write_differences(json, "differences", item.differences, kLine);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string diff_json(const ModelDiff& diff, std::string_view name_a, std::string_view name_b) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.member("a", name_a);
+  json.member("b", name_b);
+  json.member("equal", diff.equal());
+  json.member("equal_but_for_names", diff.equal_but_for_names());
+  json.member("values_compared", diff.values_compared);
+  json.member("paired_nodes", diff.paired_nodes);
+  write_differences(json, "header", diff.header, JsonWriter::Layout::kLines);
+  write_items(json, "inputs", diff.inputs);
+  write_items(json, "outputs", diff.outputs);
+  write_differences(json, "operators", diff.operators, JsonWriter::Layout::kLines);
+  write_items(json, "nodes", diff.nodes);
+  write_items(json, "weights", diff.weights);
+  write_items(json, "declared", diff.declared);
+  write_items(json, "inferred", diff.inferred);
+  json.member_array("renamed");
+  for (const auto& [a, b] : diff.renamed) {
+    json.begin_array(kLine);
+    json.value(a);
+    json.value(b);
+    json.end_array();
+  }
+  json.end_array();
+  json.end_object();
+  return text + "\n";
+}
+
+}  // namespace thaw::report

@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "thaw/report/model_diff.h"
+#include "thaw/report/printable.h"
+#include "thaw/report/table.h"
+
+namespace thaw::report {
+namespace {
+
+class Writer {
+ public:
+  Writer(const Style& style, size_t most) : style_(style), most_(most) {}
+
+  void heading(std::string_view name, size_t number) {
+    text += "\n" + style_(Style::Look::kBold, name) + style_(Style::Look::kDim, fmt::format("  {}", number)) + "\n";
+  }
+
+  void differences(std::string_view name, const std::vector<Difference>& list) {
+    if (list.empty()) return;
+    heading(name, list.size());
+    Table table;
+    for (const Difference& difference : list.size() > most_ ? cut(list) : list)
+      table.add({difference.what, sides(difference)});
+    text += table.text();
+    more(list.size());
+  }
+
+  void items(std::string_view name, const std::vector<DiffItem>& list) {
+    if (list.empty()) return;
+    heading(name, list.size());
+    for (size_t i = 0; i < std::min(list.size(), most_); ++i) {
+      const DiffItem& item = list[i];
+      if (item.change == Change::kAdded) {
+        text += style_(Style::Look::kGreen, "  + " + printable(item.name)) + "\n";
+      } else if (item.change == Change::kRemoved) {
+        text += style_(Style::Look::kRed, "  - " + printable(item.name)) + "\n";
+      } else if (item.differences.size() == 1) {
+        text +=
+            style_(Style::Look::kYellow, "  ~ " + printable(item.name)) + "  " + line(item.differences.front()) + "\n";
+      } else {
+        text += style_(Style::Look::kYellow, "  ~ " + printable(item.name)) + "\n";
+        for (const Difference& difference : item.differences) text += "      " + line(difference) + "\n";
+      }
+    }
+    more(list.size());
+  }
+
+  void names(const std::vector<std::pair<std::string, std::string>>& list) {
+    if (list.empty()) return;
+    heading("Called otherwise", list.size());
+    Table table;
+    for (size_t i = 0; i < std::min(list.size(), most_); ++i) table.add({list[i].first, "-> " + list[i].second});
+    text += table.text();
+    more(list.size());
+  }
+
+  std::string text;
+
+ private:
+  std::vector<Difference> cut(const std::vector<Difference>& list) const {
+    return {list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most_)};
+  }
+
+  static std::string sides(const Difference& difference) {
+    if (!difference.note.empty()) return difference.note;
+    const std::string_view a = difference.a.empty() ? "none" : std::string_view(difference.a);
+    const std::string_view b = difference.b.empty() ? "none" : std::string_view(difference.b);
+    return fmt::format("{} -> {}", a, b);
+  }
+
+  static std::string line(const Difference& difference) {
+    return printable(fmt::format("{}: {}", difference.what, sides(difference)));
+  }
+
+  void more(size_t all) {
+    if (all > most_) text += fmt::format("  … and {} more (--all prints them)\n", all - most_);
+  }
+
+  const Style& style_;
+  size_t most_;
+};
+
+}  // namespace
+
+std::string diff_text(const ModelDiff& diff, std::string_view name_a, std::string_view name_b, const Style& style,
+                      size_t most) {
+  Writer writer(style, most);
+  writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(name_a), printable(name_b))) + "\n";
+  const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
+  if (diff.equal()) return writer.text + fmt::format("Equal: {}{}.\n", counted(diff.paired_nodes, "node"), but);
+  writer.differences("Model", diff.header);
+  writer.items("Inputs", diff.inputs);
+  writer.items("Outputs", diff.outputs);
+  writer.differences("Operators", diff.operators);
+  writer.items("Nodes", diff.nodes);
+  writer.items("Weights", diff.weights);
+  writer.items("Declared dims", diff.declared);
+  writer.items("Inferred dims", diff.inferred);
+  writer.names(diff.renamed);
+  if (diff.equal_but_for_names()) {
+    writer.text += fmt::format("\nEqual but for names: {}{}.\n", counted(diff.paired_nodes, "node"), but);
+  } else {
+    writer.text += fmt::format("\nThe models differ; {} in both{}.\n", counted(diff.paired_nodes, "node"), but);
+  }
+  return writer.text;
+}
+
+}  // namespace thaw::report
