@@ -12,6 +12,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     thaw_build_options
     INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
               -Wno-dangling-reference)
+else()
+  # Clang sees the deprecated helper inside libstdc++ 12's own stable_sort.
+  target_compile_options(thaw_build_options INTERFACE -Wno-deprecated-declarations)
 endif()
 if(THAW_WERROR)
   target_compile_options(thaw_build_options INTERFACE -Werror)
