@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 
+import onnx
 import pytest
 
 CMAKE = pathlib.Path(sys.executable).with_name("cmake")
@@ -18,16 +19,24 @@ add_executable(consumer main.cc)
 target_link_libraries(consumer PRIVATE thaw::thaw)
 """
 
-# Every header that was installed, in one unit: each must find what it includes.
+# Every header that was installed, in one unit: each must find what it includes. The program prints the dims of a model's
+# first output, so that it needs the reader, the engine, the rules and what they link.
 MAIN = """
 %s
 #include <iostream>
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    throw thaw::Error({.what = "too long", .where = "here"});
+    if (argc != 2) throw thaw::Error({.what = "no model", .next = "give one"});
+    const auto model = thaw::ir::load(argv[1]);
+    thaw::dim::Scope scope;
+    const thaw::infer::Result result = thaw::infer::infer(*model, scope);
+    for (const thaw::dim::Dim& dim : result.fact(model->graph->outputs().front()).shape.value()) {
+      std::cout << thaw::dim::to_string(dim) << "\\n";
+    }
   } catch (const thaw::Error& error) {
     std::cout << thaw::kVersion << " " << error.what() << "\\n";
+    return 2;
   }
 }
 """
@@ -37,6 +46,17 @@ int main() {
 def prefix(tmp_path_factory):
     path = tmp_path_factory.mktemp("installed")
     subprocess.run([CMAKE, "--install", os.environ["THAW_BUILD_DIR"], "--prefix", path], check=True, capture_output=True)
+    return path
+
+
+def save_model(path):
+    """Stacks the input upon itself, then three of it side by side."""
+    tall = onnx.helper.make_node("Concat", ["x", "x"], ["tall"], axis=0)
+    wide = onnx.helper.make_node("Concat", ["tall"] * 3, ["y"], axis=1)
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([tall, wide], "stack", [info("x", onnx.TensorProto.FLOAT, ["rows", 7])],
+                                   [info("y", onnx.TensorProto.FLOAT, None)])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10), path)
     return path
 
 
@@ -55,8 +75,10 @@ def test_another_project_finds_and_uses_the_library(prefix, tmp_path):
     run(CMAKE, "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={NINJA}",
         f"-DCMAKE_PREFIX_PATH={prefix}")
     run(CMAKE, "--build", tmp_path / "build")
+    assert run(tmp_path / "build/consumer", save_model(tmp_path / "model.onnx")).split() == ["2*rows", "21"]
+    without_model = subprocess.run([tmp_path / "build/consumer"], capture_output=True, text=True, check=False)
     version = run(os.environ["THAW_BIN"], "--version").split()[1]
-    assert run(tmp_path / "build/consumer") == f"{version} here: too long\n"
+    assert (without_model.returncode, without_model.stdout) == (2, f"{version} no model; give one\n")
 
 
 def test_the_command_works_where_it_was_installed(prefix):
