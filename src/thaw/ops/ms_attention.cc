@@ -118,7 +118,7 @@ void separate_attention(Context& ctx, const Separate& at) {
       if (q.rank() == 3) ctx.require_equal(q.dim(2), k.dim(2), "hidden size of query and key", {0, 2}, {1, 2});
     }
     for (int i : {1, 2})
-      if (ctx.input(i).has_rank())
+      if (ctx.input(i).rank() > 0)
         batch = ctx.require_equal(batch, ctx.input(i).dim(0), "batch of query, key and value", {0, 0}, {i, 0});
   } else if (k.rank() == 5) {  // K and V packed: (batch, keys, heads, 2, head)
     keys = k.dim(1);

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "thaw/ops/axis_select.h"
 #include "thaw/ops/broadcast.h"
 #include "thaw/ops/conv.h"
 #include "thaw/ops/families.h"
@@ -177,12 +178,22 @@ void relative_position_bias_rule(Context& ctx) {
 void expand_dims_rule(Context& ctx) {
   const Fact& x = ctx.input(0);
   ctx.set_tensor(0, x.dtype, x.has_rank() ? std::optional(unknown_shape(x.rank() + 1)) : std::nullopt);
-  auto axis = ctx.ints(1);
-  if (!x.has_rank() || !axis || axis->size() != 1) return;
-  auto at = normalize_axis(ctx, axis->front(), x.rank() + 1);
-  if (!at) return;
-  Shape out = *x.shape;
-  out.insert(out.begin() + *at, 1);
+  auto fed = ctx.dims_from(1);
+  if (!x.has_rank() || !fed || fed->size() != 1) return;
+  int rank = x.rank() + 1;
+  Dim axis = fed->front();
+  if (auto plain = axis.constant()) {
+    auto at = normalize_axis(ctx, *plain, rank);
+    if (!at) return;
+    axis = *at;
+  }
+  Dim at = wrapped_axis(axis, rank);
+  Shape out(static_cast<size_t>(rank));
+  for (int k = 0; k < rank; ++k) {
+    out[k] = is_equal(at, k);
+    if (k + 1 < rank) out[k] = out[k] + is_less(k, at) * x.dim(k);
+    if (k > 0) out[k] = out[k] + is_less(at, k) * x.dim(k - 1);
+  }
   ctx.set_tensor(0, x.dtype, std::move(out));
 }
 
