@@ -264,7 +264,7 @@ class Printer {
       case AtomKind::kMax:
         return {call("max", atom.operands), Binding::kFactor};
       default:
-        return {call("broadcast", atom.operands), Binding::kFactor};
+        return {print_broadcast(atom.operands), Binding::kFactor};
     }
   }
 
@@ -280,6 +280,14 @@ class Printer {
     std::string text = name;
     for (size_t i = 0; i < sorted.size(); ++i) text += (i == 0 ? "(" : ", ") + print(sorted[i]).text;
     return text + ")";
+  }
+
+  // Two operands a call, nested: the form that every reader of the grammar takes.
+  std::string print_broadcast(std::vector<Dim> operands) {
+    std::sort(operands.begin(), operands.end(), [](Dim a, Dim b) { return compare_dims(a, b) < 0; });
+    std::string text = print(operands.front()).text;
+    for (size_t i = 1; i < operands.size(); ++i) text = "broadcast(" + text + ", " + print(operands[i]).text + ")";
+    return text;
   }
 
   static Text join(std::vector<Summand>& summands, int64_t constant) {

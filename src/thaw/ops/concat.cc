@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/axis_select.h"
 #include "thaw/ops/broadcast.h"
 #include "thaw/ops/families.h"
 #include "thaw/ops/registry.h"
@@ -166,18 +167,21 @@ std::optional<std::vector<Dim>> pads_of(Context& ctx, int rank) {
     ctx.invalid(std::to_string(pads->size()) + " pads for a tensor of rank " + std::to_string(rank));
     return std::nullopt;
   }
-  auto given = ctx.ints(3);
-  if (!given) return std::nullopt;
-  auto axes = normalize_axes(ctx, *given, rank);
+  auto axes = ctx.dims_from(3);
   if (!axes) return std::nullopt;
   if (pads->size() != 2 * axes->size()) {
     ctx.invalid(std::to_string(pads->size()) + " pads for " + std::to_string(axes->size()) + " axes");
     return std::nullopt;
   }
+  if (auto constant = ctx.ints(3); constant && !normalize_axes(ctx, *constant, rank)) return std::nullopt;
   std::vector<Dim> all(2 * static_cast<size_t>(rank), Dim(int64_t{0}));
   for (size_t i = 0; i < axes->size(); ++i) {
-    all[(*axes)[i]] = (*pads)[i];
-    all[(*axes)[i] + rank] = (*pads)[i + axes->size()];
+    // An axis that only the run names is each axis in turn, where it is equal to it.
+    for (int k = 0; k < rank; ++k) {
+      Dim here = is_equal(wrapped_axis((*axes)[i], rank), k);
+      all[k] = all[k] + select(here, (*pads)[i], 0);
+      all[k + rank] = all[k + rank] + select(here, (*pads)[i + axes->size()], 0);
+    }
   }
   return all;
 }
