@@ -1,5 +1,6 @@
 #include "thaw/ops/reshape_target.h"
 
+#include <algorithm>
 #include <string>
 
 #include "thaw/dim/scope.h"
@@ -136,9 +137,8 @@ class Resolution {
       out_axis.push_back(i);
     }
     Dim numerator = dim::product(in), denominator = dim::product(out);
+    require_sizes();
     if (infer_ >= 0) {
-      // A 0 that copies could leave the inferred size another quotient.
-      for (size_t i : may_be_zero_) ctx_.require_at_most(1, target_[i], "a Reshape's size, where 0 would mean a copy");
       if (denominator.is_constant(0)) {
         ctx_.invalid("a Reshape's target holds -1 beside a size of 0");
         return;
@@ -147,6 +147,17 @@ class Resolution {
       return;
     }
     require_count(numerator, denominator, out, out_axis);
+  }
+
+  // A size that is 0 at run time means a copy: the result is another one where an inferred size, or a second size of 0,
+  // makes the counts agree all the same. (A size that only running tells is let pass: nobody could prove it.)
+  void require_sizes() {
+    auto can_vanish = std::count_if(out_.begin(), out_.end(), [](Dim d) { return !at_least(d, 1); });
+    if (can_vanish < 2 && infer_ < 0) return;
+    for (size_t i : may_be_zero_) {
+      if (dim::is_data_dependent(target_[i])) continue;
+      ctx_.require_at_most(1, target_[i], "a Reshape's size, where 0 would mean a copy");
+    }
   }
 
   // States that the counts agree. Where the target is constant and one of its sizes can be solved for, the obligation
