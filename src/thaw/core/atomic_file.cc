@@ -30,6 +30,13 @@ std::string random_name() {
   return name + ".tmp";
 }
 
+[[noreturn]] void shorter(const std::string& source) {
+  throw Error({.what = "is shorter than it was",
+               .where = source,
+               .expected = "a file that nobody writes to while it is copied",
+               .next = "load the model again"});
+}
+
 }  // namespace
 
 void AtomicFile::fail(const char* what) const {
@@ -103,6 +110,9 @@ void AtomicFile::pad_to(uint64_t alignment) {
 
 void AtomicFile::append(int fd, uint64_t offset, uint64_t size, const std::string& source) {
   const uint64_t start = size_, end = offset + size;
+  struct stat info{};
+  // Past the end of a file there are no holes, only an end.
+  if (::fstat(fd, &info) != 0 || end < offset || end > static_cast<uint64_t>(info.st_size)) shorter(source);
   for (uint64_t at = offset; at < end;) {
     // The next stretch of data; a file system that knows no holes calls all of it data.
     const off_t data = ::lseek(fd, static_cast<off_t>(at), SEEK_DATA);
@@ -146,7 +156,8 @@ void AtomicFile::copy(int fd, uint64_t offset, uint64_t size, const std::string&
       copied = ::pread(fd, buffer.get(), std::min<uint64_t>(size, kCopyBuffer), at);
       if (copied < 0 && errno == EINTR) continue;
       if (copied <= 0) {
-        throw Error({.what = copied < 0 ? std::string("cannot be read: ") + std::strerror(errno) : "has become shorter",
+        if (copied == 0) shorter(source);
+        throw Error({.what = std::string("cannot be read: ") + std::strerror(errno),
                      .where = source,
                      .next = "fetch the file again"});
       }

@@ -31,7 +31,23 @@ class Error : public std::runtime_error {
     text += parts.what;
     if (!parts.expected.empty()) text += "; expected " + parts.expected;
     if (!parts.next.empty()) text += "; " + parts.next;
-    return text;
+    return on_one_line(text);
+  }
+
+  // Names come from files: control characters in them must not end the line, cut the text or reach the terminal.
+  static std::string on_one_line(const std::string& text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string shown;
+    shown.reserve(text.size());
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 0x20 && byte != 0x7f) {
+        shown += c;
+      } else {
+        shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      }
+    }
+    return shown;
   }
 
   ErrorParts parts_;

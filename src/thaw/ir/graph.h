@@ -284,6 +284,7 @@ class Graph {
   struct Storage;
   class Editor;  // the parts of editing, see graph_storage.h
   class Copier;
+  friend void check_writable(const Graph& graph);
   friend std::shared_ptr<Graph> clone(const Graph& graph);
   friend std::unique_ptr<Model> clone(const Model& model);
   std::unique_ptr<Storage> storage_;

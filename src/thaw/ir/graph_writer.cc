@@ -34,6 +34,12 @@ void check_reads(const Graph& graph, const Value* value, const std::string& read
 }  // namespace
 
 void check_writable(const Graph& graph) {
+  if (const Node* early = Graph::Editor::first_out_of_order(graph)) {
+    throw Error({.what = "stands before a node whose output it reads",
+                 .where = early->describe(),
+                 .expected = "nodes in topological order",
+                 .next = "call Graph::sort_topologically before saving"});
+  }
   for (const Node* node : graph.nodes()) {
     for (const Value* input : node->inputs()) check_reads(graph, input, node->describe());
     for (const Graph* subgraph : node->subgraphs()) check_writable(*subgraph);

@@ -73,7 +73,7 @@ enum class ExternalPolicy : uint8_t {
 struct SaveOptions {
   ExternalPolicy external = ExternalPolicy::kKeep;
   uint64_t threshold = 1024;  // bytes, for kSingle
-  std::string location;       // data file name for kSingle; "<model file name>.data" when empty
+  std::string location = {};  // data file name for kSingle; "<model file name>.data" when empty
 };
 
 // Writes the model whole or not at all (temporary name in the same folder, fsync, rename; never through a link).
