@@ -35,7 +35,7 @@ DATA_DEPENDENT = {
     "Loop": "the iterations that a fed condition allows",
 }
 # Inputs of these are float data that set the size (scales, ends of a range).
-FLOAT_SIZES = {"Resize": 2, "Upsample": 1, "Range": 0}
+FLOAT_SIZES = {"Resize": 2, "Upsample": 1, "Range": 0, "OneHot": 1}
 
 Case = collections.namedtuple("Case", "name model data")
 

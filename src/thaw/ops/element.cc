@@ -48,6 +48,11 @@ Element Element::ratio(Dim num, Dim den) {
 Element Element::real(double value) {
   if (std::isfinite(value) && value == std::floor(value) && std::abs(value) < kExactLimit)
     return integer(static_cast<int64_t>(value));
+  // Halves, quarters, … of sizes stay exact, so that h * 0.5 has an expression.
+  constexpr double kParts = 65536;
+  double parts = value * kParts;
+  if (std::isfinite(parts) && parts == std::floor(parts) && std::abs(parts) < kExactLimit)
+    return ratio(static_cast<int64_t>(parts), static_cast<int64_t>(kParts));
   Element e;
   if (std::isnan(value)) return e;
   e.kind_ = Kind::kReal;
@@ -57,14 +62,17 @@ Element Element::real(double value) {
 
 std::optional<double> Element::as_double() const {
   switch (kind_) {
-    case Kind::kReal: return real_;
+    case Kind::kReal:
+      return real_;
     case Kind::kInteger:
       if (auto v = num_.constant()) return static_cast<double>(*v);
       return std::nullopt;
     case Kind::kRatio:
-      if (auto n = num_.constant(), d = den_.constant(); n && d) return static_cast<double>(*n) / static_cast<double>(*d);
+      if (auto n = num_.constant(), d = den_.constant(); n && d)
+        return static_cast<double>(*n) / static_cast<double>(*d);
       return std::nullopt;
-    case Kind::kUnknown: return std::nullopt;
+    case Kind::kUnknown:
+      return std::nullopt;
   }
   return std::nullopt;
 }
@@ -103,12 +111,14 @@ Element operator-(const Element& a, const Element& b) {
 
 Element operator*(const Element& a, const Element& b) {
   return combine(
-      a, b, [&] { return Element::ratio(a.num() * b.num(), a.den() * b.den()); }, [](double x, double y) { return x * y; });
+      a, b, [&] { return Element::ratio(a.num() * b.num(), a.den() * b.den()); },
+      [](double x, double y) { return x * y; });
 }
 
 Element operator/(const Element& a, const Element& b) {
   return combine(
-      a, b, [&] { return Element::ratio(a.num() * b.den(), a.den() * b.num()); }, [](double x, double y) { return x / y; });
+      a, b, [&] { return Element::ratio(a.num() * b.den(), a.den() * b.num()); },
+      [](double x, double y) { return x / y; });
 }
 
 Element floor(const Element& a) {

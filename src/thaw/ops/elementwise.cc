@@ -8,6 +8,7 @@
 #include "thaw/ops/element_math.h"
 #include "thaw/ops/families.h"
 #include "thaw/ops/registry.h"
+#include "thaw/ops/scale.h"
 
 namespace thaw::ops {
 
@@ -19,6 +20,13 @@ namespace {
 Element add(Operands a) { return a[0] + a[1]; }
 Element subtract(Operands a) { return a[0] - a[1]; }
 Element multiply(Operands a) { return a[0] * a[1]; }
+
+// In float32, 0.3 times a size is three tenths of it.
+Element multiply_floats(Operands a) {
+  if (a[0].as_double() && a[1].as_double()) return multiply(a);
+  return as_fraction(a[0]) * as_fraction(a[1]);
+}
+
 Element divide(Operands a) { return a[1].as_double() == 0.0 ? Element() : a[0] / a[1]; }
 Element divide_integers(Operands a) { return integer_div(a[0], a[1]); }
 Element mod_floor(Operands a) { return modulo(a[0], a[1]); }
@@ -76,6 +84,15 @@ template <ElementFunction F>
 void binary(Context& ctx) {
   DataType dtype = first_dtype(ctx);
   if (binary_shape(ctx, dtype)) set_typed_values<F>(ctx, dtype);
+}
+
+void multiply_rule(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (!binary_shape(ctx, dtype)) return;
+  if (dtype == DataType::kFloat)
+    set_typed_values<multiply_floats>(ctx, dtype);
+  else
+    set_typed_values<multiply>(ctx, dtype);
 }
 
 void divide_rule(Context& ctx) {
@@ -158,7 +175,7 @@ void add_elementwise_ops(Registry& r) {
   auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kElementwise}); };
   add_op("Add", binary<add>);
   add_op("Sub", binary<subtract>);
-  add_op("Mul", binary<multiply>);
+  add_op("Mul", multiply_rule);
   add_op("Div", divide_rule);
   add_op("Mod", mod_rule);
   add_op("Pow", power_rule);

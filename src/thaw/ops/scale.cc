@@ -34,11 +34,14 @@ std::optional<Fraction> simplest_fraction(float s) {
   return std::nullopt;
 }
 
+// Half the distance from a power of two to the number just below it, relative to it.
+constexpr double kMargin = 0x1p-25;
+
 // Whether the float32 product of n * q / p with s, which should be n, never rounds below n. A number just below a power
 // of two is 2^-24 of it away, so half of that is the margin.
 bool rounds_to_whole(Fraction f, float s) {
   double exact = static_cast<double>(f.num) / static_cast<double>(f.den);
-  return (exact - static_cast<double>(s)) / exact <= 0x1p-25;
+  return (exact - static_cast<double>(s)) / exact <= kMargin;
 }
 
 Dim scaled_by_float(Dim size, float s) {
@@ -58,7 +61,18 @@ Dim scaled_size(Dim size, const Element& scale) {
   if (size.is_unknown()) return {};
   if (auto value = scale.as_double()) return scaled_by_float(size, static_cast<float>(*value));
   if (!scale.is_exact()) return {};
-  return dim::floor_div(size * scale.num(), scale.den());
+  return floor(Element::ratio(size * scale.num(), scale.den())).as_dim();  // h * (p / h) is p
+}
+
+Element as_fraction(const Element& e) {
+  if (e.is_exact() || e.is_unknown()) return e;
+  float s = static_cast<float>(*e.as_double());
+  if (!(s > 0) || !std::isfinite(s)) return {};
+  auto fraction = simplest_fraction(s);
+  if (!fraction) return {};
+  double exact = static_cast<double>(fraction->num) / static_cast<double>(fraction->den);
+  if (std::abs(exact - static_cast<double>(s)) / exact > kMargin) return {};
+  return Element::ratio(fraction->num, fraction->den);
 }
 
 Dim rounded_share(Dim size, Dim wanted, Dim of) { return dim::floor_div(size * wanted * 2 + of, of * 2); }

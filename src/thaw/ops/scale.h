@@ -13,6 +13,10 @@ namespace thaw::ops {
 // ratio of sizes is taken as exact: floor(h * (2*h / h)) = 2*h.
 dim::Dim scaled_size(dim::Dim size, const Element& scale);
 
+// The simplest fraction that a float32 number stands for, as a ratio; e itself where it is exact already. Unknown where
+// products of sizes with the number could round to the other side of a whole one.
+Element as_fraction(const Element& e);
+
 // round(size * wanted / of), halves up: an axis of `size` scaled by the ratio of `wanted` to `of`.
 dim::Dim rounded_share(dim::Dim size, dim::Dim wanted, dim::Dim of);
 
