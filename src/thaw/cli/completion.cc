@@ -28,7 +28,7 @@ std::vector<std::string> spellings(const CLI::Option& option) {
 }
 
 bool is_path(const CLI::Option& option) {
-  return takes_value(option) && (option.get_type_name() == "FILE" || option.get_type_name() == "FOLDER");
+  return takes_value(option) && (type_of(option) == "FILE" || type_of(option) == "FOLDER");
 }
 
 std::vector<std::string> positional_choices(const CLI::App& app) {
@@ -121,7 +121,7 @@ std::string zsh_script() {
     names += fmt::format("    {}\n", shell_word(fmt::format("{}:{}", verb.name, zsh_text(verb.summary))));
     cases += fmt::format("    {})\n      _arguments -s", verb.name);
     for (const CLI::Option* option : app->get_options()) {
-      const std::string type = zsh_text(option->get_type_name());
+      const std::string type = zsh_text(type_of(*option));
       const std::string text = zsh_text(option->get_description());
       if (option->get_positional()) {
         const std::string each = option->get_expected_max() > 1 ? "*:" : ":";

@@ -32,6 +32,11 @@ std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action) {
 
 bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
+std::string type_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
 std::string names_of(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name(true);
   std::string names;
@@ -41,7 +46,7 @@ std::string names_of(const CLI::Option& option) {
 }
 
 std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = takes_value(option) ? option.get_type_name() : "";
+  const std::string type = takes_value(option) ? type_of(option) : "";
   std::vector<std::string> words;
   if (type.find('|') == std::string::npos) return words;
   std::istringstream stream(type);
@@ -60,7 +65,7 @@ std::string help_of(const Verb& verb, const CLI::App& app) {
       if (option->get_expected_max() > 1) usage += "...";
       add_row(arguments, names, option->get_description());
     } else if (takes_value(*option)) {
-      add_row(options, names + " " + option->get_type_name(), option->get_description());
+      add_row(options, names + " " + type_of(*option), option->get_description());
     } else {
       add_row(options, names, option->get_description());
     }

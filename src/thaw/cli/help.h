@@ -18,6 +18,8 @@ std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action = nullptr);
 // "-o, --output"; for a positional argument its name.
 std::string names_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
+// What stands for its value: "FILE", "text|json"; without what CLI11 appends for a validator.
+std::string type_of(const CLI::Option& option);
 // The words that an option's value may be; empty when it is free.
 std::vector<std::string> choices_of(const CLI::Option& option);
 

@@ -44,6 +44,7 @@ class Comparison {
 
   ModelDiff run() {
     diff_.values_compared = options_.weights;
+    if (options_.progress) bytes_total_ = weigh(a_).bytes;
     compare_headers();
     compare_interface(a_.graph->inputs(), b_.graph->inputs(), diff_.inputs);
     compare_interface(a_.graph->outputs(), b_.graph->outputs(), diff_.outputs);
@@ -263,6 +264,10 @@ class Comparison {
   void compare_weights(const ir::Value* a, const ir::Value* b, const std::string& path) {
     partner(a, b);
     weights_of_b_.insert(b);
+    if (options_.progress) {
+      options_.progress(bytes_done_, bytes_total_);
+      bytes_done_ += a->initializer()->num_bytes();
+    }
     DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
     item.differences = compare({*a->initializer(), a_.path.parent_path()}, {*b->initializer(), b_.path.parent_path()},
                                options_.weights);
@@ -391,6 +396,7 @@ class Comparison {
   std::vector<GraphPair> todo_;
   std::unordered_map<const ir::Value*, const ir::Value*> partners_;  // of a's values, in b
   std::unordered_set<const ir::Value*> weights_of_b_;                // that have a partner
+  uint64_t bytes_done_ = 0, bytes_total_ = 0;                        // for progress
 };
 
 }  // namespace

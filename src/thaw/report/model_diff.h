@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,8 +50,9 @@ struct ModelDiff {
 };
 
 struct DiffOptions {
-  bool weights = true;  // compare the values of weights; else only their types
-  bool infer = true;    // compare inferred dims
+  bool weights = true;                                          // compare the values of weights; else only their types
+  bool infer = true;                                            // compare inferred dims
+  std::function<void(uint64_t done, uint64_t total)> progress;  // bytes of weights; may be empty
 };
 
 ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& options = {});

@@ -1,0 +1,39 @@
+// One line on a terminal that says how far long work is; nothing elsewhere.
+//
+//   ProgressLine line("comparing weights");
+//   options.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
+//
+// It appears once the work has taken a while, is redrawn a few times a second at most, and is gone when it is
+// destroyed, so that what is printed afterwards stands on a clean line. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace thaw::cli {
+
+class ProgressLine {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kPatience{400};
+
+  // `fd` is where it is drawn; stderr, unless a test says otherwise.
+  explicit ProgressLine(std::string what, std::chrono::milliseconds patience = kPatience, int fd = 2);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // `done` of `total` (0: not known) steps, whatever a step is.
+  void show(uint64_t done, uint64_t total);
+  void clear();
+
+ private:
+  std::string what_;
+  int fd_;
+  bool terminal_;
+  bool drawn_ = false;
+  Clock::time_point next_;
+};
+
+}  // namespace thaw::cli
