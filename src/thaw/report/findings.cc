@@ -22,13 +22,21 @@ Style::Look look_of(Severity severity) {
   return Style::Look::kBold;
 }
 
-void add_finding(std::string& text, const Finding& finding, const Style& style) {
+constexpr size_t kMostRelated = 6;  // places in text, unless every finding is asked for
+
+void add_finding(std::string& text, const Finding& finding, const Style& style, bool all) {
   text += fmt::format("  {}: {}\n", describe(finding.where), printable(finding.message));
   const auto line = [&](std::string_view name, std::string_view body) {
     text += "    " + style(Style::Look::kDim, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
   if (!finding.source.empty()) line("comes from", finding.source);
-  for (const Related& related : finding.related) line("also", describe(related.where) + ": " + related.message);
+  const size_t related = all ? finding.related.size() : std::min(finding.related.size(), kMostRelated);
+  for (size_t i = 0; i < related; ++i) {
+    line("also", describe(finding.related[i].where) + ": " + finding.related[i].message);
+  }
+  if (related < finding.related.size()) {
+    line("also", fmt::format("{} (--all prints them)", counted(finding.related.size() - related, "more place")));
+  }
   for (const auto& [name, body] : finding.details) line(printable(name), body);
   if (!finding.fix.empty()) line("fix", finding.fix);
 }
@@ -104,6 +112,7 @@ std::string findings_text(std::string_view model, std::span<const Finding> findi
   std::ranges::stable_sort(order, [&](size_t a, size_t b) {
     return std::tie(findings[b].severity, findings[a].code) < std::tie(findings[a].severity, findings[b].code);
   });
+  const bool all = most_per_rule == std::numeric_limits<size_t>::max();
   std::string text = style(Style::Look::kBold, printable(model)) + "\n";
   for (size_t i = 0; i < order.size();) {
     const Finding& first = findings[order[i]];
@@ -115,7 +124,7 @@ std::string findings_text(std::string_view model, std::span<const Finding> findi
     text += "\n" + style(look_of(first.severity), fmt::format("{} {}", name_of(first.severity), first.code)) + " " +
             style(Style::Look::kBold, printable(first.title)) + "\n";
     const size_t shown = std::min(end - i, most_per_rule);
-    for (size_t k = i; k < i + shown; ++k) add_finding(text, findings[order[k]], style);
+    for (size_t k = i; k < i + shown; ++k) add_finding(text, findings[order[k]], style, all);
     if (i + shown < end) text += fmt::format("  … and {} more (--all prints them)\n", end - i - shown);
     i = end;
   }

@@ -59,6 +59,13 @@ TEST(Findings, TextCutsALongListAndSaysSo) {
   EXPECT_THAT(text, HasSubstr("2 errors, 1 note"));
 }
 
+TEST(Findings, TextCutsALongListOfPlacesToo) {
+  std::vector<Finding> one = {examples()[1]};
+  one[0].related.resize(9, one[0].related[0]);
+  EXPECT_THAT(findings_text("m.onnx", one, Style(), 5), HasSubstr("also: 3 more places (--all prints them)"));
+  EXPECT_THAT(findings_text("m.onnx", one, Style()), Not(HasSubstr("--all")));
+}
+
 TEST(Findings, TextOfNone) { EXPECT_EQ(findings_text("m.onnx", {}, Style()), "m.onnx\n  no findings\n"); }
 
 TEST(Findings, ColourOnlyWhenAsked) {
