@@ -17,6 +17,25 @@ const infer::FrozenAnalysis& Evidence::frozen() {
   return *frozen_;
 }
 
+const ir::Value* Evidence::value_behind(int symbol) {
+  if (!values_behind_) {
+    values_behind_.emplace();
+    const infer::Result& result = frozen().result;
+    for (const ir::Node* node : model_.graph->nodes()) {
+      for (const ir::Value* out : node->outputs()) {
+        if (!out || !result.fact(out).shape) continue;
+        for (dim::Dim d : *result.fact(out).shape) {
+          int id = d.is_symbolic() ? frozen_scope_.symbol_id(d) : -1;
+          // The first value in order that has the symbol alone on an axis is the one that it was made for.
+          if (id >= 0) values_behind_->emplace(id, out);
+        }
+      }
+    }
+  }
+  auto it = values_behind_->find(symbol);
+  return it == values_behind_->end() ? nullptr : it->second;
+}
+
 SizeRanges& Evidence::size_ranges() {
   if (!size_ranges_) {
     size_ranges_ = std::make_unique<SizeRanges>();

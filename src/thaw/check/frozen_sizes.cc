@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text.h"
@@ -16,6 +17,31 @@ using infer::FrozenRole;
 using infer::FrozenSite;
 
 namespace {
+
+// The model's inputs that a value is computed from, by name.
+std::vector<std::string> inputs_behind(const ir::Value* value) {
+  std::vector<std::string> names;
+  std::set<const ir::Value*> seen;
+  std::vector<const ir::Value*> stack{value};
+  while (!stack.empty()) {
+    const ir::Value* v = stack.back();
+    stack.pop_back();
+    if (!v || v->constant() || !seen.insert(v).second) continue;
+    if (v->is_input()) names.push_back(v->name());
+    if (v->producer()) stack.insert(stack.end(), v->producer()->inputs().begin(), v->producer()->inputs().end());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string data_origin(Evidence& evidence, int symbol, const std::string& name) {
+  const ir::Value* value = evidence.value_behind(symbol);
+  std::vector<std::string> inputs = inputs_behind(value);
+  if (inputs.empty()) return fmt::format("the data-dependent size {}", name);
+  const ir::Node* node = value->producer();
+  return fmt::format("the values of input '{}', which {} counts", fmt::join(inputs, "' and '"),
+                     node ? name_of(*node) : name);
+}
 
 // What an expression's symbols stand for: "pixel_values axis 0 ('num_patches')".
 std::string origin_of(Evidence& evidence, dim::Dim expression) {
@@ -38,7 +64,7 @@ std::string origin_of(Evidence& evidence, dim::Dim expression) {
     }
     if (one.empty())
       one = symbol.kind == dim::SymbolKind::kInputValue ? fmt::format("the value {}", symbol.name)
-                                                        : fmt::format("the data-dependent size {}", symbol.name);
+                                                        : data_origin(evidence, id, symbol.name);
     if (auto hint = evidence.frozen().hints.find(id);
         hint != evidence.frozen().hints.end() && !evidence.frozen().guessed.contains(id))
       one += fmt::format(", {} when it was frozen", hint->second);

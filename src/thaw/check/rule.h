@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,8 @@ class Evidence {
   // The analysis of frozen sizes, in a scope of its own.
   const infer::FrozenAnalysis& frozen();
   dim::Scope& frozen_scope() { return frozen_scope_; }
+  // The value whose axis a data-dependent symbol of that analysis names; null where there is none.
+  const ir::Value* value_behind(int symbol);
 
   // Inference over the ranges of Options::dims, which must not be empty.
   SizeRanges& size_ranges();
@@ -62,6 +65,7 @@ class Evidence {
   dim::Scope scope_, frozen_scope_;
   std::optional<infer::Result> inferred_;
   std::optional<infer::FrozenAnalysis> frozen_;
+  std::optional<std::unordered_map<int, const ir::Value*>> values_behind_;
   std::optional<std::vector<dim::Assignment>> witnesses_;
   std::unique_ptr<SizeRanges> size_ranges_;
   std::optional<SizeProofs> size_proofs_;

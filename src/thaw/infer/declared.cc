@@ -41,7 +41,8 @@ bool is_declared_name(const ir::Model& model, std::string_view name) {
 
 Dim declared_dim(const ir::Model& model, const ir::Value& input, size_t axis, dim::Scope& scope) {
   const ir::DeclaredDim& declared = (*input.type.shape)[axis];
-  // A negative or zero declared size means "any" in the field; check/ reports it. A list of axes, pads or sizes may be empty.
+  // A negative or zero declared size means "any" in the field; check/ reports it. A list of axes, pads or sizes may be
+  // empty.
   bool is_list = input.type.shape->size() == 1 && ir::is_integer(input.type.elem_type);
   if (declared.value && (*declared.value > 0 || (is_list && *declared.value == 0))) return *declared.value;
   if (names_nothing(declared.param)) return scope.symbol(fmt::format("{}_dim{}", input.name(), axis));

@@ -1,6 +1,7 @@
 #include "thaw/infer/frozen/explain.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "thaw/infer/frozen/grouping.h"
@@ -13,11 +14,20 @@ using ops::Shape;
 
 namespace {
 
+// The dims as numbers, to group axes by. A symbol that the model was frozen at no value of, so far as is known, is
+// given a prime of its own: it stands on both sides of a Reshape, and no product of other sizes comes to it.
 std::optional<std::vector<int64_t>> evaluate_all(const std::vector<Dim>& dims, const dim::Assignment& hints) {
+  constexpr int64_t kPrimes[] = {1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049,
+                                 1051, 1061, 1063, 1069, 1087, 1091, 1093, 1097};
   std::vector<int64_t> out;
   out.reserve(dims.size());
   for (Dim d : dims) {
     auto v = dim::evaluate(d, hints);
+    if (!v && d.is_symbolic()) {
+      dim::Assignment with_primes = hints;
+      for (int id : dim::symbols_of(d)) with_primes.emplace(id, kPrimes[static_cast<size_t>(id) % std::size(kPrimes)]);
+      v = dim::evaluate(d, with_primes);
+    }
     if (!v || *v <= 0) return std::nullopt;
     out.push_back(*v);
   }
@@ -80,8 +90,8 @@ class ReshapeExplainer {
         free_ = static_cast<int>(j);
         continue;
       }
-      auto v = dim::evaluate(out_[j], hints_);
-      if (!v || *v <= 0 || __builtin_mul_overflow(known, *v, &known)) return false;
+      auto v = evaluate_all({out_[j]}, hints_);
+      if (!v || __builtin_mul_overflow(known, v->front(), &known)) return false;
     }
     if (free_ >= 0) {
       if (total % known != 0) return false;
@@ -249,6 +259,16 @@ std::vector<Meeting> explain_slice(const NodeVisit& visit, const dim::Assignment
     }
     if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
     auto hinted = dim::evaluate(size, hints);
+    // Cut back to a size that the axis was padded from.
+    if (!hinted || *hinted != *end) {
+      for (int id : dim::symbols_of(size)) {
+        auto value = hints.find(id);
+        if (value == hints.end() || value->second != *end) continue;
+        size = dim::scope_of(size)->symbol_at(id);
+        hinted = *end;
+        break;
+      }
+    }
     Meeting m;
     m.input = 2;
     m.element = static_cast<int>(k);
@@ -295,7 +315,53 @@ std::vector<Meeting> explain_resize(const NodeVisit& visit, const dim::Assignmen
   return meetings;
 }
 
+// A constant amount of padding at one end of an axis that the inputs size: up to a length that was fixed. (Padding for
+// a window is the same at both ends.)
+std::vector<Meeting> explain_pad(const NodeVisit& visit) {
+  const Fact& data = visit.input(0);
+  auto pads = operand_elements(visit, 1);
+  if (!data.shape || !pads || visit.node.input(3)) return {};
+  size_t rank = data.shape->size();
+  if (pads->size() != 2 * rank) return {};
+  std::vector<Meeting> meetings;
+  for (size_t k = 0; k < rank; ++k) {
+    auto begin = (*pads)[k].constant(), end = (*pads)[rank + k].constant();
+    if (!(*data.shape)[k].is_symbolic() || !begin || !end || *begin == *end) continue;
+    Meeting m;
+    m.input = 1;
+    m.element = static_cast<int>(rank + k);
+    m.value = *end != 0 ? *end : *begin;
+    m.expression = (*data.shape)[k];
+    m.is_shape = m.silent = m.weak = true;
+    meetings.push_back(m);
+  }
+  return meetings;
+}
+
 }  // namespace
+
+std::vector<ops::Obligation> aligned_axes(const NodeVisit& visit) {
+  if (!visit.node.domain().empty() || visit.node.op_type() != "Reshape" || !visit.input(0).shape) return {};
+  auto target = operand_elements(visit, 1);
+  // A Reshape that goes through at every size (chunks of 10 of what was padded to a multiple of 10) fixes none.
+  bool may_fail = std::any_of(visit.stated.begin(), visit.stated.end(), [](const ops::Obligation& o) {
+    return o.kind == ops::ObligationKind::kEqual || o.kind == ops::ObligationKind::kDivisible;
+  });
+  if (!target || !may_fail) return {};
+  std::vector<Dim> in, out;
+  for (Dim d : *visit.input(0).shape)
+    if (!d.is_constant(1)) in.push_back(d);
+  for (Dim d : *target)
+    if (!d.is_constant(1)) out.push_back(d);
+  if (in.size() != out.size()) return {};
+  std::vector<ops::Obligation> equations;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (in[i].is_constant() && out[i].is_constant() && !dim::same(in[i], out[i]) && !out[i].is_constant(-1)) return {};
+    bool meets = in[i].is_symbolic() && out[i].is_constant() && *out[i].constant() > 0;
+    if (meets) equations.push_back({&visit.node, ops::ObligationKind::kEqual, in[i], out[i], "axes of a Reshape"});
+  }
+  return equations;
+}
 
 std::vector<Meeting> explain(const NodeVisit& visit, const dim::Assignment& hints) {
   if (!visit.node.domain().empty()) return {};
@@ -304,6 +370,7 @@ std::vector<Meeting> explain(const NodeVisit& visit, const dim::Assignment& hint
   if (op == "Gather") return explain_gather(visit, hints);
   if (op == "Split") return explain_split(visit);
   if (op == "Slice") return explain_slice(visit, hints);
+  if (op == "Pad") return explain_pad(visit);
   if (op == "Resize") return explain_resize(visit, hints);
   return {};
 }

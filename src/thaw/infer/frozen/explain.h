@@ -25,6 +25,10 @@ struct Meeting {
   bool product = false;
 };
 
+// Equations for solving that a Reshape suggests: axes of its data that stand in a row with the constants of its target,
+// [B, 16, 1, n] and [3, 16, 11]. Empty for other nodes, and where they do not line up.
+std::vector<ops::Obligation> aligned_axes(const NodeVisit& visit);
+
 std::vector<Meeting> explain(const NodeVisit& visit, const dim::Assignment& hints);
 
 }  // namespace thaw::infer

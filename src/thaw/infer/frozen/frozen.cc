@@ -130,15 +130,21 @@ class Analysis {
   // Solves for the sizes and infers with them in turn, until nothing new is learned; then collects what met a constant.
   void look() {
     Options options = options_;
+    std::vector<Obligation> equations;
     options.prefer_symbols = true;
-    options.after_node = [this](const NodeVisit& visit) {
+    options.after_node = [&](const NodeVisit& visit) {
       for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
+      for (Obligation& o : aligned_axes(visit)) equations.push_back(o);
+      rejoin(visit);
     };
     for (int round = 0; round < kSolvingRounds; ++round) {
       options.hints = out_.hints;
       meetings_.clear();
+      equations.clear();
       out_.result = infer(model_, scope_, options);
-      Hints known = solve_hints(scope_, out_.result.obligations(), {out_.hints, out_.guessed});
+      const auto& stated = out_.result.obligations();
+      equations.insert(equations.end(), stated.begin(), stated.end());
+      Hints known = solve_hints(scope_, equations, {out_.hints, out_.guessed});
       bool learned = known.values != out_.hints;
       out_.hints = std::move(known.values);
       out_.guessed = std::move(known.guessed);
@@ -146,6 +152,27 @@ class Analysis {
     }
     collect_obligations();
     attribute();
+  }
+
+  // The parts of a frozen Split, put together again along an axis of the same length, are the axis that was split.
+  void rejoin(const NodeVisit& visit) {
+    if (!visit.node.domain().empty() || visit.outputs.empty()) return;
+    if (visit.node.op_type() == "Split") {
+      for (const Obligation& o : visit.stated)
+        if (auto sides = sides_of(o); sides && sides->constant > 1) split_[sides->constant] = sides->expression;
+      return;
+    }
+    Fact& out = visit.outputs[0];
+    if (visit.node.op_type() != "Concat" || !out.shape || split_.empty()) return;
+    int64_t axis = visit.node.attribute_int("axis", 0);
+    if (axis < 0) axis += out.rank();
+    if (axis < 0 || axis >= out.rank()) return;
+    Dim& size = (*out.shape)[static_cast<size_t>(axis)];
+    auto whole = size.is_constant() ? split_.find(*size.constant()) : split_.end();
+    const auto parts = visit.node.inputs();
+    bool computed = parts.size() > 1 &&
+                    std::all_of(parts.begin(), parts.end(), [&](const ir::Value* v) { return reached_.contains(v); });
+    if (whole != split_.end() && computed) size = whole->second;
   }
 
   // Small integer inputs whose dims are all known take them as numbers. True if there was one.
@@ -304,6 +331,7 @@ class Analysis {
   FrozenAnalysis out_;
   std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
   std::unordered_set<const ir::Value*> reached_;
+  std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
   std::vector<NodeMeeting> meetings_;
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
 };

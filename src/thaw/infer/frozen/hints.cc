@@ -105,12 +105,15 @@ std::optional<dim::Assignment> split_product(const Equation& e, const std::vecto
   int x = unknown[unknown.size() - 2], y = unknown.back();
   int64_t root = 1;
   while ((root + 1) * (root + 1) <= e.value) ++root;
+  // Factors near each other, even ones first; then multiples of factors, where strides or patches divide the sizes.
   for (int64_t step : {2, 1}) {
     for (int64_t d = root; d >= 1; --d) {
       if (e.value % d != 0 || d % step != 0 || (e.value / d) % step != 0) continue;
-      trial[x] = d;
-      trial[y] = e.value / d;
-      if (satisfies(trial)) return trial;
+      for (int64_t scale : {1, 2, 4, 8, 14, 16, 28, 32, 64}) {
+        trial[x] = d * scale;
+        trial[y] = e.value / d * scale;
+        if (satisfies(trial)) return trial;
+      }
     }
   }
   return std::nullopt;

@@ -27,6 +27,7 @@ constexpr ShapeOperand kShapeOperands[] = {
     {"ConstantOfShape", 0, FrozenRole::kShape}, {"Split", 1, FrozenRole::kSplit},  {"Slice", 1, FrozenRole::kSlice},
     {"Slice", 2, FrozenRole::kSlice},           {"Resize", 3, FrozenRole::kShape}, {"Upsample", 1, FrozenRole::kShape},
     {"Range", 0, FrozenRole::kShape},           {"Range", 1, FrozenRole::kShape},  {"Pad", 1, FrozenRole::kShape},
+    {"OneHot", 1, FrozenRole::kShape},
 };
 
 // Operands that name axes or steps: not sizes.
