@@ -46,7 +46,6 @@ Wide divide_ends(Wide x, Wide y) {
 }  // namespace
 
 Bounds operator+(Bounds a, Bounds b) {
-  Bounds result;
   const Wide lower = a.has_lower() && b.has_lower() ? Wide{a.lower} + b.lower : -kInfinite;
   const Wide upper = a.has_upper() && b.has_upper() ? Wide{a.upper} + b.upper : kInfinite;
   return narrow(lower, upper);

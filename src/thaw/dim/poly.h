@@ -41,6 +41,9 @@ class Poly {
   // Takes (term.coef - kept) * term.monomial away and adds times * replacement * (the monomial without one such
   // factor).
   void replace(Term term, const Factor& factor, int64_t kept, Dim replacement, int64_t times);
+  // Applies the three reductions below (reduce.cc) until none fits. Each says whether it changed anything.
+  void reduce();
+  // c*floor(p/m), c at least m, where m is known to divide p.
   bool reduce_exact();
   // floor((x + 1)/2) where floor(x/2) stands too: x - floor(x/2).
   bool reduce_halves();

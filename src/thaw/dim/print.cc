@@ -291,9 +291,10 @@ class Printer {
   }
 
   static Text join(std::vector<Summand>& summands, int64_t constant) {
-    std::stable_sort(summands.begin(), summands.end(), [](const Summand& a, const Summand& b) {
+    std::sort(summands.begin(), summands.end(), [](const Summand& a, const Summand& b) {
       if (a.degree != b.degree) return a.degree > b.degree;
-      return compare_factors(a.factors, b.factors) < 0;
+      const int order = compare_factors(a.factors, b.factors);
+      return order != 0 ? order < 0 : a.coef > b.coef;
     });
     // Start with something positive, where there is something.
     auto positive = std::find_if(summands.begin(), summands.end(), [](const Summand& s) { return s.coef > 0; });

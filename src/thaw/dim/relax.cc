@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "thaw/dim/exact.h"
 #include "thaw/dim/range.h"
 
 namespace thaw::dim {
@@ -91,22 +92,7 @@ class Relaxation {
     const Expr* e = divisor.expr();
     if (e == nullptr || rest == nullptr || e->constant != 0 || e->terms.size() != 1 || e->terms[0].coef != 1)
       return false;
-    return bounds_of(divisor).lower >= 0 && quotient(rest, e->terms[0].monomial).has_value();
-  }
-
-  static std::optional<std::vector<Factor>> quotient(const Monomial* a, const Monomial* b) {
-    std::vector<Factor> result;
-    size_t matched = 0;
-    for (const Factor& f : a->factors) {
-      int power = f.power;
-      for (const Factor& g : b->factors) {
-        if (g.atom == f.atom) power -= g.power, ++matched;
-      }
-      if (power < 0) return std::nullopt;
-      if (power > 0) result.push_back({f.atom, power});
-    }
-    if (matched != b->factors.size()) return std::nullopt;
-    return result;
+    return bounds_of(divisor).lower >= 0 && quotient(*rest, *e->terms[0].monomial).has_value();
   }
 
   // += factor * rest * bound, rest possibly 1.
@@ -148,7 +134,7 @@ class Relaxation {
       return;
     }
     // d*floor(p/d) is p - d + 1 at least and p at most, for d > 0.
-    const auto others = quotient(place.rest, divisor.expr()->terms[0].monomial);
+    const auto others = quotient(*place.rest, *divisor.expr()->terms[0].monomial);
     const Monomial* rest = others->empty() ? nullptr : tables_.monomial(*others);
     if (!others->empty() && rest == nullptr) return;
     if (rest != nullptr && bounds_of(*rest, tables_).lower < 0) return;

@@ -128,6 +128,8 @@ Dim Scope::fresh(std::string_view hint, SymbolKind kind) {
   std::string text = impl_->free_text(wanted);
   if (text != wanted) impl_->suffixes[wanted] = std::stoi(text.substr(wanted.size() + 1)) + 1;
   const int id = impl_->add_symbol(text, kind);
+  // The hint finds it too, where that is its name but for characters that cannot be printed.
+  if (text == wanted) impl_->by_name.emplace(std::string(hint), id);
   impl_->by_name.emplace(std::move(text), id);
   return symbol_at(id);
 }
