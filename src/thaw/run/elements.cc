@@ -1,0 +1,361 @@
+#include "thaw/run/elements.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+#include "thaw/core/error.h"
+
+namespace thaw::run {
+namespace {
+
+using ir::DataType;
+
+static_assert(std::endian::native == std::endian::little, "arrays are kept as little-endian bytes");
+
+[[noreturn]] void refuse(DataType type) {
+  throw Error({.what = "elements of type " + std::string(ir::name_of(type)) + " are not plain numbers",
+               .expected = "a boolean, integer or floating-point type"});
+}
+
+// A floating-point format of at most 16 bits.
+enum class Special : uint8_t {
+  kIeee,     // all exponent bits set: infinity and NaN
+  kNanOnly,  // all bits set: NaN; no infinity (the "FN" types)
+  kUnsignedZero,  // the bits of -0: NaN; no infinity (the "FNUZ" types)
+  kNone,     // every code is finite
+};
+
+struct Format {
+  int exponent_bits, mantissa_bits, bias;
+  Special special;
+};
+
+constexpr Format kFloat16{5, 10, 15, Special::kIeee};
+constexpr Format kBfloat16{8, 7, 127, Special::kIeee};
+constexpr Format kE4M3FN{4, 3, 7, Special::kNanOnly};
+constexpr Format kE4M3FNUZ{4, 3, 8, Special::kUnsignedZero};
+constexpr Format kE5M2{5, 2, 15, Special::kIeee};
+constexpr Format kE5M2FNUZ{5, 2, 16, Special::kUnsignedZero};
+constexpr Format kE2M1{2, 1, 1, Special::kNone};
+
+double decode_float(Format format, uint32_t code) {
+  const int sign_shift = format.exponent_bits + format.mantissa_bits;
+  const uint32_t mantissa = code & ((1U << format.mantissa_bits) - 1);
+  const uint32_t exponent = (code >> format.mantissa_bits) & ((1U << format.exponent_bits) - 1);
+  const bool negative = (code >> sign_shift) & 1;
+  const uint32_t top = (1U << format.exponent_bits) - 1;
+  if (format.special == Special::kIeee && exponent == top) {
+    if (mantissa != 0) return std::numeric_limits<double>::quiet_NaN();
+    return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  }
+  if (format.special == Special::kNanOnly && exponent == top && mantissa == (1U << format.mantissa_bits) - 1) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (format.special == Special::kUnsignedZero && code == 1U << sign_shift) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  if (exponent == 0) {
+    const double value = std::ldexp(static_cast<double>(mantissa), 1 - format.bias - format.mantissa_bits);
+    return negative ? -value : value;
+  }
+  const uint64_t bits = static_cast<uint64_t>(negative) << 63 |
+                        static_cast<uint64_t>(static_cast<int64_t>(exponent) - format.bias + 1023) << 52 |
+                        static_cast<uint64_t>(mantissa) << (52 - format.mantissa_bits);
+  return std::bit_cast<double>(bits);
+}
+
+uint32_t largest_finite(Format format) {
+  const uint32_t all = (1U << (format.exponent_bits + format.mantissa_bits)) - 1;
+  switch (format.special) {
+    case Special::kIeee: return all - (1U << format.mantissa_bits);
+    case Special::kNanOnly: return all - 1;
+    default: return all;
+  }
+}
+
+uint32_t encode_float(Format format, double value) {
+  const int sign_shift = format.exponent_bits + format.mantissa_bits;
+  const uint32_t sign = std::signbit(value) ? 1U << sign_shift : 0;
+  const uint32_t top_exponent = ((1U << format.exponent_bits) - 1) << format.mantissa_bits;
+  if (std::isnan(value)) {
+    switch (format.special) {
+      case Special::kIeee: return sign | top_exponent | 1U << (format.mantissa_bits - 1);
+      case Special::kNanOnly: return sign | ((1U << sign_shift) - 1);
+      case Special::kUnsignedZero: return 1U << sign_shift;
+      case Special::kNone: return 0;
+    }
+  }
+  const uint32_t overflow = sign | (format.special == Special::kIeee ? top_exponent : largest_finite(format));
+  const double magnitude = std::fabs(value);
+  if (std::isinf(magnitude)) return overflow;
+  uint32_t code = 0;
+  if (magnitude != 0) {
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, 0.5 <= f < 1
+    const int lowest = 1 - format.bias;
+    const int scale = std::max(exponent - 1, lowest) - format.mantissa_bits;  // weight of the last mantissa bit
+    // nearbyint rounds ties to even; the product by a power of two is exact.
+    const double steps = std::nearbyint(std::ldexp(magnitude, -scale));
+    const auto whole = static_cast<uint64_t>(steps);
+    // With the implicit bit, `whole` carries into the exponent by itself.
+    const int64_t biased = std::max(exponent - 1, lowest) - lowest;
+    const uint64_t wide = (static_cast<uint64_t>(biased) << format.mantissa_bits) + whole;
+    if (wide > largest_finite(format)) return overflow;
+    code = static_cast<uint32_t>(wide);
+  }
+  if (code == 0 && format.special == Special::kUnsignedZero) return 0;
+  return sign | code;
+}
+
+// 2^(code - 127); 255 is NaN. Encoding takes the nearest power of two.
+double decode_e8m0(uint32_t code) {
+  return code == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(code) - 127);
+}
+
+uint32_t encode_e8m0(double value) {
+  if (std::isnan(value)) return 255;
+  if (!(value > 0)) return 0;
+  if (std::isinf(value)) return 254;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);
+  const int power = fraction >= 0.75 ? exponent : exponent - 1;
+  return static_cast<uint32_t>(std::clamp(power + 127, 0, 254));
+}
+
+template <typename T>
+T load(const std::byte* data, int64_t index) {
+  T value;
+  std::memcpy(&value, data + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <typename T>
+void store(std::byte* data, int64_t index, T value) {
+  std::memcpy(data + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// A field of `bits` bits (4 or 2), the first in the low bits of a byte.
+uint32_t load_bits(int bits, const std::byte* data, int64_t index) {
+  const int per_byte = 8 / bits;
+  const auto byte = std::to_integer<uint32_t>(data[index / per_byte]);
+  return byte >> (index % per_byte * bits) & ((1U << bits) - 1);
+}
+
+void store_bits(int bits, std::byte* data, int64_t index, uint32_t value) {
+  const int per_byte = 8 / bits;
+  const auto shift = static_cast<uint32_t>(index % per_byte * bits);
+  const uint32_t mask = ((1U << bits) - 1) << shift;
+  auto byte = std::to_integer<uint32_t>(data[index / per_byte]);
+  byte = (byte & ~mask) | (value << shift & mask);
+  data[index / per_byte] = static_cast<std::byte>(byte);
+}
+
+int64_t sign_extend(uint32_t value, int bits) {
+  const uint32_t top = 1U << (bits - 1);
+  return static_cast<int64_t>(value ^ top) - static_cast<int64_t>(top);
+}
+
+// The value cut off toward zero and kept in [lowest, highest].
+int64_t to_integer(double value, int64_t lowest, int64_t highest) {
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(lowest)) return lowest;
+  if (value >= static_cast<double>(highest)) return highest;
+  return static_cast<int64_t>(value);
+}
+
+template <typename T>
+T narrow(double value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    if (!(value > 0)) return 0;
+    if (value >= 18446744073709551616.0) return std::numeric_limits<uint64_t>::max();
+    return static_cast<uint64_t>(value);
+  } else {
+    return static_cast<T>(to_integer(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  }
+}
+
+template <typename T>
+T narrow(int64_t value) {
+  if constexpr (std::is_same_v<T, uint64_t> || std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    return static_cast<T>(std::clamp<int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  }
+}
+
+template <typename T, typename Number>
+void decode_as(const std::byte* data, int64_t first, std::span<Number> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<Number>(load<T>(data, first + static_cast<int64_t>(i)));
+  }
+}
+
+template <typename T, typename Number>
+void encode_as(std::span<const Number> values, std::byte* data, int64_t first) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    store<T>(data, first + static_cast<int64_t>(i), narrow<T>(values[i]));
+  }
+}
+
+// Integers and bool; false for other types.
+template <typename Number>
+bool decode_integers(DataType type, const std::byte* data, int64_t first, std::span<Number> out) {
+  switch (type) {
+    case DataType::kInt8: decode_as<int8_t>(data, first, out); return true;
+    case DataType::kUint8: decode_as<uint8_t>(data, first, out); return true;
+    case DataType::kInt16: decode_as<int16_t>(data, first, out); return true;
+    case DataType::kUint16: decode_as<uint16_t>(data, first, out); return true;
+    case DataType::kInt32: decode_as<int32_t>(data, first, out); return true;
+    case DataType::kUint32: decode_as<uint32_t>(data, first, out); return true;
+    case DataType::kInt64: decode_as<int64_t>(data, first, out); return true;
+    case DataType::kUint64: decode_as<uint64_t>(data, first, out); return true;
+    case DataType::kBool:
+      for (size_t i = 0; i < out.size(); ++i) {
+        out[i] = load<uint8_t>(data, first + static_cast<int64_t>(i)) != 0 ? Number{1} : Number{0};
+      }
+      return true;
+    case DataType::kInt4:
+    case DataType::kUint4:
+    case DataType::kInt2:
+    case DataType::kUint2: {
+      const int bits = ir::bits_of(type);
+      const bool is_signed = type == DataType::kInt4 || type == DataType::kInt2;
+      for (size_t i = 0; i < out.size(); ++i) {
+        const uint32_t code = load_bits(bits, data, first + static_cast<int64_t>(i));
+        out[i] = static_cast<Number>(is_signed ? sign_extend(code, bits) : static_cast<int64_t>(code));
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+
+template <typename Number>
+bool encode_integers(DataType type, std::span<const Number> values, std::byte* data, int64_t first) {
+  switch (type) {
+    case DataType::kInt8: encode_as<int8_t>(values, data, first); return true;
+    case DataType::kUint8: encode_as<uint8_t>(values, data, first); return true;
+    case DataType::kInt16: encode_as<int16_t>(values, data, first); return true;
+    case DataType::kUint16: encode_as<uint16_t>(values, data, first); return true;
+    case DataType::kInt32: encode_as<int32_t>(values, data, first); return true;
+    case DataType::kUint32: encode_as<uint32_t>(values, data, first); return true;
+    case DataType::kInt64: encode_as<int64_t>(values, data, first); return true;
+    case DataType::kUint64: encode_as<uint64_t>(values, data, first); return true;
+    case DataType::kBool:
+      for (size_t i = 0; i < values.size(); ++i) {
+        store<uint8_t>(data, first + static_cast<int64_t>(i), values[i] != Number{0} ? 1 : 0);
+      }
+      return true;
+    case DataType::kInt4:
+    case DataType::kUint4:
+    case DataType::kInt2:
+    case DataType::kUint2: {
+      const int bits = ir::bits_of(type);
+      const bool is_signed = type == DataType::kInt4 || type == DataType::kInt2;
+      const int64_t lowest = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
+      const int64_t highest = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const int64_t value = std::clamp(narrow<int64_t>(values[i]), lowest, highest);
+        store_bits(bits, data, first + static_cast<int64_t>(i), static_cast<uint32_t>(value));
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+
+const Format* small_format(DataType type) {
+  switch (type) {
+    case DataType::kFloat16: return &kFloat16;
+    case DataType::kBfloat16: return &kBfloat16;
+    case DataType::kFloat8E4M3FN: return &kE4M3FN;
+    case DataType::kFloat8E4M3FNUZ: return &kE4M3FNUZ;
+    case DataType::kFloat8E5M2: return &kE5M2;
+    case DataType::kFloat8E5M2FNUZ: return &kE5M2FNUZ;
+    case DataType::kFloat4E2M1: return &kE2M1;
+    default: return nullptr;
+  }
+}
+
+uint32_t load_code(int bits, const std::byte* data, int64_t index) {
+  if (bits == 16) return load<uint16_t>(data, index);
+  if (bits == 8) return load<uint8_t>(data, index);
+  return load_bits(bits, data, index);
+}
+
+void store_code(int bits, std::byte* data, int64_t index, uint32_t code) {
+  if (bits == 16) return store<uint16_t>(data, index, static_cast<uint16_t>(code));
+  if (bits == 8) return store<uint8_t>(data, index, static_cast<uint8_t>(code));
+  store_bits(bits, data, index, code);
+}
+
+}  // namespace
+
+bool is_complex(DataType type) { return type == DataType::kComplex64 || type == DataType::kComplex128; }
+
+uint64_t packed_bytes(DataType type, int64_t count) {
+  if (type == DataType::kString) return 0;
+  const int bits = ir::bits_of(type);
+  if (bits == 0) {
+    throw Error({.what = "an array has no element type", .expected = "one of the element types of ONNX"});
+  }
+  uint64_t total = 0;
+  if (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), static_cast<uint64_t>(bits), &total) ||
+      total > std::numeric_limits<uint64_t>::max() - 7) {
+    throw Error({.what = std::to_string(count) + " elements of type " + std::string(ir::name_of(type)) +
+                         " have no size in bytes",
+                 .expected = "a count that fits into memory"});
+  }
+  return (total + 7) / 8;
+}
+
+void decode(DataType type, const std::byte* data, int64_t first, std::span<double> out) {
+  if (type == DataType::kFloat) return decode_as<float>(data, first, out);
+  if (type == DataType::kDouble) return decode_as<double>(data, first, out);
+  if (decode_integers(type, data, first, out)) return;
+  if (type == DataType::kFloat8E8M0) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = decode_e8m0(load_code(8, data, first + static_cast<int64_t>(i)));
+    return;
+  }
+  const Format* format = small_format(type);
+  if (format == nullptr) refuse(type);
+  const int bits = ir::bits_of(type);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i] = decode_float(*format, load_code(bits, data, first + static_cast<int64_t>(i)));
+  }
+}
+
+void encode(DataType type, std::span<const double> values, std::byte* data, int64_t first) {
+  if (type == DataType::kFloat) return encode_as<float>(values, data, first);
+  if (type == DataType::kDouble) return encode_as<double>(values, data, first);
+  if (encode_integers(type, values, data, first)) return;
+  if (type == DataType::kFloat8E8M0) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      store_code(8, data, first + static_cast<int64_t>(i), encode_e8m0(values[i]));
+    }
+    return;
+  }
+  const Format* format = small_format(type);
+  if (format == nullptr) refuse(type);
+  const int bits = ir::bits_of(type);
+  for (size_t i = 0; i < values.size(); ++i) {
+    store_code(bits, data, first + static_cast<int64_t>(i), encode_float(*format, values[i]));
+  }
+}
+
+void decode(DataType type, const std::byte* data, int64_t first, std::span<int64_t> out) {
+  if (!decode_integers(type, data, first, out)) refuse(type);
+}
+
+void encode(DataType type, std::span<const int64_t> values, std::byte* data, int64_t first) {
+  if (!encode_integers(type, values, data, first)) refuse(type);
+}
+
+}  // namespace thaw::run

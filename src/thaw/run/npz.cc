@@ -1,0 +1,176 @@
+#include "thaw/run/npz.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "thaw/core/error.h"
+#include "thaw/run/npy.h"
+#include "thaw/run/output_file.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+constexpr uint64_t kWide = 0xFFFFFFFF;  // a 32-bit field that stands in the Zip64 extra field
+
+void put(std::string& out, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
+}
+
+struct Written {
+  std::string name;
+  uint64_t size, offset;
+  uint32_t crc;
+};
+
+// What local header and directory have in common, from the version to the length of the extra field.
+void put_common(std::string& out, const Written& member, size_t extra_length) {
+  const bool wide = extra_length > 0;
+  put(out, wide ? 45 : 20, 2);  // version needed: 4.5 knows Zip64
+  put(out, 1 << 11, 2);         // names are UTF-8
+  put(out, 0, 2);               // stored
+  put(out, 0, 2);               // a fixed time: equal arrays give equal files
+  put(out, 0x21, 2);            // 1980-01-01
+  put(out, member.crc, 4);
+  put(out, std::min(member.size, kWide), 4);
+  put(out, std::min(member.size, kWide), 4);
+  put(out, member.name.size(), 2);
+  put(out, extra_length, 2);
+}
+
+std::string local_header(const Written& member) {
+  std::string extra;
+  if (member.size >= kWide) {
+    put(extra, 1, 2);
+    put(extra, 16, 2);
+    put(extra, member.size, 8);
+    put(extra, member.size, 8);
+  }
+  std::string out;
+  put(out, 0x04034b50, 4);
+  put_common(out, member, extra.size());
+  return out + member.name + extra;
+}
+
+std::string directory_entry(const Written& member) {
+  std::string body;
+  if (member.size >= kWide) {
+    put(body, member.size, 8);
+    put(body, member.size, 8);
+  }
+  if (member.offset >= kWide) put(body, member.offset, 8);
+  std::string extra;
+  if (!body.empty()) {
+    put(extra, 1, 2);
+    put(extra, body.size(), 2);
+    extra += body;
+  }
+  std::string out;
+  put(out, 0x02014b50, 4);
+  put(out, 3 << 8 | 45, 2);  // made on Unix
+  put_common(out, member, extra.size());
+  put(out, 0, 2);                  // no comment
+  put(out, 0, 4);                  // disk, internal attributes
+  put(out, uint64_t{0100644} << 16, 4);  // a regular file
+  put(out, std::min(member.offset, kWide), 4);
+  return out + member.name + extra;
+}
+
+std::string end_records(size_t count, uint64_t size, uint64_t offset) {
+  std::string out;
+  if (count >= 0xFFFF || size >= kWide || offset >= kWide) {
+    put(out, 0x06064b50, 4);
+    put(out, 44, 8);
+    put(out, 45, 2);
+    put(out, 45, 2);
+    put(out, 0, 8);  // disks
+    put(out, count, 8);
+    put(out, count, 8);
+    put(out, size, 8);
+    put(out, offset, 8);
+    put(out, 0x07064b50, 4);
+    put(out, 0, 4);
+    put(out, offset + size, 8);
+    put(out, 1, 4);
+  }
+  put(out, 0x06054b50, 4);
+  put(out, 0, 4);
+  put(out, std::min<uint64_t>(count, 0xFFFF), 2);
+  put(out, std::min<uint64_t>(count, 0xFFFF), 2);
+  put(out, std::min(size, kWide), 4);
+  put(out, std::min(offset, kWide), 4);
+  put(out, 0, 2);
+  return out;
+}
+
+}  // namespace
+
+Array read_npy_file(const std::filesystem::path& path) {
+  FileSource file(path);
+  return read_npy(file);
+}
+
+void write_npy_file(const std::filesystem::path& path, const Array& array) {
+  OutputFile file(path);
+  std::vector<std::byte> storage;
+  file.write(npy_header(array));
+  file.write(npy_data(array, storage));
+  file.commit();
+}
+
+NpzReader::NpzReader(const std::filesystem::path& path) : path_(path.string()), zip_(path) {
+  for (size_t i = 0; i < zip_.members().size(); ++i) {
+    std::string name = zip_.members()[i].name;
+    if (!name.ends_with(kSuffix)) continue;  // folders, and what others have put there
+    name.resize(name.size() - kSuffix.size());
+    by_name_.emplace(name, i);
+    names_.push_back(std::move(name));
+  }
+}
+
+Array NpzReader::read(std::string_view name) {
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    throw Error({.what = "holds no array '" + std::string(name) + "'", .where = path_, .expected = "an array of that name"});
+  }
+  const auto source = zip_.open(zip_.members()[found->second]);
+  return read_npy(*source);
+}
+
+Arrays read_npz_file(const std::filesystem::path& path) {
+  NpzReader reader(path);
+  Arrays arrays;
+  for (const std::string& name : reader.names()) arrays.emplace(name, reader.read(name));
+  return arrays;
+}
+
+void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
+  OutputFile file(path);
+  std::vector<Written> members;
+  for (const auto& [name, array] : arrays) {
+    std::vector<std::byte> storage;
+    const std::string header = npy_header(array);
+    const std::span<const std::byte> data = npy_data(array, storage);
+    Written member{name + std::string(kSuffix), header.size() + data.size(), file.written(), 0};
+    if (member.name.size() > 0xFFFF) {
+      throw Error({.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
+                   .where = path.string(),
+                   .expected = "at most 65531"});
+    }
+    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
+    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(data.data()), data.size());
+    member.crc = static_cast<uint32_t>(crc);
+    file.write(local_header(member));
+    file.write(header);
+    file.write(data);
+    members.push_back(std::move(member));
+  }
+  const uint64_t offset = file.written();
+  for (const Written& member : members) file.write(directory_entry(member));
+  const uint64_t size = file.written() - offset;
+  file.write(end_records(members.size(), size, offset));
+  file.commit();
+}
+
+}  // namespace thaw::run

@@ -1,0 +1,116 @@
+#include "thaw/run/runtime.h"
+
+#include <dlfcn.h>
+#include <onnxruntime_cxx_api.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "thaw/core/error.h"
+
+namespace thaw::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libonnxruntime.so.1";
+constexpr const char* kVariable = "THAW_ONNXRUNTIME";
+
+struct Loaded {
+  fs::path path;
+  std::string version;
+};
+
+std::optional<Loaded> g_loaded;  // guarded by the mutex of load_runtime
+std::mutex g_mutex;
+
+// The folder of the running executable; empty where the system does not tell.
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : self.parent_path();
+}
+
+std::vector<fs::path> candidates() {
+  if (const char* chosen = std::getenv(kVariable); chosen != nullptr && *chosen != '\0') {
+    std::error_code error;
+    if (!fs::is_directory(chosen, error)) return {chosen};
+    return {fs::path(chosen) / kLibrary, fs::path(chosen) / "libonnxruntime.so"};
+  }
+  std::vector<fs::path> paths;
+  if (const fs::path folder = executable_folder(); !folder.empty()) {
+    paths.push_back(folder / kLibrary);
+    paths.push_back(folder / ".." / "lib" / kLibrary);
+  }
+#ifdef THAW_ONNXRUNTIME_LIBRARY
+  paths.emplace_back(THAW_ONNXRUNTIME_LIBRARY);
+#endif
+  paths.emplace_back(kLibrary);
+  return paths;
+}
+
+// The library's entry point, or why there is none.
+const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& reason) {
+  std::error_code error;
+  if (path.has_parent_path() && !fs::exists(path, error)) {
+    reason = "not there";
+    return nullptr;
+  }
+  // RTLD_LOCAL: its copies of protobuf and ONNX must not meet ours. It stays open: sessions may live to the end.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* message = dlerror();
+    reason = message != nullptr ? message : "cannot be opened";
+    return nullptr;
+  }
+  using GetApiBase = const OrtApiBase*(ORT_API_CALL*)();
+  const auto get_base = reinterpret_cast<GetApiBase>(dlsym(handle, "OrtGetApiBase"));
+  if (get_base == nullptr) {
+    reason = "is not ONNX Runtime";
+    dlclose(handle);
+    return nullptr;
+  }
+  const OrtApiBase* base = get_base();
+  loaded.version = base->GetVersionString();
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  if (api == nullptr) {
+    reason = "is version " + loaded.version + ", too old for API " + std::to_string(ORT_API_VERSION);
+    dlclose(handle);
+    return nullptr;
+  }
+  Dl_info info{};
+  loaded.path = dladdr(reinterpret_cast<void*>(get_base), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : path;
+  return api;
+}
+
+const Loaded& loaded_runtime() {
+  const std::lock_guard lock(g_mutex);
+  if (g_loaded) return *g_loaded;
+  std::string tried;
+  for (const fs::path& path : candidates()) {
+    Loaded loaded;
+    std::string reason;
+    if (const OrtApi* api = open_library(path, loaded, reason); api != nullptr) {
+      Ort::InitApi(api);
+      return g_loaded.emplace(std::move(loaded));
+    }
+    tried += (tried.empty() ? "" : "; ") + path.string() + ": " + reason;
+  }
+  throw Error({.what = "ONNX Runtime cannot be loaded (" + tried + ")",
+               .expected = "libonnxruntime.so.1 of version 1." + std::to_string(ORT_API_VERSION) + " or later",
+               .next = std::string("set ") + kVariable + " to the library's path"});
+}
+
+}  // namespace
+
+void load_runtime() { loaded_runtime(); }
+
+std::string runtime_version() { return loaded_runtime().version; }
+
+fs::path runtime_path() { return loaded_runtime().path; }
+
+}  // namespace thaw::run

@@ -1,0 +1,19 @@
+// ONNX Runtime, opened when it is first needed (dlopen, never linked): a command that runs no model does not pay for it.
+//
+// Searched in this order: the environment variable THAW_ONNXRUNTIME (the library or a folder that holds it; nothing else is
+// tried when it is set), beside the executable and in ../lib of it, where the build found it, the system's loader.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace thaw::run {
+
+// Opens the library unless that is done already; throws thaw::Error, naming every place that was tried. Thread-safe.
+void load_runtime();
+
+// "1.31.1", and the file it was loaded from; both load it.
+std::string runtime_version();
+std::filesystem::path runtime_path();
+
+}  // namespace thaw::run

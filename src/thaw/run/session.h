@@ -1,0 +1,65 @@
+// A model ready to run in ONNX Runtime, on the CPU.
+//
+//   run::Session session("model.onnx");
+//   run::Arrays outputs = session.run({{"x", x}});
+//
+// ONNX Runtime is loaded by the first session. Whatever it refuses, at loading or at running, is a thaw::Error that carries
+// its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run from several threads.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/model.h"
+#include "thaw/run/array.h"
+
+namespace thaw::run {
+
+enum class Optimization : uint8_t { kNone, kBasic, kExtended, kAll };
+
+struct SessionOptions {
+  int threads = 0;  // inside an operator; 0: one a core
+  Optimization optimization = Optimization::kAll;
+  bool memory_pattern = true;  // plan one block for all intermediate tensors from the first run's sizes
+  bool memory_arena = true;    // keep freed memory for the next run
+};
+
+// An input or output as ONNX Runtime knows it.
+struct Port {
+  std::string name;
+  ir::Type::Kind kind = ir::Type::Kind::kNone;
+  ir::DataType dtype = ir::DataType::kUndefined;  // of tensors, and of the tensors in a sequence or optional
+  bool has_default = false;                       // an input with an initializer: need not be fed
+};
+
+class Session {
+ public:
+  explicit Session(const std::filesystem::path& path, const SessionOptions& options = {});
+  // A model in memory, with external data where model.path's folder has them.
+  explicit Session(const ir::Model& model, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+  const Port* find_input(std::string_view name) const;  // null if there is none
+  const Port* find_output(std::string_view name) const;
+
+  // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when empty.
+  // A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted = {});
+
+  // What ONNX Runtime warned of since the last call, each text once.
+  std::vector<std::string> take_warnings();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thaw::run
