@@ -1,0 +1,315 @@
+#include "thaw/run/feeds.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <unordered_set>
+
+#include "thaw/core/error.h"
+#include "thaw/dim/text.h"
+#include "thaw/run/elements.h"
+#include "thaw/run/random.h"
+
+namespace thaw::run {
+namespace {
+
+using ir::DataType;
+
+constexpr int64_t kDefaultHighest = 9;
+constexpr int64_t kMaxDrawn = int64_t{1} << 33;  // bytes of one drawn array
+
+[[noreturn]] void fail(const std::string& input, const std::string& what, const std::string& expected,
+                       const std::string& next = {}) {
+  throw Error({.what = what, .where = "input '" + input + "'", .expected = expected, .next = next});
+}
+
+// NAME[i] as a pair; nullopt for other names.
+std::optional<std::pair<std::string, int64_t>> element_name(std::string_view name) {
+  const size_t open = name.rfind('[');
+  if (open == std::string_view::npos || open == 0 || !name.ends_with(']')) return std::nullopt;
+  const std::string_view digits = name.substr(open + 1, name.size() - open - 2);
+  int64_t index = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (error != std::errc() || end != digits.data() + digits.size() || index < 0) return std::nullopt;
+  return std::pair(std::string(name.substr(0, open)), index);
+}
+
+std::optional<double> parse_number(const std::string& text) {
+  if (text == "true" || text == "True") return 1;
+  if (text == "false" || text == "False") return 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+bool says_mask(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower.find("mask") != std::string::npos;
+}
+
+// Rows along the last axis: ones, then zeros; at least half of a row is ones.
+std::vector<int64_t> draw_mask(const std::vector<int64_t>& dims, int64_t count, Random& random) {
+  std::vector<int64_t> values(static_cast<size_t>(count), 1);
+  const int64_t width = dims.empty() ? 1 : dims.back();
+  for (int64_t row = 0; width > 0 && row < count / width; ++row) {
+    const int64_t ones = random.integer((width + 1) / 2, width);
+    std::fill(values.begin() + row * width + ones, values.begin() + (row + 1) * width, 0);
+  }
+  return values;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+Array array_from_texts(const std::string& input, DataType dtype, std::vector<int64_t> dims, const ValueTexts& texts) {
+  const int64_t count = element_count(dims);
+  if (texts.size() != 1 && static_cast<uint64_t>(count) != texts.size()) {
+    fail(input, "has " + describe(dtype, dims) + " and is given " + std::to_string(texts.size()) + " values",
+         std::to_string(count) + " values, or one for all");
+  }
+  const auto text_at = [&](int64_t i) -> const std::string& { return texts[texts.size() == 1 ? 0 : static_cast<size_t>(i)]; };
+  if (dtype == DataType::kString) {
+    std::vector<std::string> strings;
+    for (int64_t i = 0; i < count; ++i) strings.push_back(text_at(i));
+    return Array::from_strings(std::move(dims), std::move(strings));
+  }
+  Array array = Array::zeros(dtype, std::move(dims));
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string& text = text_at(i);
+    const bool whole_type = ir::is_integer(dtype);
+    int64_t whole = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+    if (whole_type && error == std::errc() && end == text.data() + text.size()) {
+      encode(dtype, std::span<const int64_t>(&whole, 1), array.bytes.data(), i);
+      continue;
+    }
+    const auto number = parse_number(text);
+    if (!number || (whole_type && *number != std::floor(*number))) {
+      fail(input, "is given the value '" + text + "'", "values of type " + std::string(ir::name_of(dtype)));
+    }
+    encode(dtype, std::span<const double>(&*number, 1), array.bytes.data(), i);
+  }
+  return array;
+}
+
+Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptions options)
+    : inputs_(std::move(inputs)), scope_(scope), options_(std::move(options)) {
+  const auto require = [&](const std::string& name) -> const InputSpec& {
+    if (const InputSpec* input = find(name)) return *input;
+    std::vector<std::string> names;
+    for (const InputSpec& input : inputs_) names.push_back(input.name);
+    fail(name, "is not an input of the model", "one of " + join(names));
+  };
+  for (const auto& [name, array] : options_.arrays) {
+    const InputSpec& input = require(name);
+    if (input.dims && input.dims->size() != array.dims.size()) {
+      fail(name, "is given " + describe(array), "an array of rank " + std::to_string(input.dims->size()));
+    }
+  }
+  for (const auto& [name, texts] : options_.values) {
+    if (options_.arrays.contains(require(name).name)) fail(name, "is given an array and values", "one of the two");
+  }
+  for (const auto& [name, range] : options_.ranges) {
+    const InputSpec& input = require(name);
+    if (options_.arrays.contains(name) || options_.values.contains(name)) {
+      fail(name, "is given values and a range to draw from", "one of the two");
+    }
+    if (input.dtype == DataType::kString) fail(name, "holds strings and is given a range of numbers", "--values for strings");
+  }
+  for (const InputSpec& input : inputs_) {
+    const bool given = options_.arrays.contains(input.name);
+    if (input.has_default && !given && !options_.values.contains(input.name)) continue;
+    if (input.kind != ir::Type::Kind::kTensor && input.kind != ir::Type::Kind::kOptional) {
+      fail(input.name, "is a sequence, map or sparse tensor, which cannot be fed from an array", "a model whose inputs are tensors");
+    }
+    if (!input.dims && !given) {
+      fail(input.name, "has a declared type without shape", "an array for it", "give one with --input " + input.name + "=FILE.npy");
+    }
+  }
+}
+
+const InputSpec* Feeder::find(std::string_view name) const {
+  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) { return input.name == name; });
+  return found == inputs_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> Feeder::size_names() const {
+  std::vector<std::string> names;
+  for (const InputSpec& input : inputs_) {
+    if (!input.dims) continue;
+    for (const dim::Dim dim : *input.dims) {
+      for (const int id : dim::symbols_of(dim)) {
+        const std::string& name = scope_.symbols()[static_cast<size_t>(id)].name;
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
+    }
+  }
+  for (const InputSpec& input : inputs_) {
+    if (ir::is_integer(input.dtype)) names.push_back(input.name + "[i]");
+  }
+  return names;
+}
+
+dim::Assignment Feeder::bind(const Point& point) const {
+  dim::Assignment assignment;
+  // Ids of the symbols in the inputs' dims, by name: the scope may hold others.
+  std::map<std::string, int, std::less<>> ids;
+  for (const InputSpec& input : inputs_) {
+    if (!input.dims) continue;
+    for (const dim::Dim dim : *input.dims) {
+      for (const int id : dim::symbols_of(dim)) {
+        ids.emplace(scope_.symbols()[static_cast<size_t>(id)].name, id);
+        ids.emplace(dim::to_string(scope_.symbol_at(id)), id);  // as inspect prints a name with odd characters
+      }
+    }
+  }
+  const auto set = [&](int id, int64_t value, const std::string& by) {
+    const auto [at, added] = assignment.emplace(id, value);
+    if (!added && at->second != value) {
+      throw Error({.what = scope_.symbols()[static_cast<size_t>(id)].name + " would be " + std::to_string(at->second) +
+                           " and, by " + by + ", " + std::to_string(value),
+                   .where = "sizes",
+                   .expected = "one size for one name"});
+    }
+  };
+  for (const auto& [name, size] : point.sizes) {
+    if (const auto found = ids.find(name); found != ids.end()) {
+      if (size < 0) throw Error({.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
+      set(found->second, size, "the sweep");
+      continue;
+    }
+    const auto element = element_name(name);
+    const InputSpec* input = element ? find(element->first) : nullptr;
+    if (input == nullptr || !ir::is_integer(input->dtype)) {
+      throw Error({.what = "'" + name + "' is not a size of the model's inputs",
+                   .where = "sizes",
+                   .expected = size_names().empty() ? "nothing: every dim of the inputs is fixed" : "one of " + join(size_names()),
+                   .next = "see `thaw inspect`"});
+    }
+  }
+  for (const auto& [name, array] : options_.arrays) {
+    const InputSpec& input = *find(name);
+    for (size_t axis = 0; input.dims && axis < array.dims.size(); ++axis) {
+      const int id = scope_.symbol_id((*input.dims)[axis]);
+      if (id >= 0) set(id, array.dims[axis], "the array for '" + name + "'");
+    }
+  }
+  // Values whose number leaves one symbol to find: six numbers for [n, 3] make n 2. One value alone fills any shape.
+  for (const auto& [name, texts] : options_.values) {
+    const InputSpec& input = *find(name);
+    if (!input.dims || texts.size() == 1) continue;
+    int64_t product = 1;
+    std::vector<int> unknown;
+    for (const dim::Dim dim : *input.dims) {
+      const auto value = dim::evaluate(dim, assignment);
+      if (value && *value > 0 && !__builtin_mul_overflow(product, *value, &product)) continue;
+      unknown.push_back(scope_.symbol_id(dim));
+    }
+    const auto count = static_cast<int64_t>(texts.size());
+    if (unknown.size() == 1 && unknown[0] >= 0 && count % product == 0) {
+      set(unknown[0], count / product, "the values for '" + name + "'");
+    }
+  }
+  return assignment;
+}
+
+std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
+  const dim::Assignment assignment = bind(point);
+  std::vector<FreeSymbol> symbols;
+  std::map<int, size_t> seen;
+  for (const InputSpec& input : inputs_) {
+    if (!input.dims || (input.has_default && !options_.values.contains(input.name))) continue;
+    for (size_t axis = 0; axis < input.dims->size(); ++axis) {
+      for (const int id : dim::symbols_of((*input.dims)[axis])) {
+        if (assignment.contains(id)) continue;
+        const auto [at, added] = seen.emplace(id, symbols.size());
+        if (added) symbols.push_back({scope_.symbols()[static_cast<size_t>(id)].name, false});
+        if (axis >= 2 && input.dims->size() >= 4) symbols[at->second].spatial = true;
+      }
+    }
+  }
+  return symbols;
+}
+
+Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
+  const int64_t count = element_count(dims);
+  if (input.dtype == DataType::kUndefined) fail(input.name, "has no declared type", "an element type");
+  if (static_cast<int64_t>(std::min<uint64_t>(packed_bytes(input.dtype, count), INT64_MAX)) > kMaxDrawn) {
+    fail(input.name, "would be " + describe(input.dtype, dims), "at most 8 GiB", "give smaller sizes");
+  }
+  Random random(options_.seed, input.name);
+  const auto size = static_cast<size_t>(count);
+  const auto range = options_.ranges.find(input.name);
+  const bool ranged = range != options_.ranges.end();
+  if (input.dtype == DataType::kString) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < size; ++i) texts.push_back("text" + std::to_string(random.integer(0, 9)));
+    return Array::from_strings(std::move(dims), std::move(texts));
+  }
+  if (ir::is_integer(input.dtype) || input.dtype == DataType::kBool) {
+    std::vector<int64_t> values;
+    if (!ranged && !input.index_bound && says_mask(input.name)) {
+      values = draw_mask(dims, count, random);
+    } else {
+      int64_t lowest = 0, highest = input.dtype == DataType::kBool ? 1 : kDefaultHighest;
+      if (input.index_bound) highest = *input.index_bound - 1;
+      if (ranged) {
+        lowest = static_cast<int64_t>(std::ceil(range->second.lowest));
+        highest = static_cast<int64_t>(std::floor(range->second.highest));
+        if (lowest > highest) fail(input.name, "is given a range without an integer in it", "a range such as 0..511");
+      }
+      for (size_t i = 0; i < size; ++i) values.push_back(random.integer(lowest, highest));
+    }
+    return Array::from_int64(input.dtype, std::move(dims), values);
+  }
+  std::vector<double> values(size);
+  for (double& value : values) {
+    value = ranged ? range->second.lowest + (range->second.highest - range->second.lowest) * random.uniform() : random.normal();
+  }
+  return Array::from_doubles(input.dtype, std::move(dims), values);
+}
+
+Arrays Feeder::make(const Point& point) const {
+  const dim::Assignment assignment = bind(point);
+  Arrays feeds;
+  for (const InputSpec& input : inputs_) {
+    if (const auto given = options_.arrays.find(input.name); given != options_.arrays.end()) {
+      feeds.emplace(input.name, given->second);
+      continue;
+    }
+    const auto values = options_.values.find(input.name);
+    if (values == options_.values.end() && input.has_default) continue;
+    std::vector<int64_t> dims;
+    for (const dim::Dim dim : *input.dims) {
+      const auto size = dim::evaluate(dim, assignment);
+      if (!size || *size < 0) {
+        fail(input.name, "its dim " + dim::to_string(dim) + " has no size at " + describe(point), "sizes that determine every dim");
+      }
+      dims.push_back(*size);
+    }
+    Array array = values != options_.values.end()
+                      ? array_from_texts(input.name, input.dtype, std::move(dims), values->second)
+                      : draw(input, std::move(dims));
+    feeds.emplace(input.name, std::move(array));
+  }
+  for (const auto& [name, value] : point.sizes) {
+    const auto element = element_name(name);
+    const auto feed = element ? feeds.find(element->first) : feeds.end();
+    if (feed == feeds.end() || !ir::is_integer(feed->second.dtype)) continue;
+    if (element->second >= feed->second.num_elements()) {
+      fail(element->first, "has no element " + std::to_string(element->second) + " in " + describe(feed->second),
+           "an index below " + std::to_string(feed->second.num_elements()));
+    }
+    encode(feed->second.dtype, std::span<const int64_t>(&value, 1), feed->second.bytes.data(), element->second);
+  }
+  return feeds;
+}
+
+}  // namespace thaw::run

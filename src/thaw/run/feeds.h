@@ -1,0 +1,79 @@
+// What is fed to a model at given sizes.
+//
+// Inputs that the user gave (arrays, values) are fed as given. The others are drawn: floats from a normal distribution,
+// integers small and not negative (0 to 9, or within the table that they index), booleans at random, strings "text0" to
+// "text9". An integer or boolean input whose name says "mask" gets rows of ones that end in zeros, as padding does.
+// What is drawn depends on the seed, the input's name and its shape, on nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/dim/scope.h"
+#include "thaw/run/array.h"
+#include "thaw/run/sweep.h"
+
+namespace thaw::run {
+
+// An input of a model: its type, and its dims as expressions of one scope.
+struct InputSpec {
+  std::string name;
+  ir::Type::Kind kind = ir::Type::Kind::kTensor;
+  ir::DataType dtype = ir::DataType::kUndefined;
+  std::optional<std::vector<dim::Dim>> dims;  // nullopt: rank not known
+  bool has_default = false;                   // fed only when the user gives it
+  std::optional<int64_t> index_bound;         // integers stay below it (run/index_bounds.h)
+};
+
+// "1,22,30" as it was typed for an input; numbers, true and false, or strings.
+using ValueTexts = std::vector<std::string>;
+
+struct ValueRange {
+  double lowest = 0, highest = 0;  // inclusive for integers
+};
+
+struct FeedOptions {
+  Arrays arrays;                            // by input name
+  std::map<std::string, ValueTexts> values;  // all elements of an input, row-major; one value fills any shape
+  std::map<std::string, ValueRange> ranges;  // uniform over the range instead of the defaults above
+  uint64_t seed = 0;
+};
+
+class Feeder {
+ public:
+  // The scope must outlive the feeder. Throws thaw::Error where options name an input that there is not, or give one an
+  // array of a rank or values of a type that it cannot have.
+  Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptions options);
+
+  const std::vector<InputSpec>& inputs() const { return inputs_; }
+
+  // Symbols that neither the point nor what the user gave determines.
+  std::vector<FreeSymbol> free_symbols(const Point& point) const;
+
+  // The feeds at a point that leaves no symbol free. A name of the point is a symbol, or NAME[i], an element of an integer
+  // input. Arrays keep the type they were given in. Throws thaw::Error where sizes contradict each other or a name is not
+  // one of the model's.
+  Arrays make(const Point& point) const;
+
+  // Names that a point may use, for messages and completion.
+  std::vector<std::string> size_names() const;
+
+ private:
+  dim::Assignment bind(const Point& point) const;
+  Array draw(const InputSpec& input, std::vector<int64_t> dims) const;
+  const InputSpec* find(std::string_view name) const;
+
+  std::vector<InputSpec> inputs_;
+  const dim::Scope& scope_;
+  FeedOptions options_;
+};
+
+// The elements as an array of that type and shape; one text fills the shape. Throws thaw::Error naming `input` for a text that
+// is no value of the type or a count that does not fit.
+Array array_from_texts(const std::string& input, ir::DataType dtype, std::vector<int64_t> dims, const ValueTexts& texts);
+
+}  // namespace thaw::run

@@ -1,0 +1,113 @@
+#include "thaw/run/input_text.h"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "thaw/core/error.h"
+#include "thaw/run/npz.h"
+
+namespace thaw::run {
+namespace {
+
+[[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& what, const std::string& expected) {
+  throw Error({.what = what, .where = std::string(option) + " '" + std::string(text) + "'", .expected = expected});
+}
+
+std::string trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\n") - first + 1));
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t at = text.find_first_of(separators);
+    parts.push_back(trim(text.substr(0, at)));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// NAME and what follows its '='. Both must be there.
+std::pair<std::string, std::string> name_and_rest(std::string_view option, std::string_view text, const std::string& expected) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos) fail(option, text, "there is no '='", expected);
+  std::pair<std::string, std::string> pair{trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
+  if (pair.first.empty() || pair.second.empty()) fail(option, text, "one side of '=' is empty", expected);
+  return pair;
+}
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+Array read_one(const std::string& name, const std::string& file) {
+  if (!file.ends_with(".npz")) return read_npy_file(file);
+  NpzReader reader(file);
+  if (reader.contains(name)) return reader.read(name);
+  if (reader.names().size() == 1) return reader.read(reader.names().front());
+  throw Error({.what = "has no array '" + name + "' among its " + std::to_string(reader.names().size()),
+               .where = file,
+               .expected = "an array of that name, or one array alone"});
+}
+
+}  // namespace
+
+void add_input_files(std::span<const std::string> texts, FeedOptions& feeds, std::vector<std::filesystem::path>& archives) {
+  const std::string expected = "NAME=FILE.npy, NAME=FILE.npz or FILE.npz";
+  for (const std::string& text : texts) {
+    if (!text.ends_with(".npy") && !text.ends_with(".npz")) fail("--input", text, "is not a file of arrays", expected);
+    std::error_code error;
+    if (text.ends_with(".npz") && (text.find('=') == std::string::npos || std::filesystem::exists(text, error))) {
+      archives.emplace_back(text);
+      continue;
+    }
+    const auto [name, file] = name_and_rest("--input", text, expected);
+    if (!feeds.arrays.emplace(name, read_one(name, file)).second) fail("--input", text, "is the second for its input", expected);
+  }
+}
+
+void add_values(std::span<const std::string> texts, FeedOptions& feeds) {
+  const std::string expected = "NAME=1,22,30";
+  for (const std::string& text : texts) {
+    for (const std::string& part : split(text, ";")) {
+      const auto [name, values] = name_and_rest("--values", part, expected);
+      if (!feeds.values.emplace(name, split(values, ",")).second) fail("--values", part, "is the second for its input", expected);
+    }
+  }
+}
+
+void add_value_ranges(std::span<const std::string> texts, FeedOptions& feeds) {
+  const std::string expected = "NAME=0..511";
+  for (const std::string& text : texts) {
+    for (const std::string& part : split(text, ";,")) {
+      const auto [name, range] = name_and_rest("--value-range", part, expected);
+      const size_t dots = range.find("..");
+      const auto lowest = dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(0, dots)));
+      const auto highest = dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(dots + 2)));
+      if (!lowest || !highest || !(*lowest <= *highest)) fail("--value-range", part, "is not a range", expected);
+      if (!feeds.ranges.emplace(name, ValueRange{*lowest, *highest}).second) {
+        fail("--value-range", part, "is the second for its input", expected);
+      }
+    }
+  }
+}
+
+std::map<std::string, std::string> parse_names(std::span<const std::string> texts) {
+  const std::string expected = "MODEL_NAME=REFERENCE_NAME";
+  std::map<std::string, std::string> names;
+  for (const std::string& text : texts) {
+    for (const std::string& part : split(text, ";,")) {
+      if (!names.insert(name_and_rest("--map", part, expected)).second) fail("--map", part, "maps a name twice", expected);
+    }
+  }
+  return names;
+}
+
+}  // namespace thaw::run

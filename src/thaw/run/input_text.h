@@ -1,0 +1,26 @@
+// What the user says of a model's inputs on the command line: files, values, ranges, names.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/run/feeds.h"
+
+namespace thaw::run {
+
+// Each text is NAME=FILE.npy, NAME=FILE.npz (its array NAME, or its only one) or FILE.npz (put into `archives`).
+void add_input_files(std::span<const std::string> texts, FeedOptions& feeds, std::vector<std::filesystem::path>& archives);
+
+// Each text is "NAME=1,22,30"; several in one text are separated by ';'.
+void add_values(std::span<const std::string> texts, FeedOptions& feeds);
+
+// Each text is "NAME=0..511" or "NAME=-1..1"; several in one text are separated by ';' or ','.
+void add_value_ranges(std::span<const std::string> texts, FeedOptions& feeds);
+
+// Each text is "A=B": what is called A in the model is called B in the reference.
+std::map<std::string, std::string> parse_names(std::span<const std::string> texts);
+
+}  // namespace thaw::run
