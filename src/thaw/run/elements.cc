@@ -355,7 +355,11 @@ void decode(DataType type, const std::byte* data, int64_t first, std::span<int64
 }
 
 void encode(DataType type, std::span<const int64_t> values, std::byte* data, int64_t first) {
-  if (!encode_integers(type, values, data, first)) refuse(type);
+  if (encode_integers(type, values, data, first)) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<double>(values[i]);
+    encode(type, std::span<const double>(&value, 1), data, first + static_cast<int64_t>(i));
+  }
 }
 
 }  // namespace thaw::run

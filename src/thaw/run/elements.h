@@ -21,7 +21,7 @@ uint64_t packed_bytes(ir::DataType type, int64_t count);
 void decode(ir::DataType type, const std::byte* data, int64_t first, std::span<double> out);
 void encode(ir::DataType type, std::span<const double> values, std::byte* data, int64_t first);
 
-// The same without loss for integers of 64 bits (unsigned ones wrap); integers and bool only.
+// The same without loss for integers of 64 bits (unsigned ones wrap). Decoding takes integers and bool only.
 void decode(ir::DataType type, const std::byte* data, int64_t first, std::span<int64_t> out);
 void encode(ir::DataType type, std::span<const int64_t> values, std::byte* data, int64_t first);
 

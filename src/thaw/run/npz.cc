@@ -1,7 +1,5 @@
 #include "thaw/run/npz.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 
 #include "thaw/core/error.h"
@@ -158,9 +156,7 @@ void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
                    .where = path.string(),
                    .expected = "at most 65531"});
     }
-    uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(data.data()), data.size());
-    member.crc = static_cast<uint32_t>(crc);
+    member.crc = add_to_crc(add_to_crc(0, std::as_bytes(std::span(header))), data);
     file.write(local_header(member));
     file.write(header);
     file.write(data);

@@ -74,7 +74,7 @@ class StoredMember : public ByteSource {
   size_t read(std::span<std::byte> out) override {
     const auto length = static_cast<size_t>(std::min<uint64_t>(out.size(), left_));
     read_exactly(file_, out.first(length));
-    crc_ = crc32_z(crc_, reinterpret_cast<const Bytef*>(out.data()), length);
+    crc_ = add_to_crc(crc_, out.first(length));
     left_ -= length;
     if (left_ == 0 && crc_ != member_.crc) broken(name_, "its checksum does not agree with its bytes");
     return length;
@@ -87,7 +87,7 @@ class StoredMember : public ByteSource {
   ZipMember member_;
   std::string name_;
   uint64_t left_;
-  uLong crc_ = 0;
+  uint32_t crc_ = 0;
 };
 
 class DeflatedMember : public ByteSource {
@@ -111,7 +111,7 @@ class DeflatedMember : public ByteSource {
       stream_.avail_out = static_cast<uInt>(room);
       const int status = inflate(&stream_, Z_NO_FLUSH);
       const size_t got = room - stream_.avail_out;
-      crc_ = crc32_z(crc_, reinterpret_cast<const Bytef*>(out.data() + done), got);
+      crc_ = add_to_crc(crc_, out.subspan(done, got));
       done += got;
       const bool ended = status == Z_STREAM_END;
       if ((status != Z_OK && !ended) || (ended && done < wanted) || (got == 0 && stream_.avail_in == 0 && packed_left_ == 0)) {
@@ -140,10 +140,15 @@ class DeflatedMember : public ByteSource {
   uint64_t left_, packed_left_;
   std::vector<std::byte> input_;
   z_stream stream_{};
-  uLong crc_ = 0;
+  uint32_t crc_ = 0;
 };
 
 }  // namespace
+
+uint32_t add_to_crc(uint32_t crc, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return crc;
+  return static_cast<uint32_t>(crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
 
 ZipReader::ZipReader(const std::filesystem::path& path) : file_(path) { read_directory(); }
 

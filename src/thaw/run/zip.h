@@ -14,6 +14,9 @@
 
 namespace thaw::run {
 
+// The CRC-32 of bytes that follow others; 0 to begin with. (zlib's own takes a null pointer for a request to start anew.)
+uint32_t add_to_crc(uint32_t crc, std::span<const std::byte> bytes);
+
 struct ZipMember {
   std::string name;
   uint64_t packed = 0;  // bytes in the archive

@@ -1,0 +1,208 @@
+// thaw run: feeds a model from arrays and says what comes out.
+#include <memory>
+#include <optional>
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/model_inputs.h"
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
+#include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/printable.h"
+#include "thaw/run/npz.h"
+#include "thaw/run/summary.h"
+#include "thaw/run/sweep.h"
+
+namespace thaw::cli {
+namespace {
+
+struct Options {
+  std::string model, sizes, output;
+  std::vector<std::string> outputs;
+  bool random = false, cast = false;
+  RunOptions run;
+  Format format = Format::kText;
+};
+
+struct Outcome {
+  run::Arrays feeds, results;
+  std::vector<std::string> order;  // of the results, as the model has its outputs
+  std::vector<std::string> warnings;
+  double seconds = 0;
+};
+
+run::Point point_of(const Options& options) {
+  if (options.sizes.empty()) return {};
+  std::vector<run::Point> points = run::choose_points(dim::parse_range_spec(options.sizes));
+  if (points.size() != 1) {
+    throw Error({.what = fmt::format("gives {} sets of sizes", points.size()),
+                 .where = "--sizes '" + options.sizes + "'",
+                 .expected = "one size for each name",
+                 .next = "use `thaw verify` to run at several"});
+  }
+  return points.front();
+}
+
+run::Arrays feeds_of(const Options& options, const run::Session& session) {
+  dim::Scope scope;
+  std::vector<run::InputSpec> inputs;
+  {
+    const auto model = ir::load(options.model);
+    inputs = model_inputs(*model, scope);
+  }
+  std::vector<std::filesystem::path> archives;
+  run::FeedOptions feeds = options.run.feeds(archives);
+  for (const std::filesystem::path& path : archives) {
+    run::NpzReader reader(path);
+    for (const run::InputSpec& input : inputs) {
+      if (reader.contains(input.name)) feeds.arrays.insert_or_assign(input.name, reader.read(input.name));
+    }
+  }
+  const bool draws = options.random || !options.sizes.empty();
+  for (const run::InputSpec& input : inputs) {
+    const bool given = feeds.arrays.contains(input.name) || feeds.values.contains(input.name) || input.has_default ||
+                       feeds.ranges.contains(input.name);
+    if (given || draws) continue;
+    throw Error({.what = fmt::format("input '{}' is not given", input.name),
+                 .where = options.model,
+                 .expected = "an array for each input",
+                 .next = fmt::format("give it with --input {}=FILE.npy, or draw it with --random", input.name)});
+  }
+  const run::Feeder feeder(std::move(inputs), scope, std::move(feeds));
+  run::Point point = point_of(options);
+  const std::vector<run::FreeSymbol> free = feeder.free_symbols(point);
+  if (!free.empty()) {
+    std::string names;
+    for (const run::FreeSymbol& symbol : free) names += fmt::format("{}{}=…", names.empty() ? "" : ",", symbol.name);
+    throw Error({.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
+  }
+  run::Arrays arrays = feeder.make(point);
+  for (auto& [name, array] : arrays) {
+    const run::Port* port = session.find_input(name);
+    if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
+  }
+  return arrays;
+}
+
+Outcome run_model(const Options& options) {
+  Outcome outcome;
+  run::Session session(std::filesystem::path(options.model), options.run.session);
+  outcome.feeds = feeds_of(options, session);
+  const auto start = std::chrono::steady_clock::now();
+  outcome.results = session.run(outcome.feeds, options.outputs);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (const run::Port& port : session.outputs()) {
+    for (auto at = outcome.results.lower_bound(port.name); at != outcome.results.end(); ++at) {
+      const bool sequence = port.kind == ir::Type::Kind::kSequence && at->first.starts_with(port.name + "[");
+      if (at->first == port.name || sequence) outcome.order.push_back(at->first);
+      if (!at->first.starts_with(port.name)) break;
+    }
+  }
+  outcome.warnings = session.take_warnings();
+  return outcome;
+}
+
+void save(const Options& options, const run::Arrays& results) {
+  if (options.output.ends_with(".npz")) return run::write_npz_file(options.output, results);
+  if (options.output.ends_with(".npy") && results.size() == 1) {
+    return run::write_npy_file(options.output, results.begin()->second);
+  }
+  throw Error({.what = fmt::format("cannot hold {} outputs", results.size()),
+               .where = options.output,
+               .expected = "a name that ends in .npz, or .npy for one output"});
+}
+
+std::string text_of(const Options& options, const Outcome& outcome) {
+  size_t name_width = 6, type_width = 4;
+  for (const std::string& name : outcome.order) {
+    name_width = std::max(name_width, report::width_of(report::printable(name)));
+    type_width = std::max(type_width, describe(outcome.results.at(name)).size());
+  }
+  std::string text;
+  for (const std::string& name : outcome.order) {
+    const run::Array& array = outcome.results.at(name);
+    const run::Summary summary = summarize(array);
+    const std::string shown = report::printable(name);
+    text += shown + std::string(name_width - report::width_of(shown) + 2, ' ');
+    text += fmt::format("{:<{}}", describe(array), type_width);
+    if (summary.lowest) text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", *summary.lowest, *summary.highest, *summary.mean);
+    if (summary.nans > 0) text += fmt::format("  {} NaN", summary.nans);
+    if (summary.infinities > 0) text += fmt::format("  {} infinite", summary.infinities);
+    text += "\n";
+  }
+  for (const std::string& warning : outcome.warnings) text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
+  text += fmt::format("ran in {:.3g} s", outcome.seconds);
+  if (!options.output.empty()) text += ", written to " + report::printable(options.output);
+  return text + "\n";
+}
+
+void write_array(report::JsonWriter& json, const std::string& name, const run::Array& array) {
+  json.begin_object(report::JsonWriter::Layout::kLine);
+  json.member("name", name);
+  json.member("dtype", ir::name_of(array.dtype));
+  json.member_array("dims");
+  for (const int64_t dim : array.dims) json.value(dim);
+  json.end_array();
+  const run::Summary summary = summarize(array);
+  if (summary.lowest) {
+    json.member("min", *summary.lowest);
+    json.member("max", *summary.highest);
+    json.member("mean", *summary.mean);
+  }
+  json.member("nans", summary.nans);
+  json.member("infinities", summary.infinities);
+  json.end_object();
+}
+
+std::string json_of(const Options& options, const Outcome& outcome) {
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  json.member("model", options.model);
+  json.member_array("inputs");
+  for (const auto& [name, array] : outcome.feeds) write_array(json, name, array);
+  json.end_array();
+  json.member_array("outputs");
+  for (const std::string& name : outcome.order) write_array(json, name, outcome.results.at(name));
+  json.end_array();
+  json.member("seconds", outcome.seconds);
+  json.optional_member("written", options.output);
+  json.member_array("warnings");
+  for (const std::string& warning : outcome.warnings) json.value(warning);
+  json.end_array();
+  json.end_object();
+  return text + "\n";
+}
+
+int run_verb(const Options& options) {
+  const Outcome outcome = run_model(options);
+  if (!options.output.empty()) save(options, outcome.results);
+  write_output(options.format == Format::kJson ? json_of(options, outcome) : text_of(options, outcome));
+  return kFine;
+}
+
+}  // namespace
+
+Action define_run(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model(app, options->model);
+  add_run_options(app, options->run);
+  app.add_option("--sizes", options->sizes, "sizes of the inputs that are not given, which are drawn: 'batch=3,height=320'")
+      ->type_name("SPEC");
+  app.add_flag("--random", options->random, "draw the inputs that are not given");
+  add_list(app, "--outputs", options->outputs, "NAME", "run for these outputs only");
+  app.add_flag("--cast", options->cast, "convert inputs of another element type");
+  app.add_option("-o,--output", options->output, "write the outputs there: .npz, or .npy for one")->type_name("FILE");
+  add_format(app, options->format);
+  app.footer(
+      "thaw run model.onnx --input pixel_values=image.npy --values 'grid_thw=1,22,30' -o out.npz\n"
+      "thaw run model.onnx --sizes 'batch=3,height=320,width=256'");
+  return [options] { return run_verb(*options); };
+}
+
+}  // namespace thaw::cli

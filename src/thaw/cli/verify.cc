@@ -1,0 +1,77 @@
+// thaw verify: runs a model and its reference on the same inputs at several sizes and compares every output.
+#include <memory>
+
+#include "thaw/cli/model_inputs.h"
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
+#include "thaw/cli/verb.h"
+#include "thaw/cli/verify_report.h"
+#include "thaw/run/input_text.h"
+
+namespace thaw::cli {
+namespace {
+
+struct Options {
+  std::string model, reference, sweep;
+  std::vector<std::string> names, outputs;
+  size_t points = 0;
+  bool cast = false, per_sample = false;
+  std::optional<double> absolute, relative, cosine;
+  RunOptions run;
+  Format format = Format::kText;
+};
+
+int verify(const Options& options) {
+  run::VerifyOptions call;
+  call.model = options.model;
+  call.reference = options.reference;
+  call.feeds = options.run.feeds(call.input_files);
+  if (!options.sweep.empty()) call.sweep = dim::parse_range_spec(options.sweep);
+  call.points = options.points;
+  call.outputs = options.outputs;
+  call.how = {options.run.session, run::parse_names(options.names), options.cast, options.per_sample};
+  call.tolerance = {options.absolute, options.relative, options.cosine};
+
+  dim::Scope scope;
+  std::vector<run::InputSpec> inputs;
+  {
+    const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
+    inputs = model_inputs(*model, scope);
+  }
+  const run::VerifyReport report = run::verify(call, inputs, scope);
+  write_output(options.format == Format::kJson ? verify_json(call, report)
+                                               : verify_text(call, report, report::Style::of(1)));
+  return report.passed() ? kFine : kFindings;
+}
+
+}  // namespace
+
+Action define_verify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  add_model(app, options->model);
+  app.add_option("--against", options->reference, "what it must agree with: a model, or a .npz file of inputs and outputs")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--sweep", options->sweep, "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'")->type_name("SPEC");
+  app.add_option("--points", options->points, "how many points to choose from wide ranges (6)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--atol", options->absolute, "absolute tolerance (1e-4; 16-bit floats 1e-2)")->type_name("X");
+  app.add_option("--rtol", options->relative, "relative tolerance (1e-3; 16-bit floats 1e-2)")->type_name("X");
+  app.add_option("--cosine", options->cosine, "least cosine of an output; alone, it decides instead of the tolerances")
+      ->type_name("X");
+  add_list(app, "--outputs", options->outputs, "NAME", "compare these outputs only");
+  add_texts(app, "--map", options->names, "A=B", "the model's input or output A is B in the reference");
+  app.add_flag("--per-sample", options->per_sample, "run the reference once for each sample along axis 0");
+  app.add_flag("--cast", options->cast, "convert inputs and outputs of differing element types");
+  add_run_options(app, options->run);
+  add_format(app, options->format);
+  app.footer(
+      "thaw verify fixed.onnx --against original.onnx --sweep 'height=320|352,width=224|416'\n"
+      "thaw verify batched.onnx --against single.onnx --per-sample --sweep 'batch=3|5,height=320,width=256'\n"
+      "thaw verify vision.onnx --against refs.npz --atol 5e-5");
+  return [options] { return verify(*options); };
+}
+
+}  // namespace thaw::cli

@@ -1,0 +1,17 @@
+// How a verification is printed: a table for people, JSON for programs.
+#pragma once
+
+#include <string>
+
+#include "thaw/report/style.h"
+#include "thaw/run/verify.h"
+
+namespace thaw::cli {
+
+std::string verify_text(const run::VerifyOptions& options, const run::VerifyReport& report, const report::Style& style);
+std::string verify_json(const run::VerifyOptions& options, const run::VerifyReport& report);
+
+// "agrees", "differs", "model fails", "reference fails"; with "_" for spaces in JSON.
+std::string_view name_of(run::Status status);
+
+}  // namespace thaw::cli
