@@ -49,6 +49,8 @@ Action define_diff(CLI::App& app);
 Action define_check(CLI::App& app);
 Action define_completion(CLI::App& app);
 Action define_fix(CLI::App& app);
+Action define_run(CLI::App& app);
+Action define_verify(CLI::App& app);
 
 // The verbs that run_command was given, in the order of `thaw --help`.
 std::span<const Verb> all_verbs();
