@@ -1,0 +1,103 @@
+#include "thaw/run/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thaw/core/error.h"
+#include "thaw/run/run_testing.h"
+#include "thaw/run/runtime.h"
+
+namespace thaw::run {
+namespace {
+
+using ir::DataType;
+using testing::HasSubstr;
+
+constexpr const char* kAdd = "g (float[n,3] x, float[n,3] y) => (float[n,3] z) { z = Add(x, y) }";
+
+Array floats(std::vector<int64_t> dims, std::vector<double> values) {
+  return Array::from_doubles(DataType::kFloat, std::move(dims), values);
+}
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Session, RunsAModelFromAFileAndFromMemory) {
+  const TemporaryFolder folder;
+  const auto path = folder.write_model("add", kAdd);
+  const Arrays feeds{{"x", floats({2, 3}, {1, 2, 3, 4, 5, 6})}, {"y", floats({2, 3}, {1, 1, 1, 1, 1, 0.5})}};
+  Session from_file(path);
+  EXPECT_EQ(from_file.run(feeds).at("z"), floats({2, 3}, {2, 3, 4, 5, 6, 6.5}));
+  Session from_memory(*ir::load(path));
+  EXPECT_EQ(from_memory.run(feeds).at("z"), floats({2, 3}, {2, 3, 4, 5, 6, 6.5}));
+  ASSERT_EQ(from_file.inputs().size(), 2U);
+  EXPECT_EQ(from_file.inputs()[1].name, "y");
+  EXPECT_EQ(from_file.find_output("z")->dtype, DataType::kFloat);
+  EXPECT_EQ(from_file.find_output("x"), nullptr);
+  EXPECT_EQ(runtime_version().substr(0, 2), "1.");
+}
+
+TEST(Session, EmptyAndScalarAndStringTensorsPassThrough) {
+  const TemporaryFolder folder;
+  Session session(folder.write_model("identity", R"(g (float[n,3] x, int64 s, string[m] t) => (float[n,3] a, int64 b, string[m] c) {
+    a = Identity(x)
+    b = Identity(s)
+    c = Identity(t)
+  })"));
+  const Arrays feeds{{"x", Array::zeros(DataType::kFloat, {0, 3})},
+                     {"s", Array::from_int64(DataType::kInt64, {}, std::vector<int64_t>{-7})},
+                     {"t", Array::from_strings({2}, {"", "größe"})}};
+  const Arrays outputs = session.run(feeds);
+  EXPECT_EQ(outputs.at("a"), feeds.at("x"));
+  EXPECT_EQ(outputs.at("b"), feeds.at("s"));
+  EXPECT_EQ(outputs.at("c"), feeds.at("t"));
+  const std::vector<std::string> wanted{"b"};
+  EXPECT_EQ(session.run(feeds, wanted).size(), 1U);
+}
+
+TEST(Session, DefaultsNeedNotBeFed) {
+  const TemporaryFolder folder;
+  Session session(folder.write_model("scaled", R"(g (float[n] x, float s = {2}) => (float[n] y) { y = Mul(x, s) })"));
+  EXPECT_TRUE(session.find_input("s")->has_default);
+  EXPECT_EQ(session.run({{"x", floats({2}, {1, 3})}}).at("y"), floats({2}, {2, 6}));
+  EXPECT_EQ(session.run({{"x", floats({2}, {1, 3})}, {"s", floats({}, {5})}}).at("y"), floats({2}, {5, 15}));
+}
+
+TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
+  const TemporaryFolder folder;
+  Session session(folder.write_model("frozen", R"(g (float[n] x) => (y) <int64[2] s = {2, 3}> { y = Reshape(x, s) })"));
+  EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kFloat, {7})}}); }),
+              testing::AllOf(HasSubstr("frozen.onnx"), HasSubstr("ONNX Runtime"), HasSubstr("Reshape")));
+  EXPECT_THAT(message_of([&] { session.run({}); }), HasSubstr("input 'x' is not fed"));
+  EXPECT_THAT(message_of([&] { session.run({{"z", floats({}, {1})}}); }), HasSubstr("has no input 'z'"));
+  EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kDouble, {6})}}); }),
+              testing::AllOf(HasSubstr("float64[6]"), HasSubstr("expected float32")));
+  const std::vector<std::string> wanted{"none"};
+  EXPECT_THAT(message_of([&] { session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }), HasSubstr("no output 'none'"));
+  EXPECT_EQ(session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}).at("y").dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_THAT(message_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("no such file"));
+  const auto unknown = folder.write_model("unknown", "g (float[n] x) => (float[n] y) { y = NoSuchOperator(x) }");
+  EXPECT_THAT(message_of([&] { Session bad(unknown); }), HasSubstr("NoSuchOperator"));
+}
+
+TEST(Session, WarningsAreKeptNotPrinted) {
+  const TemporaryFolder folder;
+  // The output is declared [n, 4] and is [n, 3]: ONNX Runtime runs it and warns.
+  Session session(folder.write_model("lies", R"(g (float[n,k] x, int64[2] s) => (float[n,4] y) { y = Reshape(x, s) })"));
+  testing::internal::CaptureStderr();
+  session.run({{"x", Array::zeros(DataType::kFloat, {2, 3})}, {"s", Array::from_int64(DataType::kInt64, {2}, std::vector<int64_t>{2, 3})}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  const std::vector<std::string> warnings = session.take_warnings();
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], HasSubstr("does not match actual shape"));
+  EXPECT_TRUE(session.take_warnings().empty());
+}
+
+}  // namespace
+}  // namespace thaw::run
