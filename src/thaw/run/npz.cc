@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/run/npy.h"
-#include "thaw/run/output_file.h"
 
 namespace thaw::run {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 constexpr uint64_t kWide = 0xFFFFFFFF;  // a 32-bit field that stands in the Zip64 extra field
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
@@ -110,11 +112,11 @@ Array read_npy_file(const std::filesystem::path& path) {
 }
 
 void write_npy_file(const std::filesystem::path& path, const Array& array) {
-  OutputFile file(path);
+  AtomicFile file(path);
   std::vector<std::byte> storage;
-  file.write(npy_header(array));
+  file.write(bytes_of(npy_header(array)));
   file.write(npy_data(array, storage));
-  file.commit();
+  file.publish();
 }
 
 NpzReader::NpzReader(const std::filesystem::path& path) : path_(path.string()), zip_(path) {
@@ -144,29 +146,29 @@ Arrays read_npz_file(const std::filesystem::path& path) {
 }
 
 void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
-  OutputFile file(path);
+  AtomicFile file(path);
   std::vector<Written> members;
   for (const auto& [name, array] : arrays) {
     std::vector<std::byte> storage;
     const std::string header = npy_header(array);
     const std::span<const std::byte> data = npy_data(array, storage);
-    Written member{name + std::string(kSuffix), header.size() + data.size(), file.written(), 0};
+    Written member{name + std::string(kSuffix), header.size() + data.size(), file.size(), 0};
     if (member.name.size() > 0xFFFF) {
       throw Error({.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
                    .where = path.string(),
                    .expected = "at most 65531"});
     }
-    member.crc = add_to_crc(add_to_crc(0, std::as_bytes(std::span(header))), data);
-    file.write(local_header(member));
-    file.write(header);
+    member.crc = add_to_crc(add_to_crc(0, bytes_of(header)), data);
+    file.write(bytes_of(local_header(member)));
+    file.write(bytes_of(header));
     file.write(data);
     members.push_back(std::move(member));
   }
-  const uint64_t offset = file.written();
-  for (const Written& member : members) file.write(directory_entry(member));
-  const uint64_t size = file.written() - offset;
-  file.write(end_records(members.size(), size, offset));
-  file.commit();
+  const uint64_t offset = file.size();
+  for (const Written& member : members) file.write(bytes_of(directory_entry(member)));
+  const uint64_t size = file.size() - offset;
+  file.write(bytes_of(end_records(members.size(), size, offset)));
+  file.publish();
 }
 
 }  // namespace thaw::run
