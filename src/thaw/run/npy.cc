@@ -211,9 +211,11 @@ std::string descr_of(const Array& array) {
     case DataType::kFloat8E8M0: return "|V1";
     case DataType::kFloat4E2M1: return "<f4";
     case DataType::kString: return "<U" + std::to_string(longest(array));
+    case DataType::kFloat6E2M3:  // no runtime makes them
+    case DataType::kFloat6E3M2:
     case DataType::kUndefined: break;
   }
-  throw Error({.what = "an array without element type cannot be written", .expected = "one of the element types of ONNX"});
+  throw Error({.what = "an array of type " + std::string(ir::name_of(array.dtype)) + " cannot be written", .expected = "one of the element types of ONNX"});
 }
 
 }  // namespace
