@@ -1,8 +1,7 @@
 // thaw run: feeds a model from arrays and says what comes out.
+#include <chrono>
 #include <memory>
 #include <optional>
-
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -130,12 +129,14 @@ std::string text_of(const Options& options, const Outcome& outcome) {
     const std::string shown = report::printable(name);
     text += shown + std::string(name_width - report::width_of(shown) + 2, ' ');
     text += fmt::format("{:<{}}", describe(array), type_width);
-    if (summary.lowest) text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", *summary.lowest, *summary.highest, *summary.mean);
+    if (summary.lowest)
+      text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", *summary.lowest, *summary.highest, *summary.mean);
     if (summary.nans > 0) text += fmt::format("  {} NaN", summary.nans);
     if (summary.infinities > 0) text += fmt::format("  {} infinite", summary.infinities);
     text += "\n";
   }
-  for (const std::string& warning : outcome.warnings) text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
+  for (const std::string& warning : outcome.warnings)
+    text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
   text += fmt::format("ran in {:.3g} s", outcome.seconds);
   if (!options.output.empty()) text += ", written to " + report::printable(options.output);
   return text + "\n";
@@ -192,7 +193,8 @@ Action define_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model(app, options->model);
   add_run_options(app, options->run);
-  app.add_option("--sizes", options->sizes, "sizes of the inputs that are not given, which are drawn: 'batch=3,height=320'")
+  app.add_option("--sizes", options->sizes,
+                 "sizes of the inputs that are not given, which are drawn: 'batch=3,height=320'")
       ->type_name("SPEC");
   app.add_flag("--random", options->random, "draw the inputs that are not given");
   add_list(app, "--outputs", options->outputs, "NAME", "run for these outputs only");

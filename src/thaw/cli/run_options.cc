@@ -11,7 +11,8 @@ CLI::Option* add_texts(CLI::App& app, const std::string& name, std::vector<std::
 }
 
 void add_run_options(CLI::App& app, RunOptions& options) {
-  add_texts(app, "--input", options.input, "NAME=FILE", "an input from a .npy or .npz file; or FILE.npz, arrays by name");
+  add_texts(app, "--input", options.input, "NAME=FILE",
+            "an input from a .npy or .npz file; or FILE.npz, arrays by name");
   add_texts(app, "--values", options.values, "NAME=1,22,30", "the elements of a small input, row by row");
   add_texts(app, "--value-range", options.value_ranges, "NAME=LO..HI", "draw an input's elements from this range");
   app.add_option("--seed", options.seed, "of what is drawn for inputs that are not given (0)")->type_name("N");

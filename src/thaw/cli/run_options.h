@@ -18,7 +18,8 @@ struct RunOptions {
   uint64_t seed = 0;
   run::SessionOptions session;
 
-  // What --values, --value-range, --seed and the named files of --input say; .npz files without a name go to `archives`.
+  // What --values, --value-range, --seed and the named files of --input say; .npz files without a name go to
+  // `archives`.
   run::FeedOptions feeds(std::vector<std::filesystem::path>& archives) const;
 };
 

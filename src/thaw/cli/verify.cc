@@ -50,10 +50,12 @@ int verify(const Options& options) {
 Action define_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_model(app, options->model);
-  app.add_option("--against", options->reference, "what it must agree with: a model, or a .npz file of inputs and outputs")
+  app.add_option("--against", options->reference,
+                 "what it must agree with: a model, or a .npz file of inputs and outputs")
       ->required()
       ->type_name("FILE");
-  app.add_option("--sweep", options->sweep, "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'")->type_name("SPEC");
+  app.add_option("--sweep", options->sweep, "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'")
+      ->type_name("SPEC");
   app.add_option("--points", options->points, "how many points to choose from wide ranges (6)")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));

@@ -17,10 +17,14 @@ using run::Status;
 
 std::string_view name_of(Status status) {
   switch (status) {
-    case Status::kAgrees: return "agrees";
-    case Status::kDiffers: return "differs";
-    case Status::kModelFails: return "model fails";
-    case Status::kReferenceFails: return "reference fails";
+    case Status::kAgrees:
+      return "agrees";
+    case Status::kDiffers:
+      return "differs";
+    case Status::kModelFails:
+      return "model fails";
+    case Status::kReferenceFails:
+      return "reference fails";
   }
   return "";
 }
@@ -56,15 +60,16 @@ Row row_of(const run::OutputResult& output) {
   return row;
 }
 
-void add_point(std::string& text, const run::PointResult& point, size_t output_width, size_t type_width, const Style& style) {
+void add_point(std::string& text, const run::PointResult& point, size_t output_width, size_t type_width,
+               const Style& style) {
   const bool fine = point.status == Status::kAgrees;
   text += style(Style::Look::kBold, report::printable(label_of(point))) + "  " +
           style(fine ? Style::Look::kGreen : Style::Look::kRed, name_of(point.status)) + "\n";
   if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
   for (const run::OutputResult& output : point.outputs) {
     const Row row = row_of(output);
-    text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", pad(row.output, output_width), pad(row.type, type_width), row.max_abs,
-                        row.max_rel, row.cosine);
+    text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", pad(row.output, output_width), pad(row.type, type_width),
+                        row.max_abs, row.max_rel, row.cosine);
     text += output.comparison.passed ? "" : "  " + style(Style::Look::kRed, "differs");
     text += "\n";
     if (!output.comparison.passed) text += "    " + report::printable(output.comparison.reason) + "\n";
@@ -105,7 +110,8 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
   for (const run::PointResult& point : report.points) add_point(text, point, output_width, type_width, style);
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
-  for (const std::string& warning : report.warnings) text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
+  for (const std::string& warning : report.warnings)
+    text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
   const auto agree = std::count_if(report.points.begin(), report.points.end(),
                                    [](const run::PointResult& point) { return point.status == Status::kAgrees; });
   const size_t total = report.points.size();

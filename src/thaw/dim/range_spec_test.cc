@@ -1,8 +1,8 @@
 #include "thaw/dim/range_spec.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
 
@@ -41,8 +41,8 @@ TEST(RangeSpec, GroupsAndExpressionsKeepCommasInsideParentheses) {
 }
 
 TEST(RangeSpec, RefusesWhatIsNotOfTheGrammar) {
-  for (const char* text : {"", "n", "=3", "n=", "n=3..1", "n=1..5:0", "n=1..5:-2", "n=..5", "n=1..x", "n=1,n=2", "n=1|x",
-                           "n=1,,m=2", "n=1;", "n=1..9223372036854775808"}) {
+  for (const char* text : {"", "n", "=3", "n=", "n=3..1", "n=1..5:0", "n=1..5:-2", "n=..5", "n=1..x", "n=1,n=2",
+                           "n=1|x", "n=1,,m=2", "n=1;", "n=1..9223372036854775808"}) {
     EXPECT_THROW(parse_range_spec(text), Error) << text;
   }
 }

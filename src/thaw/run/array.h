@@ -1,7 +1,8 @@
 // An owned N-d array: what is fed to a model, what comes out of it, what .npy files hold.
 //
-// Elements lie in row-major order, packed little-endian as in an ONNX tensor (see run/elements.h); strings are UTF-8 and kept
-// apart. A scalar has no dims. Functions throw thaw::Error for dims that are negative or whose product overflows.
+// Elements lie in row-major order, packed little-endian as in an ONNX tensor (see run/elements.h); strings are UTF-8
+// and kept apart. A scalar has no dims. Functions throw thaw::Error for dims that are negative or whose product
+// overflows.
 #pragma once
 
 #include <cstddef>

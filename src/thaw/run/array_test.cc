@@ -1,8 +1,8 @@
 #include "thaw/run/array.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
 
@@ -33,7 +33,8 @@ TEST(Array, CastKeepsWideIntegersExact) {
   const Array wide = Array::from_int64(DataType::kInt64, {2}, values);
   EXPECT_EQ(to_int64s(cast(wide, DataType::kUint64))[0], values[0]);
   EXPECT_EQ(to_int64s(cast(wide, DataType::kInt32)), (std::vector<int64_t>{std::numeric_limits<int32_t>::max(), -3}));
-  EXPECT_EQ(to_doubles(cast(Array::from_doubles(DataType::kFloat, {2}, std::vector<double>{1.0 / 3, -2.75}), DataType::kFloat16)),
+  EXPECT_EQ(to_doubles(cast(Array::from_doubles(DataType::kFloat, {2}, std::vector<double>{1.0 / 3, -2.75}),
+                            DataType::kFloat16)),
             (std::vector<double>{0.333251953125, -2.75}));
 }
 

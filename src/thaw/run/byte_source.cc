@@ -1,10 +1,10 @@
 #include "thaw/run/byte_source.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <sys/stat.h>
 
 #include "thaw/core/error.h"
 
@@ -18,7 +18,7 @@ FileSource::FileSource(const std::filesystem::path& path) : name_(path.string())
                  .where = name_,
                  .expected = "a file that can be read"});
   }
-  struct stat status {};
+  struct stat status{};
   if (fstat(fileno(file_.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
     throw Error({.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
   }
@@ -50,10 +50,11 @@ void FileSource::seek(uint64_t offset) {
 void read_exactly(ByteSource& source, std::span<std::byte> out) {
   const uint64_t left = source.left();
   if (left < out.size() || source.read(out) != out.size()) {
-    throw Error({.what = "ends " + std::to_string(out.size() - std::min<uint64_t>(left, out.size())) + " bytes too early",
-                 .where = source.name(),
-                 .expected = "a whole array",
-                 .next = "write the file again"});
+    throw Error(
+        {.what = "ends " + std::to_string(out.size() - std::min<uint64_t>(left, out.size())) + " bytes too early",
+         .where = source.name(),
+         .expected = "a whole array",
+         .next = "write the file again"});
   }
 }
 

@@ -7,8 +7,8 @@ namespace {
 
 TEST(Cases, NumberedNamesAndFoldersAreCases) {
   const std::vector<std::string> names{"deep", "deep_0", "features", "x"};
-  const std::vector<std::string> arrays{"features_0", "features_1", "features_10", "deep_0_1", "deep_0", "x",
-                                        "night/features", "logits_0", "features_1b"};
+  const std::vector<std::string> arrays{"features_0", "features_1",     "features_10", "deep_0_1",   "deep_0",
+                                        "x",          "night/features", "logits_0",    "features_1b"};
   const GroupedNames grouped = group_cases(arrays, names);
   EXPECT_EQ(grouped.cases.at("0").at("features"), "features_0");
   EXPECT_EQ(grouped.cases.at("1").at("deep_0"), "deep_0_1");

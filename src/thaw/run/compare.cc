@@ -1,12 +1,12 @@
 #include "thaw/run/compare.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <span>
+
+#include <fmt/format.h>
 
 #include "thaw/run/elements.h"
 
@@ -171,7 +171,8 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
     result.reason = "is " + describe(actual) + ", expected " + describe(expected);
     return result;
   }
-  const bool both_numbers = !actual.is_string() && !expected.is_string() && is_complex(actual.dtype) == is_complex(expected.dtype);
+  const bool both_numbers =
+      !actual.is_string() && !expected.is_string() && is_complex(actual.dtype) == is_complex(expected.dtype);
   if (actual.dtype != expected.dtype && !(any_type && both_numbers)) {
     result.reason = "is " + describe(actual) + ", expected " + describe(expected);
     return result;
@@ -201,7 +202,8 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
   result.worst_expected = totals.worst_expected;
   result.reason = explain(totals, result, bounds, exact);
   if (result.reason.empty() && !exact && tolerance.cosine && result.cosine < *tolerance.cosine) {
-    result.reason = fmt::format("its cosine with the reference is {:.6g}, below {:g}", result.cosine, *tolerance.cosine);
+    result.reason =
+        fmt::format("its cosine with the reference is {:.6g}, below {:g}", result.cosine, *tolerance.cosine);
   }
   result.passed = result.reason.empty();
   return result;

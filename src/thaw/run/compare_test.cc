@@ -1,9 +1,9 @@
 #include "thaw/run/compare.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace thaw::run {
 namespace {
@@ -50,7 +50,8 @@ TEST(Compare, ACosineAloneDecides) {
 TEST(Compare, NanAndInfinityMustAgree) {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(compare(floats({nan, inf, -inf, 2}), floats({nan, inf, -inf, 2}), {}).passed);
-  const Comparison result = compare(floats({nan, inf, 1, 1}), floats({1, -inf, inf, 1}), {.absolute = 1e9, .cosine = -1});
+  const Comparison result =
+      compare(floats({nan, inf, 1, 1}), floats({1, -inf, inf, 1}), {.absolute = 1e9, .cosine = -1});
   EXPECT_FALSE(result.passed);
   EXPECT_EQ(result.not_finite, 3);
   EXPECT_EQ(result.outside, 3);
@@ -85,10 +86,12 @@ TEST(Compare, ShapesAndTypesMustBeTheSame) {
 
 TEST(Compare, StringsAndEmptyArrays) {
   EXPECT_TRUE(compare(Array::from_strings({2}, {"a", "b"}), Array::from_strings({2}, {"a", "b"}), {}).passed);
-  const Comparison texts = compare(Array::from_strings({1, 2}, {"a", "b"}), Array::from_strings({1, 2}, {"a", "c"}), {});
+  const Comparison texts =
+      compare(Array::from_strings({1, 2}, {"a", "b"}), Array::from_strings({1, 2}, {"a", "c"}), {});
   EXPECT_FALSE(texts.passed);
   EXPECT_EQ(texts.worst, (std::vector<int64_t>{0, 1}));
-  const Comparison nothing = compare(Array::zeros(DataType::kFloat, {0, 3}), Array::zeros(DataType::kFloat, {0, 3}), {});
+  const Comparison nothing =
+      compare(Array::zeros(DataType::kFloat, {0, 3}), Array::zeros(DataType::kFloat, {0, 3}), {});
   EXPECT_TRUE(nothing.passed);
   EXPECT_EQ(nothing.cosine, 1);
 }

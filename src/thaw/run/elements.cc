@@ -24,10 +24,10 @@ static_assert(std::endian::native == std::endian::little, "arrays are kept as li
 
 // A floating-point format of at most 16 bits.
 enum class Special : uint8_t {
-  kIeee,     // all exponent bits set: infinity and NaN
-  kNanOnly,  // all bits set: NaN; no infinity (the "FN" types)
+  kIeee,          // all exponent bits set: infinity and NaN
+  kNanOnly,       // all bits set: NaN; no infinity (the "FN" types)
   kUnsignedZero,  // the bits of -0: NaN; no infinity (the "FNUZ" types)
-  kNone,     // every code is finite
+  kNone,          // every code is finite
 };
 
 struct Format {
@@ -72,9 +72,12 @@ double decode_float(Format format, uint32_t code) {
 uint32_t largest_finite(Format format) {
   const uint32_t all = (1U << (format.exponent_bits + format.mantissa_bits)) - 1;
   switch (format.special) {
-    case Special::kIeee: return all - (1U << format.mantissa_bits);
-    case Special::kNanOnly: return all - 1;
-    default: return all;
+    case Special::kIeee:
+      return all - (1U << format.mantissa_bits);
+    case Special::kNanOnly:
+      return all - 1;
+    default:
+      return all;
   }
 }
 
@@ -84,10 +87,14 @@ uint32_t encode_float(Format format, double value) {
   const uint32_t top_exponent = ((1U << format.exponent_bits) - 1) << format.mantissa_bits;
   if (std::isnan(value)) {
     switch (format.special) {
-      case Special::kIeee: return sign | top_exponent | 1U << (format.mantissa_bits - 1);
-      case Special::kNanOnly: return sign | ((1U << sign_shift) - 1);
-      case Special::kUnsignedZero: return 1U << sign_shift;
-      case Special::kNone: return 0;
+      case Special::kIeee:
+        return sign | top_exponent | 1U << (format.mantissa_bits - 1);
+      case Special::kNanOnly:
+        return sign | ((1U << sign_shift) - 1);
+      case Special::kUnsignedZero:
+        return 1U << sign_shift;
+      case Special::kNone:
+        return 0;
     }
   }
   const uint32_t overflow = sign | (format.special == Special::kIeee ? top_exponent : largest_finite(format));
@@ -208,14 +215,30 @@ void encode_as(std::span<const Number> values, std::byte* data, int64_t first) {
 template <typename Number>
 bool decode_integers(DataType type, const std::byte* data, int64_t first, std::span<Number> out) {
   switch (type) {
-    case DataType::kInt8: decode_as<int8_t>(data, first, out); return true;
-    case DataType::kUint8: decode_as<uint8_t>(data, first, out); return true;
-    case DataType::kInt16: decode_as<int16_t>(data, first, out); return true;
-    case DataType::kUint16: decode_as<uint16_t>(data, first, out); return true;
-    case DataType::kInt32: decode_as<int32_t>(data, first, out); return true;
-    case DataType::kUint32: decode_as<uint32_t>(data, first, out); return true;
-    case DataType::kInt64: decode_as<int64_t>(data, first, out); return true;
-    case DataType::kUint64: decode_as<uint64_t>(data, first, out); return true;
+    case DataType::kInt8:
+      decode_as<int8_t>(data, first, out);
+      return true;
+    case DataType::kUint8:
+      decode_as<uint8_t>(data, first, out);
+      return true;
+    case DataType::kInt16:
+      decode_as<int16_t>(data, first, out);
+      return true;
+    case DataType::kUint16:
+      decode_as<uint16_t>(data, first, out);
+      return true;
+    case DataType::kInt32:
+      decode_as<int32_t>(data, first, out);
+      return true;
+    case DataType::kUint32:
+      decode_as<uint32_t>(data, first, out);
+      return true;
+    case DataType::kInt64:
+      decode_as<int64_t>(data, first, out);
+      return true;
+    case DataType::kUint64:
+      decode_as<uint64_t>(data, first, out);
+      return true;
     case DataType::kBool:
       for (size_t i = 0; i < out.size(); ++i) {
         out[i] = load<uint8_t>(data, first + static_cast<int64_t>(i)) != 0 ? Number{1} : Number{0};
@@ -233,21 +256,38 @@ bool decode_integers(DataType type, const std::byte* data, int64_t first, std::s
       }
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
 template <typename Number>
 bool encode_integers(DataType type, std::span<const Number> values, std::byte* data, int64_t first) {
   switch (type) {
-    case DataType::kInt8: encode_as<int8_t>(values, data, first); return true;
-    case DataType::kUint8: encode_as<uint8_t>(values, data, first); return true;
-    case DataType::kInt16: encode_as<int16_t>(values, data, first); return true;
-    case DataType::kUint16: encode_as<uint16_t>(values, data, first); return true;
-    case DataType::kInt32: encode_as<int32_t>(values, data, first); return true;
-    case DataType::kUint32: encode_as<uint32_t>(values, data, first); return true;
-    case DataType::kInt64: encode_as<int64_t>(values, data, first); return true;
-    case DataType::kUint64: encode_as<uint64_t>(values, data, first); return true;
+    case DataType::kInt8:
+      encode_as<int8_t>(values, data, first);
+      return true;
+    case DataType::kUint8:
+      encode_as<uint8_t>(values, data, first);
+      return true;
+    case DataType::kInt16:
+      encode_as<int16_t>(values, data, first);
+      return true;
+    case DataType::kUint16:
+      encode_as<uint16_t>(values, data, first);
+      return true;
+    case DataType::kInt32:
+      encode_as<int32_t>(values, data, first);
+      return true;
+    case DataType::kUint32:
+      encode_as<uint32_t>(values, data, first);
+      return true;
+    case DataType::kInt64:
+      encode_as<int64_t>(values, data, first);
+      return true;
+    case DataType::kUint64:
+      encode_as<uint64_t>(values, data, first);
+      return true;
     case DataType::kBool:
       for (size_t i = 0; i < values.size(); ++i) {
         store<uint8_t>(data, first + static_cast<int64_t>(i), values[i] != Number{0} ? 1 : 0);
@@ -267,20 +307,29 @@ bool encode_integers(DataType type, std::span<const Number> values, std::byte* d
       }
       return true;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
 const Format* small_format(DataType type) {
   switch (type) {
-    case DataType::kFloat16: return &kFloat16;
-    case DataType::kBfloat16: return &kBfloat16;
-    case DataType::kFloat8E4M3FN: return &kE4M3FN;
-    case DataType::kFloat8E4M3FNUZ: return &kE4M3FNUZ;
-    case DataType::kFloat8E5M2: return &kE5M2;
-    case DataType::kFloat8E5M2FNUZ: return &kE5M2FNUZ;
-    case DataType::kFloat4E2M1: return &kE2M1;
-    default: return nullptr;
+    case DataType::kFloat16:
+      return &kFloat16;
+    case DataType::kBfloat16:
+      return &kBfloat16;
+    case DataType::kFloat8E4M3FN:
+      return &kE4M3FN;
+    case DataType::kFloat8E4M3FNUZ:
+      return &kE4M3FNUZ;
+    case DataType::kFloat8E5M2:
+      return &kE5M2;
+    case DataType::kFloat8E5M2FNUZ:
+      return &kE5M2FNUZ;
+    case DataType::kFloat4E2M1:
+      return &kE2M1;
+    default:
+      return nullptr;
   }
 }
 

@@ -1,9 +1,9 @@
 // Elements of arrays as numbers: decoding and encoding of every numeric ONNX type.
 //
-// Elements are packed little-endian as in an ONNX tensor's raw data; 4-bit types hold two a byte, 2-bit types four, the first
-// element in the low bits. Floats are rounded to nearest, ties to even; a value past the largest finite one becomes infinity
-// where the type has one, else the largest finite value (ONNX's saturating Cast). Integers are cut off toward zero and
-// saturate; NaN becomes 0. Complex and string types are refused with thaw::Error.
+// Elements are packed little-endian as in an ONNX tensor's raw data; 4-bit types hold two a byte, 2-bit types four, the
+// first element in the low bits. Floats are rounded to nearest, ties to even; a value past the largest finite one
+// becomes infinity where the type has one, else the largest finite value (ONNX's saturating Cast). Integers are cut off
+// toward zero and saturate; NaN becomes 0. Complex and string types are refused with thaw::Error.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 #include "thaw/run/elements.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
 
@@ -49,10 +49,14 @@ TEST(Elements, SmallFloatsHaveTheirPublishedValues) {
 }
 
 TEST(Elements, EveryCodeOfASmallFloatSurvivesDecodingAndEncoding) {
-  for (const auto& [type, codes] :
-       {std::pair{DataType::kFloat16, 1U << 16}, {DataType::kBfloat16, 1U << 16}, {DataType::kFloat8E4M3FN, 256U},
-        {DataType::kFloat8E4M3FNUZ, 256U}, {DataType::kFloat8E5M2, 256U}, {DataType::kFloat8E5M2FNUZ, 256U},
-        {DataType::kFloat8E8M0, 256U}, {DataType::kFloat4E2M1, 16U}}) {
+  for (const auto& [type, codes] : {std::pair{DataType::kFloat16, 1U << 16},
+                                    {DataType::kBfloat16, 1U << 16},
+                                    {DataType::kFloat8E4M3FN, 256U},
+                                    {DataType::kFloat8E4M3FNUZ, 256U},
+                                    {DataType::kFloat8E5M2, 256U},
+                                    {DataType::kFloat8E5M2FNUZ, 256U},
+                                    {DataType::kFloat8E8M0, 256U},
+                                    {DataType::kFloat4E2M1, 16U}}) {
     for (uint32_t code = 0; code < codes; ++code) {
       const double value = decode_one(type, code);
       if (std::isnan(value)) {
@@ -66,7 +70,8 @@ TEST(Elements, EveryCodeOfASmallFloatSurvivesDecodingAndEncoding) {
 
 TEST(Elements, FloatsRoundToTheNearestAndToEven) {
   // Between two neighbours the nearer one wins; in the middle the one with the even code.
-  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8E4M3FN, DataType::kFloat4E2M1}) {
+  for (const DataType type :
+       {DataType::kFloat16, DataType::kBfloat16, DataType::kFloat8E4M3FN, DataType::kFloat4E2M1}) {
     const uint32_t last = type == DataType::kFloat4E2M1 ? 6 : type == DataType::kFloat8E4M3FN ? 0x7D : 0x7000;
     for (uint32_t code = 0; code < last; ++code) {
       const double low = decode_one(type, code), high = decode_one(type, code + 1);

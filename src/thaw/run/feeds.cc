@@ -74,7 +74,9 @@ Array array_from_texts(const std::string& input, DataType dtype, std::vector<int
     fail(input, "has " + describe(dtype, dims) + " and is given " + std::to_string(texts.size()) + " values",
          std::to_string(count) + " values, or one for all");
   }
-  const auto text_at = [&](int64_t i) -> const std::string& { return texts[texts.size() == 1 ? 0 : static_cast<size_t>(i)]; };
+  const auto text_at = [&](int64_t i) -> const std::string& {
+    return texts[texts.size() == 1 ? 0 : static_cast<size_t>(i)];
+  };
   if (dtype == DataType::kString) {
     std::vector<std::string> strings;
     for (int64_t i = 0; i < count; ++i) strings.push_back(text_at(i));
@@ -121,22 +123,26 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
     if (options_.arrays.contains(name) || options_.values.contains(name)) {
       fail(name, "is given values and a range to draw from", "one of the two");
     }
-    if (input.dtype == DataType::kString) fail(name, "holds strings and is given a range of numbers", "--values for strings");
+    if (input.dtype == DataType::kString)
+      fail(name, "holds strings and is given a range of numbers", "--values for strings");
   }
   for (const InputSpec& input : inputs_) {
     const bool given = options_.arrays.contains(input.name);
     if (input.has_default && !given && !options_.values.contains(input.name)) continue;
     if (input.kind != ir::Type::Kind::kTensor && input.kind != ir::Type::Kind::kOptional) {
-      fail(input.name, "is a sequence, map or sparse tensor, which cannot be fed from an array", "a model whose inputs are tensors");
+      fail(input.name, "is a sequence, map or sparse tensor, which cannot be fed from an array",
+           "a model whose inputs are tensors");
     }
     if (!input.dims && !given) {
-      fail(input.name, "has a declared type without shape", "an array for it", "give one with --input " + input.name + "=FILE.npy");
+      fail(input.name, "has a declared type without shape", "an array for it",
+           "give one with --input " + input.name + "=FILE.npy");
     }
   }
 }
 
 const InputSpec* Feeder::find(std::string_view name) const {
-  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) { return input.name == name; });
+  const auto found =
+      std::find_if(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) { return input.name == name; });
   return found == inputs_.end() ? nullptr : &*found;
 }
 
@@ -181,7 +187,8 @@ dim::Assignment Feeder::bind(const Point& point) const {
   };
   for (const auto& [name, size] : point.sizes) {
     if (const auto found = ids.find(name); found != ids.end()) {
-      if (size < 0) throw Error({.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
+      if (size < 0)
+        throw Error({.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
       set(found->second, size, "the sweep");
       continue;
     }
@@ -190,7 +197,8 @@ dim::Assignment Feeder::bind(const Point& point) const {
     if (input == nullptr || !ir::is_integer(input->dtype)) {
       throw Error({.what = "'" + name + "' is not a size of the model's inputs",
                    .where = "sizes",
-                   .expected = size_names().empty() ? "nothing: every dim of the inputs is fixed" : "one of " + join(size_names()),
+                   .expected = size_names().empty() ? "nothing: every dim of the inputs is fixed"
+                                                    : "one of " + join(size_names()),
                    .next = "see `thaw inspect`"});
     }
   }
@@ -271,7 +279,8 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
   }
   std::vector<double> values(size);
   for (double& value : values) {
-    value = ranged ? range->second.lowest + (range->second.highest - range->second.lowest) * random.uniform() : random.normal();
+    value = ranged ? range->second.lowest + (range->second.highest - range->second.lowest) * random.uniform()
+                   : random.normal();
   }
   return Array::from_doubles(input.dtype, std::move(dims), values);
 }
@@ -290,7 +299,8 @@ Arrays Feeder::make(const Point& point) const {
     for (const dim::Dim dim : *input.dims) {
       const auto size = dim::evaluate(dim, assignment);
       if (!size || *size < 0) {
-        fail(input.name, "its dim " + dim::to_string(dim) + " has no size at " + describe(point), "sizes that determine every dim");
+        fail(input.name, "its dim " + dim::to_string(dim) + " has no size at " + describe(point),
+             "sizes that determine every dim");
       }
       dims.push_back(*size);
     }

@@ -37,7 +37,7 @@ struct ValueRange {
 };
 
 struct FeedOptions {
-  Arrays arrays;                            // by input name
+  Arrays arrays;                             // by input name
   std::map<std::string, ValueTexts> values;  // all elements of an input, row-major; one value fills any shape
   std::map<std::string, ValueRange> ranges;  // uniform over the range instead of the defaults above
   uint64_t seed = 0;
@@ -54,9 +54,9 @@ class Feeder {
   // Symbols that neither the point nor what the user gave determines.
   std::vector<FreeSymbol> free_symbols(const Point& point) const;
 
-  // The feeds at a point that leaves no symbol free. A name of the point is a symbol, or NAME[i], an element of an integer
-  // input. Arrays keep the type they were given in. Throws thaw::Error where sizes contradict each other or a name is not
-  // one of the model's.
+  // The feeds at a point that leaves no symbol free. A name of the point is a symbol, or NAME[i], an element of an
+  // integer input. Arrays keep the type they were given in. Throws thaw::Error where sizes contradict each other or a
+  // name is not one of the model's.
   Arrays make(const Point& point) const;
 
   // Names that a point may use, for messages and completion.
@@ -72,8 +72,9 @@ class Feeder {
   FeedOptions options_;
 };
 
-// The elements as an array of that type and shape; one text fills the shape. Throws thaw::Error naming `input` for a text that
-// is no value of the type or a count that does not fit.
-Array array_from_texts(const std::string& input, ir::DataType dtype, std::vector<int64_t> dims, const ValueTexts& texts);
+// The elements as an array of that type and shape; one text fills the shape. Throws thaw::Error naming `input` for a
+// text that is no value of the type or a count that does not fit.
+Array array_from_texts(const std::string& input, ir::DataType dtype, std::vector<int64_t> dims,
+                       const ValueTexts& texts);
 
 }  // namespace thaw::run

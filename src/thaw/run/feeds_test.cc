@@ -1,9 +1,9 @@
 #include "thaw/run/feeds.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
 
@@ -26,7 +26,8 @@ class Feeds : public testing::Test {
 };
 
 TEST_F(Feeds, ShapesFollowThePoint) {
-  const Feeder feeder({input("x", DataType::kFloat, {n_, 3, h_, w_}), input("y", DataType::kDouble, {2 * n_ + 1})}, scope_, {});
+  const Feeder feeder({input("x", DataType::kFloat, {n_, 3, h_, w_}), input("y", DataType::kDouble, {2 * n_ + 1})},
+                      scope_, {});
   const Arrays feeds = feeder.make({{{"n", 2}, {"h", 5}, {"w", 7}}});
   EXPECT_EQ(describe(feeds.at("x")), "float32[2,3,5,7]");
   EXPECT_EQ(describe(feeds.at("y")), "float64[5]");
@@ -52,7 +53,8 @@ TEST_F(Feeds, IntegersStayWithinTheirTable) {
   ids.index_bound = 3;
   FeedOptions options;
   options.ranges["other"] = {5, 6};
-  const Feeder feeder({ids, input("other", DataType::kInt32, {n_}), input("plain", DataType::kUint8, {n_})}, scope_, options);
+  const Feeder feeder({ids, input("other", DataType::kInt32, {n_}), input("plain", DataType::kUint8, {n_})}, scope_,
+                      options);
   const Arrays feeds = feeder.make({{{"n", 300}}});
   const auto range = [&](const char* name) {
     const std::vector<int64_t> values = to_int64s(feeds.at(name));

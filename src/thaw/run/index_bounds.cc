@@ -11,8 +11,8 @@ namespace {
 
 // Nodes whose output 0 holds elements of input 0, moved or converted.
 bool moves_elements(const ir::Node& node) {
-  static constexpr std::array<std::string_view, 10> kOps{"Cast",   "Identity", "Reshape", "Flatten",   "Squeeze", "Unsqueeze",
-                                                         "Expand", "Slice",    "Tile",    "Transpose"};
+  static constexpr std::array<std::string_view, 10> kOps{"Cast",      "Identity", "Reshape", "Flatten", "Squeeze",
+                                                         "Unsqueeze", "Expand",   "Slice",   "Tile",    "Transpose"};
   if (!node.domain().empty()) return false;
   for (std::string_view op : kOps) {
     if (node.op_type() == op) return true;
@@ -30,8 +30,9 @@ std::optional<int64_t> table_rows(const ir::Value* table, int64_t axis) {
       return constant->dims[static_cast<size_t>(axis)];
     }
     const ir::Node* producer = table->producer();
-    const bool keeps_shape = producer != nullptr && (producer->op_type() == "DequantizeLinear" ||
-                                                     producer->op_type() == "Cast" || producer->op_type() == "Identity");
+    const bool keeps_shape =
+        producer != nullptr && (producer->op_type() == "DequantizeLinear" || producer->op_type() == "Cast" ||
+                                producer->op_type() == "Identity");
     table = keeps_shape ? producer->input(0) : nullptr;
   }
   return std::nullopt;
@@ -43,7 +44,8 @@ std::optional<int64_t> rows_selected(const ir::Node& node, int index) {
   if ((op == "Gather" || op == "GatherElements") && index == 1) {
     return table_rows(node.input(0), node.attribute_int("axis", 0));
   }
-  if (op == "GatherBlockQuantized" && index == 1) return table_rows(node.input(0), node.attribute_int("gather_axis", 0));
+  if (op == "GatherBlockQuantized" && index == 1)
+    return table_rows(node.input(0), node.attribute_int("gather_axis", 0));
   if (op == "OneHot" && index == 0 && node.input(1) != nullptr) {
     const ir::Tensor* depth = node.input(1)->constant();
     if (depth == nullptr || !ir::is_integer(depth->data_type) || depth->num_elements() != 1) return std::nullopt;

@@ -11,7 +11,8 @@
 namespace thaw::run {
 namespace {
 
-[[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& what, const std::string& expected) {
+[[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& what,
+                       const std::string& expected) {
   throw Error({.what = what, .where = std::string(option) + " '" + std::string(text) + "'", .expected = expected});
 }
 
@@ -32,7 +33,8 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 }
 
 // NAME and what follows its '='. Both must be there.
-std::pair<std::string, std::string> name_and_rest(std::string_view option, std::string_view text, const std::string& expected) {
+std::pair<std::string, std::string> name_and_rest(std::string_view option, std::string_view text,
+                                                  const std::string& expected) {
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos) fail(option, text, "there is no '='", expected);
   std::pair<std::string, std::string> pair{trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
@@ -59,7 +61,8 @@ Array read_one(const std::string& name, const std::string& file) {
 
 }  // namespace
 
-void add_input_files(std::span<const std::string> texts, FeedOptions& feeds, std::vector<std::filesystem::path>& archives) {
+void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
+                     std::vector<std::filesystem::path>& archives) {
   const std::string expected = "NAME=FILE.npy, NAME=FILE.npz or FILE.npz";
   for (const std::string& text : texts) {
     if (!text.ends_with(".npy") && !text.ends_with(".npz")) fail("--input", text, "is not a file of arrays", expected);
@@ -69,7 +72,8 @@ void add_input_files(std::span<const std::string> texts, FeedOptions& feeds, std
       continue;
     }
     const auto [name, file] = name_and_rest("--input", text, expected);
-    if (!feeds.arrays.emplace(name, read_one(name, file)).second) fail("--input", text, "is the second for its input", expected);
+    if (!feeds.arrays.emplace(name, read_one(name, file)).second)
+      fail("--input", text, "is the second for its input", expected);
   }
 }
 
@@ -78,7 +82,8 @@ void add_values(std::span<const std::string> texts, FeedOptions& feeds) {
   for (const std::string& text : texts) {
     for (const std::string& part : split(text, ";")) {
       const auto [name, values] = name_and_rest("--values", part, expected);
-      if (!feeds.values.emplace(name, split(values, ",")).second) fail("--values", part, "is the second for its input", expected);
+      if (!feeds.values.emplace(name, split(values, ",")).second)
+        fail("--values", part, "is the second for its input", expected);
     }
   }
 }
@@ -89,8 +94,10 @@ void add_value_ranges(std::span<const std::string> texts, FeedOptions& feeds) {
     for (const std::string& part : split(text, ";,")) {
       const auto [name, range] = name_and_rest("--value-range", part, expected);
       const size_t dots = range.find("..");
-      const auto lowest = dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(0, dots)));
-      const auto highest = dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(dots + 2)));
+      const auto lowest =
+          dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(0, dots)));
+      const auto highest =
+          dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(dots + 2)));
       if (!lowest || !highest || !(*lowest <= *highest)) fail("--value-range", part, "is not a range", expected);
       if (!feeds.ranges.emplace(name, ValueRange{*lowest, *highest}).second) {
         fail("--value-range", part, "is the second for its input", expected);
@@ -104,7 +111,8 @@ std::map<std::string, std::string> parse_names(std::span<const std::string> text
   std::map<std::string, std::string> names;
   for (const std::string& text : texts) {
     for (const std::string& part : split(text, ";,")) {
-      if (!names.insert(name_and_rest("--map", part, expected)).second) fail("--map", part, "maps a name twice", expected);
+      if (!names.insert(name_and_rest("--map", part, expected)).second)
+        fail("--map", part, "maps a name twice", expected);
     }
   }
   return names;

@@ -12,7 +12,8 @@
 namespace thaw::run {
 
 // Each text is NAME=FILE.npy, NAME=FILE.npz (its array NAME, or its only one) or FILE.npz (put into `archives`).
-void add_input_files(std::span<const std::string> texts, FeedOptions& feeds, std::vector<std::filesystem::path>& archives);
+void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
+                     std::vector<std::filesystem::path>& archives);
 
 // Each text is "NAME=1,22,30"; several in one text are separated by ';'.
 void add_values(std::span<const std::string> texts, FeedOptions& feeds);

@@ -41,7 +41,8 @@ TEST(InputText, FilesOfArrays) {
   FeedOptions feeds;
   std::vector<std::filesystem::path> archives;
   const auto text = [&](const std::string& name, const char* file) { return name + (folder / file).string(); };
-  add_input_files(std::vector<std::string>{text("x=", "x.npy"), text("y=", "two.npz"), text("", "two.npz")}, feeds, archives);
+  add_input_files(std::vector<std::string>{text("x=", "x.npy"), text("y=", "two.npz"), text("", "two.npz")}, feeds,
+                  archives);
   EXPECT_EQ(feeds.arrays.at("x"), array);
   EXPECT_EQ(feeds.arrays.at("y"), array);
   EXPECT_EQ(archives.size(), 1U);

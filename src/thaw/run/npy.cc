@@ -19,7 +19,8 @@ using ir::DataType;
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr uint32_t kMaxHeader = 1 << 20;
 
-// What a descr such as "<f4" says: the element's type, its bytes in the file, and whether they stand the other way round.
+// What a descr such as "<f4" says: the element's type, its bytes in the file, and whether they stand the other way
+// round.
 struct ElementType {
   DataType dtype = DataType::kUndefined;
   uint64_t width = 0;  // bytes of one element
@@ -76,7 +77,8 @@ ElementType parse_descr(const std::string& descr, const std::string& where) {
   }
   type.dtype = *dtype;
   if (type.kind == 'U' && __builtin_mul_overflow(type.width, uint64_t{4}, &type.width)) {
-    throw Error({.what = "holds strings of impossible length", .where = where, .expected = "a width that fits in memory"});
+    throw Error(
+        {.what = "holds strings of impossible length", .where = where, .expected = "a width that fits in memory"});
   }
   return type;
 }
@@ -84,12 +86,14 @@ ElementType parse_descr(const std::string& descr, const std::string& where) {
 // Turns each group of `width` bytes round; complex numbers are two of half the width.
 void swap_bytes(std::vector<std::byte>& bytes, uint64_t width) {
   for (size_t at = 0; at + width <= bytes.size(); at += width) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
   }
 }
 
 // Elements of `width` bytes from column-major to row-major order.
-std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const std::vector<int64_t>& dims, uint64_t width) {
+std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const std::vector<int64_t>& dims,
+                                    uint64_t width) {
   std::vector<std::byte> result(bytes.size());
   const size_t rank = dims.size();
   std::vector<uint64_t> stride(rank);  // of the file's order, in bytes
@@ -185,37 +189,57 @@ size_t longest(const Array& array) {
 
 std::string descr_of(const Array& array) {
   switch (array.dtype) {
-    case DataType::kFloat16: return "<f2";
-    case DataType::kFloat: return "<f4";
-    case DataType::kDouble: return "<f8";
+    case DataType::kFloat16:
+      return "<f2";
+    case DataType::kFloat:
+      return "<f4";
+    case DataType::kDouble:
+      return "<f8";
     case DataType::kInt8:
     case DataType::kInt4:
-    case DataType::kInt2: return "|i1";
-    case DataType::kInt16: return "<i2";
-    case DataType::kInt32: return "<i4";
-    case DataType::kInt64: return "<i8";
+    case DataType::kInt2:
+      return "|i1";
+    case DataType::kInt16:
+      return "<i2";
+    case DataType::kInt32:
+      return "<i4";
+    case DataType::kInt64:
+      return "<i8";
     case DataType::kUint8:
     case DataType::kUint4:
-    case DataType::kUint2: return "|u1";
-    case DataType::kUint16: return "<u2";
-    case DataType::kUint32: return "<u4";
-    case DataType::kUint64: return "<u8";
-    case DataType::kBool: return "|b1";
-    case DataType::kComplex64: return "<c8";
-    case DataType::kComplex128: return "<c16";
-    case DataType::kBfloat16: return "<V2";
+    case DataType::kUint2:
+      return "|u1";
+    case DataType::kUint16:
+      return "<u2";
+    case DataType::kUint32:
+      return "<u4";
+    case DataType::kUint64:
+      return "<u8";
+    case DataType::kBool:
+      return "|b1";
+    case DataType::kComplex64:
+      return "<c8";
+    case DataType::kComplex128:
+      return "<c16";
+    case DataType::kBfloat16:
+      return "<V2";
     case DataType::kFloat8E4M3FN:
     case DataType::kFloat8E4M3FNUZ:
     case DataType::kFloat8E5M2:
     case DataType::kFloat8E5M2FNUZ:
-    case DataType::kFloat8E8M0: return "|V1";
-    case DataType::kFloat4E2M1: return "<f4";
-    case DataType::kString: return "<U" + std::to_string(longest(array));
+    case DataType::kFloat8E8M0:
+      return "|V1";
+    case DataType::kFloat4E2M1:
+      return "<f4";
+    case DataType::kString:
+      return "<U" + std::to_string(longest(array));
     case DataType::kFloat6E2M3:  // no runtime makes them
     case DataType::kFloat6E3M2:
-    case DataType::kUndefined: break;
+    case DataType::kUndefined:
+      break;
   }
-  throw Error({.what = "an array of type " + std::string(ir::name_of(array.dtype)) + " cannot be written", .expected = "one of the element types of ONNX"});
+  throw Error({.what = "an array of type " + std::string(ir::name_of(array.dtype)) + " cannot be written",
+               .expected = "one of the element types of ONNX"});
 }
 
 }  // namespace
@@ -236,10 +260,12 @@ Array read_npy(ByteSource& source) {
     read_exactly(source, std::span(start).subspan(10, 2));
     length |= byte_at(10) << 16 | byte_at(11) << 24;
   } else if (version != 1) {
-    throw Error({.what = "is of .npy version " + std::to_string(version), .where = where, .expected = "version 1, 2 or 3"});
+    throw Error(
+        {.what = "is of .npy version " + std::to_string(version), .where = where, .expected = "version 1, 2 or 3"});
   }
   if (length > kMaxHeader) {
-    throw Error({.what = "has a header of " + std::to_string(length) + " bytes", .where = where, .expected = "at most 1 MiB"});
+    throw Error(
+        {.what = "has a header of " + std::to_string(length) + " bytes", .where = where, .expected = "at most 1 MiB"});
   }
   std::string text(length, '\0');
   read_exactly(source, std::as_writable_bytes(std::span(text)));
@@ -259,7 +285,8 @@ Array read_npy(ByteSource& source) {
                  .next = "write the file again"});
   }
   if (type.width == 0 && count > (uint64_t{1} << 20)) {  // elements that the file's size does not bound
-    throw Error({.what = "holds " + std::to_string(count) + " empty strings", .where = where, .expected = "at most 2^20"});
+    throw Error(
+        {.what = "holds " + std::to_string(count) + " empty strings", .where = where, .expected = "at most 2^20"});
   }
   std::vector<std::byte> bytes(total);
   read_exactly(source, bytes);

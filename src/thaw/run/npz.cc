@@ -70,8 +70,8 @@ std::string directory_entry(const Written& member) {
   put(out, 0x02014b50, 4);
   put(out, 3 << 8 | 45, 2);  // made on Unix
   put_common(out, member, extra.size());
-  put(out, 0, 2);                  // no comment
-  put(out, 0, 4);                  // disk, internal attributes
+  put(out, 0, 2);                        // no comment
+  put(out, 0, 4);                        // disk, internal attributes
   put(out, uint64_t{0100644} << 16, 4);  // a regular file
   put(out, std::min(member.offset, kWide), 4);
   return out + member.name + extra;
@@ -132,7 +132,8 @@ NpzReader::NpzReader(const std::filesystem::path& path) : path_(path.string()), 
 Array NpzReader::read(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
-    throw Error({.what = "holds no array '" + std::string(name) + "'", .where = path_, .expected = "an array of that name"});
+    throw Error(
+        {.what = "holds no array '" + std::string(name) + "'", .where = path_, .expected = "an array of that name"});
   }
   const auto source = zip_.open(zip_.members()[found->second]);
   return read_npy(*source);

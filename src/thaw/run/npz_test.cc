@@ -1,11 +1,11 @@
 #include "thaw/run/npz.h"
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <cstring>
 #include <fstream>
 #include <iterator>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "thaw/core/error.h"
 #include "thaw/run/npy.h"
@@ -55,9 +55,7 @@ class Npz : public testing::Test {
     return arrays;
   }
 
-  static Arrays small() {
-    return {{"x", Array::from_doubles(DataType::kFloat, {3}, std::vector<double>{1, 2, 3})}};
-  }
+  static Arrays small() { return {{"x", Array::from_doubles(DataType::kFloat, {3}, std::vector<double>{1, 2, 3})}}; }
 
   fs::path folder_;
 };
@@ -101,7 +99,12 @@ TEST_F(Npz, HeadersThatAreNotOfTheFormatAreRefused) {
   EXPECT_THROW(read(good, std::string(7, '\0')), Error);
   EXPECT_THROW(read(good, std::string(9, '\0')), Error);
   for (const char* header : {
-           "", "{", "{}", "[]", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), ",
+           "",
+           "{",
+           "{}",
+           "[]",
+           "{'descr': '<f4'}",
+           "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), ",
            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'more': 1}",
            "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
            "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2,)}",
@@ -163,7 +166,7 @@ TEST_F(Npz, AMemberThatClaimsToInflateToTooMuchIsRefused) {
   std::string bytes = contents(folder_ / "a.npz");
   const size_t entry = bytes.rfind("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);
-  bytes[entry + 10] = 8;                                          // deflated
+  bytes[entry + 10] = 8;  // deflated
   const uint32_t size = 0xFFFFFF00;
   std::memcpy(bytes.data() + entry + 24, &size, 4);
   EXPECT_THROW(NpzReader(write("b.npz", bytes)), Error);

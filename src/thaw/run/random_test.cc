@@ -1,12 +1,12 @@
 #include "thaw/run/random.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace thaw::run {
 namespace {

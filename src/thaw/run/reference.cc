@@ -27,7 +27,8 @@ std::vector<std::string> keys_of(const Arrays& results, const std::string& name)
 
 }  // namespace
 
-Reference::Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs, ReferenceOptions options)
+Reference::Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs,
+                     ReferenceOptions options)
     : path_(path), options_(std::move(options)) {
   try {
     session_.emplace(path, options_.session);
@@ -51,8 +52,8 @@ Reference::Reference(const std::filesystem::path& path, std::span<const InputSpe
     const auto input = std::find_if(model_inputs.begin(), model_inputs.end(),
                                     [&](const InputSpec& spec) { return spec.name == match->second; });
     if (input->dtype != port.dtype && !options_.cast) {
-      throw Error({.what = "input '" + input->name + "' is " + std::string(ir::name_of(input->dtype)) + " in the model and " +
-                           std::string(ir::name_of(port.dtype)) + " in the reference",
+      throw Error({.what = "input '" + input->name + "' is " + std::string(ir::name_of(input->dtype)) +
+                           " in the model and " + std::string(ir::name_of(port.dtype)) + " in the reference",
                    .where = path.string(),
                    .expected = "one element type",
                    .next = "pass --cast to convert the feeds"});
@@ -71,7 +72,8 @@ void Reference::find_batch(std::span<const InputSpec> model_inputs) {
     if (dim::same(input.dims->front(), batch)) batched_.insert(input.name);
   }
   if (batched_.empty()) {
-    throw Error({.what = "no input has an axis 0 to cut into samples", .where = path_.string(), .expected = "a batched model"});
+    throw Error(
+        {.what = "no input has an axis 0 to cut into samples", .where = path_.string(), .expected = "a batched model"});
   }
   const auto declared = ir::load(path_);
   for (const InputSpec& input : model_inputs) {
@@ -154,7 +156,8 @@ Arrays Reference::run_rows(const Arrays& feeds, std::span<const std::string> out
     }
     batch = feed->second.dims[0];
   }
-  if (batch < 1) throw Error({.what = "there is no sample to run", .where = path_.string(), .expected = "a batch of 1 or more"});
+  if (batch < 1)
+    throw Error({.what = "there is no sample to run", .where = path_.string(), .expected = "a batch of 1 or more"});
   std::map<std::string, std::vector<Array>> collected;
   for (int64_t sample = 0; sample < batch; ++sample) {
     Arrays one;
@@ -184,7 +187,8 @@ Arrays Reference::run(const Arrays& feeds, std::span<const std::string> outputs,
 Array assemble_rows(std::span<const Array> rows, const Array* like) {
   std::vector<int64_t> stacked = rows[0].dims;
   stacked.insert(stacked.begin(), static_cast<int64_t>(rows.size()));
-  const bool one_shape = std::all_of(rows.begin(), rows.end(), [&](const Array& row) { return row.dims == rows[0].dims; });
+  const bool one_shape =
+      std::all_of(rows.begin(), rows.end(), [&](const Array& row) { return row.dims == rows[0].dims; });
   if (rows[0].dims.empty() || (one_shape && like != nullptr && like->dims == stacked)) return stack(rows);
   return concat_rows(rows);
 }

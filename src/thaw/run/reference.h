@@ -17,14 +17,14 @@ namespace thaw::run {
 struct ReferenceOptions {
   SessionOptions session;
   std::map<std::string, std::string> names;  // of the model under test -> of the reference, where they differ
-  bool cast = false;                          // inputs of other element types are converted
-  bool per_sample = false;                    // run once a row of the batched inputs
+  bool cast = false;                         // inputs of other element types are converted
+  bool per_sample = false;                   // run once a row of the batched inputs
 };
 
 class Reference {
  public:
-  // Loads the reference and matches its inputs with the model's. Throws thaw::Error for an input of the reference that the
-  // model has not, or has with another element type (unless `cast`).
+  // Loads the reference and matches its inputs with the model's. Throws thaw::Error for an input of the reference that
+  // the model has not, or has with another element type (unless `cast`).
   Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs, ReferenceOptions options);
 
   // The reference's name of one of the model's.
@@ -59,8 +59,8 @@ class Reference {
   std::vector<std::string> notes_;
 };
 
-// Results of single rows in the form of `like`: stacked along a new axis 0 where that gives its shape, else one after the other
-// where the rows have an axis.
+// Results of single rows in the form of `like`: stacked along a new axis 0 where that gives its shape, else one after
+// the other where the rows have an axis.
 Array assemble_rows(std::span<const Array> rows, const Array* like);
 
 }  // namespace thaw::run

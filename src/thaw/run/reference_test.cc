@@ -74,7 +74,8 @@ TEST(Reference, InputsAreMatchedByNameAndType) {
 
 TEST(Reference, WithoutDeclaredSizesAModelComputesTheSame) {
   const TemporaryFolder folder;
-  const auto path = folder.write_model("m", R"(g (float["?","?"] x) => (float["?","?"] z) <float["?","?"] y> { y = Relu(x) z = Neg(y) })");
+  const auto path = folder.write_model(
+      "m", R"(g (float["?","?"] x) => (float["?","?"] z) <float["?","?"] y> { y = Relu(x) z = Neg(y) })");
   const auto model = ir::load(path);
   drop_declared_sizes(*model);
   EXPECT_TRUE(model->graph->value_infos().empty());

@@ -5,9 +5,9 @@
 
 namespace thaw::run {
 
-// Drops what the model declares of intermediate values and outputs, and the names of its inputs' dims (integers stay), in
-// the graph and its subgraphs. ONNX Runtime plans its memory by those declarations ("Shape mismatch attempting to re-use
-// buffer") but computes the same numbers without them.
+// Drops what the model declares of intermediate values and outputs, and the names of its inputs' dims (integers stay),
+// in the graph and its subgraphs. ONNX Runtime plans its memory by those declarations ("Shape mismatch attempting to
+// re-use buffer") but computes the same numbers without them.
 void drop_declared_sizes(ir::Model& model);
 
 }  // namespace thaw::run

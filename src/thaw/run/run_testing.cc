@@ -1,17 +1,18 @@
 #include "thaw/run/run_testing.h"
 
-#include <onnx/defs/parser.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <fstream>
 #include <stdexcept>
+
+#include <onnx/defs/parser.h>
+#include <unistd.h>
 
 namespace thaw::run {
 
 TemporaryFolder::TemporaryFolder() {
   static std::atomic<int> count = 0;
-  path_ = std::filesystem::temp_directory_path() / ("thaw_run_" + std::to_string(getpid()) + "_" + std::to_string(count++));
+  path_ =
+      std::filesystem::temp_directory_path() / ("thaw_run_" + std::to_string(getpid()) + "_" + std::to_string(count++));
   std::filesystem::create_directories(path_);
 }
 

@@ -17,7 +17,8 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Writes the model of IR version 8, opset 17, whose graph is `graph`: "g (float[n,3] x) => (float[n,3] y) { y = Relu(x) }".
+  // Writes the model of IR version 8, opset 17, whose graph is `graph`: "g (float[n,3] x) => (float[n,3] y) { y =
+  // Relu(x) }".
   std::filesystem::path write_model(std::string_view name, std::string_view graph) const;
 
  private:

@@ -1,14 +1,14 @@
 #include "thaw/run/runtime.h"
 
-#include <dlfcn.h>
-#include <onnxruntime_cxx_api.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <vector>
+
+#include <dlfcn.h>
+#include <onnxruntime_cxx_api.h>
+#include <unistd.h>
 
 #include "thaw/core/error.h"
 
@@ -83,7 +83,8 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
     return nullptr;
   }
   Dl_info info{};
-  loaded.path = dladdr(reinterpret_cast<void*>(get_base), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : path;
+  loaded.path =
+      dladdr(reinterpret_cast<void*>(get_base), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : path;
   return api;
 }
 

@@ -1,7 +1,9 @@
-// ONNX Runtime, opened when it is first needed (dlopen, never linked): a command that runs no model does not pay for it.
+// ONNX Runtime, opened when it is first needed (dlopen, never linked): a command that runs no model does not pay for
+// it.
 //
-// Searched in this order: the environment variable THAW_ONNXRUNTIME (the library or a folder that holds it; nothing else is
-// tried when it is set), beside the executable and in ../lib of it, where the build found it, the system's loader.
+// Searched in this order: the environment variable THAW_ONNXRUNTIME (the library or a folder that holds it; nothing
+// else is tried when it is set), beside the executable and in ../lib of it, where the build found it, the system's
+// loader.
 #pragma once
 
 #include <filesystem>

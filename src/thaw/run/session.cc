@@ -1,12 +1,12 @@
 #include "thaw/run/session.h"
 
-#include <onnxruntime_cxx_api.h>
-#include <onnxruntime_session_options_config_keys.h>
-
 #include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
+
+#include <onnxruntime_cxx_api.h>
+#include <onnxruntime_session_options_config_keys.h>
 
 #include "thaw/core/error.h"
 #include "thaw/run/elements.h"
@@ -60,10 +60,14 @@ std::string one_line(std::string_view text) {
 
 GraphOptimizationLevel level_of(Optimization optimization) {
   switch (optimization) {
-    case Optimization::kNone: return ORT_DISABLE_ALL;
-    case Optimization::kBasic: return ORT_ENABLE_BASIC;
-    case Optimization::kExtended: return ORT_ENABLE_EXTENDED;
-    case Optimization::kAll: return ORT_ENABLE_ALL;
+    case Optimization::kNone:
+      return ORT_DISABLE_ALL;
+    case Optimization::kBasic:
+      return ORT_ENABLE_BASIC;
+    case Optimization::kExtended:
+      return ORT_ENABLE_EXTENDED;
+    case Optimization::kAll:
+      return ORT_ENABLE_ALL;
   }
   return ORT_ENABLE_ALL;
 }
@@ -81,9 +85,15 @@ void describe_type(const Info& info, Port& port) {
       port.kind = ir::Type::Kind::kTensor;
       port.dtype = data_type(info.GetTensorTypeAndShapeInfo().GetElementType());
       return;
-    case ONNX_TYPE_SPARSETENSOR: port.kind = ir::Type::Kind::kSparseTensor; return;
-    case ONNX_TYPE_MAP: port.kind = ir::Type::Kind::kMap; return;
-    case ONNX_TYPE_OPAQUE: port.kind = ir::Type::Kind::kOpaque; return;
+    case ONNX_TYPE_SPARSETENSOR:
+      port.kind = ir::Type::Kind::kSparseTensor;
+      return;
+    case ONNX_TYPE_MAP:
+      port.kind = ir::Type::Kind::kMap;
+      return;
+    case ONNX_TYPE_OPAQUE:
+      port.kind = ir::Type::Kind::kOpaque;
+      return;
     case ONNX_TYPE_SEQUENCE: {
       port.kind = ir::Type::Kind::kSequence;
       const Ort::TypeInfo element = info.GetSequenceTypeInfo().GetSequenceElementType();
@@ -100,7 +110,8 @@ void describe_type(const Info& info, Port& port) {
       }
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -194,7 +205,8 @@ struct Session::Impl {
     for (const auto& [name, array] : feeds) {
       const Port* port = find_port(inputs, name);
       if (port == nullptr) {
-        throw Error({.what = "has no input '" + name + "'", .where = where, .expected = "one of " + list_names(inputs)});
+        throw Error(
+            {.what = "has no input '" + name + "'", .where = where, .expected = "one of " + list_names(inputs)});
       }
       const std::string at = where + ", input '" + name + "'";
       if (port->kind != ir::Type::Kind::kTensor && port->kind != ir::Type::Kind::kOptional) {
@@ -209,7 +221,8 @@ struct Session::Impl {
     }
     for (const Port& port : inputs) {
       if (!port.has_default && feeds.find(port.name) == feeds.end() && port.kind != ir::Type::Kind::kOptional) {
-        throw Error({.what = "input '" + port.name + "' is not fed", .where = where, .expected = "an array for each input"});
+        throw Error(
+            {.what = "input '" + port.name + "' is not fed", .where = where, .expected = "an array for each input"});
       }
     }
   }

@@ -3,8 +3,9 @@
 //   run::Session session("model.onnx");
 //   run::Arrays outputs = session.run({{"x", x}});
 //
-// ONNX Runtime is loaded by the first session. Whatever it refuses, at loading or at running, is a thaw::Error that carries
-// its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run from several threads.
+// ONNX Runtime is loaded by the first session. Whatever it refuses, at loading or at running, is a thaw::Error that
+// carries its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run from several
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,8 @@ class Session {
   const Port* find_input(std::string_view name) const;  // null if there is none
   const Port* find_output(std::string_view name) const;
 
-  // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when empty.
-  // A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
+  // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when
+  // empty. A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
   Arrays run(const Arrays& feeds, std::span<const std::string> wanted = {});
 
   // What ONNX Runtime warned of since the last call, each text once.

@@ -45,7 +45,8 @@ TEST(Session, RunsAModelFromAFileAndFromMemory) {
 
 TEST(Session, EmptyAndScalarAndStringTensorsPassThrough) {
   const TemporaryFolder folder;
-  Session session(folder.write_model("identity", R"(g (float[n,3] x, int64 s, string[m] t) => (float[n,3] a, int64 b, string[m] c) {
+  Session session(
+      folder.write_model("identity", R"(g (float[n,3] x, int64 s, string[m] t) => (float[n,3] a, int64 b, string[m] c) {
     a = Identity(x)
     b = Identity(s)
     c = Identity(t)
@@ -79,7 +80,8 @@ TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
   EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kDouble, {6})}}); }),
               testing::AllOf(HasSubstr("float64[6]"), HasSubstr("expected float32")));
   const std::vector<std::string> wanted{"none"};
-  EXPECT_THAT(message_of([&] { session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }), HasSubstr("no output 'none'"));
+  EXPECT_THAT(message_of([&] { session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }),
+              HasSubstr("no output 'none'"));
   EXPECT_EQ(session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}).at("y").dims, (std::vector<int64_t>{2, 3}));
   EXPECT_THAT(message_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("no such file"));
   const auto unknown = folder.write_model("unknown", "g (float[n] x) => (float[n] y) { y = NoSuchOperator(x) }");
@@ -89,9 +91,11 @@ TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
 TEST(Session, WarningsAreKeptNotPrinted) {
   const TemporaryFolder folder;
   // The output is declared [n, 4] and is [n, 3]: ONNX Runtime runs it and warns.
-  Session session(folder.write_model("lies", R"(g (float[n,k] x, int64[2] s) => (float[n,4] y) { y = Reshape(x, s) })"));
+  Session session(
+      folder.write_model("lies", R"(g (float[n,k] x, int64[2] s) => (float[n,4] y) { y = Reshape(x, s) })"));
   testing::internal::CaptureStderr();
-  session.run({{"x", Array::zeros(DataType::kFloat, {2, 3})}, {"s", Array::from_int64(DataType::kInt64, {2}, std::vector<int64_t>{2, 3})}});
+  session.run({{"x", Array::zeros(DataType::kFloat, {2, 3})},
+               {"s", Array::from_int64(DataType::kInt64, {2}, std::vector<int64_t>{2, 3})}});
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   const std::vector<std::string> warnings = session.take_warnings();
   ASSERT_EQ(warnings.size(), 1U);

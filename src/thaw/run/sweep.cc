@@ -100,8 +100,8 @@ void enumerate(const dim::SpecGroup& group, std::vector<Point>& points) {
   }
 }
 
-// `wanted` points of a group: entry i walks its values up where i is even and down where it is odd, so that small sizes of
-// one meet large sizes of another.
+// `wanted` points of a group: entry i walks its values up where i is even and down where it is odd, so that small sizes
+// of one meet large sizes of another.
 void sample(const dim::SpecGroup& group, size_t wanted, std::vector<Point>& points) {
   std::vector<std::vector<int64_t>> values;
   for (const dim::SpecEntry& entry : group) values.push_back(candidates(entry, wanted));
@@ -115,7 +115,8 @@ void sample(const dim::SpecGroup& group, size_t wanted, std::vector<Point>& poin
       size_t at = (j + i / 2 + (i % 2 == 0 ? 0 : turn)) % choices.size();
       if (i % 2 == 1) at = choices.size() - 1 - at;
       const auto taken = [&](int64_t value) {
-        return std::any_of(point.sizes.begin(), point.sizes.end(), [&](const auto& size) { return size.second == value; });
+        return std::any_of(point.sizes.begin(), point.sizes.end(),
+                           [&](const auto& size) { return size.second == value; });
       };
       for (size_t tries = 0; tries < choices.size() && taken(choices[at]); ++tries) at = (at + 1) % choices.size();
       point.sizes.emplace_back(group[i].name, choices[at]);

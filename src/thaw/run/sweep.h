@@ -1,8 +1,8 @@
 // Choosing the sizes at which models are compared.
 //
 // A point gives each name a size. Where a spec names few enough combinations all of them are points; a wide range is
-// sampled: sizes spread over it (evenly in their logarithm), prime or a prime number of steps where there is one nearby,
-// distinct from each other within a point, and not 0 or 1. The choice is a function of the spec alone.
+// sampled: sizes spread over it (evenly in their logarithm), prime or a prime number of steps where there is one
+// nearby, distinct from each other within a point, and not 0 or 1. The choice is a function of the spec alone.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct Point {
 // "batch=3, h=320"
 std::string describe(const Point& point);
 
-// The points of a spec, group by group, each once. Of a group with more than `points` combinations that many are chosen;
-// `points` 0 means 6 of a group with more than 16. Expressions are evaluated over the other names of their group.
-// Throws thaw::Error for an expression over other names, or one without value.
+// The points of a spec, group by group, each once. Of a group with more than `points` combinations that many are
+// chosen; `points` 0 means 6 of a group with more than 16. Expressions are evaluated over the other names of their
+// group. Throws thaw::Error for an expression over other names, or one without value.
 std::vector<Point> choose_points(std::span<const dim::SpecGroup> spec, size_t points = 0);
 
 // A symbol that the spec gives no size.

@@ -1,8 +1,8 @@
 #include "thaw/run/sweep.h"
 
-#include <gtest/gtest.h>
-
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
 

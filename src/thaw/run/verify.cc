@@ -114,7 +114,8 @@ class Verifier {
   }
 
   // A point that leaves symbols free: the first scale at which the reference runs. What it cannot run says nothing.
-  PointResult run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free, size_t round) {
+  PointResult run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
+                                size_t round) {
     std::optional<PointResult> first;
     const std::span<const Scale> scales = default_scales();
     for (size_t i = 0; i < scales.size(); ++i) {
@@ -245,7 +246,8 @@ class Verifier {
     Arrays stored = reference.read(case_name, output_names);
     Arrays expected;
     for (const std::string& name : outputs_) {
-      if (auto found = stored.find(name_in_file(name)); found != stored.end()) expected.emplace(name, std::move(found->second));
+      if (auto found = stored.find(name_in_file(name)); found != stored.end())
+        expected.emplace(name, std::move(found->second));
     }
     compare_outputs(actual, expected, /*all=*/false, result);
     return result;
@@ -253,7 +255,8 @@ class Verifier {
 
   // ---- both
 
-  void choose_outputs(const std::function<bool(const std::string&)>& in_reference, const std::vector<std::string>& theirs) {
+  void choose_outputs(const std::function<bool(const std::string&)>& in_reference,
+                      const std::vector<std::string>& theirs) {
     std::vector<std::string> missing;
     for (const std::string& name : options_.outputs.empty() ? model_outputs() : options_.outputs) {
       (in_reference(name) ? outputs_ : missing).push_back(name);
@@ -264,7 +267,8 @@ class Verifier {
                    .expected = "the model's names; it has " + join(theirs),
                    .next = "say which is which with --map MODEL_NAME=REFERENCE_NAME"});
     }
-    if (!missing.empty()) add_once(report_.notes, "outputs that the reference lacks were not compared: " + join(missing));
+    if (!missing.empty())
+      add_once(report_.notes, "outputs that the reference lacks were not compared: " + join(missing));
   }
 
   void open_inputs(std::vector<CaseFile>& files, std::vector<std::string>& cases) const {
@@ -407,8 +411,8 @@ class Verifier {
 }  // namespace
 
 bool VerifyReport::passed() const {
-  return !points.empty() &&
-         std::all_of(points.begin(), points.end(), [](const PointResult& point) { return point.status == Status::kAgrees; });
+  return !points.empty() && std::all_of(points.begin(), points.end(),
+                                        [](const PointResult& point) { return point.status == Status::kAgrees; });
 }
 
 VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope) {

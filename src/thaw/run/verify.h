@@ -1,7 +1,7 @@
 // Running a model and its reference on the same feeds at several sizes, and comparing every output.
 //
-// "It runs" proves nothing: a size counts when the numbers agree. The reference is another model, or a .npz file that holds
-// inputs and what they should give (the layout is in run/cases.h).
+// "It runs" proves nothing: a size counts when the numbers agree. The reference is another model, or a .npz file that
+// holds inputs and what they should give (the layout is in run/cases.h).
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@
 namespace thaw::run {
 
 struct VerifyOptions {
-  std::filesystem::path model, reference;       // the reference by its ending: .npz, else a model
+  std::filesystem::path model, reference;          // the reference by its ending: .npz, else a model
   std::vector<std::filesystem::path> input_files;  // .npz files with inputs, by cases
-  std::vector<dim::SpecGroup> sweep;            // empty: sizes are chosen (three that the reference runs at)
-  size_t points = 0;                            // see choose_points
+  std::vector<dim::SpecGroup> sweep;               // empty: sizes are chosen (three that the reference runs at)
+  size_t points = 0;                               // see choose_points
   FeedOptions feeds;
   ReferenceOptions how;
   Tolerance tolerance;
-  std::vector<std::string> outputs;             // of the model; empty: all that the reference has
+  std::vector<std::string> outputs;                         // of the model; empty: all that the reference has
   std::function<void(size_t done, size_t total)> progress;  // may be empty
 };
 
@@ -62,8 +62,8 @@ struct VerifyReport {
   bool passed() const;                // at least one point, and all agree
 };
 
-// `inputs` are the model's, with dims in `scope`. Throws thaw::Error when the call or a file is wrong; a model or reference
-// that does not run at a size is in the report.
+// `inputs` are the model's, with dims in `scope`. Throws thaw::Error when the call or a file is wrong; a model or
+// reference that does not run at a size is in the report.
 VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope);
 
 }  // namespace thaw::run

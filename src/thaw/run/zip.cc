@@ -1,11 +1,11 @@
 #include "thaw/run/zip.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <unordered_set>
+
+#include <zlib.h>
 
 #include "thaw/core/error.h"
 
@@ -22,7 +22,8 @@ constexpr uint64_t kMaxDirectory = uint64_t{1} << 28;
 constexpr uint64_t kMaxDeflateRatio = 1032;  // what deflate can reach
 
 [[noreturn]] void broken(const std::string& where, const std::string& what) {
-  throw Error({.what = what, .where = where, .expected = "a whole .npz (zip) file", .next = "write it again with numpy.savez"});
+  throw Error(
+      {.what = what, .where = where, .expected = "a whole .npz (zip) file", .next = "write it again with numpy.savez"});
 }
 
 // Little-endian fields of a record, checked against its end.
@@ -52,7 +53,8 @@ class Fields {
   const std::string& where_;
 };
 
-// The sizes and the offset that did not fit into 32 bits stand in the extra field 1, in this order, only those that are full.
+// The sizes and the offset that did not fit into 32 bits stand in the extra field 1, in this order, only those that are
+// full.
 void apply_zip64(ZipMember& member, std::span<const std::byte> extra, const std::string& where) {
   Fields fields(extra, where);
   while (!fields.empty()) {
@@ -114,7 +116,8 @@ class DeflatedMember : public ByteSource {
       crc_ = add_to_crc(crc_, out.subspan(done, got));
       done += got;
       const bool ended = status == Z_STREAM_END;
-      if ((status != Z_OK && !ended) || (ended && done < wanted) || (got == 0 && stream_.avail_in == 0 && packed_left_ == 0)) {
+      if ((status != Z_OK && !ended) || (ended && done < wanted) ||
+          (got == 0 && stream_.avail_in == 0 && packed_left_ == 0)) {
         broken(name_, "its compressed data are damaged");
       }
     }
@@ -153,7 +156,8 @@ uint32_t add_to_crc(uint32_t crc, std::span<const std::byte> bytes) {
 ZipReader::ZipReader(const std::filesystem::path& path) : file_(path) { read_directory(); }
 
 std::vector<std::byte> ZipReader::bytes_at(uint64_t offset, uint64_t length) {
-  if (offset > file_.size() || length > file_.size() - offset) broken(file_.name(), "the archive's directory lies outside the file");
+  if (offset > file_.size() || length > file_.size() - offset)
+    broken(file_.name(), "the archive's directory lies outside the file");
   std::vector<std::byte> bytes(length);
   file_.seek(offset);
   read_exactly(file_, bytes);
@@ -197,7 +201,8 @@ void ZipReader::read_directory() {
     size = wide.take<uint64_t>();
     offset = wide.take<uint64_t>();
   }
-  if (size > kMaxDirectory || count > size / kDirectorySize) broken(where, "the archive's directory has an impossible size");
+  if (size > kMaxDirectory || count > size / kDirectorySize)
+    broken(where, "the archive's directory has an impossible size");
 
   const std::vector<std::byte> directory = bytes_at(offset, size);
   Fields entries(directory, where);
@@ -225,9 +230,9 @@ void ZipReader::read_directory() {
     if (member.method != 0 && member.method != 8) {
       broken(at, "is compressed by method " + std::to_string(member.method) + ", not stored or deflated");
     }
-    const bool possible = member.packed <= file_.size() &&
-                          (member.method == 0 ? member.size == member.packed
-                                              : member.size / kMaxDeflateRatio <= member.packed + 1);
+    const bool possible =
+        member.packed <= file_.size() &&
+        (member.method == 0 ? member.size == member.packed : member.size / kMaxDeflateRatio <= member.packed + 1);
     if (!possible) broken(at, "claims a size that its bytes cannot have");
     if (!names.insert(member.name).second) broken(at, "stands in the archive twice");
     members_.push_back(std::move(member));

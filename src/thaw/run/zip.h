@@ -1,7 +1,8 @@
 // Reading a zip archive, as far as .npz files need it: stored and deflated members, Zip64.
 //
-// Hostile archives give thaw::Error: every offset and size is checked against the file, a member that claims to inflate to
-// more than deflate can give is refused before memory is taken, two members of one name are refused, checksums are checked.
+// Hostile archives give thaw::Error: every offset and size is checked against the file, a member that claims to inflate
+// to more than deflate can give is refused before memory is taken, two members of one name are refused, checksums are
+// checked.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace thaw::run {
 
-// The CRC-32 of bytes that follow others; 0 to begin with. (zlib's own takes a null pointer for a request to start anew.)
+// The CRC-32 of bytes that follow others; 0 to begin with. (zlib's own takes a null pointer for a request to start
+// anew.)
 uint32_t add_to_crc(uint32_t crc, std::span<const std::byte> bytes);
 
 struct ZipMember {
@@ -31,8 +33,8 @@ class ZipReader {
   explicit ZipReader(const std::filesystem::path& path);
 
   const std::vector<ZipMember>& members() const { return members_; }
-  // The member's bytes; one source at a time may be open, and not longer than the reader lives. Reading to the end checks
-  // the checksum.
+  // The member's bytes; one source at a time may be open, and not longer than the reader lives. Reading to the end
+  // checks the checksum.
   std::unique_ptr<ByteSource> open(const ZipMember& member);
 
  private:
