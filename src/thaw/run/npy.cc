@@ -96,13 +96,13 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const s
                                     uint64_t width) {
   std::vector<std::byte> result(bytes.size());
   const size_t rank = dims.size();
-  std::vector<uint64_t> stride(rank);  // of the file's order, in bytes
+  std::array<uint64_t, kMaxNpyRank> stride{};  // of the file's order, in bytes
   uint64_t step = width;
   for (size_t axis = 0; axis < rank; ++axis) {
     stride[axis] = step;
     step *= static_cast<uint64_t>(dims[axis]);
   }
-  std::vector<int64_t> index(rank, 0);
+  std::array<int64_t, kMaxNpyRank> index{};
   uint64_t source = 0;
   for (size_t target = 0; target < bytes.size(); target += width) {
     std::memcpy(result.data() + target, bytes.data() + source, width);

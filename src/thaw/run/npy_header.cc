@@ -7,8 +7,6 @@
 namespace thaw::run {
 namespace {
 
-constexpr size_t kMaxRank = 64;  // NumPy's own limit
-
 // Walks the literal from left to right; no nesting but the one tuple.
 class Parser {
  public:
@@ -100,7 +98,7 @@ class Parser {
       at_ = static_cast<size_t>(end - text_.data());
       accept('L');  // Python 2 wrote long integers so
       dims.push_back(dim);
-      if (dims.size() > kMaxRank) fail("has more than 64 dims", "an array that NumPy can hold");
+      if (dims.size() > kMaxNpyRank) fail("has more than 64 dims", "an array that NumPy can hold");
       if (!accept(',') && peek() != ')') fail_here();
     }
     return dims;
