@@ -1,6 +1,7 @@
 """`thaw run` feeds a model from .npy and .npz files and writes what comes out."""
 import io
 import os
+import subprocess
 import zipfile
 
 import ml_dtypes
@@ -142,8 +143,7 @@ HOSTILE = {
     "pickle": lambda: good_npz(x0=np.array([{"a": 1}], dtype=object)),
     "record": lambda: good_npz(x0=np.zeros(3, dtype=[("a", "f4"), ("b", "i8")])),
     "date": lambda: good_npz(x0=np.zeros(3, dtype="M8[s]")),
-    "huge shape": lambda: good_npz().replace(b"(6,)", b"(6_,".replace(b"_", b"9")) and
-    good_npz().replace(b"'shape': (6,), }" + b" " * 20, b"'shape': (4611686018427387904, 4), }"),
+    "huge shape": lambda: good_npz().replace(b"(6,), }" + b" " * 20, b"(4611686018427387904, 4), }"),
 }
 
 
@@ -160,7 +160,6 @@ def test_a_bomb_is_refused_before_memory_is_taken(thaw, save, tmp_path):
     with zipfile.ZipFile(tmp_path / "in.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x0.npy", header + bytes(1 << 28))
     command = f"ulimit -v 8000000; '{thaw.path}' run '{save(identity([FLOAT]))}' --input '{tmp_path / 'in.npz'}'"
-    import subprocess
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "bytes of data for the shape" in done.stderr
 

@@ -110,8 +110,13 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
   for (const run::PointResult& point : report.points) add_point(text, point, output_width, type_width, style);
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
-  for (const std::string& warning : report.warnings)
-    text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
+  constexpr size_t kShown = 3;
+  for (size_t i = 0; i < report.warnings.size() && i < kShown; ++i) {
+    text += "warning: ONNX Runtime: " + report::printable(report.warnings[i]) + "\n";
+  }
+  if (report.warnings.size() > kShown) {
+    text += fmt::format("warning: {} more of ONNX Runtime (--format json has them)\n", report.warnings.size() - kShown);
+  }
   const auto agree = std::count_if(report.points.begin(), report.points.end(),
                                    [](const run::PointResult& point) { return point.status == Status::kAgrees; });
   const size_t total = report.points.size();

@@ -84,6 +84,7 @@ class Totals {
 
   double cosine() const {
     if (actual_norm_ == 0 || expected_norm_ == 0) return actual_norm_ == expected_norm_ ? 1 : 0;
+    if (max_abs == 0) return 1;  // rounding must not say otherwise
     // Two roots: the product of the norms may overflow or vanish where they do not.
     const double cosine = dot_ / (std::sqrt(actual_norm_) * std::sqrt(expected_norm_));
     return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 0;

@@ -116,6 +116,17 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const s
   return result;
 }
 
+// How many elements a shape has, and their bytes; no bytes where either passes 64 bits.
+std::pair<uint64_t, std::optional<uint64_t>> count_and_bytes(const std::vector<int64_t>& dims, uint64_t width) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return {0, 0};
+  uint64_t count = 1, total = 0;
+  for (const int64_t dim : dims) {
+    if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count)) return {0, std::nullopt};
+  }
+  if (count > INT64_MAX || __builtin_mul_overflow(count, width, &total)) return {0, std::nullopt};
+  return {count, total};
+}
+
 void append_utf8(std::string& text, uint32_t code, const std::string& where) {
   if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
     throw Error({.what = "holds a string with an invalid code point", .where = where, .expected = "Unicode text"});
@@ -275,9 +286,8 @@ Array read_npy(ByteSource& source) {
   Array array;
   array.dtype = type.dtype;
   array.dims = header.shape;
-  uint64_t total = 0;
-  const auto count = static_cast<uint64_t>(array.num_elements());
-  if (__builtin_mul_overflow(count, type.width, &total) || total != source.left()) {
+  const auto [count, total] = count_and_bytes(array.dims, type.width);
+  if (!total || *total != source.left()) {
     throw Error({.what = "has " + std::to_string(source.left()) + " bytes of data for the shape " +
                          describe(array.dtype, array.dims),
                  .where = where,
@@ -288,7 +298,7 @@ Array read_npy(ByteSource& source) {
     throw Error(
         {.what = "holds " + std::to_string(count) + " empty strings", .where = where, .expected = "at most 2^20"});
   }
-  std::vector<std::byte> bytes(total);
+  std::vector<std::byte> bytes(*total);
   read_exactly(source, bytes);
   if (type.big_endian && type.dtype != DataType::kString) {
     swap_bytes(bytes, is_complex(type.dtype) ? type.width / 2 : type.width);

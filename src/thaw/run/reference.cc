@@ -113,8 +113,11 @@ void Reference::relax(const std::string& reason) {
   drop_declared_sizes(*model);
   session_.emplace(*model, options_.session);
   relaxed_ = true;
-  notes_.push_back("the reference does not run as it is (" + reason +
-                   "); it was run without the sizes that it declares of inner tensors, which changes no number");
+  notes_.push_back(
+      "the reference does not run as it is; it was run without the sizes that it declares of inner tensors, which "
+      "changes "
+      "no number (" +
+      reason + ")");
 }
 
 Arrays Reference::run_once(const Arrays& feeds, std::span<const std::string> outputs) {

@@ -17,12 +17,40 @@ namespace {
 
 constexpr size_t kMaxWarnings = 32;
 
-// Warnings of one session; ONNX Runtime may write from any of its threads.
+// Cuts "/build/path/file.cc:87 void f(int, const T&) " out of ONNX Runtime's messages: it says where in its sources.
+std::string without_source_locations(std::string text) {
+  static constexpr std::string_view kSources = "/onnxruntime_src/";
+  for (size_t start = text.find(kSources); start != std::string::npos; start = text.find(kSources, start)) {
+    size_t end = text.find('(', start);
+    int depth = 0;
+    for (; end < text.size(); ++end) {
+      if (text[end] == '(') ++depth;
+      if (text[end] == ')' && --depth == 0) break;
+    }
+    if (end >= text.size()) break;  // not of that form: better too much than too little
+    text.erase(start, end + 1 - start);
+  }
+  return text;
+}
+
+// ONNX Runtime's message in one line.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (char c : without_source_locations(std::string(text))) {
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    if (c == ' ' && (line.empty() || line.back() == ' ')) continue;
+    line.push_back(c);
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+// Warnings of one session (its errors are thrown); ONNX Runtime may write from any of its threads.
 class WarningLog {
  public:
   static void ORT_API_CALL receive(void* log, OrtLoggingLevel severity, const char*, const char*, const char*,
                                    const char* message) {
-    if (severity >= ORT_LOGGING_LEVEL_WARNING && log != nullptr) static_cast<WarningLog*>(log)->add(message);
+    if (severity == ORT_LOGGING_LEVEL_WARNING && log != nullptr) static_cast<WarningLog*>(log)->add(one_line(message));
   }
   std::vector<std::string> take() {
     const std::lock_guard lock(mutex_);
@@ -44,18 +72,6 @@ Ort::Env& environment() {
   load_runtime();
   static auto* env = new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "thaw", &WarningLog::receive, nullptr);
   return *env;
-}
-
-// ONNX Runtime's message in one line.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (char c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-    if (c == ' ' && (line.empty() || line.back() == ' ')) continue;
-    line.push_back(c);
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
 }
 
 GraphOptimizationLevel level_of(Optimization optimization) {
