@@ -47,6 +47,44 @@ struct Use {
   int index;
 };
 
+// The uses of a value; nearly all values have one or none, which takes no memory of its own.
+class UseList {
+ public:
+  UseList() = default;
+  UseList(const UseList&) = delete;
+  UseList& operator=(const UseList&) = delete;
+  ~UseList() {
+    if (capacity_ > 1) delete[] many_;
+  }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Use* begin() { return capacity_ > 1 ? many_ : &one_; }
+  const Use* begin() const { return capacity_ > 1 ? many_ : &one_; }
+  const Use* end() const { return begin() + size_; }
+  Use& operator[](size_t i) { return begin()[i]; }
+  const Use& back() const { return begin()[size_ - 1]; }
+  void pop_back() { --size_; }
+  void push_back(Use use) {
+    if (size_ == capacity_) grow();
+    begin()[size_++] = use;
+  }
+
+ private:
+  void grow() {
+    Use* more = new Use[capacity_ * size_t{4}];
+    for (size_t i = 0; i < size_; ++i) more[i] = begin()[i];
+    if (capacity_ > 1) delete[] many_;
+    many_ = more;
+    capacity_ *= 4;
+  }
+
+  uint32_t size_ = 0, capacity_ = 1;
+  union {
+    Use one_ = {};
+    Use* many_;
+  };
+};
+
 class Value {
  public:
   const std::string& name() const { return name_; }
@@ -57,7 +95,9 @@ class Value {
 
   Node* producer() const { return producer_; }            // null for inputs, initializers
   int producer_index() const { return producer_index_; }  // which output of the producer
-  std::span<const Use> uses() const { return uses_; }     // in nodes of this graph and of its subgraphs
+  std::span<const Use> uses() const {
+    return {uses_.begin(), uses_.size()};
+  }  // in nodes of this graph and of its subgraphs
 
   bool is_input() const { return is_input_; }
   bool is_output() const { return output_count_ > 0; }  // of its own graph; a subgraph may return it too, see is_used
@@ -85,7 +125,7 @@ class Value {
   int returned_count_ = 0;  // how often it stands among the outputs of subgraphs
   Tensor* initializer_ = nullptr;
   const SparseTensor* sparse_initializer_ = nullptr;
-  std::vector<Use> uses_;
+  UseList uses_;
 };
 
 struct Attribute {

@@ -134,7 +134,7 @@ void Graph::rename(Value* value, std::string new_name) {
     Editor::refuse(fmt::format("'{}' cannot be renamed to '{}', which is taken", value->name_, new_name), name,
                    "ask Graph::unique_name for a new one");
   }
-  for (const Use& use : value->uses_) require_free(use.node->graph_);
+  for (const Use& use : value->uses()) require_free(use.node->graph_);
   if (value->returned_count_ > 0) {
     for (const Graph* graph : storage_->returned_by[value]) require_free(graph);
   }

@@ -21,13 +21,24 @@ void GraphReader::fail(std::string what, std::string where, std::string expected
       {.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = std::move(next)});
 }
 
-Value* GraphReader::define(std::string_view name, const char* role) {
+void GraphReader::name_is_taken(std::string_view name, const char* role) const {
+  fail(fmt::format("the name '{}' of {} is taken by another value", name, role), {}, "each value made once",
+       "export the model again");
+}
+
+Value* GraphReader::define_or_find(std::string_view name, const char* role) {
   if (name.empty()) fail(fmt::format("{} has no name", role), {}, "a name", "export the model again");
+  Graph::Storage& storage = *graph_->storage_;
   Value* value = Graph::Editor::make_value(*graph_, std::string(name));
-  if (!graph_->storage_->names.insert(value)) {
-    fail(fmt::format("the name '{}' of {} is taken by another value", name, role), {}, "each value made once",
-         "export the model again");
-  }
+  Value* found = storage.names.find_or_insert(value);
+  if (found != value) storage.values.retire(value);
+  return found;
+}
+
+Value* GraphReader::define(std::string_view name, const char* role) {
+  Value* value = define_or_find(name, role);
+  if (value->producer_ || value->is_input_ || value->initializer_ || value->sparse_initializer_)
+    name_is_taken(name, role);
   return value;
 }
 
@@ -179,9 +190,10 @@ void GraphReader::add_input(std::string_view bytes) {
 
 void GraphReader::add_initializer(std::string_view bytes) {
   Tensor* tensor = graph_->storage_->tensors.make();
-  *tensor = TensorReader::read(context_, bytes);
-  Value* value = graph_->find(tensor->name);
-  if (!value || !value->is_input_ || value->initializer_) value = define(tensor->name, "an initializer");
+  TensorReader::read(context_, bytes, *tensor);
+  // An input of that name has this as its default; anything else of that name is one too many.
+  Value* value = define_or_find(tensor->name, "an initializer");
+  if (value->initializer_ || value->producer_) name_is_taken(tensor->name, "an initializer");
   value->initializer_ = tensor;
   graph_->storage_->initializers.add(value);
 }

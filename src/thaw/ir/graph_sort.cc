@@ -34,7 +34,7 @@ const Node* Graph::Editor::first_out_of_order(const Graph& graph) {
   for (const Node* node : graph.nodes()) {
     for (const Value* output : node->outputs_) {
       if (!output) continue;
-      for (const Use& use : output->uses_) {
+      for (const Use& use : output->uses()) {
         const Node* reader = ancestor_in(graph, use.node);
         if (reader && place.at(reader) <= place.at(node)) return reader;
       }
@@ -55,7 +55,7 @@ void Graph::sort_topologically() {
   const auto for_each_reader = [&](Node* node, auto&& visit) {
     for (Value* output : node->outputs_) {
       if (!output) continue;
-      for (const Use& use : output->uses_) {
+      for (const Use& use : output->uses()) {
         if (Node* reader = Editor::ancestor_in(*this, use.node)) visit(reader);
       }
       if (output->returned_count_ > 0) {

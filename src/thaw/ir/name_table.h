@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -23,16 +23,19 @@ class NameTable {
   }
 
   // False, and nothing changes, when a value of that name is there.
-  bool insert(Value* value) {
+  bool insert(Value* value) { return find_or_insert(value) == value; }
+
+  // The value of that name which is there; if none is, this one, which is there then.
+  Value* find_or_insert(Value* value) {
     if ((size_ + 1) * 4 > slots_.size() * 3) resize(slots_.empty() ? 16 : slots_.size() * 2);
     const uint32_t hash = hash_of(value->name());
     size_t i = hash & mask();
     for (; slots_[i].value; i = (i + 1) & mask()) {
-      if (slots_[i].hash == hash && slots_[i].value->name() == value->name()) return false;
+      if (slots_[i].hash == hash && slots_[i].value->name() == value->name()) return slots_[i].value;
     }
     slots_[i] = {hash, value};
     ++size_;
-    return true;
+    return value;
   }
 
   void erase(const Value* value) {
@@ -67,9 +70,23 @@ class NameTable {
     uint32_t hash = 0;
     Value* value = nullptr;
   };
+  // Eight bytes at a time; the multiplication spreads each over the upper half, which is folded back.
   static uint32_t hash_of(std::string_view name) {
-    const size_t hash = std::hash<std::string_view>()(name);
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+    uint64_t hash = name.size() * kOdd;
+    const char* at = name.data();
+    size_t left = name.size();
+    for (; left >= sizeof(uint64_t); left -= sizeof(uint64_t), at += sizeof(uint64_t))
+      hash = mix(hash, at, sizeof(uint64_t));
+    if (left > 0) hash = mix(hash, at, left);
     return static_cast<uint32_t>(hash ^ hash >> 32);
+  }
+  static uint64_t mix(uint64_t hash, const char* at, size_t size) {
+    constexpr uint64_t kOdd = 0xd6e8feb86659fd93;
+    uint64_t word = 0;
+    std::memcpy(&word, at, size);
+    hash = (hash ^ word) * kOdd;
+    return hash ^ hash >> 32;
   }
   size_t mask() const { return slots_.size() - 1; }
   void resize(size_t size) {

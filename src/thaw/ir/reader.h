@@ -55,7 +55,12 @@ inline void read_text(const wire::Field& field, std::string& text, std::string& 
 
 class TensorReader {
  public:
-  static Tensor read(ReadContext& context, std::string_view bytes);
+  static Tensor read(ReadContext& context, std::string_view bytes) {
+    Tensor tensor;
+    read(context, bytes, tensor);
+    return tensor;
+  }
+  static void read(ReadContext& context, std::string_view bytes, Tensor& tensor);
   static SparseTensor read_sparse(ReadContext& context, std::string_view bytes);
 };
 
@@ -88,6 +93,8 @@ class GraphReader {
   void add_output(std::string_view name, Type type, std::string extra);
   void add_value_info(std::string_view bytes);
   Value* define(std::string_view name, const char* role);
+  Value* define_or_find(std::string_view name, const char* role);
+  [[noreturn]] void name_is_taken(std::string_view name, const char* role) const;
   [[noreturn]] void fail(std::string what, std::string where, std::string expected = {}, std::string next = {}) const;
 
   ReadContext& context_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -85,8 +86,8 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, std::shared_ptr
   made.entries_ = std::move(read.entries);
   made.metadata_ = std::move(read.metadata);
   // Empty tensors stand before the one that begins where they do.
-  std::stable_sort(made.entries_.begin(), made.entries_.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.offset, a.size) < std::pair(b.offset, b.size);
+  std::sort(made.entries_.begin(), made.entries_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.offset, a.size, a.name) < std::tie(b.offset, b.size, b.name);
   });
   check_ranges(made.name_, made.entries_, made.data_.size());
 

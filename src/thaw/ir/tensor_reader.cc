@@ -86,8 +86,7 @@ StringEntry read_entry(std::string_view bytes) {
   return entry;
 }
 
-Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
-  Tensor tensor;
+void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& tensor) {
   Run typed, entries;
   bool is_external = false, is_segment = false;
   std::string_view raw, raw_field;
@@ -159,7 +158,7 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
     tensor.external_ = std::make_shared<const ExternalLocation>(std::move(location));
     tensor.folder_ = context.folder;
     tensor.wire_owner_ = context.owner;
-    return tensor;
+    return;
   }
 
   tensor.extra.append(entries.bytes());
@@ -168,7 +167,7 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
     tensor.wire_ = typed.bytes();
     tensor.wire_owner_ = context.owner;
     if (bits_of(tensor.data_type) && !is_segment) static_cast<void>(tensor.num_bytes());  // dims that make sense
-    return tensor;
+    return;
   }
   tensor.extra.append(typed.bytes());
   tensor.raw_ = std::as_bytes(std::span(raw));
@@ -183,7 +182,6 @@ Tensor TensorReader::read(ReadContext& context, std::string_view bytes) {
                    .next = "export the model again"});
     }
   }
-  return tensor;
 }
 
 SparseTensor TensorReader::read_sparse(ReadContext& context, std::string_view bytes) {

@@ -108,6 +108,7 @@ class TypeReader {
   }
 
   void read_shape(std::string_view bytes, std::vector<DeclaredDim>& shape) {
+    shape.reserve(bytes.empty() ? 0 : 4);  // most have no more dims
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
       if (field.tag == bytes_tag(kDim)) {

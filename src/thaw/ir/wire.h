@@ -67,11 +67,7 @@ class Reader {
         break;
       case kBytes: {
         const uint64_t size = varint();
-        if (size > left()) {
-          throw Malformed{"field " + std::to_string(tag >> 3) + " says it has " + std::to_string(size) +
-                              " bytes, but " + std::to_string(left()) + " are left",
-                          begin};
-        }
+        if (size > left()) too_long(tag, size, begin);
         field.bytes = {at_, static_cast<size_t>(size)};
         at_ += size;
         break;
@@ -90,6 +86,22 @@ class Reader {
   uint64_t left() const { return static_cast<uint64_t>(end_ - at_); }
 
   uint64_t varint() {
+    // Most numbers, lengths and tags take one byte.
+    if (at_ != end_ && static_cast<uint8_t>(*at_) < 0x80) return static_cast<uint8_t>(*at_++);
+    return long_varint();
+  }
+
+  template <typename T>
+  T fixed() {
+    if (left() < sizeof(T)) throw Malformed{"truncated inside a number", at_};
+    T value;
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+ private:
+  uint64_t long_varint() {
     const char* begin = at_;
     uint64_t value = 0;
     for (int shift = 0; shift <= 63; shift += 7) {
@@ -104,16 +116,12 @@ class Reader {
     throw Malformed{"number of more than 64 bits", begin};
   }
 
-  template <typename T>
-  T fixed() {
-    if (left() < sizeof(T)) throw Malformed{"truncated inside a number", at_};
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
+  [[noreturn]] void too_long(uint64_t tag, uint64_t size, const char* begin) const {
+    throw Malformed{"field " + std::to_string(tag >> 3) + " says it has " + std::to_string(size) + " bytes, but " +
+                        std::to_string(left()) + " are left",
+                    begin};
   }
 
- private:
   // Steps over a group's fields to its end tag; groups nest, and their numbers must match.
   void skip_group(uint32_t number) {
     uint32_t open[kMaxGroupDepth];
