@@ -51,6 +51,10 @@ ir::DataType first_dtype(Context& ctx) {
 }
 
 bool binary_shape(Context& ctx, ir::DataType dtype) {
+  if (ctx.num_inputs() != 2) {
+    ctx.invalid("needs two operands, not " + std::to_string(ctx.num_inputs()));
+    return false;
+  }
   if (ctx.opset() < 7) return legacy_binary_shape(ctx, dtype);
   constexpr std::array kBoth = {0, 1};
   ctx.set_tensor(0, dtype, broadcast_inputs(ctx, kBoth));

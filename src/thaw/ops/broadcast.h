@@ -9,8 +9,8 @@ namespace thaw::ops {
 // The first input's data type that is known.
 ir::DataType first_dtype(Context& ctx);
 
-// Sets output 0 to the broadcast of inputs 0 and 1. False where the operands do not line up as NumPy would line them up
-// (legacy `axis`), so that values cannot be followed by broadcasting.
+// Sets output 0 to the broadcast of inputs 0 and 1. False where there are not two operands, or they do not line up as
+// NumPy would line them up (legacy `axis`), so that values cannot be followed by broadcasting.
 bool binary_shape(Context& ctx, ir::DataType dtype);
 
 // Broadcast of two shapes aligned at their last axes, with obligations. `first_a` and `first_b` are the inputs that the

@@ -103,7 +103,7 @@ void where_rule(Context& ctx) {
   constexpr std::array kAll = {0, 1, 2};
   DataType dtype = ctx.input(1).dtype != DataType::kUndefined ? ctx.input(1).dtype : ctx.input(2).dtype;
   ctx.set_tensor(0, dtype, broadcast_inputs(ctx, kAll));
-  set_elementwise_values(ctx, choose);
+  if (ctx.num_inputs() == 3) set_elementwise_values(ctx, choose);
 }
 
 // Bitwise operators came with opset 18 and broadcast from the start.
@@ -112,7 +112,7 @@ void bitwise(Context& ctx) {
   constexpr std::array kBoth = {0, 1};
   DataType dtype = first_dtype(ctx);
   ctx.set_tensor(0, dtype, broadcast_inputs(ctx, kBoth));
-  set_typed_values<F>(ctx, dtype);
+  if (ctx.num_inputs() == 2) set_typed_values<F>(ctx, dtype);
 }
 
 void bit_not_rule(Context& ctx) {

@@ -128,7 +128,7 @@ Fact part_of_input(Context& ctx, int axis, int64_t begin, Dim size) {
   Fact part = Fact::tensor(data.dtype, shape);
   auto small = small_input(ctx, 0);
   auto constant = small ? constant_shape(shape) : std::nullopt;
-  if (!constant || begin + (*constant)[axis] > small->shape[axis]) return part;
+  if (!constant || begin < 0 || begin > small->shape[axis] - (*constant)[axis]) return part;
   auto strides = strides_of(small->shape);
   auto elements = build_elements(*constant, [&](const std::vector<int64_t>& at) {
     return small->at(offset_of(at, strides) + begin * strides[axis]);
@@ -153,7 +153,7 @@ std::optional<std::vector<Dim>> part_sizes(Context& ctx, Dim size, bool& scalar)
     chunk = given->front();
   }
   auto total = size.constant(), each = chunk.constant();
-  if (!total || !each || *each < 1 || (*total + *each - 1) / *each > kMaxItems) return std::nullopt;
+  if (!total || !each || *each < 1 || *total / *each >= kMaxItems) return std::nullopt;
   std::vector<Dim> sizes;
   for (int64_t begin = 0; begin < *total; begin += *each) sizes.push_back(std::min(*each, *total - begin));
   return sizes;
