@@ -11,7 +11,6 @@ namespace thaw::ir {
 using wire::bytes_tag;
 using wire::Field;
 using wire::Reader;
-using wire::varint_tag;
 
 void GraphReader::fail(std::string what, std::string where, std::string expected, std::string next) const {
   if (graph_ && graph_->parent_node_) {

@@ -131,7 +131,7 @@ void Node::update_constant() {
 }
 
 std::string Node::describe() const {
-  const std::string op = domain_.empty() ? op_type_ : domain_ + "." + op_type_;
+  std::string op = domain_.empty() ? op_type_ : domain_ + "." + op_type_;
   if (!name.empty()) return fmt::format("{} '{}'", op, name);
   for (const Value* output : outputs_) {
     if (output) return fmt::format("{} -> '{}'", op, output->name());

@@ -9,8 +9,6 @@
 
 namespace thaw::ops {
 
-using ir::DataType;
-
 namespace {
 
 void activation(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }

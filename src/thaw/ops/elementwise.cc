@@ -12,7 +12,6 @@
 
 namespace thaw::ops {
 
-using dim::Dim;
 using ir::DataType;
 
 namespace {

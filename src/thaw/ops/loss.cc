@@ -7,8 +7,6 @@
 
 namespace thaw::ops {
 
-using dim::Dim;
-
 namespace {
 
 // Scores (N, C, d1 …) against labels (N, d1 …): one loss a label, or a scalar when reduced.
