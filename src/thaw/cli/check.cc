@@ -36,7 +36,7 @@ dim::SpecGroup parse_dims(const std::string& text) {
 }
 
 std::string proof_text(const check::SizeProof& proof) {
-  if (proof.statements == 0) return "proof: the nodes state nothing about sizes that could fail\n";
+  if (proof.statements == 0) return "proof: every statement that the nodes make about sizes follows from the ranges\n";
   return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements,
                      proof.proven, proof.broken, proof.open);
 }

@@ -134,7 +134,7 @@ class Analysis {
     options.prefer_symbols = true;
     options.after_node = [&](const NodeVisit& visit) {
       for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
-      for (Obligation& o : aligned_axes(visit)) equations.push_back(o);
+      for (Obligation& o : suggested_equations(visit)) equations.push_back(o);
       rejoin(visit);
     };
     for (int round = 0; round < kSolvingRounds; ++round) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kEquationsPerSymbol = 32;
 constexpr int64_t kLargestTried = 1 << 15;
+constexpr int64_t kLargestContent = 64;
 
 struct Equation {
   Dim expression;
@@ -103,16 +104,21 @@ std::optional<dim::Assignment> split_product(const Equation& e, const std::vecto
   // Of three sizes the first (images, frames) is taken to be 1.
   for (size_t i = 0; i + 2 < unknown.size(); ++i) trial[unknown[i]] = 1;
   int x = unknown[unknown.size() - 2], y = unknown.back();
-  int64_t root = 1;
-  while ((root + 1) * (root + 1) <= e.value) ++root;
-  // Factors near each other, even ones first; then multiples of factors, where strides or patches divide the sizes.
-  for (int64_t step : {2, 1}) {
-    for (int64_t d = root; d >= 1; --d) {
-      if (e.value % d != 0 || d % step != 0 || (e.value / d) % step != 0) continue;
-      for (int64_t scale : {1, 2, 4, 8, 14, 16, 28, 32, 64}) {
-        trial[x] = d * scale;
-        trial[y] = e.value / d * scale;
-        if (satisfies(trial)) return trial;
+  // Factors near each other, even ones first; then multiples of factors, where strides or patches divide the sizes. A factor of
+  // the expression (12*b*s = 264) is found by trying.
+  for (int64_t content = 1; content <= kLargestContent; ++content) {
+    if (e.value % content != 0) continue;
+    const int64_t value = e.value / content;
+    int64_t root = 1;
+    while ((root + 1) * (root + 1) <= value) ++root;
+    for (int64_t step : {2, 1}) {
+      for (int64_t d = root; d >= 1; --d) {
+        if (value % d != 0 || d % step != 0 || (value / d) % step != 0) continue;
+        for (int64_t scale : {1, 2, 4, 8, 14, 16, 28, 32, 64}) {
+          trial[x] = d * scale;
+          trial[y] = value / d * scale;
+          if (satisfies(trial)) return trial;
+        }
       }
     }
   }

@@ -1,0 +1,71 @@
+"""`thaw check --dims`: a proof for all sizes of a range, or the smallest that breaks."""
+import numpy as np
+import onnx
+import pytest
+
+from conftest import session
+from check_rules_test import F, floats, ints, model, node
+
+
+def proof(thaw, path, dims):
+    return thaw.json("check", path, "--dims", dims)
+
+
+def two_scales():
+    """Halves the image twice and doubles it back: only multiples of four come out as they went in."""
+    pool = dict(kernel_shape=[2, 2], strides=[2, 2])
+    up = np.array([1, 1, 4, 4], np.float32)
+    nodes = [node("MaxPool", ["x"], "p", **pool), node("MaxPool", ["p"], "q", **pool),
+             node("Resize", ["q", "", "scales"], "u", mode="nearest"), node("Add", ["x", "u"], "y")]
+    return model(nodes, [("x", F, ["n", 3, "h", "w"])], [("y", F, None)], [onnx.numpy_helper.from_array(up, "scales")])
+
+
+def test_proven_where_the_step_divides(thaw, save):
+    report = proof(thaw, save(two_scales()), "n=1..32,h=64..1024:32,w=4..4096:4")
+    assert report["proof"]["broken"] == report["proof"]["open"] == 0
+    assert report["findings"] == []
+
+
+def test_the_smallest_size_that_breaks_is_shown_and_does_break(thaw, save):
+    path = save(two_scales())
+    report = proof(thaw, path, "n=1..2,h=4..64,w=4..64:4")
+    broken = [f for f in report["findings"] if f["code"] == "THAW040"]
+    assert broken and "Add" in broken[0]["where"]["op"]
+    sizes = dict(part.split("=") for part in broken[0]["details"]["smallest size"].split(", "))
+    n, h, w = (int(sizes[k]) for k in "nhw")
+    assert (n, h, w) == (1, 5, 4)  # 4 is fine, 5 is not
+    runs = session(path)
+    runs.run(None, {"x": np.zeros((1, 3, 4, 4), np.float32)})
+    with pytest.raises(Exception):
+        runs.run(None, {"x": np.zeros((n, 3, h, w), np.float32)})
+
+
+@pytest.mark.parametrize("parts, range_, breaks", [([3, 8], "n=1..64", "n=1"), ([3, 8], "n=11..11", None)])
+def test_a_split_list_holds_for_its_sum_alone(thaw, save, parts, range_, breaks):
+    nodes = [onnx.helper.make_node("Split", ["x", "parts"], ["a", "b"], axis=0, name="split"), node("Concat", ["b", "a"], "y", axis=0)]
+    path = save(model(nodes, [("x", F, ["n", 4])], [("y", F, None)], [ints("parts", parts)]))
+    broken = [f for f in proof(thaw, path, range_)["findings"] if f["code"] == "THAW040"]
+    assert bool(broken) == bool(breaks)
+    if breaks:
+        assert broken[0]["details"]["smallest size"] == breaks
+
+
+def test_a_declared_number_can_be_given_a_range_by_its_axis(thaw, save):
+    nodes = [node("Reshape", ["x", "to"], "y")]
+    path = save(model(nodes, [("x", F, [1, 6])], [("y", F, None)], [ints("to", [1, 2, 3])]))
+    assert proof(thaw, path, "x_dim0=1..1")["proof"]["broken"] == 0
+    assert proof(thaw, path, "x_dim0=1..8")["proof"]["broken"] > 0
+
+
+def test_values_of_an_input_have_ranges_too(thaw, save):
+    nodes = [onnx.helper.make_node("Split", ["grid"], ["h", "w"], axis=0, num_outputs=2, name="split"),
+             node("Concat", ["h", "w", "width"], "to", axis=0), node("Reshape", ["x", "to"], "y")]
+    m = model(nodes, [("x", F, ["patches", 8]), ("grid", onnx.TensorProto.INT64, [2])], [("y", F, None)], [ints("width", [8])], opset=18)
+    path = save(m)
+    assert proof(thaw, path, "grid[0]=1..64,grid[1]=1..64,patches=grid[0]*grid[1]")["findings"] == []
+    assert any(f["code"] == "THAW040" for f in proof(thaw, path, "grid[0]=1..64,grid[1]=1..64,patches=1..4096")["findings"])
+
+
+def test_a_wrong_name_lists_those_there_are(thaw, save):
+    line = thaw.error("check", save(two_scales()), "--dims", "batch=1..4")
+    assert "'batch'" in line and "n, h, w" in line
