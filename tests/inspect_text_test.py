@@ -4,7 +4,9 @@ import os
 import pty
 import subprocess
 
-from inspect_json_test import conv_net
+from onnx import helper
+
+from inspect_json_test import FLOAT, INT64, conv_net, model
 
 
 def test_the_summary(thaw, save):
@@ -23,6 +25,13 @@ def test_values_lists_every_tensor(thaw, save):
     assert row.split()[1:3] == ["Conv", "float32"]
     values = text.split("\nValues\n")[1]
     assert "= n, 7, " in next(line for line in values.splitlines() if line.startswith("  shape "))
+
+
+def test_a_long_list_of_sizes_is_cut(thaw, save):
+    m = model([helper.make_node("Tile", ["x", "repeats"], ["y"])],
+              [("x", FLOAT, ["n"] * 40), ("repeats", INT64, [40])], [("y", FLOAT, None)])
+    text = thaw("inspect", save(m), code=0).stdout
+    assert "repeats[3]" in text and "… and 17 more" in text
 
 
 def on_a_terminal(thaw, *args, **environment):

@@ -1,14 +1,17 @@
 // thaw check: what is wrong with a model's sizes, types and declarations, where it comes from and what mends it.
 #include "thaw/check/check.h"
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/confirm.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/report/findings.h"
@@ -20,6 +23,8 @@ struct Options {
   std::string model;
   std::string dims;
   check::Options check;
+  RunOptions run;
+  bool confirm = false;
   bool all = false;
   Format format = Format::kText;
 };
@@ -42,10 +47,17 @@ std::string proof_text(const check::SizeProof& proof) {
 }
 
 int check_model(const Options& options) {
+  if (options.confirm && options.dims.empty()) {
+    throw Error({"there are no sizes to run at", "--run", "--dims too, such as --dims n=1..8,h=64..1024:32", ""});
+  }
   const auto model = ir::load(options.model);
   check::Options wanted = options.check;
   wanted.dims = parse_dims(options.dims);
-  const check::Report report = check::check_with_proof(*model, wanted);
+  check::Report report = check::check_with_proof(*model, wanted);
+  if (options.confirm) {
+    std::vector<std::filesystem::path> archives;
+    confirm_by_running(*model, report.findings, wanted.dims, options.run.feeds(archives));
+  }
   const auto& findings = report.findings;
   switch (options.format) {
     case Format::kJson: {
@@ -77,8 +89,7 @@ int check_model(const Options& options) {
       break;
     }
   }
-  const report::FindingCounts counts = report::count(findings);
-  return counts.errors + counts.warnings > 0 ? kFindings : kFine;  // notes alone do not fail a check
+  return report::worth_failing(report::count(findings)) ? kFindings : kFine;
 }
 
 }  // namespace
@@ -88,6 +99,8 @@ Action define_check(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")
       ->type_name("RANGES");
+  app.add_flag("--run", options->confirm, "run the model at the sizes that break it, and say what came of it");
+  add_texts(app, "--values", options->run.values, "NAME=1,22,30", "with --run: the elements of a small input");
   app.add_option("--target", options->check.target, "look also for what this target does not take")
       ->type_name("portable|ort|directml");
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");

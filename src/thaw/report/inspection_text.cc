@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -95,7 +96,9 @@ class Writer {
   void write_sizes() {
     Table table;
     for (const auto& [name, value] : seen_.sizes) table.add({name, fmt::format("set to {}", value)});
-    for (const dim::SymbolInfo& symbol : symbols_of(seen_)) {
+    const std::vector<dim::SymbolInfo> symbols = symbols_of(seen_);
+    const size_t shown = std::min(symbols.size(), 2 * kMostListed);
+    for (const dim::SymbolInfo& symbol : std::span(symbols).first(shown)) {
       std::string what;
       if (symbol.kind == dim::SymbolKind::kInputValue) {
         what = "a value that an input holds";
@@ -111,6 +114,7 @@ class Writer {
     if (table.empty()) return;
     heading("Sizes");
     text_ += table.text();
+    more(symbols.size() - shown);
   }
 
   void write_operators() {

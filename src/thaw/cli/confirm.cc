@@ -1,0 +1,101 @@
+#include "thaw/cli/confirm.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/model_inputs.h"
+#include "thaw/core/error.h"
+#include "thaw/run/relax.h"
+#include "thaw/run/session.h"
+
+namespace thaw::cli {
+namespace {
+
+constexpr uint64_t kMostElements = uint64_t{1} << 28;  // of one input: a gigabyte of float32
+
+// Frees the input dims that the ranges name but the file declares as a number.
+void free_named_dims(ir::Model& model, const dim::SpecGroup& dims) {
+  for (ir::Value* input : model.graph->inputs()) {
+    if (!input->type.shape || input->initializer() != nullptr) continue;
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      const std::string name = fmt::format("{}_dim{}", input->name(), axis);
+      if (std::ranges::find(dims, name, &dim::SpecEntry::name) == dims.end()) continue;
+      ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      dim.value.reset();
+      dim.param.clear();
+    }
+  }
+}
+
+// The sizes of a finding ("h=3, w=5"), with those of --dims that are expressions of others.
+run::Point point_of(const std::string& sizes, const dim::SpecGroup& dims) {
+  dim::SpecGroup group = sizes.empty() ? dim::SpecGroup() : dim::parse_range_spec(sizes).front();
+  for (const dim::SpecEntry& entry : dims) {
+    if (!entry.expression.empty()) group.push_back(entry);
+  }
+  if (group.empty()) return {};
+  return run::choose_points(std::span(&group, 1)).front();
+}
+
+bool too_large(const run::Feeder& feeder, const run::Point& point, const dim::Scope& scope) {
+  dim::Assignment values;
+  for (const auto& [name, value] : point.sizes) {
+    if (const auto symbol = scope.find(name)) values[scope.symbol_id(*symbol)] = value;
+  }
+  return std::ranges::any_of(feeder.inputs(), [&](const run::InputSpec& input) {
+    if (!input.dims) return false;
+    const std::optional<int64_t> elements = dim::evaluate(dim::product(*input.dims), values);
+    return !elements || static_cast<uint64_t>(*elements) > kMostElements;
+  });
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+const std::string* sizes_of(const Finding& finding) {
+  const auto it = std::ranges::find(finding.details, "smallest size", &std::pair<std::string, std::string>::first);
+  return it == finding.details.end() ? nullptr : &it->second;
+}
+
+}  // namespace
+
+Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
+                                const run::FeedOptions& feeds) {
+  Confirmation result;
+  free_named_dims(model, dims);
+  run::drop_declared_sizes(model);
+  dim::Scope scope;
+  const run::Feeder feeder(model_inputs(model, scope), scope, feeds);
+  std::optional<run::Session> session;
+  for (Finding& finding : findings) {
+    const std::string* sizes = sizes_of(finding);
+    if (sizes == nullptr) continue;
+    std::string outcome;
+    try {
+      const run::Point point = point_of(*sizes, dims);
+      if (too_large(feeder, point, scope)) {
+        ++result.skipped;
+        outcome = "not run: the inputs would be too large";
+      } else {
+        const run::Arrays inputs = feeder.make(point);
+        try {
+          if (!session) session.emplace(model);
+          session->run(inputs);
+          ++result.ran;
+          outcome = "runs in ONNX Runtime all the same";
+        } catch (const Error& error) {
+          ++result.failed;
+          outcome = "fails in ONNX Runtime: " + first_line(error.parts().what);
+        }
+      }
+    } catch (const Error& error) {
+      ++result.skipped;
+      outcome = "not run: " + first_line(error.what());
+    }
+    finding.details.emplace_back("when run", outcome);
+  }
+  return result;
+}
+
+}  // namespace thaw::cli
