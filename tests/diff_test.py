@@ -62,6 +62,29 @@ def test_weights_by_value(diff):
     assert diff(conv_net(), other, "--no-weights")["equal"]
 
 
+def constant(value):
+    tensor = numpy_helper.from_array(np.array([3, value, 5], np.float32), "c")
+    return model([helper.make_node("Constant", [], ["c"], name="c", value=tensor),
+                  helper.make_node("Mul", ["x", "c"], ["y"])], [("x", FLOAT, ["n", 3])], [("y", FLOAT, None)])
+
+
+def test_weights_in_constant_nodes(diff):
+    report = diff(constant(7.0), constant(7.5))
+    assert report["nodes"][0]["differences"] == [{"what": "attribute value", "note": "another value of float32 [3]"}]
+    assert diff(constant(7.0), constant(7.5), "--no-weights")["equal"]
+
+
+def test_a_default_that_one_lacks(diff):
+    """Before IR version 4 every initializer is an input too; without it, the input must be fed."""
+    def with_default(m):
+        m.ir_version = 3
+        m.graph.input.append(helper.make_tensor_value_info("weight", FLOAT, (7, 3, 3, 3)))
+        return m
+    other = with_default(conv_net())
+    del other.graph.initializer[:]
+    assert names(diff(with_default(conv_net()), other)["weights"], "removed") == ["'weight' float32 [7, 3, 3, 3]"]
+
+
 def test_weights_in_another_form_are_the_same_weights(diff):
     other = conv_net()
     other.graph.initializer[0].CopyFrom(helper.make_tensor("weight", FLOAT, (7, 3, 3, 3), [1.0] * 189))

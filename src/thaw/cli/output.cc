@@ -18,6 +18,7 @@ void write_output(std::string_view text) {
     } else if (errno == EPIPE) {
       std::signal(SIGPIPE, SIG_DFL);
       std::raise(SIGPIPE);
+      _exit(128 + SIGPIPE);  // where the signal is blocked
     } else if (errno != EINTR) {
       throw Error({.what = std::string("cannot write: ") + std::strerror(errno),
                    .where = "standard output",

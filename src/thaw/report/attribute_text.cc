@@ -44,6 +44,8 @@ struct Text {
 };
 
 struct Same {
+  const SameValue& how;
+
   template <typename T, typename U>
   bool operator()(const T&, const U&) const {
     return false;
@@ -67,8 +69,8 @@ struct Same {
     return a == b;
   }
 
-  static bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
-    return compare({a, {}}, {b, {}}, /*values=*/true).empty();
+  bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) const {
+    return compare({a, how.folder_a}, {b, how.folder_b}, how.values).empty();
   }
 };
 
@@ -79,8 +81,8 @@ std::string attribute_text(const ir::Attribute& attribute) {
   return std::visit(Text(), attribute.value);
 }
 
-bool same_value(const ir::Attribute& a, const ir::Attribute& b) {
-  return a.ref_attr_name == b.ref_attr_name && std::visit(Same(), a.value, b.value);
+bool SameValue::operator()(const ir::Attribute& a, const ir::Attribute& b) const {
+  return a.ref_attr_name == b.ref_attr_name && std::visit(Same{*this}, a.value, b.value);
 }
 
 std::string declared_text(const ir::Type& type) {

@@ -244,6 +244,7 @@ class Comparison {
 
   void compare_sparse(const ir::Value* a, const ir::Value* b, const std::string& path) {
     partner(a, b);
+    weights_of_a_.insert(a);
     weights_of_b_.insert(b);
     const ir::SparseTensor& x = *a->sparse_initializer();
     const ir::SparseTensor& y = *b->sparse_initializer();
@@ -263,6 +264,7 @@ class Comparison {
 
   void compare_weights(const ir::Value* a, const ir::Value* b, const std::string& path) {
     partner(a, b);
+    weights_of_a_.insert(a);
     weights_of_b_.insert(b);
     if (options_.progress) {
       options_.progress(bytes_done_, bytes_total_);
@@ -284,7 +286,7 @@ class Comparison {
     };
     for (const auto* list : {&graphs.a->initializers(), &graphs.a->sparse_initializers()}) {
       for (const ir::Value* value : *list) {
-        if (!partners_.contains(value)) diff_.weights.push_back({text(value), Change::kRemoved, {}});
+        if (!weights_of_a_.contains(value)) diff_.weights.push_back({text(value), Change::kRemoved, {}});
       }
     }
     for (const auto* list : {&graphs.b->initializers(), &graphs.b->sparse_initializers()}) {
@@ -323,9 +325,10 @@ class Comparison {
   }
 
   void compare_attributes(const ir::Node& a, const ir::Node& b, DiffItem& item) {
+    const SameValue same{a_.path.parent_path(), b_.path.parent_path(), options_.weights};
     for (const ir::Attribute& attribute : a.attributes()) {
       const ir::Attribute* other = b.attribute(attribute.name);
-      if (other != nullptr && same_value(attribute, *other)) continue;
+      if (other != nullptr && same(attribute, *other)) continue;
       Difference difference{"attribute " + attribute.name,
                             attribute_text(attribute),
                             other == nullptr ? std::string() : attribute_text(*other),
@@ -394,9 +397,9 @@ class Comparison {
   const DiffOptions& options_;
   ModelDiff diff_;
   std::vector<GraphPair> todo_;
-  std::unordered_map<const ir::Value*, const ir::Value*> partners_;  // of a's values, in b
-  std::unordered_set<const ir::Value*> weights_of_b_;                // that have a partner
-  uint64_t bytes_done_ = 0, bytes_total_ = 0;                        // for progress
+  std::unordered_map<const ir::Value*, const ir::Value*> partners_;   // of a's values, in b
+  std::unordered_set<const ir::Value*> weights_of_a_, weights_of_b_;  // that have a partner
+  uint64_t bytes_done_ = 0, bytes_total_ = 0;                         // for progress
 };
 
 }  // namespace
