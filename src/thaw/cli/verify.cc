@@ -4,6 +4,7 @@
 #include "thaw/cli/model_inputs.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/progress_line.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verify_report.h"
@@ -39,7 +40,10 @@ int verify(const Options& options) {
     const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
     inputs = model_inputs(*model, scope);
   }
+  ProgressLine line("running at size");
+  call.progress = [&](size_t done, size_t total) { line.show(done, total); };
   const run::VerifyReport report = run::verify(call, inputs, scope);
+  line.clear();
   write_output(options.format == Format::kJson ? verify_json(call, report)
                                                : verify_text(call, report, report::Style::of(1)));
   return report.passed() ? kFine : kFindings;

@@ -246,6 +246,21 @@ std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
   return symbols;
 }
 
+uint64_t Feeder::drawn_bytes(const Point& point) const {
+  const dim::Assignment assignment = bind(point);
+  uint64_t total = 0;
+  for (const InputSpec& input : inputs_) {
+    if (!input.dims || input.has_default || options_.arrays.contains(input.name)) continue;
+    uint64_t bytes = std::max<uint64_t>(1, static_cast<uint64_t>(ir::bits_of(input.dtype)) / 8);
+    for (const dim::Dim dim : *input.dims) {
+      const auto size = dim::evaluate(dim, assignment);
+      if (!size || *size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(*size), &bytes)) return UINT64_MAX;
+    }
+    if (__builtin_add_overflow(total, bytes, &total)) return UINT64_MAX;
+  }
+  return total;
+}
+
 Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
   const int64_t count = element_count(dims);
   if (input.dtype == DataType::kUndefined) fail(input.name, "has no declared type", "an element type");

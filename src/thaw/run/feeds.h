@@ -59,6 +59,9 @@ class Feeder {
   // name is not one of the model's.
   Arrays make(const Point& point) const;
 
+  // Bytes that `make` would draw at a point; saturates. For callers who choose sizes themselves.
+  uint64_t drawn_bytes(const Point& point) const;
+
   // Names that a point may use, for messages and completion.
   std::vector<std::string> size_names() const;
 

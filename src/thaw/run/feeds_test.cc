@@ -115,6 +115,12 @@ TEST_F(Feeds, SpatialSymbolsAreThoseOfAnImage) {
   EXPECT_TRUE(free[1].spatial);
 }
 
+TEST_F(Feeds, SizesAreKnownBeforeTheyAreDrawn) {
+  const Feeder feeder({input("x", DataType::kFloat, {n_, 3}), input("y", DataType::kInt64, {h_})}, scope_, {});
+  EXPECT_EQ(feeder.drawn_bytes({{{"n", 5}, {"h", 7}}}), 5U * 3 * 4 + 7 * 8);
+  EXPECT_EQ(feeder.drawn_bytes({{{"n", int64_t{1} << 62}, {"h", 7}}}), UINT64_MAX);
+}
+
 TEST_F(Feeds, DefaultsAreNotFedUnlessGiven) {
   InputSpec scale = input("scale", DataType::kFloat, {});
   scale.has_default = true;
