@@ -4,15 +4,21 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "thaw/core/error.h"
 
 namespace thaw::run {
 
 FileSource::FileSource(const std::filesystem::path& path) : name_(path.string()) {
-  // "e": the descriptor is not inherited. Whether it is a regular file is asked of the open file, not of the path.
-  file_.reset(std::fopen(path.c_str(), "rbe"));
+  // Not waiting for a pipe's writer; whether it is a regular file is asked of the open file, not of the path.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor >= 0) {
+    file_.reset(fdopen(descriptor, "rb"));
+    if (!file_) close(descriptor);
+  }
   if (!file_) {
     throw Error({.what = std::string("cannot be opened: ") + std::strerror(errno),
                  .where = name_,

@@ -109,6 +109,9 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
     for (const InputSpec& input : inputs_) names.push_back(input.name);
     fail(name, "is not an input of the model", "one of " + join(names));
   };
+  for (InputSpec& input : inputs_) {
+    if (input.kind == ir::Type::Kind::kOptional) input.has_default = true;  // empty unless given
+  }
   for (const auto& [name, array] : options_.arrays) {
     const InputSpec& input = require(name);
     if (input.dims && input.dims->size() != array.dims.size()) {

@@ -130,6 +130,16 @@ TEST_F(Feeds, DefaultsAreNotFedUnlessGiven) {
   EXPECT_EQ(to_doubles(Feeder({scale}, scope_, options).make({}).at("scale")), (std::vector<double>{2.5}));
 }
 
+TEST_F(Feeds, AnOptionalInputIsLeftEmptyUnlessGiven) {
+  InputSpec maybe = input("maybe", DataType::kFloat, {});
+  maybe.kind = ir::Type::Kind::kOptional;
+  maybe.dims.reset();
+  EXPECT_TRUE(Feeder({maybe}, scope_, {}).make({}).empty());
+  FeedOptions options;
+  options.arrays["maybe"] = Array::zeros(DataType::kFloat, {3});
+  EXPECT_EQ(Feeder({maybe}, scope_, options).make({}).size(), 1U);
+}
+
 TEST_F(Feeds, WhatCannotBeFedIsSaidAtOnce) {
   FeedOptions unknown;
   unknown.values["y"] = {"1"};
