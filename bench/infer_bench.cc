@@ -1,11 +1,11 @@
 // What loading a model and inferring its sizes cost in the library, apart from the process around it.
 //
 // THAW_BENCH_MODEL names the model. Each figure carries `us_per_node`, over the nodes of the main graph.
-#include <benchmark/benchmark.h>
-
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+
+#include <benchmark/benchmark.h>
 
 #include "thaw/dim/scope.h"
 #include "thaw/infer/infer.h"

@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(os.environ.get("THAW_SOURCE_DIR", Path(__file__).resolve().parent.parent))
 BUILD = Path(os.environ.get("THAW_BUILD_DIR", SOURCE / "build"))
-SHARED = SOURCE.parent / "shared"
+SHARED = Path(os.environ.get("THAW_SHARED", SOURCE.parent / "shared"))
 
 
 class Thaw:
