@@ -21,14 +21,16 @@ def missing(name):
     return [p for p in PEERS[name][1] if importlib.util.find_spec(p) is None]
 
 
-def command(name, model, output):
+def command(name, model, output, external=False):
+    """`external`: the weights are too large to be saved inline."""
     python = sys.executable
+    beside = ["--save_as_external_data", "--all_tensors_to_one_file", "--external_data_location", "out.data"]
     return {
         "onnxruntime symbolic_shape_infer": [python, "-m", "onnxruntime.tools.symbolic_shape_infer", "--input", model,
-                                             "--output", output, "--auto_merge"],
+                                             "--output", output, "--auto_merge", *(beside if external else [])],
         "onnx.shape_inference, data_prop": [python, __file__, "onnx", model, output],
         "onnx-shape-inference": [python, __file__, "osi", model, output],
-        "onnxsim": [python, "-m", "onnxsim", model, output],
+        "onnxsim": [python, "-m", "onnxsim", model, output, *(["--save-as-external-data"] if external else [])],
         "onnxslim": [python, "-m", "onnxslim", model, output],
     }[name]
 

@@ -59,7 +59,8 @@ class Bench:
                 print(f"  {name}: left out, not installed: {', '.join(lacking)}")
                 continue
             repeats = 1 if peers.PEERS[name][0] == "simplifier" else self.options.repeats
-            rows.append((name, measure.best_of(repeats, peers.command(name, str(model), str(self.folder / "out.onnx")))))
+            command = peers.command(name, str(model), str(self.folder / "out.onnx"))
+            rows.append((name, measure.best_of(repeats, command)))
         ours = rows[0][1]
         print(f"\nWhole processes, text decoder of {self.options.layers} layers, {nodes} nodes")
         table(["", "seconds", "peak MB", "times ours"],
@@ -81,7 +82,8 @@ class Bench:
         print(f"\nGrowth, chains of nodes (an empty run: {empty.seconds * 1e3:.1f} ms, taken off for us per node)")
         table(["nodes", "seconds", "peak MB", "us per node"],
               [[str(n), *cells(run), f"{1e6 * (run.seconds - empty.seconds) / n:.1f}"] for n, run in rows])
-        exponent = slope([(n, run.seconds - empty.seconds) for n, run in rows if run.ok and run.seconds > empty.seconds])
+        ran = [(n, run.seconds - empty.seconds) for n, run in rows if run.ok and run.seconds > empty.seconds]
+        exponent = slope(ran)
         print(f"  time grows as nodes^{exponent:.2f}")
         self.results["growth"] = {"empty_seconds": empty.seconds, "exponent": exponent,
                                   "runs": {str(n): record(run) for n, run in rows}}
@@ -94,7 +96,8 @@ class Bench:
         model = self.folder / "engine.onnx"
         nodes = int(self.make("decoder", self.options.layers, model))
         command = [str(program), "--benchmark_format=json", f"--benchmark_min_time={self.options.min_time}"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False, env={"THAW_BENCH_MODEL": str(model)})
+        env = {"THAW_BENCH_MODEL": str(model)}
+        made = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
         if made.returncode:
             raise RuntimeError(f"{program} failed: {made.stderr.strip()[-300:]}")
         runs = {r["name"]: r for r in json.loads(made.stdout)["benchmarks"]}
@@ -120,7 +123,8 @@ class Bench:
             if measure.available_gb() < wanted:
                 print(f"  {name}: left out, it wants up to {wanted:.0f} GB of memory")
             elif not peers.missing(name):
-                rows.append((name, measure.run_once(peers.command(name, str(model), str(folder / "out.onnx")))))
+                command = peers.command(name, str(model), str(folder / "out.onnx"), external=True)
+                rows.append((name, measure.run_once(command)))
         print(f"\n{self.options.gigabytes:g} GB of external weights")
         table(["", "seconds", "peak MB"], [[name, *cells(run)] for name, run in rows])
         self.results["weights"] = {"gigabytes": self.options.gigabytes, "runs": {n: record(r) for n, r in rows}}
@@ -145,7 +149,8 @@ def record(run):
 
 
 def cells(run):
-    return [f"{run.seconds:.3f}", f"{run.peak_mb:.0f}"] if run.ok else [f"exit {run.code}", "-"]
+    failed = "" if run.ok else f" (exit {run.code})"
+    return [f"{run.seconds:.3f}{failed}", f"{run.peak_mb:.0f}"]
 
 
 def table(header, rows):

@@ -8,8 +8,8 @@ from conftest import SOURCE
 
 def test_the_benchmarks_run(thaw, tmp_path):
     figures = tmp_path / "bench.json"
-    command = [sys.executable, str(SOURCE / "bench" / "run.py"), "--thaw", str(thaw.path), "--only", "processes", "growth",
-               "weights", "--layers", "1", "--chain", "100", "300", "--gigabytes", "0.02", "--repeats", "1",
+    command = [sys.executable, str(SOURCE / "bench" / "run.py"), "--thaw", str(thaw.path), "--only", "processes",
+               "growth", "weights", "--layers", "1", "--chain", "100", "300", "--gigabytes", "0.02", "--repeats", "1",
                "--peers", "onnx.shape_inference, data_prop", "--json", str(figures)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,4 +1,4 @@
-"""`fix` on a trace: at sizes that the trace never saw the result is right or still fails, never wrong without a word."""
+"""`fix` on a trace: at sizes that it never saw the result is right or still fails, never wrong without a word."""
 import pytest
 
 from conftest import session, worst
@@ -15,12 +15,14 @@ def test_a_fixed_trace_is_right_or_fails(thaw, save, tmp_path, name):
         return  # nothing that is safe without a reference
     trace, mended, dynamic = session(path), session(fixed), session(family.dynamic())
     expected = dynamic.run(None, family.feeds(*size))
-    assert worst(mended.run(None, family.feeds(*size, for_static=True)), expected) < 1e-5, "broken at the trace's own size"
+    own = mended.run(None, family.feeds(*size, for_static=True))
+    assert worst(own, expected) < 1e-5, "broken at the trace's own size"
     for other in (*family.sizes[1:], *family.unseen):
         feeds = family.feeds(*other, for_static=True)
         if attempt(trace, feeds) is None:  # a size at which the trace itself fails
             outputs = attempt(mended, feeds)
-            assert outputs is None or worst(outputs, dynamic.run(None, family.feeds(*other))) < 1e-5, f"wrong at {other}"
+            expected = dynamic.run(None, family.feeds(*other))
+            assert outputs is None or worst(outputs, expected) < 1e-5, f"wrong at {other}"
 
 
 def attempt(model, feeds):

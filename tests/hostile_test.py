@@ -13,6 +13,14 @@ def test_a_hostile_file_gives_one_clear_error(thaw, tmp_path, name):
     assert run.stdout == ""
 
 
+@pytest.mark.parametrize("name", hostile.REFUSED_WHEN_RUN)
+def test_weights_that_lie_stop_a_run(thaw, tmp_path, name):
+    path = hostile.REFUSED_WHEN_RUN[name](tmp_path)
+    thaw("inspect", path, code={0, 2}, timeout=20)
+    run = thaw("run", path, code=2, timeout=20)
+    assert len(run.stderr.strip().splitlines()) == 1 and path.name in run.stderr
+
+
 @pytest.mark.parametrize("verb", ["inspect", "check"])
 def test_damaged_files_never_crash_or_hang(thaw, tmp_path, verb):
     for seed in range(60):

@@ -17,7 +17,8 @@ def detector(request):
 
 def sweep(path):
     value = session(path).get_inputs()[0]
-    names = [d if isinstance(d, str) and d.isidentifier() else f"{value.name}_dim{i}" for i, d in enumerate(value.shape)]
+    names = [f"{value.name}_dim{i}" if not isinstance(d, str) or not d.isidentifier() else d
+             for i, d in enumerate(value.shape)]
     return "; ".join(f"{names[2]}={h},{names[3]}={w}" for h, w in SIZES)
 
 
@@ -25,8 +26,8 @@ def test_check_names_the_clash(thaw, save, detector):
     findings = thaw.findings(save(scrfd.declare_batch(detector, 32)))
     clashes = [f for f in findings if "'?'" in f["message"]]
     names = {v.name for v in [*detector.graph.value_info, *detector.graph.input, *detector.graph.output]}
-    both = [{f["where"].get("tensor"), *(r["where"].get("tensor") for r in f.get("related", []) if "where" in r)} & names
-            for f in clashes]
+    places = [[f["where"], *(r["where"] for r in f.get("related", []) if "where" in r)] for f in clashes]
+    both = [{p.get("tensor") for p in pair} & names for pair in places]
     assert any(len(pair) >= 2 for pair in both), "no finding names two tensors"
 
 
@@ -38,7 +39,7 @@ def test_the_mended_detector_agrees_with_the_original(thaw, save, tmp_path, dete
     fixed = session(mended)
     for h, w in SIZES:
         feeds = scrfd.feeds(batch, h, w)
-        assert worst(fixed.run(None, feeds), reference.run(None, feeds)) == 0
+        assert worst(fixed.run(None, feeds), reference.run(None, feeds)) < 1e-4
     report = thaw.json("verify", mended, "--against", broken, "--sweep", sweep(mended), code=0)
     assert report["passed"] and len(report["points"]) == len(SIZES)
 

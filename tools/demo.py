@@ -55,7 +55,8 @@ class Story:
         """Runs thaw, shows the command, expects the exit code; returns what it printed as JSON."""
         shown = " ".join(Path(a).name if str(a).startswith("/") else str(a) for a in args)
         start = time.perf_counter()
-        done = subprocess.run([self.thaw, *map(str, args), "--format", "json"], capture_output=True, text=True, check=False)
+        command = [self.thaw, *map(str, args), "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.say(f"$ thaw {shown}   ({(time.perf_counter() - start) * 1e3:.0f} ms, exit {done.returncode})")
         if done.returncode != code:
             self.expect(False, f"exit {code} expected: {(done.stderr or done.stdout).strip()[-400:]}")
@@ -203,8 +204,8 @@ def frozen_model(story, detector, photo, expected, words, folder):
     for size in PAGE_SIZES:
         outputs, error = attempt(works, page(photo, *size))
         difference = worst(outputs, expected[size]) if error is None else np.inf
-        story.expect(difference < 1e-5, f"{size[0]:4d} x {size[1]:<4d} {error or f'{lines_of_text(outputs[0])} regions of text'}, "
-                     f"difference to the original {difference:.2g}")
+        result = error or f"{lines_of_text(outputs[0])} regions of text"
+        story.expect(difference < 1e-5, f"{size[0]:4d} x {size[1]:<4d} {result}, difference to the original {difference:.2g}")
     story.expect(read(photo, mended) == words, f"read with the mended detector: {' / '.join(words)}")
     story.expect(not about_sizes(story.run("check", mended, code=0)), "check finds no frozen size any more")
     report = story.run("verify", mended, "--against", detector, "--sweep", sweep(mended, PAGE_SIZES), code=0)

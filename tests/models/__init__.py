@@ -1,4 +1,4 @@
-"""Models that the tests, the demo and the benchmarks run on: made here, small, seeded, shaped as the field exports them.
+"""Models that the tests, the demo and the benchmarks run on: small, seeded, shaped as the field exports them.
 
 Each module builds one network. Where it makes sense it has two faces of the same weights:
 

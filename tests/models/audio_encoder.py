@@ -46,7 +46,8 @@ def feeds(frames, valid=None, seed=0):
     mask = np.zeros((1, frames), np.int64)
     mask[0, : valid or frames] = 1
     rng = np.random.default_rng(seed)
-    return {"input_features": rng.standard_normal((1, Config.mels, frames), dtype=np.float32), "input_features_mask": mask}
+    features = rng.standard_normal((1, Config.mels, frames), dtype=np.float32)
+    return {"input_features": features, "input_features_mask": mask}
 
 
 def _halved(n):
@@ -111,7 +112,8 @@ def _valid_tokens(b, c, x, mask):
         shorter = b.op("Add", b.op("Div", b.op("Sub", lengths, 1), 2), 1)
         lengths = b.op("Where", b.op("Greater", lengths, 0), shorter, zeros)
     used = b.op("Less", b.op("Range", 0, b.size(x, 1), 1), b.op("Unsqueeze", lengths, [1]))
-    places = b.op("Squeeze", b.op("Transpose", b.op("NonZero", b.op("Reshape", used, [-1], allowzero=0)), perm=[1, 0]), [1])
+    places = b.op("NonZero", b.op("Reshape", used, [-1], allowzero=0))
+    places = b.op("Squeeze", b.op("Transpose", places, perm=[1, 0]), [1])
     return b.op("Gather", b.reshape(x, [-1, b.size(x, 2)]), places, axis=0)
 
 

@@ -91,7 +91,8 @@ class Builder:
     def arithmetic(self, op_type, a, b):
         """a op b over sizes (Mul, Add, Sub, Div, Mod); Div and Mod as of non-negative integers."""
         if isinstance(a, int) and isinstance(b, int):
-            return {"Mul": a * b, "Add": a + b, "Sub": a - b, "Div": a // b if b else 0, "Mod": a % b if b else 0}[op_type]
+            python = {"Mul": int.__mul__, "Add": int.__add__, "Sub": int.__sub__, "Div": int.__floordiv__, "Mod": int.__mod__}
+            return python[op_type](a, b)
         return self.op(op_type, a, b)
 
     def shape(self, sizes):
@@ -126,7 +127,8 @@ class Builder:
 
     def layer_norm(self, x, name, width):
         scale = self.initializer(f"{name}.weight", 1 + 0.1 * self.rng.standard_normal(width).astype(np.float32))
-        return self.op("LayerNormalization", x, scale, self.weight(f"{name}.bias", width, fan=100), axis=-1, epsilon=1e-5)
+        bias = self.weight(f"{name}.bias", width, fan=100)
+        return self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-5)
 
     def rms_norm(self, x, name, width):
         with self.scope(name.rsplit(".", 1)[-1]):

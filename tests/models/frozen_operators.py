@@ -1,6 +1,6 @@
 """One network in which every operator that takes sizes took one from the trace: [batch, time, 6] in and out.
 
-static(batch, time) has each size as a constant; dynamic() computes them. Every step is wrong, or fails, where its size is.
+static(batch, time) has each size as a constant; dynamic() computes them. A step whose size is wrong is wrong, or fails.
 """
 import numpy as np
 from onnx import numpy_helper

@@ -1,7 +1,8 @@
 """Files that no reader should trust. Each maker writes one into a folder and returns its path.
 
-REFUSED: files that are not valid models; a reader names what is wrong and stops. damaged(seed): the bytes of a good model
-cut short or flipped; what comes out may still be a model, so the reader only must not crash, hang or read outside.
+REFUSED: files that are not valid models; a reader names what is wrong and stops. REFUSED_WHEN_RUN: the lie is in weights,
+which nobody reads to look at shapes; it comes out when the model is to run. damaged(seed): the bytes of a good model cut
+short or flipped; what comes out may still be a model, so the reader only must not crash, hang or read outside.
 """
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ from . import text_decoder
 
 F, I64 = TensorProto.FLOAT, TensorProto.INT64
 REFUSED = {}
+REFUSED_WHEN_RUN = {}
 
 
 def refused(maker):
@@ -68,6 +70,11 @@ def _weight(name="w", shape=(4,)):
 
 
 _ADD = [helper.make_node("Add", ["x", "w"], ["y"], "add")]
+
+
+def refused_when_run(maker):
+    REFUSED_WHEN_RUN[maker.__name__] = maker
+    return maker
 
 
 # ---- not a model
@@ -151,8 +158,8 @@ def output_that_nobody_makes(folder):
 def function_that_calls_itself(folder):
     body = [helper.make_node("Again", ["a"], ["b"], "inner", domain="own")]
     function = helper.make_function("own", "Again", ["a"], ["b"], body, [helper.make_opsetid("own", 1)])
-    graph = helper.make_graph([helper.make_node("Again", ["x"], ["y"], "outer", domain="own")], "g",
-                              [helper.make_tensor_value_info("x", F, ["n"])], [helper.make_tensor_value_info("y", F, ["n"])])
+    x, y = (helper.make_tensor_value_info(name, F, ["n"]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Again", ["x"], ["y"], "outer", domain="own")], "g", [x], [y])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
     made = helper.make_model(graph, functions=[function], opset_imports=opsets, ir_version=8)
     return _write(folder, "function_that_calls_itself", made.SerializeToString())
@@ -187,7 +194,7 @@ def fewer_bytes_than_dims_say(folder):
     return _tensor(folder, "fewer_bytes_than_dims_say", [1000])
 
 
-@refused
+@refused_when_run
 def fewer_numbers_than_dims_say(folder):
     return _tensor(folder, "fewer_numbers_than_dims_say", [5], float_data=[1.0, 2.0])
 
@@ -282,7 +289,7 @@ def external_folder(folder):
     return _external(inner, "external_folder", "folder.data")
 
 
-@refused
+@refused_when_run
 def external_missing(folder):
     return _external(folder, "external_missing", "nothing.data")
 

@@ -1,4 +1,4 @@
-"""Large graphs and large weights, made quickly: chain(n) nodes, external(folder, gigabytes) of weights that take no disk."""
+"""Large graphs and large weights, made quickly: chain(n) nodes, external(folder, gigabytes) of weights in no space."""
 from pathlib import Path
 
 import numpy as np
@@ -65,5 +65,6 @@ def external(folder, gigabytes=2, tensors=8):
     graph = helper.make_graph(made, "external", [helper.make_tensor_value_info("x", F, ["n", width])],
                               [helper.make_tensor_value_info(x, F, ["n", width])], weights)
     path = folder / "model.onnx"
-    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
     return path

@@ -1,7 +1,7 @@
-"""A text-line recognizer (CRNN): convolutions to height 1, a bidirectional LSTM along the width, a softmax over letters.
+"""A text-line recognizer (CRNN): convolutions to height 1, an LSTM in both directions along the width, a softmax.
 
-static(batch, width): a trace that declares batch and width dynamic and froze both inside: the shape before the LSTM, the
-zeros of its first state, the shape after it. With `hide_batch` the batch's place in both shapes is -1 and the state is
+static(batch, width): a trace that declares batch and width dynamic and froze both inside: the shape before the LSTM,
+the zeros of its first state, the shape after it. With `hide_batch` the batch's place in both shapes is -1 and the state is
 left out: other batches run, and so does a width of twice the size, as a batch of twice the size with every value in the
 wrong place.
 dynamic(): the same weights at every batch and width.
@@ -49,8 +49,8 @@ def _model(batch, width, hide_batch):
             zero = numpy_helper.from_array(np.zeros(1, np.float32))
             state = b.op("ConstantOfShape", b.shape([2, rows, HIDDEN]), value=zero)
         x = b.op("LSTM", x, b.weight("lstm.W", 2, 4 * HIDDEN, CHANNELS, fan=CHANNELS),
-                 b.weight("lstm.R", 2, 4 * HIDDEN, HIDDEN, fan=HIDDEN), b.weight("lstm.B", 2, 8 * HIDDEN, fan=100), None,
-                 state, state, outputs=3, hidden_size=HIDDEN, direction="bidirectional")[0]
+                 b.weight("lstm.R", 2, 4 * HIDDEN, HIDDEN, fan=HIDDEN), b.weight("lstm.B", 2, 8 * HIDDEN, fan=100),
+                 None, state, state, outputs=3, hidden_size=HIDDEN, direction="bidirectional")[0]
         x = b.op("Transpose", x, perm=[2, 0, 1, 3])  # [steps, 2, batch, hidden] -> [batch, steps, 2, hidden]
         x = b.reshape(x, [-1 if hide_batch else rows, steps, 2 * HIDDEN])
     with b.scope("head"):

@@ -117,7 +117,8 @@ def _block(b, x, name, channels, stride):
 
 def _upsample(b, x, like):
     """Resize of x to the height and width of `like`."""
-    sides = [b.op("Unsqueeze", b.op("Gather", b.op("Shape", like), _scalar(b, axis), axis=0), axes=[0]) for axis in (2, 3)]
+    sides = [b.op("Gather", b.op("Shape", like), _scalar(b, axis), axis=0) for axis in (2, 3)]
+    sides = [b.op("Unsqueeze", side, axes=[0]) for side in sides]
     zero, two = _vector(b, "starts", [0]), _vector(b, "ends", [2])
     leading = b.op("Slice", b.op("Shape", x), zero, two, zero)
     empty = b.empty = getattr(b, "empty", None) or b.initializer("roi", np.zeros(0, np.float32))

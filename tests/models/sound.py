@@ -52,20 +52,23 @@ def cache():
     k = b.op("Transpose", b.reshape(b.linear(x, "k", WIDTH, WIDTH), [0, 0, 2, 4]), perm=[0, 2, 1, 3])
     present = b.op("Concat", past, k, axis=2)
     q = b.op("Transpose", b.reshape(b.linear(x, "q", WIDTH, WIDTH), [0, 0, 2, 4]), perm=[0, 2, 1, 3])
-    y = b.op("MatMul", b.op("Softmax", b.op("MatMul", q, b.op("Transpose", present, perm=[0, 1, 3, 2])), axis=-1), present)
+    scores = b.op("MatMul", q, b.op("Transpose", present, perm=[0, 1, 3, 2]))
+    y = b.op("MatMul", b.op("Softmax", scores, axis=-1), present)
     y = b.reshape(b.op("Transpose", y, perm=[0, 2, 1, 3]), [0, 0, WIDTH])
     b.output(y, "y", FLOAT, ["batch", "seq", WIDTH])
     b.output(present, "present", FLOAT, ["batch", 2, "past_len + seq", 4])
-    return b.model(), lambda n, s: {"x": np.ones((n, s, WIDTH), np.float32), "past": np.ones((n, 2, s + 4, 4), np.float32)}, \
-        ((3, 7), (2, 11))
+
+    def feeds(n, s):
+        return {"x": np.ones((n, s, WIDTH), np.float32), "past": np.ones((n, 2, s + 4, 4), np.float32)}
+    return b.model(), feeds, ((3, 7), (2, 11))
 
 
 def pooled():
     """A classifier: pooling to 1 x 1, then a flat product."""
     b = Builder("pooled", seed=59)
     x = b.input("image", FLOAT, ["batch", 3, "height", "width"])
-    x = b.op("Relu", b.op("Conv", x, b.weight("conv", WIDTH, 3, 3, 3), strides=[2, 2], pads=[1] * 4, kernel_shape=[3, 3]))
-    x = b.op("Flatten", b.op("GlobalAveragePool", x), axis=1)
+    x = b.op("Conv", x, b.weight("conv", WIDTH, 3, 3, 3), strides=[2, 2], pads=[1] * 4, kernel_shape=[3, 3])
+    x = b.op("Flatten", b.op("GlobalAveragePool", b.op("Relu", x)), axis=1)
     b.output(b.op("Gemm", x, b.weight("fc", 10, WIDTH), transB=1), "scores", FLOAT, ["batch", 10])
     return b.model(), lambda n, s: {"image": np.ones((n, 3, s, s + 2), np.float32)}, ((3, 7), (2, 23))
 
@@ -76,7 +79,8 @@ def looped():
     x = b.input("x", FLOAT, ["time", "batch", WIDTH])
     zero = numpy_helper.from_array(np.zeros(1, np.float32))
     state = b.op("ConstantOfShape", b.shape([1, b.size(x, 1), 5]), value=zero)
-    y = b.op("GRU", x, b.weight("W", 1, 15, WIDTH), b.weight("R", 1, 15, 5), None, None, state, outputs=2, hidden_size=5)
+    w, r = b.weight("W", 1, 15, WIDTH), b.weight("R", 1, 15, 5)
+    y = b.op("GRU", x, w, r, None, None, state, outputs=2, hidden_size=5)
     b.output(b.op("Squeeze", y[1], [0]), "last", FLOAT, ["batch", 5])
     return b.model(), lambda n, s: {"x": np.ones((s, n, WIDTH), np.float32)}, ((3, 7), (2, 5))
 

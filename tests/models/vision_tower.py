@@ -2,9 +2,9 @@
 
 static(h, w): a trace of one image of h x w patches. The window order, its inverse, the rotary angles and the lengths of
 the windows are constants; each window is a branch of its own between Split and Concat. Only the number of patches is
-declared dynamic. `rotary` says how the angles of the positions were folded: "angles" (a table [patches, head / 2] that goes
-through the window order), "folded" (cosines and sines, ready), "gathered" (a table of the longer side, read by a table of
-positions, as Qwen3-VL has it).
+declared dynamic. `rotary` says how the angles of the positions were folded: "angles" (a table [patches, head / 2] that
+goes through the window order), "folded" (cosines and sines, ready), "gathered" (a table of the longer side, read by a
+table of positions, as Qwen3-VL has it).
 dynamic(): the same weights with grid_thw as an input (one image): angles and windows are computed, and a mask keeps
 attention inside its window. Both agree at every size.
 """
@@ -176,11 +176,13 @@ class _Computed:
             unit_row, unit_column = b.op("Div", unit_index, columns), b.op("Mod", unit_index, columns)
             row = b.op("Add", b.op("Mul", unit_row, merge), b.op("Div", inside, merge))
             column = b.op("Add", b.op("Mul", unit_column, merge), b.op("Mod", inside, merge))
-            angles = [b.op("Mul", b.op("Unsqueeze", b.op("Cast", p, to=FLOAT), [1]), _frequencies(c)) for p in (row, column)]
+            places = [b.op("Unsqueeze", b.op("Cast", p, to=FLOAT), [1]) for p in (row, column)]
+            angles = [b.op("Mul", p, _frequencies(c)) for p in places]
             angles = b.op("Concat", *angles, *angles, axis=-1)
             self.cos, self.sin = (b.op("Unsqueeze", b.op(f, angles), [1]) for f in ("Cos", "Sin"))
             across = b.op("Add", b.op("Div", columns, c.window), 1)
-            window = b.op("Add", b.op("Mul", b.op("Div", unit_row, c.window), across), b.op("Div", unit_column, c.window))
+            window_row, window_column = b.op("Div", unit_row, c.window), b.op("Div", unit_column, c.window)
+            window = b.op("Add", b.op("Mul", window_row, across), window_column)
             same = b.op("Equal", b.op("Unsqueeze", window, [1]), b.op("Unsqueeze", window, [0]))
             self.mask = b.op("Where", b.op("Cast", same, to=BOOL), 0.0, np.finfo(np.float32).min)
 
@@ -197,7 +199,8 @@ class _Computed:
 def _positions(c, h, w):
     """Row and column of each patch, in merge order."""
     rows, columns = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
-    return [p.reshape(h // c.merge, c.merge, w // c.merge, c.merge).transpose(0, 2, 1, 3).reshape(-1) for p in (rows, columns)]
+    units = (h // c.merge, c.merge, w // c.merge, c.merge)
+    return [p.reshape(units).transpose(0, 2, 1, 3).reshape(-1) for p in (rows, columns)]
 
 
 def _windows(c, h, w):

@@ -3,7 +3,7 @@
 dynamic(kind) computes the interpolation; static(h, w, kind) is a trace at h x w pixels, in three kinds:
 
     "table"    the interpolated positions folded into one float table                        (ViT, DINO)
-    "resize"   Resize to constant sizes                                                      (ViT exported without folding)
+    "resize"   Resize to constant sizes                                                      (ViT, nothing folded)
     "corners"  indices and weights of the four neighbours of each patch as constant tables   (Qwen3-VL)
 """
 from dataclasses import dataclass

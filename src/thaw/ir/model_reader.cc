@@ -5,6 +5,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/ir/fields.h"
+#include "thaw/ir/function_calls.h"
 #include "thaw/ir/model.h"
 #include "thaw/ir/reader.h"
 
@@ -78,6 +79,7 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
     }
     reader.resolve();
   }
+  refuse_recursion(model);
 }
 
 // Reads and says of what is wrong in which file it is.
