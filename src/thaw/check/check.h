@@ -21,7 +21,6 @@ struct Options {
   // Sizes to prove the model over: names as `thaw inspect` prints them, "<input>_dim<axis>" also for a dim that is
   // declared as a number. Empty: no proof is asked for.
   dim::SpecGroup dims;
-  std::string target;  // "portable", "ort", "directml"; empty: none
 };
 
 struct RuleInfo {
@@ -32,7 +31,7 @@ struct RuleInfo {
 // All rules, by code.
 std::vector<RuleInfo> rules();
 
-// Findings, by rule and then in node order. Throws thaw::Error for an unknown code, target or size name.
+// Findings, by rule and then in node order. Throws thaw::Error for an unknown code or size name.
 std::vector<Finding> check(const ir::Model& model, const Options& options = {});
 
 // What a proof over sizes covered, for the summary line.

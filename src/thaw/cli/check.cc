@@ -101,8 +101,6 @@ Action define_check(CLI::App& app) {
       ->type_name("RANGES");
   app.add_flag("--run", options->confirm, "run the model at the sizes that break it, and say what came of it");
   add_texts(app, "--values", options->run.values, "NAME=1,22,30", "with --run: the elements of a small input");
-  app.add_option("--target", options->check.target, "look also for what this target does not take")
-      ->type_name("portable|ort|directml");
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
   add_list(app, "--ignore", options->check.ignore, "CODE", "leave these rules out");
   app.add_flag("--all", options->all, "print every finding, not the first few of each rule");

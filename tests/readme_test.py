@@ -1,0 +1,32 @@
+"""The README's commands do what it says, on a model of the kind that it speaks of."""
+import re
+import shlex
+
+import pytest
+
+from conftest import SOURCE
+from models import scrfd
+
+README = (SOURCE / "README.md").read_text()
+COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    thaw ")]
+
+
+def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
+    assert len(COMMANDS) >= 4
+    save(scrfd.model(), "model")
+    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}}
+    for command in COMMANDS:
+        # The README's sizes have the names of its own example; the model's are named after its input.
+        words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]
+        thaw(*words, code=codes[words[0]], cwd=tmp_path)
+    assert (tmp_path / "fixed.onnx").exists()
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\((docs/[^)]+)\)", README))
+def test_the_pages_it_names_are_there(link):
+    assert (SOURCE / link).exists()
+
+
+@pytest.mark.parametrize("target", re.findall(r"^\| `make (\w+)`", README, re.M))
+def test_the_targets_it_names_are_there(target):
+    assert f"\n{target}:" in (SOURCE / "Makefile").read_text()
