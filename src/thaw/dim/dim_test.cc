@@ -104,7 +104,7 @@ TEST_F(DimTest, PolynomialsHaveOneForm) {
 
 TEST_F(DimTest, ChainsOfConvolutionsStayShort) {
   Dim d = h_;
-  for (int i = 0; i < 5; ++i) d = floor_div(d + 2 * 1 - 3, 2) + 1;
+  for (int i = 0; i < 5; ++i) d = floor_div(d + 2 - 3, 2) + 1;
   EXPECT_EQ(to_string(d), "ceil(h/32)");
   Dim pooled = w_;
   for (int i = 0; i < 3; ++i) pooled = floor_div(pooled - 2, 2) + 1;

@@ -286,7 +286,10 @@ class Printer {
   std::string print_broadcast(std::vector<Dim> operands) {
     std::sort(operands.begin(), operands.end(), [](Dim a, Dim b) { return compare_dims(a, b) < 0; });
     std::string text = print(operands.front()).text;
-    for (size_t i = 1; i < operands.size(); ++i) text = "broadcast(" + text + ", " + print(operands[i]).text + ")";
+    for (size_t i = 1; i < operands.size(); ++i) {
+      text.insert(0, "broadcast(");
+      text.append(", ").append(print(operands[i]).text).append(")");
+    }
     return text;
   }
 

@@ -37,7 +37,8 @@ class Search {
   // Visits points by the sum of their distances from 0, then lexicographically, `limit` more of them. What it finds
   // first is the smallest counterexample there is.
   bool ascend(size_t limit);
-  // Visits the corners of the domain and points at random, then makes what breaks the statement smaller.
+  // Visits the corners of the domain and points at random, then makes what breaks the statement, now or before,
+  // smaller.
   bool sample();
   // Visits every point. False where there are more than `limit` of them.
   bool exhaust(int64_t limit);

@@ -73,7 +73,7 @@ TEST_F(Text, DepthAndLengthAreBounded) {
   EXPECT_EQ(refusal(std::string(100, '(') + "n" + std::string(100, ')')), "");
   EXPECT_EQ(refusal(std::string(60000, '-') + "n"), "");
   std::string calls = "n";
-  for (int i = 0; i < 300; ++i) calls = "min(" + calls + ", 3)";
+  for (int i = 0; i < 300; ++i) calls.insert(0, "min(").append(", 3)");
   EXPECT_NE(refusal(calls).find("nested"), std::string::npos);
 }
 

@@ -265,6 +265,18 @@ TEST(Load, RandomBytesAreAnError) {
   }
 }
 
+TEST(Load, AnnotationsFollowRenames) {
+  const std::string parameter = bytes(2, bytes(1, "SCALE_TENSOR") + bytes(2, "scale"));
+  const auto m = parse_text(model(input("x") + input("scale") + bytes(14, bytes(1, "x") + parameter)));
+  ASSERT_EQ(m->graph->quantization_annotations().size(), 1u);
+  m->graph->rename(m->graph->find("x"), "image");
+  m->graph->rename(m->graph->find("scale"), "step");
+  const TensorAnnotation& annotation = m->graph->quantization_annotations()[0];
+  EXPECT_EQ(annotation.tensor_name, "image");
+  EXPECT_THAT(annotation.parameters, ElementsAre(testing::Pair("SCALE_TENSOR", "step")));
+  EXPECT_THAT(serialize(*m), AllOf(HasSubstr("image"), HasSubstr("step"), testing::Not(HasSubstr("scale"))));
+}
+
 TEST(Load, OfAFileNamesIt) {
   TempFolder folder;
   const auto path = folder.write("bad.onnx", "PK zip");

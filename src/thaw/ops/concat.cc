@@ -152,6 +152,9 @@ void expand(Context& ctx) {
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
+constexpr int kMaxFedRank = 16;           // axes that only the run names are looked for among at most so many
+constexpr int64_t kLargestPad = 1 << 20;  // of a small tensor whose elements are followed
+
 // begins and ends of every axis; unknown entries where they are not known. nullopt when nothing is known, or it is
 // wrong.
 std::optional<std::vector<Dim>> pads_of(Context& ctx, int rank) {
@@ -173,14 +176,23 @@ std::optional<std::vector<Dim>> pads_of(Context& ctx, int rank) {
     ctx.invalid(std::to_string(pads->size()) + " pads for " + std::to_string(axes->size()) + " axes");
     return std::nullopt;
   }
-  if (auto constant = ctx.ints(3); constant && !normalize_axes(ctx, *constant, rank)) return std::nullopt;
+  auto constant = ctx.ints(3);
+  if (constant && !normalize_axes(ctx, *constant, rank)) return std::nullopt;
+  if (!constant && rank > kMaxFedRank) return std::nullopt;
   std::vector<Dim> all(2 * static_cast<size_t>(rank), Dim(int64_t{0}));
+  auto add = [&](size_t to, Dim pad) { all[to] = all[to] + pad; };
   for (size_t i = 0; i < axes->size(); ++i) {
+    Dim begin = (*pads)[i], end = (*pads)[i + axes->size()], axis = wrapped_axis((*axes)[i], rank);
+    if (auto k = axis.constant()) {
+      add(static_cast<size_t>(*k), begin);
+      add(static_cast<size_t>(*k + rank), end);
+      continue;
+    }
     // An axis that only the run names is each axis in turn, where it is equal to it.
     for (int k = 0; k < rank; ++k) {
-      Dim here = is_equal(wrapped_axis((*axes)[i], rank), k);
-      all[k] = all[k] + select(here, (*pads)[i], 0);
-      all[k + rank] = all[k + rank] + select(here, (*pads)[i + axes->size()], 0);
+      Dim here = is_equal(axis, k);
+      add(static_cast<size_t>(k), select(here, begin, 0));
+      add(static_cast<size_t>(k + rank), select(here, end, 0));
     }
   }
   return all;
@@ -223,7 +235,10 @@ void pad(Context& ctx) {
   Shape out(rank);
   for (int k = 0; k < rank; ++k) out[k] = data.dim(k) + (*pads)[k] + (*pads)[k + rank];
   auto constant = constant_shape(out);
-  bool known = std::all_of(pads->begin(), pads->end(), [](Dim d) { return d.is_constant(); });
+  bool known = std::all_of(pads->begin(), pads->end(), [](Dim d) {
+    auto v = d.constant();
+    return v && *v >= -kLargestPad && *v <= kLargestPad;
+  });
   ctx.set_tensor(0, data.dtype, std::move(out));
   if (constant && known) pad_elements(ctx, *constant, *pads);
 }

@@ -123,6 +123,17 @@ TEST(SplitToSequence, FollowsItsPartsAndTheirElements) {
   EXPECT_EQ(m.elements(1), "a, c");
 }
 
+// Parts that no tensor has must not be read.
+TEST(SplitToSequence, ReadsNoElementsOutsideItsInput) {
+  for (std::vector<int64_t> sizes : {std::vector<int64_t>{-5, 3, 5}, {INT64_MAX, 3, 1}, {4, 1LL << 62, 1LL << 62}}) {
+    RuleModel m;
+    Value* shape = m.add_node("Shape", {m.add_input("x", DataType::kFloat, {"a", "b", "c"})});
+    Value* parts = m.add_node("SplitToSequence", {shape, m.add_ints("", sizes)});
+    m.add_output(m.add_node("SequenceAt", {parts, m.add_int("", 1)}));
+    EXPECT_EQ(m.elements(0), "none");
+  }
+}
+
 TEST(Attention, JoinsPastAndPresent) {
   RuleModel m(23);
   Value* q = m.add_input("q", DataType::kFloat, {"b", "s", 96});

@@ -12,6 +12,7 @@ using dim::Dim;
 
 namespace {
 
+constexpr size_t kMaxShared = 32;  // sizes of the input that are looked through for one that the target has too
 constexpr std::string_view kElements = "elements of a Reshape";
 
 // One resolution: the target's entries sorted by what they can mean.
@@ -127,7 +128,7 @@ class Resolution {
     for (size_t i = 0; i < out_.size(); ++i) {
       if (copied_[i] || static_cast<int>(i) == infer_) continue;
       bool shared = false;
-      for (size_t k = 0; k < in.size() && !shared; ++k) {
+      for (size_t k = 0; k < std::min(in.size(), kMaxShared) && !shared; ++k) {
         if (!dim::same(in[k], out_[i]) || in[k].is_constant(0)) continue;
         in.erase(in.begin() + static_cast<std::ptrdiff_t>(k));
         shared = true;

@@ -19,13 +19,15 @@ std::optional<int> normalize_axis(Context& ctx, int64_t axis, int rank) {
 std::optional<std::vector<int>> normalize_axes(Context& ctx, std::span<const int64_t> axes, int rank) {
   std::vector<int> out;
   out.reserve(axes.size());
+  std::vector<bool> seen(static_cast<size_t>(std::max(rank, 0)));
   for (int64_t axis : axes) {
     auto a = normalize_axis(ctx, axis, rank);
     if (!a) return std::nullopt;
-    if (std::find(out.begin(), out.end(), *a) != out.end()) {
+    if (seen[static_cast<size_t>(*a)]) {
       ctx.invalid("axis " + std::to_string(axis) + " is named twice");
       return std::nullopt;
     }
+    seen[static_cast<size_t>(*a)] = true;
     out.push_back(*a);
   }
   return out;

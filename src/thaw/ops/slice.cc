@@ -97,6 +97,8 @@ void slice_elements(Context& ctx, const SliceArguments& a, std::span<const int> 
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
+constexpr int kMaxFedRank = 16;  // axes that only the run names are looked for among at most so many
+
 // Axes that the run names: axis d is sliced by argument i where axes[i] is d.
 Shape slice_runtime_axes(const Shape& in, const SliceArguments& a) {
   int64_t rank = static_cast<int64_t>(in.size());
@@ -129,7 +131,9 @@ void slice(Context& ctx) {
   std::vector<int64_t> values;
   for (Dim axis : *a.axes)
     if (auto v = axis.constant()) values.push_back(*v);
-  if (values.size() < *count) return ctx.set_tensor(0, data.dtype, slice_runtime_axes(*data.shape, a));
+  if (values.size() < *count)
+    return ctx.set_tensor(0, data.dtype,
+                          rank <= kMaxFedRank ? slice_runtime_axes(*data.shape, a) : unknown_shape(rank));
   auto axes = normalize_axes(ctx, values, rank);
   if (!axes) return ctx.set_tensor(0, data.dtype, unknown_shape(rank));
   Shape out = *data.shape;

@@ -15,13 +15,16 @@ std::optional<ConstantShape> constant_shape(const std::optional<Shape>& shape) {
 }
 
 std::optional<int64_t> small_count(std::span<const int64_t> shape) {
+  // Sizes beside a 0 are held to the limit too: they are multiplied into strides.
   int64_t count = 1;
+  bool empty = false;
   for (int64_t d : shape) {
     if (d < 0 || d > kMaxElements) return std::nullopt;
-    count *= d;  // both factors are at most kMaxElements here
+    empty = empty || d == 0;
+    if (d > 0) count *= d;  // both factors are at most kMaxElements here
     if (count > kMaxElements) return std::nullopt;
   }
-  return count;
+  return empty ? 0 : count;
 }
 
 std::optional<SmallTensor> small_input(Context& ctx, int i) {
