@@ -70,7 +70,7 @@ class NameTable {
     uint32_t hash = 0;
     Value* value = nullptr;
   };
-  // Eight bytes at a time; the multiplication spreads each over the upper half, which is folded back.
+  // Eight bytes at a time; each multiplication's halves are folded into one.
   static uint32_t hash_of(std::string_view name) {
     constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
     uint64_t hash = name.size() * kOdd;
@@ -85,8 +85,9 @@ class NameTable {
     constexpr uint64_t kOdd = 0xd6e8feb86659fd93;
     uint64_t word = 0;
     std::memcpy(&word, at, size);
-    hash = (hash ^ word) * kOdd;
-    return hash ^ hash >> 32;
+    // The upper half of the whole product hangs on every bit of the word: names differ in their last letters.
+    const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ word) * kOdd;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   size_t mask() const { return slots_.size() - 1; }
   void resize(size_t size) {
