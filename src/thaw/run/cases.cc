@@ -28,8 +28,8 @@ std::optional<std::string> case_of(std::string_view array, std::string_view name
 
 GroupedNames group_cases(std::span<const std::string> arrays, std::span<const std::string> names) {
   std::vector<std::string> longest_first(names.begin(), names.end());
-  std::stable_sort(longest_first.begin(), longest_first.end(),
-                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  std::ranges::stable_sort(longest_first,
+                           [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   GroupedNames grouped;
   for (const std::string& array : arrays) {
     bool used = false;

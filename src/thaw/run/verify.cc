@@ -383,8 +383,7 @@ class Verifier {
       return at - outputs_.begin();
     };
     std::vector<std::string> ordered(keys.begin(), keys.end());
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [&](const std::string& a, const std::string& b) { return rank_of(a) < rank_of(b); });
+    std::ranges::stable_sort(ordered, {}, rank_of);
     for (const std::string& key : ordered) {
       OutputResult output;
       output.name = key;
