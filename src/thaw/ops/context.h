@@ -18,10 +18,10 @@
 namespace thaw::ops {
 
 enum class ObligationKind : uint8_t {
-  kEqual,        // a == b
-  kBroadcast,    // a == b, or a == 1, or b == 1
-  kDivisible,    // a % b == 0, b != 0
-  kAtMost,       // a <= b
+  kEqual,      // a == b
+  kBroadcast,  // a == b, or a == 1, or b == 1
+  kDivisible,  // a % b == 0, b != 0
+  kAtMost,     // a <= b
 };
 
 // What must hold for a node to run.
@@ -29,7 +29,7 @@ struct Obligation {
   const ir::Node* node = nullptr;
   ObligationKind kind = ObligationKind::kEqual;
   dim::Dim a, b;
-  std::string_view what;  // of static storage: "MatMul's inner dims", "elements of a Reshape"
+  std::string_view what;          // of static storage: "MatMul's inner dims", "elements of a Reshape"
   int input_a = -1, axis_a = -1;  // which input and axis `a` (`b`) was read from, where it was; else -1
   int input_b = -1, axis_b = -1;
 };
@@ -44,7 +44,7 @@ class Context {
   virtual ~Context() = default;
 
   const ir::Node& node() const { return *node_; }
-  int64_t opset() const { return opset_; }                  // imported version of the node's domain
+  int64_t opset() const { return opset_; }  // imported version of the node's domain
   dim::Scope& scope() { return *scope_; }
 
   int num_inputs() const { return static_cast<int>(node_->inputs().size()); }
@@ -66,7 +66,9 @@ class Context {
   std::optional<double> number(int i);
 
   virtual void set_output(int i, Fact fact) = 0;
-  void set_tensor(int i, ir::DataType dtype, std::optional<Shape> shape) { set_output(i, Fact::tensor(dtype, std::move(shape))); }
+  void set_tensor(int i, ir::DataType dtype, std::optional<Shape> shape) {
+    set_output(i, Fact::tensor(dtype, std::move(shape)));
+  }
   // Elements for an output set before; ignored unless its shape is constant and they fit it.
   virtual void set_elements(int i, Elements elements) = 0;
 

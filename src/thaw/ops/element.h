@@ -1,8 +1,9 @@
 // What is known of one scalar inside a small tensor: nothing, an exact integer or fraction over the scope's symbols,
 // or a floating-point number.
 //
-// Shape arithmetic in exported models wanders through floating point (Cast to float, Div, Floor, Cast back; Resize scales).
-// A Ratio keeps such a value exact: num / den as Dims, den known not to be zero where it matters to the caller.
+// Shape arithmetic in exported models wanders through floating point (Cast to float, Div, Floor, Cast back; Resize
+// scales). A Ratio keeps such a value exact: num / den as Dims, den known not to be zero where it matters to the
+// caller.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,10 @@ namespace thaw::ops {
 
 class Element {
  public:
-  Element() = default;                                  // unknown
-  static Element integer(dim::Dim value);               // also booleans, as 0 and 1; unknown for an unknown Dim
-  static Element ratio(dim::Dim num, dim::Dim den);     // simplified to an integer where den divides num exactly
-  static Element real(double value);                    // a whole number small enough to be exact becomes an integer
+  Element() = default;                               // unknown
+  static Element integer(dim::Dim value);            // also booleans, as 0 and 1; unknown for an unknown Dim
+  static Element ratio(dim::Dim num, dim::Dim den);  // simplified to an integer where den divides num exactly
+  static Element real(double value);                 // a whole number small enough to be exact becomes an integer
 
   bool is_unknown() const { return kind_ == Kind::kUnknown; }
   // The integer Dim, unknown when this is not an integer.
@@ -29,8 +30,8 @@ class Element {
   // A plain integer, when it is one.
   std::optional<int64_t> as_int() const { return as_dim().constant(); }
   bool is_exact() const { return kind_ == Kind::kInteger || kind_ == Kind::kRatio; }
-  dim::Dim num() const { return num_; }                 // of an exact element
-  dim::Dim den() const { return den_; }                 // of an exact element; 1 for an integer
+  dim::Dim num() const { return num_; }  // of an exact element
+  dim::Dim den() const { return den_; }  // of an exact element; 1 for an integer
 
   friend Element operator+(const Element& a, const Element& b);
   friend Element operator-(const Element& a, const Element& b);
@@ -52,7 +53,7 @@ class Element {
 Element integer_div(const Element& a, const Element& b);
 bool same(const Element& a, const Element& b);  // known, and equal for every value of the symbols
 
-using Elements = std::vector<Element>;           // row-major
+using Elements = std::vector<Element>;  // row-major
 using ElementsPtr = std::shared_ptr<const Elements>;
 
 }  // namespace thaw::ops

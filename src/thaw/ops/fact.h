@@ -20,13 +20,13 @@ struct Fact {
   Kind kind = Kind::kUnknown;
   ir::DataType dtype = ir::DataType::kUndefined;  // tensors; kUndefined: not known
   std::optional<Shape> shape;                     // tensors; nullopt: rank not known
-  ElementsPtr elements;                           // tensors of constant shape and at most kMaxElements elements; may be null
+  ElementsPtr elements;  // tensors of constant shape and at most kMaxElements elements; may be null
 
   // Sequences and optionals: what every element is known to be; null: nothing is known.
   std::shared_ptr<const Fact> element;
   // Sequences of known length: each element. Optionals: one element when present, none when empty.
   std::shared_ptr<const std::vector<Fact>> items;
-  dim::Dim length;                                // sequences: number of elements, unknown when not known
+  dim::Dim length;  // sequences: number of elements, unknown when not known
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool has_rank() const { return shape.has_value(); }
@@ -54,8 +54,8 @@ struct Fact {
 // Small integer (and scalar float) tensors are followed element by element up to this many elements.
 inline constexpr int64_t kMaxElements = 1024;
 
-// What holds whichever of the two a value turns out to be: a dim that differs becomes unknown (If branches, loop states,
-// elements of a sequence).
+// What holds whichever of the two a value turns out to be: a dim that differs becomes unknown (If branches, loop
+// states, elements of a sequence).
 Fact join(const Fact& a, const Fact& b);
 
 }  // namespace thaw::ops

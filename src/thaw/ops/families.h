@@ -1,4 +1,5 @@
-// The operator families: each function adds its family's entries to the registry. Listed once here, called in registry.cc.
+// The operator families: each function adds its family's entries to the registry. Listed once here, called in
+// registry.cc.
 #pragma once
 
 namespace thaw::ops {

@@ -24,12 +24,12 @@ inline constexpr std::string_view kTraining = "ai.onnx.preview.training";
 // What kind of thing an operator does to its operands; for checks and rewrites that treat operators alike.
 enum class OpClass : uint8_t {
   kOther,
-  kElementwise,   // every tensor input broadcasts to the output, element by element
-  kMovement,      // output elements are input elements, moved: Reshape, Transpose, Slice, Gather, Concat, …
-  kReduction,     // ReduceSum, ArgMax, …
-  kContraction,   // MatMul, Conv, Gemm, Einsum, attention: sizes meet weights
-  kGenerator,     // makes a tensor from sizes or nothing: Constant, Range, ConstantOfShape, RandomNormal, …
-  kControl,       // If, Loop, Scan, SequenceMap
+  kElementwise,  // every tensor input broadcasts to the output, element by element
+  kMovement,     // output elements are input elements, moved: Reshape, Transpose, Slice, Gather, Concat, …
+  kReduction,    // ReduceSum, ArgMax, …
+  kContraction,  // MatMul, Conv, Gemm, Einsum, attention: sizes meet weights
+  kGenerator,    // makes a tensor from sizes or nothing: Constant, Range, ConstantOfShape, RandomNormal, …
+  kControl,      // If, Loop, Scan, SequenceMap
 };
 
 struct OpEntry {
@@ -43,9 +43,9 @@ struct OpEntry {
 
 class Registry {
  public:
-  void add(const OpEntry& entry);   // the same operator twice is a programming error: throws std::logic_error
+  void add(const OpEntry& entry);  // the same operator twice is a programming error: throws std::logic_error
   const OpEntry* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
-  std::vector<const OpEntry*> all() const;  // sorted by domain and name
+  std::vector<const OpEntry*> all() const;                                    // sorted by domain and name
 
  private:
   struct Key {

@@ -9,8 +9,8 @@ using dim::Dim;
 
 std::optional<int> normalize_axis(Context& ctx, int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) {
-    ctx.invalid("axis " + std::to_string(axis) + " is outside [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) +
-                "] for a tensor of rank " + std::to_string(rank));
+    ctx.invalid("axis " + std::to_string(axis) + " is outside [" + std::to_string(-rank) + ", " +
+                std::to_string(rank - 1) + "] for a tensor of rank " + std::to_string(rank));
     return std::nullopt;
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
@@ -65,8 +65,8 @@ std::optional<Shape> require_same_shape(Context& ctx, const std::optional<Shape>
   if (!a) return b;
   if (!b) return a;
   if (a->size() != b->size()) {
-    ctx.invalid("ranks " + std::to_string(a->size()) + " and " + std::to_string(b->size()) + " differ where they must be equal (" +
-                std::string(what) + ")");
+    ctx.invalid("ranks " + std::to_string(a->size()) + " and " + std::to_string(b->size()) +
+                " differ where they must be equal (" + std::string(what) + ")");
     return std::nullopt;
   }
   Shape out(a->size());
@@ -89,7 +89,8 @@ void shape_of_input(Context& ctx, int o, int i, ir::DataType dtype) { ctx.set_te
 namespace {
 
 // Offsets into `shape`'s elements for each element of the broadcast shape `out`.
-std::vector<size_t> broadcast_offsets(const std::vector<int64_t>& out, const std::vector<int64_t>& shape, size_t count) {
+std::vector<size_t> broadcast_offsets(const std::vector<int64_t>& out, const std::vector<int64_t>& shape,
+                                      size_t count) {
   size_t rank = out.size();
   std::vector<size_t> stride(rank, 0);
   size_t step = 1;
@@ -142,8 +143,10 @@ void set_elementwise_values(Context& ctx, ElementFunction f) {
     if (shapes[i].size() > out.size()) out.insert(out.begin(), shapes[i].size() - out.size(), 1);
     for (size_t k = 0; k < shapes[i].size(); ++k) {
       int64_t& d = out[out.size() - shapes[i].size() + k];
-      if (d == 1) d = shapes[i][k];
-      else if (shapes[i][k] != 1 && shapes[i][k] != d) return;  // cannot run; the shape rule says so
+      if (d == 1)
+        d = shapes[i][k];
+      else if (shapes[i][k] != 1 && shapes[i][k] != d)
+        return;  // cannot run; the shape rule says so
     }
   }
   int64_t total = 1;

@@ -16,7 +16,8 @@ std::optional<int> normalize_axis(Context& ctx, int64_t axis, int rank);
 // The same for a list; duplicates are invalid.
 std::optional<std::vector<int>> normalize_axes(Context& ctx, std::span<const int64_t> axes, int rank);
 
-// Multidirectional (NumPy) broadcast of these inputs' shapes, stating the obligations; nullopt when a rank is not known.
+// Multidirectional (NumPy) broadcast of these inputs' shapes, stating the obligations; nullopt when a rank is not
+// known.
 std::optional<Shape> broadcast_inputs(Context& ctx, std::span<const int> inputs);
 // Merges two shapes that must be equal (states it); an unknown rank takes the other's.
 std::optional<Shape> require_same_shape(Context& ctx, const std::optional<Shape>& a, const std::optional<Shape>& b,
@@ -30,8 +31,8 @@ void same_as_input(Context& ctx, int o, int i, bool with_elements = false);
 // The same shape with another element type.
 void shape_of_input(Context& ctx, int o, int i, ir::DataType dtype);
 
-// Applies f to the elements of the inputs, broadcast to the output's constant shape, and sets output 0's elements. Nothing
-// happens when some input is not followed or the output's shape is not constant.
+// Applies f to the elements of the inputs, broadcast to the output's constant shape, and sets output 0's elements.
+// Nothing happens when some input is not followed or the output's shape is not constant.
 using ElementFunction = Element (*)(std::span<const Element>);
 void set_elementwise_values(Context& ctx, ElementFunction f);
 
