@@ -13,7 +13,7 @@
 namespace thaw::cli {
 namespace {
 
-constexpr uint64_t kMostElements = uint64_t{1} << 28;  // of one input: a gigabyte of float32
+constexpr uint64_t kMostBytes = 4 * (uint64_t{1} << 28);  // of one input: a gigabyte of float32
 
 // Frees the input dims that the ranges name but the file declares as a number.
 void free_named_dims(ir::Model& model, const dim::SpecGroup& dims) {
@@ -39,18 +39,6 @@ run::Point point_of(const std::string& sizes, const dim::SpecGroup& dims) {
   return run::choose_points(std::span(&group, 1)).front();
 }
 
-bool too_large(const run::Feeder& feeder, const run::Point& point, const dim::Scope& scope) {
-  dim::Assignment values;
-  for (const auto& [name, value] : point.sizes) {
-    if (const auto symbol = scope.find(name)) values[scope.symbol_id(*symbol)] = value;
-  }
-  return std::ranges::any_of(feeder.inputs(), [&](const run::InputSpec& input) {
-    if (!input.dims) return false;
-    const std::optional<int64_t> elements = dim::evaluate(dim::product(*input.dims), values);
-    return !elements || static_cast<uint64_t>(*elements) > kMostElements;
-  });
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const std::string* sizes_of(const Finding& finding) {
@@ -74,7 +62,7 @@ Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, c
     std::string outcome;
     try {
       const run::Point point = point_of(*sizes, dims);
-      if (too_large(feeder, point, scope)) {
+      if (feeder.drawn_bytes(point) > kMostBytes) {
         ++result.skipped;
         outcome = "not run: the inputs would be too large";
       } else {

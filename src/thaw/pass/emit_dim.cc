@@ -71,8 +71,7 @@ Value* DimEmitter::emit_floor(Dim numerator, Dim denominator) {
 }
 
 Value* DimEmitter::emit_atom(const dim::Atom& atom) {
-  Value*& made = emitted_[&atom];
-  if (made) return made;
+  if (auto it = emitted_.find(&atom); it != emitted_.end()) return it->second;
   Value* out = nullptr;
   switch (atom.kind) {
     case dim::AtomKind::kSymbol:
@@ -99,17 +98,23 @@ Value* DimEmitter::emit_atom(const dim::Atom& atom) {
   return emitted_[&atom] = out;
 }
 
+Value* DimEmitter::emit_product(const dim::Monomial& monomial) {
+  if (auto it = emitted_.find(&monomial); it != emitted_.end()) return it->second;
+  Value* product = nullptr;
+  for (const dim::Factor& factor : monomial.factors) {
+    Value* atom = emit_atom(*factor.atom);
+    for (int k = 0; k < factor.power; ++k) product = product ? emit_node("Mul", {product, atom}, "product") : atom;
+  }
+  return emitted_[&monomial] = product;
+}
+
 Value* DimEmitter::emit(Dim d) {
   if (auto value = d.constant()) return constant(*value);
   const dim::Expr& e = *d.expr();
   if (auto it = emitted_.find(&e); it != emitted_.end()) return it->second;
   Value* total = nullptr;
   for (const dim::Term& term : e.terms) {
-    Value* product = nullptr;
-    for (const dim::Factor& factor : term.monomial->factors) {
-      Value* atom = emit_atom(*factor.atom);
-      for (int k = 0; k < factor.power; ++k) product = product ? emit_node("Mul", {product, atom}, "product") : atom;
-    }
+    Value* product = emit_product(*term.monomial);
     // A coefficient of -1 becomes a subtraction where there is something to subtract from.
     if (term.coef == -1 && total) {
       total = emit_node("Sub", {total, product}, "difference");

@@ -37,7 +37,9 @@ TEST_F(ConstantTarget, HasNoneWhereElementsDoNotAgree) {
   EXPECT_TRUE(constant_target(dims({"b", "s"}), dims({"b", "floor(s/2)"})).empty());
 }
 
-TEST_F(ConstantTarget, HasNoneForAnEmptyAxis) { EXPECT_TRUE(constant_target(dims({"b", "0"}), dims({"0", "b"})).empty()); }
+TEST_F(ConstantTarget, HasNoneForAnEmptyAxis) {
+  EXPECT_TRUE(constant_target(dims({"b", "0"}), dims({"0", "b"})).empty());
+}
 
 }  // namespace
 }  // namespace thaw::pass

@@ -343,8 +343,8 @@ std::vector<Meeting> explain_pad(const NodeVisit& visit) {
 
 namespace {
 
-// Drops constants at the end of both lists as long as they make up equal products: [n, s, 8] and [-1, 7, 2, 4] are left as
-// [n, s] and [-1, 7].
+// Drops constants at the end of both lists as long as they make up equal products: [n, s, 8] and [-1, 7, 2, 4] are left
+// as [n, s] and [-1, 7].
 void drop_constant_tail(std::vector<Dim>& in, std::vector<Dim>& out) {
   while (!in.empty() && in.back().is_constant()) {
     int64_t wanted = *in.back().constant(), product = 1;
@@ -388,7 +388,8 @@ std::vector<ops::Obligation> permuted_axis(const NodeVisit& visit) {
   const Fact& data = visit.input(0);
   const ir::Value* indices = visit.node.input(1);
   const ir::Tensor* table = indices ? indices->constant() : nullptr;
-  if (!data.shape || !table || table->dims.size() != 1 || table->dims[0] < 3 || !ir::is_integer(table->data_type)) return {};
+  if (!data.shape || !table || table->dims.size() != 1 || table->dims[0] < 3 || !ir::is_integer(table->data_type))
+    return {};
   int64_t axis = visit.node.attribute_int("axis", 0);
   if (axis < 0) axis += data.rank();
   if (axis < 0 || axis >= data.rank() || !data.dim(static_cast<int>(axis)).is_symbolic()) return {};
@@ -401,7 +402,8 @@ std::vector<ops::Obligation> permuted_axis(const NodeVisit& visit) {
   std::sort(places.begin(), places.end());
   for (size_t i = 0; i < places.size(); ++i)
     if (places[i] != static_cast<int64_t>(i)) return {};
-  return {{&visit.node, ops::ObligationKind::kEqual, data.dim(static_cast<int>(axis)), table->dims[0], "an index and its axis"}};
+  return {{&visit.node, ops::ObligationKind::kEqual, data.dim(static_cast<int>(axis)), table->dims[0],
+           "an index and its axis"}};
 }
 
 }  // namespace

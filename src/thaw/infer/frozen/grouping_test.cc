@@ -1,8 +1,8 @@
 #include "thaw/infer/frozen/grouping.h"
 
-#include <gtest/gtest.h>
-
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 namespace thaw::infer {
 namespace {
@@ -24,7 +24,9 @@ std::string text(const Sizes& in, const Sizes& out) {
 
 TEST(GroupByProduct, PairsEqualAxes) { EXPECT_EQ(text({2, 11, 64}, {2, 11, 4, 16}), "2=2; 11=11; 64=4,16"); }
 TEST(GroupByProduct, MergesAxes) { EXPECT_EQ(text({3, 4, 7, 16}, {12, 7, 16}), "3,4=12; 7=7; 16=16"); }
-TEST(GroupByProduct, SplitsOneAxisIntoMany) { EXPECT_EQ(text({660, 64}, {1, 11, 2, 15, 2, 64}), "660=1,11,2,15,2; 64=64"); }
+TEST(GroupByProduct, SplitsOneAxisIntoMany) {
+  EXPECT_EQ(text({660, 64}, {1, 11, 2, 15, 2, 64}), "660=1,11,2,15,2; 64=64");
+}
 TEST(GroupByProduct, KeepsABatchOfOneApart) { EXPECT_EQ(text({1, 7, 64}, {1, 7, 4, 16}), "1=1; 7=7; 64=4,16"); }
 TEST(GroupByProduct, PutsTrailingOnesIntoTheLastGroup) { EXPECT_EQ(text({6, 1, 1}, {6}), "6,1,1=6"); }
 TEST(GroupByProduct, HasNoneWhereProductsDiffer) {
@@ -49,8 +51,8 @@ TEST(GroupByProduct, CoversEverySmallCase) {
             ASSERT_EQ(g.in_begin, i);
             ASSERT_EQ(g.out_begin, j);
             auto product = [](const Sizes& s, size_t from, size_t to) {
-              return std::accumulate(s.begin() + static_cast<ptrdiff_t>(from), s.begin() + static_cast<ptrdiff_t>(to), int64_t{1},
-                                     std::multiplies<>());
+              return std::accumulate(s.begin() + static_cast<ptrdiff_t>(from), s.begin() + static_cast<ptrdiff_t>(to),
+                                     int64_t{1}, std::multiplies<>());
             };
             ASSERT_EQ(product(in, g.in_begin, g.in_end), product(out, g.out_begin, g.out_end));
             i = g.in_end;

@@ -104,8 +104,8 @@ std::optional<dim::Assignment> split_product(const Equation& e, const std::vecto
   // Of three sizes the first (images, frames) is taken to be 1.
   for (size_t i = 0; i + 2 < unknown.size(); ++i) trial[unknown[i]] = 1;
   int x = unknown[unknown.size() - 2], y = unknown.back();
-  // Factors near each other, even ones first; then multiples of factors, where strides or patches divide the sizes. A factor of
-  // the expression (12*b*s = 264) is found by trying.
+  // Factors near each other, even ones first; then multiples of factors, where strides or patches divide the sizes. A
+  // factor of the expression (12*b*s = 264) is found by trying.
   for (int64_t content = 1; content <= kLargestContent; ++content) {
     if (e.value % content != 0) continue;
     const int64_t value = e.value / content;
