@@ -52,9 +52,9 @@ Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, c
                                 const run::FeedOptions& feeds) {
   Confirmation result;
   free_named_dims(model, dims);
-  run::drop_declared_sizes(model);
   dim::Scope scope;
   const run::Feeder feeder(model_inputs(model, scope), scope, feeds);
+  run::drop_declared_sizes(model);
   std::optional<run::Session> session;
   for (Finding& finding : findings) {
     const std::string* sizes = sizes_of(finding);
