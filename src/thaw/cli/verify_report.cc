@@ -37,7 +37,7 @@ std::string label_of(const run::PointResult& point) {
   const std::string sizes = describe(point.point);
   if (!sizes.empty()) return label + (label.empty() ? "" : ": ") + sizes;
   if (!label.empty()) return label;
-  for (const auto& [name, type] : point.inputs) label += (label.empty() ? "" : ", ") + name + " " + type;
+  for (const auto& [name, type] : point.inputs) label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, type);
   return label.empty() ? "no inputs" : label;
 }
 

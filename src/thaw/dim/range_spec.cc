@@ -50,7 +50,7 @@ std::optional<Range> parse_range(std::string_view text, std::string_view entry) 
   if (dots == std::string_view::npos) {
     const auto value = integer(text);
     if (!value) return std::nullopt;
-    return Range{*value, *value, 1};
+    return Range{*value, value, 1};
   }
   Range range;
   std::string_view rest = text.substr(dots + 2);
