@@ -105,11 +105,11 @@ class Bench:
         if broken:
             raise RuntimeError(f"{program}: {broken[0]}")
         print(f"\nThe library alone, the same decoder, {nodes} nodes")
+        figures = {name: {"ms": r["real_time"], "us_per_node": 1e3 * r["real_time"] / nodes} for name, r in runs.items()}
         table(["", "ms", "us per node"],
-              [[name, f"{r['real_time']:.2f}", f"{r['us_per_node']:.2f}"] for name, r in runs.items()])
-        self.results["engine"] = {"nodes": nodes, "runs": {n: {"ms": r["real_time"], "us_per_node": r["us_per_node"]}
-                                                           for n, r in runs.items()}}
-        self.bar("engine, us per node", runs["infer"]["us_per_node"])
+              [[name, f"{f['ms']:.2f}", f"{f['us_per_node']:.2f}"] for name, f in figures.items()])
+        self.results["engine"] = {"nodes": nodes, "runs": figures}
+        self.bar("engine, us per node", figures["infer"]["us_per_node"])
 
     def weights(self):
         """`inspect` of a model whose external weights are large."""
@@ -170,7 +170,7 @@ def parse():
     parser.add_argument("--chain", type=int, nargs="+", default=[3000, 10000, 30000, 100000])
     parser.add_argument("--gigabytes", type=float, default=2)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--min-time", default="1s", help="of each Google Benchmark")
+    parser.add_argument("--min-time", default="1", help="seconds of each Google Benchmark")
     parser.add_argument("--peers", nargs="*", default=list(peers.PEERS), choices=list(peers.PEERS))
     return parser.parse_args()
 
