@@ -99,7 +99,7 @@ TEST(Compare, StringsAndEmptyArrays) {
 TEST(Compare, TheWorstElementIsNamedByItsIndex) {
   std::vector<double> values(size_t{2} * 3 * 5001, 1);
   const Array expected = Array::from_doubles(DataType::kFloat, {2, 3, 5001}, values);
-  values[size_t{1} * 3 * 5001 + 2 * 5001 + 4999] = 7;
+  values[size_t{1} * 3 * 5001 + size_t{2} * 5001 + 4999] = 7;
   const Comparison result = compare(Array::from_doubles(DataType::kFloat, {2, 3, 5001}, values), expected, {});
   EXPECT_EQ(result.worst, (std::vector<int64_t>{1, 2, 4999}));
   EXPECT_EQ(result.outside, 1);
