@@ -1,6 +1,6 @@
 // What loading a model and inferring its sizes cost in the library, apart from the process around it.
 //
-// THAW_BENCH_MODEL names the model. Each figure carries `us_per_node`, over the nodes of the main graph, of processor time.
+// THAW_BENCH_MODEL names the model. Each figure carries `us_per_node`: processor time over the main graph's nodes.
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
