@@ -101,28 +101,46 @@ std::string subject_of(const FrozenSite& site, std::string_view noun) {
   return fmt::format("{} '{}'{}", noun, site.constant->name(), text);
 }
 
+struct SiteText {
+  std::string values, expressions;  // "1, 40, 30" and "batch, ceil(h/16), ceil(w/16)"
+  std::string origin;
+};
+
+SiteText text_of(Evidence& evidence, const FrozenSite& site) {
+  SiteText text{std::to_string(site.value), dim::to_string(site.expression), origin_of(evidence, site.expression)};
+  for (const infer::FrozenSize& s : site.more) {
+    text.values += ", " + std::to_string(s.value);
+    text.expressions += ", " + dim::to_string(s.expression);
+    std::string origin = origin_of(evidence, s.expression);
+    if (text.origin.find(origin) == std::string::npos) text.origin += "; " + origin;
+  }
+  return text;
+}
+
 void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string_view noun, std::string_view fix) {
   for (const FrozenSite& site : evidence.frozen().sites) {
     bool matches = site.role == role || (role == FrozenRole::kShape && site.role == FrozenRole::kAttribute);
     if (!matches || is_hidden(site)) continue;
     std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1)
                                            : name_of(*site.node);
+    const SiteText text = text_of(evidence, site);
+    std::string_view what = site.product ? "a product of its elements" : site.more.empty() ? "a size" : "sizes";
     std::string message = fmt::format("{} fixes {} at {} where the input asks for {} (read by {})",
-                                      subject_of(site, noun), site.product ? "a product of its elements" : "a size",
-                                      site.value, dim::to_string(site.expression), where);
+                                      subject_of(site, noun), what, text.values, text.expressions, where);
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
     Finding& f = findings.add(std::move(message), std::move(place));
-    f.source = origin_of(evidence, site.expression);
+    f.source = text.origin;
     f.fix = std::string(fix);
-    f.details.emplace_back("frozen at", std::to_string(site.value));
-    f.details.emplace_back("should be", dim::to_string(site.expression));
+    f.details.emplace_back("frozen at", text.values);
+    f.details.emplace_back("should be", text.expressions);
   }
 }
 
 constexpr std::string_view kFixShape = "`thaw fix` writes the size as an expression of the inputs where it is proven";
 constexpr std::string_view kFixTable =
-    "`thaw lift` finds how the table grows from two or more exports at different sizes";
+    "one model does not tell how the table grows: compute it from the input's sizes in the model, or export again with "
+    "them free";
 
 }  // namespace
 
@@ -132,7 +150,7 @@ void look_for_frozen_shapes(Evidence& evidence, Findings& findings) {
 
 void look_for_frozen_splits(Evidence& evidence, Findings& findings) {
   report(evidence, findings, FrozenRole::kSplit, "the list of lengths",
-         "`thaw lift` turns the branches into one batch, from two or more exports at different sizes");
+         "split by computed lengths in the model, or give each length a row of a padded batch");
 }
 
 void look_for_frozen_slices(Evidence& evidence, Findings& findings) {
@@ -159,11 +177,12 @@ void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
     if (!is_hidden(site)) continue;
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
+    const SiteText text = text_of(evidence, site);
     Finding& f = findings.add(fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of "
                                           "the frozen size run, and are wrong",
-                                          name_of(*site.node), site.value, dim::to_string(site.expression)),
+                                          name_of(*site.node), text.values, text.expressions),
                               std::move(place));
-    f.source = origin_of(evidence, site.expression);
+    f.source = text.origin;
     f.fix = std::string(kFixShape);
   }
 }

@@ -76,7 +76,7 @@ void look_for_merged_batch(Evidence& evidence, Findings& findings) {
                     name_of(*node), output->name(), text_of(out.shape)),
         place_of(*node));
     f.where.tensor = output->name();
-    f.fix = "`thaw batch` gives the model a batch axis that reaches its outputs";
+    f.fix = "end in a Reshape by (0, -1, …) on [batch, …], so that the batch stays an axis of its own";
   }
 }
 

@@ -43,6 +43,14 @@ std::string_view code_of(FrozenRole role) {
   return "";
 }
 
+// "40 becomes ceil(h/16), 30 becomes ceil(w/16)".
+std::string changes_of(const FrozenSite& site) {
+  std::string text = fmt::format("{} becomes {}", site.value, dim::to_string(site.expression));
+  for (const infer::FrozenSize& s : site.more)
+    text += fmt::format(", {} becomes {}", s.value, dim::to_string(s.expression));
+  return text;
+}
+
 class SizeThawer {
  public:
   SizeThawer(ir::Model& model, FixReport& report) : model_(model), graph_(*model.graph), report_(report) {}
@@ -70,9 +78,7 @@ class SizeThawer {
     switch (site.role) {
       case FrozenRole::kTable:
       case FrozenRole::kIndex:
-        return leave(
-            site,
-            "a table: how it grows with the size does not follow from one model; `thaw lift` needs a second export");
+        return leave(site, "a table: how it grows with the size does not follow from one model");
       case FrozenRole::kWeight:
         return leave(site, "a trained weight that admits one size only");
       case FrozenRole::kShape:
@@ -104,8 +110,7 @@ class SizeThawer {
     rewritten_ += done;
     if (done > 0)
       report_.changed.push_back({std::string(code_of(site.role)), site.constant->name(),
-                                 fmt::format("{} becomes {} in {} node{}", site.value, dim::to_string(site.expression),
-                                             done, done == 1 ? "" : "s")});
+                                 fmt::format("{} in {} node{}", changes_of(site), done, done == 1 ? "" : "s")});
     if (open > 0)
       leave(site, fmt::format("{} of its readers {} no shape that the graph proves", open, open == 1 ? "has" : "have"));
   }

@@ -25,6 +25,7 @@ namespace {
 
 constexpr int kArchitectureRounds = 4;
 constexpr int kSolvingRounds = 5;
+constexpr size_t kMostSizes = 5;          // further sizes told of one constant
 constexpr int64_t kMaxListElements = 32;  // of an integer input that is a list of sizes rather than data
 
 struct NodeMeeting {
@@ -226,7 +227,7 @@ class Analysis {
           return scope_.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim;
         });
         if (!inputs_only) continue;
-        add_site({FrozenRole::kWeight, weight, o.node, 1, m.value, m.expression, false, false});
+        add_site({FrozenRole::kWeight, weight, o.node, 1, m.value, m.expression, {}, false, false});
         continue;
       }
       meetings_.push_back({o.node, m});
@@ -283,11 +284,18 @@ class Analysis {
       auto sources = sources_of(tracer, m);
       for (const Source& s : sources) {
         bool silent = m.meeting.silent || s.role == FrozenRole::kIndex || s.role == FrozenRole::kSlice;
-        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, silent, m.meeting.product});
+        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, m.meeting.product});
       }
       if (sources.empty())
-        without_source.push_back({FrozenRole::kShape, nullptr, m.node, 1, m.meeting.value, m.meeting.expression,
-                                  m.meeting.silent, m.meeting.product});
+        without_source.push_back({FrozenRole::kShape,
+                                  nullptr,
+                                  m.node,
+                                  1,
+                                  m.meeting.value,
+                                  m.meeting.expression,
+                                  {},
+                                  m.meeting.silent,
+                                  m.meeting.product});
     }
     // A meeting without source, in a model that has sites with one, is their consequence.
     if (out_.sites.empty())
@@ -323,6 +331,10 @@ class Analysis {
     FrozenSite& known = out_.sites[it->second];
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
+    bool told =
+        known.value == site.value || known.more.size() == kMostSizes ||
+        std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
+    if (!told) known.more.push_back({site.value, site.expression});
   }
 
   const ir::Model& model_;

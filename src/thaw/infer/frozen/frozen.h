@@ -31,14 +31,21 @@ enum class FrozenRole : uint8_t {
   kWeight,     // a trained weight that admits one size of the input only
 };
 
+// A frozen number and the size that belongs in its place.
+struct FrozenSize {
+  int64_t value = 0;
+  dim::Dim expression;
+};
+
 // One constant that was frozen, or (constant null) one node where a size was.
 struct FrozenSite {
   FrozenRole role = FrozenRole::kShape;
   const ir::Value* constant = nullptr;  // initializer, or output of the Constant node
   const ir::Node* node = nullptr;       // where it met the size first
   int num_nodes = 1;                    // nodes where it did
-  int64_t value = 0;                    // the frozen size
+  int64_t value = 0;                    // the frozen size that met the graph first
   dim::Dim expression;                  // the size that belongs there
+  std::vector<FrozenSize> more;         // others in the same constant ([1, 96, 40, 30]), up to a handful
   bool silent = false;   // other sizes run, and are wrong: a -1, a clamp or an index swallows the difference
   bool product = false;  // several elements of the constant together make up the size (11*2*15*2 = patches)
 };
