@@ -38,7 +38,7 @@ std::optional<Elements> tensor_elements(const ir::Tensor& tensor) {
 
 template <typename T>
 void list_constant(Context& ctx, ir::DataType dtype, const std::vector<T>& values) {
-  ctx.set_tensor(0, dtype, Shape{static_cast<int64_t>(values.size())});
+  ctx.set_tensor(0, dtype, Shape{dim::Dim(static_cast<int64_t>(values.size()))});
   if constexpr (!std::is_same_v<T, std::string>) {
     if (!is_followed(dtype, static_cast<int64_t>(values.size()))) return;
     Elements elements;
