@@ -1,4 +1,9 @@
 // Attributes, and what a node is besides its inputs.
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include "thaw/ir/fields.h"
@@ -54,6 +59,13 @@ int32_t type_of_field(uint32_t tag) {
   }
 }
 
+const char* text_of_type(int32_t type) {
+  static constexpr const char* kNames[] = {"no value", "a float",         "an integer",     "a string", "a tensor",
+                                           "a graph",  "floats",          "integers",       "strings",  "tensors",
+                                           "graphs",   "a sparse tensor", "sparse tensors", "a type",   "types"};
+  return kNames[type];
+}
+
 // The default value of a type, which a file may leave out.
 Attribute::Payload default_of(int32_t type) {
   switch (type) {
@@ -82,12 +94,30 @@ Attribute::Payload default_of(int32_t type) {
   }
 }
 
+// A name that two attributes have; null if there is none.
+const std::string* repeated_name(std::span<const Attribute> attributes) {
+  constexpr size_t kFew = 16;
+  if (attributes.size() <= kFew) {
+    for (size_t i = 1; i < attributes.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (attributes[i].name == attributes[j].name) return &attributes[i].name;
+      }
+    }
+    return nullptr;
+  }
+  std::unordered_set<std::string_view> names;
+  for (const Attribute& attribute : attributes) {
+    if (!names.insert(attribute.name).second) return &attribute.name;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
   Attribute attribute;
   // The type stands after the value, so it is looked for first; without one (IR version 1) the value tells.
-  int32_t type = kind::kUndefined, first_value = kind::kUndefined;
+  int32_t type = kind::kUndefined, first_value = kind::kUndefined, other_value = kind::kUndefined;
   bool typed = false;
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
@@ -107,6 +137,8 @@ Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
           attribute.extra.append(field.whole);
         } else if (first_value == kind::kUndefined) {
           first_value = found;
+        } else if (found != first_value) {
+          other_value = found;
         }
     }
   }
@@ -115,15 +147,23 @@ Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
   }
   attribute.type = type;
   attribute.untyped = !typed;
-  if (type == kind::kUndefined) {
-    type = first_value;
-    if (typed) {
-      // Written as 0: kept so, and nothing else is written for it.
-      attribute.extra.append({static_cast<char>(0xa0), 0x01, 0x00});
-      attribute.untyped = true;
-    }
+  if (typed && type == kind::kUndefined) {
+    // Written as 0: kept so, and nothing else is written for it.
+    attribute.extra.append({static_cast<char>(0xa0), 0x01, 0x00});
+    attribute.untyped = true;
   }
-  if (!attribute.ref_attr_name.empty()) type = kind::kUndefined;  // its value comes from the function's caller
+  if (!attribute.ref_attr_name.empty()) {
+    type = kind::kUndefined;  // its value comes from the function's caller
+  } else if (type == kind::kUndefined) {
+    if (other_value != kind::kUndefined) {
+      // Which one counts would hang on the order in which they stand.
+      fail(fmt::format("has {} and {} in the attribute '{}'", text_of_type(first_value), text_of_type(other_value),
+                       attribute.name),
+           node ? node->describe() : std::string(), "one value, or a type that says which one counts",
+           "export the model again");
+    }
+    type = first_value;
+  }
   read_payload(bytes, type, attribute, node);
   return attribute;
 }
@@ -133,6 +173,10 @@ void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& 
   attribute.implicit = true;
   MessagePart part;  // of a tensor, graph, sparse tensor or type
   Field field;
+  // A list without items is not written for its value, but tells the type where nothing else does.
+  const auto keep_type = [&] {
+    if (attribute.untyped) attribute.extra.append(field.whole);
+  };
   for (Reader reader(bytes); reader.next(field);) {
     const int32_t found = type_of_field(field.tag);
     if (found == kind::kUndefined) continue;
@@ -161,6 +205,7 @@ void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& 
         std::get<std::vector<float>>(attribute.value).push_back(field.as_float());
         break;
       case bytes_tag(kFloats):
+        if (field.bytes.empty()) keep_type();
         for (Reader packed(field.bytes); !packed.done();) {
           std::get<std::vector<float>>(attribute.value).push_back(packed.fixed<float>());
         }
@@ -169,6 +214,7 @@ void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& 
         std::get<std::vector<int64_t>>(attribute.value).push_back(field.as_int64());
         break;
       case bytes_tag(kInts):
+        if (field.bytes.empty()) keep_type();
         for (Reader packed(field.bytes); !packed.done();) {
           std::get<std::vector<int64_t>>(attribute.value).push_back(static_cast<int64_t>(packed.varint()));
         }
@@ -270,14 +316,10 @@ void GraphReader::read_node(std::string_view bytes) {
   node->inputs_.resize(inputs);
   node->use_slots_.resize(inputs, Node::kNoSlot);
   node->attributes_.reserve(attributes.size());
-  for (const std::string_view attribute : attributes) {
-    node->attributes_.push_back(read_attribute(attribute, node));
-    for (size_t i = 0; i + 1 < node->attributes_.size(); ++i) {
-      if (node->attributes_[i].name == node->attributes_.back().name) {
-        fail("has the attribute '" + node->attributes_[i].name + "' twice", node->describe(), "each attribute once",
-             "export the model again");
-      }
-    }
+  for (const std::string_view attribute : attributes) node->attributes_.push_back(read_attribute(attribute, node));
+  if (const std::string* name = repeated_name(node->attributes_)) {
+    fail(fmt::format("has the attribute '{}' twice", *name), node->describe(), "each attribute once",
+         "export the model again");
   }
   node->update_constant();
 }

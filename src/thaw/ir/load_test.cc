@@ -265,6 +265,97 @@ TEST(Load, RandomBytesAreAnError) {
   }
 }
 
+// The model of one node with one attribute of these fields.
+std::string with_attribute(const std::string& fields) {
+  return model(input("x") + node("Custom", {"x"}, {"y"}, bytes(5, bytes(1, "a") + fields)));
+}
+// What is written must read as the same model again: byte for byte when it is written once more.
+std::unique_ptr<Model> written_again(const std::string& text) {
+  const std::string written = serialize(*parse_text(text));
+  auto again = parse_text(written);
+  EXPECT_EQ(serialize(*again), written);
+  return again;
+}
+const Attribute& attribute_of(const Model& m) { return m.graph->nodes().back()->attributes()[0]; }
+
+TEST(Load, AttributesOfTwoValuesNeedAType) {
+  const std::string an_integer = number(3, 7), a_string = bytes(4, "text"), no_tensor = bytes(5, "\xff");
+  // The type says which value counts, wherever they stand; the other is kept, and not looked into.
+  for (const std::string& fields : {a_string + an_integer, an_integer + a_string, no_tensor + an_integer}) {
+    const auto m = written_again(with_attribute(fields + number(20, 2)));
+    ASSERT_NE(attribute_of(*m).as<int64_t>(), nullptr);
+    EXPECT_EQ(*attribute_of(*m).as<int64_t>(), 7);
+    EXPECT_GT(attribute_of(*m).extra.size(), 2u);
+  }
+  const auto refused =
+      AllOf(HasSubstr("Custom 'node_y'"), HasSubstr("has an integer and a string in the attribute 'a'"));
+  EXPECT_THAT(error_of(with_attribute(an_integer + a_string)), refused);
+  EXPECT_THAT(error_of(with_attribute(an_integer + a_string + an_integer)), refused);
+  EXPECT_THAT(error_of(with_attribute(an_integer + a_string + number(20, 0))), refused);
+  EXPECT_THAT(error_of(with_attribute(no_tensor + an_integer)), HasSubstr("has a tensor and an integer"));
+  // A reference takes its value from elsewhere, and its type with it.
+  const auto m = written_again(with_attribute(an_integer + a_string + bytes(21, "other") + number(20, 0)));
+  EXPECT_EQ(attribute_of(*m).ref_attr_name, "other");
+  EXPECT_EQ(attribute_of(*m).extra, varint(20 << 3 | 0) + varint(0) + an_integer + a_string);
+}
+
+TEST(Load, AttributesWithoutTypeKeepTheOneThatTheirValueTells) {
+  const auto integer = written_again(with_attribute(number(3, 7)));
+  ASSERT_NE(attribute_of(*integer).as<int64_t>(), nullptr);
+  EXPECT_EQ(*attribute_of(*integer).as<int64_t>(), 7);
+  // Of a list without items only the field's number tells.
+  for (const std::string& rest : {std::string(), number(20, 0)}) {
+    const auto floats = written_again(with_attribute(bytes(7, "") + rest));
+    ASSERT_NE(attribute_of(*floats).as<std::vector<float>>(), nullptr);
+    EXPECT_TRUE(attribute_of(*floats).as<std::vector<float>>()->empty());
+    const auto ints = written_again(with_attribute(bytes(8, "") + number(8, 5) + rest));
+    ASSERT_NE(attribute_of(*ints).as<std::vector<int64_t>>(), nullptr);
+    EXPECT_THAT(*attribute_of(*ints).as<std::vector<int64_t>>(), ElementsAre(5));
+  }
+}
+
+TEST(Load, FieldsOfAnotherWireTypeAreUnknownOnes) {
+  // The number of the string with a varint, of the type with bytes, of the integers with four bytes.
+  const std::string odd = number(4, 9) + bytes(20, "x") + varint(wire::fixed32_tag(8)) + "1234";
+  const auto m = written_again(with_attribute(odd + number(3, 7)));
+  ASSERT_NE(attribute_of(*m).as<int64_t>(), nullptr);
+  EXPECT_EQ(*attribute_of(*m).as<int64_t>(), 7);
+  EXPECT_EQ(attribute_of(*m).extra, odd);
+  // The last of two values of one type stands, as it does for the name.
+  const auto twice = written_again(with_attribute(number(3, 7) + number(3, 11) + bytes(1, "") + bytes(1, "b")));
+  EXPECT_EQ(*attribute_of(*twice).as<int64_t>(), 11);
+  EXPECT_EQ(attribute_of(*twice).name, "b");
+}
+
+TEST(Load, AttributesOfOneNameAreFoundAmongMany) {
+  const auto with = [](int count, const std::string& last) {
+    std::string attributes;
+    for (int i = 0; i < count; ++i) attributes += bytes(5, bytes(1, fmt::format("a{}", i)) + number(3, 1));
+    return model(input("x") + node("Custom", {"x"}, {"y"}, attributes + bytes(5, bytes(1, last) + number(3, 1))));
+  };
+  for (const int count : {1, 15, 16, 17, 100'000}) {
+    EXPECT_EQ(error_of(with(count, "b")), "no error") << count;
+    EXPECT_THAT(error_of(with(count, "a0")), HasSubstr("has the attribute 'a0' twice")) << count;
+  }
+}
+
+TEST(Load, MessagesInManyPartsCostTheirBytes) {
+  // A sparse tensor whose values, and a type whose element, stand in many parts between other fields.
+  constexpr int kParts = 60'000;
+  std::string sparse = bytes(1, bytes(8, "s") + number(2, 1)), type;
+  for (int i = 0; i < kParts; ++i) {
+    sparse += bytes(1, number(1, 1)) + bytes(2, number(1, 1)) + number(900, 1);
+    type += bytes(1, number(1, 1)) + number(900, 1);
+  }
+  const auto m = parse_text(model(bytes(15, sparse) + bytes(11, bytes(1, "x") + bytes(2, type))));
+  EXPECT_EQ(m->graph->find("s")->sparse_initializer()->values.dims.size(), static_cast<size_t>(kParts));
+  EXPECT_EQ(m->graph->find("x")->type.elem_type, DataType::kFloat);
+  // The numbers of a tensor, one by one between other fields.
+  std::string apart = number(2, 7) + number(1, kParts);
+  for (int i = 0; i < kParts; ++i) apart += number(7, 3) + number(900, 1);
+  EXPECT_EQ(parse_text(tensor(apart))->graph->find("w")->initializer()->to_int64().size(), static_cast<size_t>(kParts));
+}
+
 TEST(Load, AnnotationsFollowRenames) {
   const std::string parameter = bytes(2, bytes(1, "SCALE_TENSOR") + bytes(2, "scale"));
   const auto m = parse_text(model(input("x") + input("scale") + bytes(14, bytes(1, "x") + parameter)));

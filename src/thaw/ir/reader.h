@@ -26,9 +26,11 @@ struct ReadContext {
   std::shared_ptr<ExternalFolder> folder;
   int depth = 0;  // of graphs
 
-  // Two parts of a singular message, which protobuf reads as their concatenation.
-  std::string_view merge(std::string_view first, std::string_view second) {
-    return owner->merged.emplace_back(std::string(first).append(second));
+  // Adds to what stood in parts, which protobuf reads as their concatenation. `joined` is null up to the second part;
+  // it grows in place, so that many parts cost no more than their bytes.
+  std::string_view join(std::string*& joined, std::string_view before, std::string_view part) {
+    if (!joined) joined = &owner->merged.emplace_back(before);
+    return joined->append(part);
   }
 };
 
@@ -36,7 +38,7 @@ struct ReadContext {
 class MessagePart {
  public:
   void add(ReadContext& context, std::string_view bytes) {
-    bytes_ = present_ ? context.merge(bytes_, bytes) : bytes;
+    bytes_ = present_ ? context.join(joined_, bytes_, bytes) : bytes;
     present_ = true;
   }
   explicit operator bool() const { return present_; }
@@ -44,6 +46,7 @@ class MessagePart {
 
  private:
   std::string_view bytes_;
+  std::string* joined_ = nullptr;
   bool present_ = false;
 };
 

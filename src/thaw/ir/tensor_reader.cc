@@ -53,13 +53,14 @@ class Run {
     } else if (bytes_.data() + bytes_.size() == whole.data()) {
       bytes_ = {bytes_.data(), bytes_.size() + whole.size()};
     } else {
-      bytes_ = context.merge(bytes_, whole);
+      bytes_ = context.join(joined_, bytes_, whole);
     }
   }
   std::string_view bytes() const { return bytes_; }
 
  private:
   std::string_view bytes_;
+  std::string* joined_ = nullptr;
 };
 
 }  // namespace
@@ -128,7 +129,7 @@ void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& te
         entries.add(context, field.whole);
         break;
       case varint_tag(kDataLocation):
-        is_external = field.number_value == 1;
+        is_external = field.as_int32() == 1;
         if (!is_external) tensor.extra.append(field.whole);
         break;
       default:

@@ -77,11 +77,12 @@ class TypeReader {
     return field.bytes;
   }
 
-  // Two parts of one message, which protobuf reads as their concatenation.
+  // Two parts of one message, which protobuf reads as their concatenation. A third is added to the two in place.
   std::string_view merged(std::string_view a, std::string_view b) {
     odd_ = true;
-    parts_.push_back(std::make_unique<std::string>(std::string(a).append(b)));
-    return *parts_.back();
+    const bool again = !parts_.empty() && parts_.back()->data() == a.data() && parts_.back()->size() == a.size();
+    if (!again) parts_.push_back(std::make_unique<std::string>(a));
+    return parts_.back()->append(b);
   }
 
   void read_tensor(std::string_view bytes, Type::Kind kind, Type& type) {
