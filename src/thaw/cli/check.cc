@@ -12,6 +12,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/report/findings.h"
@@ -50,13 +51,13 @@ int check_model(const Options& options) {
   if (options.confirm && options.dims.empty()) {
     throw Error({"there are no sizes to run at", "--run", "--dims too, such as --dims n=1..8,h=64..1024:32", ""});
   }
-  const auto model = ir::load(options.model);
+  ir::Model& model = *until_exit(ir::load(options.model));
   check::Options wanted = options.check;
   wanted.dims = parse_dims(options.dims);
-  check::Report report = check::check_with_proof(*model, wanted);
+  check::Report report = check::check_with_proof(model, wanted);
   if (options.confirm) {
     std::vector<std::filesystem::path> archives;
-    confirm_by_running(*model, report.findings, wanted.dims, options.run.feeds(archives));
+    confirm_by_running(model, report.findings, wanted.dims, options.run.feeds(archives));
   }
   const auto& findings = report.findings;
   switch (options.format) {

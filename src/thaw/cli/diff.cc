@@ -7,6 +7,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
+#include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/report/model_diff.h"
 
@@ -24,12 +25,12 @@ struct Options {
 };
 
 int diff(const Options& options) {
-  const auto a = ir::load(options.a);
-  const auto b = ir::load(options.b);
+  const ir::Model& a = *until_exit(ir::load(options.a));
+  const ir::Model& b = *until_exit(ir::load(options.b));
   report::DiffOptions what{.weights = !options.no_weights, .infer = !options.no_infer, .progress = {}};
   ProgressLine line("comparing weights");
   what.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
-  const report::ModelDiff found = report::diff(*a, *b, what);
+  const report::ModelDiff& found = until_exit(report::diff(a, b, what));
   line.clear();
   const size_t most = options.all ? std::numeric_limits<size_t>::max() : kMostListed;
   write_output(options.format == Format::kJson

@@ -9,6 +9,7 @@
 
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
@@ -54,14 +55,14 @@ std::string notes_text(std::string_view heading, const std::vector<pass::FixNote
 int fix_model(const Options& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
-  auto model = ir::load(options.model);
+  ir::Model& model = *until_exit(ir::load(options.model));
   const pass::FixReport report = pass::fix(
-      *model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
+      model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
   const bool write = report.modified() && !options.dry_run;
   if (write) {
     ir::SaveOptions save;
     save.external = options.external;
-    ir::save(*model, options.output, save);
+    ir::save(model, options.output, save);
   }
   if (options.format == Format::kJson) {
     std::string json_text;

@@ -5,6 +5,7 @@
 
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/report/inspection.h"
 
@@ -19,8 +20,8 @@ struct Options {
 };
 
 int inspect(const Options& options) {
-  const auto model = ir::load(options.model);
-  const report::Inspection seen = report::inspect(*model, parse_sizes(options.set, "--set"));
+  const ir::Model& model = *until_exit(ir::load(options.model));
+  const report::Inspection& seen = until_exit(report::inspect(model, parse_sizes(options.set, "--set")));
   write_output(options.format == Format::kJson
                    ? report::inspection_json(seen, options.view)
                    : report::inspection_text(seen, options.view, report::Style::of(STDOUT_FILENO)));

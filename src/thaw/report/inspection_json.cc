@@ -219,7 +219,8 @@ class Writer {
 std::string inspection_json(const Inspection& seen, const InspectionView& view) {
   std::string text;
   Writer(seen, view, text).write();
-  return text + "\n";
+  text += '\n';
+  return text;
 }
 
 }  // namespace thaw::report

@@ -1,12 +1,50 @@
 #include "thaw/report/json_writer.h"
 
+#include <array>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
 #include "thaw/report/printable.h"
 
 namespace thaw::report {
+namespace {
+
+// Which bytes stand for themselves between quotes.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x7f; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
+bool is_plain(uint64_t word) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  // Sets the high bit of a byte that is zero, and at most of some above it: enough to tell that there is one.
+  const auto zeros = [](uint64_t bytes) { return (bytes - kOnes) & ~bytes; };
+  const uint64_t odd =
+      word | (word - 0x20 * kOnes) | (word + kOnes) | zeros(word ^ '"' * kOnes) | zeros(word ^ '\\' * kOnes);
+  return (odd & kHighs) == 0;
+}
+
+// How many bytes at the start of `text` stand for themselves: nearly always all of them, so eight are tried at a time.
+size_t plain_length(std::string_view text) {
+  const auto plain_at = [&](size_t i) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + i, sizeof word);
+    return is_plain(word);
+  };
+  size_t i = 0;
+  if (text.size() >= 8) {
+    const size_t last = text.size() - 8;
+    while (i < last && plain_at(i)) i += 8;
+    if (i >= last && plain_at(last)) return text.size();
+  }
+  while (i < text.size() && kPlain[static_cast<unsigned char>(text[i])]) ++i;
+  return i;
+}
+
+}  // namespace
 
 void JsonWriter::before_item() {
   if (after_key_) {
@@ -58,12 +96,8 @@ void JsonWriter::raw(std::string_view json) {
 void JsonWriter::quoted(std::string_view text) {
   out_ += '"';
   size_t done = 0;
-  for (size_t i = 0; i < text.size();) {
+  for (size_t i = plain_length(text); i < text.size(); i += plain_length(text.substr(i))) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
-      ++i;
-      continue;
-    }
     const size_t length = utf8_length(text.substr(i));
     if (length > 1) {
       i += length;

@@ -67,6 +67,33 @@ TEST(JsonWriter, ReplacesBytesThatAreNoText) {
   EXPECT_EQ(json::parse(text), json("a\xef\xbf\xbd\xef\xbf\xbd(\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"));
 }
 
+// Bytes are looked at eight at a time: each one, wherever it stands, as JSON's own rules have it.
+TEST(JsonWriter, QuotesEachByteAtEachPlace) {
+  for (size_t size = 1; size <= 27; ++size) {
+    for (size_t at = 0; at < size; ++at) {
+      for (int c = 0; c < 0x80; ++c) {
+        std::string bytes(size, '~');
+        bytes[at] = static_cast<char>(c);
+        std::string text;
+        JsonWriter(text).value(bytes);
+        ASSERT_EQ(json::parse(text).get<std::string>(), bytes) << "byte " << c << " at " << at << " of " << size;
+        const bool escaped = c < 0x20 || c == 0x7f || c == '"' || c == '\\';
+        ASSERT_EQ(text.size() > size + 2, escaped) << "byte " << c << " at " << at << " of " << size;
+      }
+      // A letter of two bytes, and what is left of one that was cut.
+      std::string bytes(size, ' ');
+      bytes.insert(at, "\xc3\xa9");
+      std::string text;
+      JsonWriter(text).value(bytes);
+      ASSERT_EQ(text, '"' + bytes + '"');
+      bytes.erase(at, 1);
+      text.clear();
+      JsonWriter(text).value(bytes);
+      ASSERT_EQ(text, '"' + bytes.substr(0, at) + "\\ufffd" + bytes.substr(at + 1) + '"');
+    }
+  }
+}
+
 // Any bytes give JSON that parses, and text that is UTF-8 comes back as it was.
 RC_GTEST_PROP(JsonWriter, AnyBytesGiveValidJson, (const std::string& bytes)) {
   std::string text;
