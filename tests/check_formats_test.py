@@ -1,7 +1,7 @@
 """`check` in its three formats: what it says is the same, and each is well formed."""
 
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from inspect_json_test import FLOAT, model
 
@@ -25,6 +25,18 @@ def test_a_sound_model_passes(thaw, sound):
     report = thaw.json("check", sound, code=0)
     assert report["findings"] == [] and report["counts"] == {"errors": 0, "warnings": 0, "notes": 0}
     assert "no findings" in thaw("check", sound, code=0).stdout
+
+
+def test_nodes_of_subgraphs_say_where_they_are(thaw, save):
+    def branch(name, node):
+        return helper.make_graph([node], name, [], [helper.make_tensor_value_info(node.output[0], FLOAT, None)])
+
+    m = model([helper.make_node("If", ["c"], ["y"], name="choose",
+                                then_branch=branch("t", helper.make_node("Transpose", ["x"], ["t_out"], perm=[0, 1, 2])),
+                                else_branch=branch("e", helper.make_node("Exp", ["x"], ["e_out"])))],
+              [("c", TensorProto.BOOL, []), ("x", FLOAT, ["n", 5])], [("y", FLOAT, None)])
+    finding = thaw.json("check", save(m), code=1)["findings"][0]
+    assert finding["where"] == {"node": "t_out", "op": "Transpose", "graph": "If 'choose'.then_branch"}
 
 
 def test_json(thaw, broken):

@@ -115,41 +115,6 @@ Finding& Findings::add(std::string message, Place where) {
   return f;
 }
 
-namespace {
-
-// The way to a subgraph: "If 'cond_1'.then_branch".
-std::string graph_path(const ir::Graph* graph) {
-  std::string path;
-  for (; graph && graph->parent_node(); graph = graph->parent()) {
-    const ir::Node& node = *graph->parent_node();
-    std::string_view branch;
-    for (const ir::Attribute& a : node.attributes())
-      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>(); g && g->get() == graph) branch = a.name;
-    path = fmt::format("{}.{}{}{}", name_of(node), branch, path.empty() ? "" : " / ", path);
-  }
-  return path;
-}
-
-}  // namespace
-
-Place place_of(const ir::Node& node) {
-  Place p;
-  p.node = node.name;
-  if (p.node.empty())
-    for (const ir::Value* out : node.outputs())
-      if (out && p.node.empty()) p.node = out->name();
-  p.op = node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
-  p.graph = graph_path(node.graph());
-  return p;
-}
-
-Place place_of(const ir::Value& value) {
-  Place p;
-  if (value.producer()) p = place_of(*value.producer());
-  p.tensor = value.name();
-  return p;
-}
-
 std::string name_of(const ir::Node& node) {
   if (!node.name.empty()) return fmt::format("'{}' ({})", node.name, node.op_type());
   for (const ir::Value* out : node.outputs())

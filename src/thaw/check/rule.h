@@ -13,6 +13,7 @@
 #include "thaw/check/size_ranges.h"
 #include "thaw/infer/frozen/frozen.h"
 #include "thaw/infer/infer.h"
+#include "thaw/ir/place.h"
 
 namespace thaw::check {
 
@@ -110,8 +111,6 @@ void look_for_mixed_types(Evidence&, Findings&);
 void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
 
-Place place_of(const ir::Node& node);
-Place place_of(const ir::Value& value);  // a tensor, with the node that makes it
 // "'conv1' (Conv)" or "Conv -> 'out'" for messages.
 std::string name_of(const ir::Node& node);
 // "[n, 3, h, w]".

@@ -52,30 +52,10 @@ Dim declared_dim(const ir::Model& model, const ir::Value& input, size_t axis, di
   return scope.symbol(declared.param);
 }
 
-Fact::Kind fact_kind(ir::Type::Kind kind) {
-  switch (kind) {
-    case ir::Type::Kind::kTensor:
-      return Fact::Kind::kTensor;
-    case ir::Type::Kind::kSparseTensor:
-      return Fact::Kind::kSparseTensor;
-    case ir::Type::Kind::kSequence:
-      return Fact::Kind::kSequence;
-    case ir::Type::Kind::kOptional:
-      return Fact::Kind::kOptional;
-    case ir::Type::Kind::kMap:
-      return Fact::Kind::kMap;
-    case ir::Type::Kind::kOpaque:
-      return Fact::Kind::kOpaque;
-    case ir::Type::Kind::kNone:
-      return Fact::Kind::kUnknown;
-  }
-  return Fact::Kind::kUnknown;
-}
-
 // The parts of a type that hold no input's sizes.
 Fact fact_without_shape(const ir::Type& type, dim::Scope& scope) {
   Fact fact;
-  fact.kind = fact_kind(type.kind);
+  fact.kind = ops::kind_of(type.kind);
   fact.dtype = type.elem_type;
   if (type.element) fact.element = std::make_shared<const Fact>(declared_inner_fact(*type.element, scope));
   return fact;

@@ -139,7 +139,7 @@ std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& in) {
 }
 
 void add_conv_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kContraction}); };
+  const auto add_op = r.group("", OpClass::kContraction);
   add_op("Conv", conv_rule);
   add_op("ConvInteger", conv_integer_rule);
   add_op("QLinearConv", qlinear_conv_rule);

@@ -171,7 +171,7 @@ constexpr std::array kUnaryWithoutValues = {"Acos", "Acosh", "Asin", "Asinh", "A
 }  // namespace
 
 void add_elementwise_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kElementwise}); };
+  const auto add_op = r.group("", OpClass::kElementwise);
   add_op("Add", binary<add>);
   add_op("Sub", binary<subtract>);
   add_op("Mul", multiply_rule);

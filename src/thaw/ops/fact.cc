@@ -12,6 +12,26 @@ std::shared_ptr<const Fact> join_elements(const std::shared_ptr<const Fact>& a, 
 
 }  // namespace
 
+Fact::Kind kind_of(ir::Type::Kind kind) {
+  switch (kind) {
+    case ir::Type::Kind::kTensor:
+      return Fact::Kind::kTensor;
+    case ir::Type::Kind::kSparseTensor:
+      return Fact::Kind::kSparseTensor;
+    case ir::Type::Kind::kSequence:
+      return Fact::Kind::kSequence;
+    case ir::Type::Kind::kOptional:
+      return Fact::Kind::kOptional;
+    case ir::Type::Kind::kMap:
+      return Fact::Kind::kMap;
+    case ir::Type::Kind::kOpaque:
+      return Fact::Kind::kOpaque;
+    case ir::Type::Kind::kNone:
+      break;
+  }
+  return Fact::Kind::kUnknown;
+}
+
 Fact join(const Fact& a, const Fact& b) {
   Fact out;
   if (a.kind != b.kind) return out;

@@ -54,6 +54,9 @@ struct Fact {
 // Small integer (and scalar float) tensors are followed element by element up to this many elements.
 inline constexpr int64_t kMaxElements = 1024;
 
+// The kind of facts about values that a file declares so.
+Fact::Kind kind_of(ir::Type::Kind kind);
+
 // What holds whichever of the two a value turns out to be: a dim that differs becomes unknown (If branches, loop
 // states, elements of a sequence).
 Fact join(const Fact& a, const Fact& b);

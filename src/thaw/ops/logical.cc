@@ -132,7 +132,7 @@ void bit_shift_rule(Context& ctx) {
 }  // namespace
 
 void add_logical_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kElementwise}); };
+  const auto add_op = r.group("", OpClass::kElementwise);
   add_op("Equal", predicate<equal>);
   add_op("Less", predicate<less>);
   add_op("Greater", predicate<greater>);

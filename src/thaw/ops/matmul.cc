@@ -95,7 +95,7 @@ std::optional<Shape> gemm_shape(Context& ctx, int a, int b, int c, bool transpos
 }
 
 void add_matmul_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kContraction}); };
+  const auto add_op = r.group("", OpClass::kContraction);
   add_op("MatMul", matmul_rule);
   add_op("MatMulInteger", matmul_integer_rule);
   add_op("QLinearMatMul", qlinear_matmul_rule);

@@ -259,7 +259,7 @@ void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
 }  // namespace
 
 void add_ms_attention_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({kMicrosoft, name, rule, OpClass::kContraction}); };
+  const auto add_op = r.group(kMicrosoft, OpClass::kContraction);
   add_op("Attention", attention_rule);
   add_op("DecoderMaskedSelfAttention", attention_rule);
   add_op("QAttention", quantized_attention_rule);

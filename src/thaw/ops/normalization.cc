@@ -123,7 +123,7 @@ void dropout_rule(Context& ctx) {
 }  // namespace
 
 void add_normalization_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kOther}); };
+  const auto add_op = r.group("", OpClass::kOther);
   add_op("BatchNormalization", batch_norm_rule);
   add_op("InstanceNormalization", instance_norm_rule);
   add_op("GroupNormalization", group_norm_rule);

@@ -7,26 +7,6 @@ namespace thaw::ops {
 
 namespace {
 
-Fact::Kind kind_of(ir::Type::Kind kind) {
-  switch (kind) {
-    case ir::Type::Kind::kTensor:
-      return Fact::Kind::kTensor;
-    case ir::Type::Kind::kSparseTensor:
-      return Fact::Kind::kSparseTensor;
-    case ir::Type::Kind::kSequence:
-      return Fact::Kind::kSequence;
-    case ir::Type::Kind::kOptional:
-      return Fact::Kind::kOptional;
-    case ir::Type::Kind::kMap:
-      return Fact::Kind::kMap;
-    case ir::Type::Kind::kOpaque:
-      return Fact::Kind::kOpaque;
-    case ir::Type::Kind::kNone:
-      break;
-  }
-  return Fact::Kind::kUnknown;
-}
-
 // A fact of a type that an attribute declares: its constant sizes, no names.
 Fact fact_of_type(const ir::Type& type) {
   Fact fact;

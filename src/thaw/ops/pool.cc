@@ -118,7 +118,7 @@ std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last) {
 }
 
 void add_pool_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kReduction}); };
+  const auto add_op = r.group("", OpClass::kReduction);
   add_op("AveragePool", pool_rule);
   add_op("LpPool", pool_rule);
   add_op("MaxPool", max_pool_rule);

@@ -171,7 +171,7 @@ void cumulative(Context& ctx) {
 }  // namespace
 
 void add_reduction_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kReduction}); };
+  const auto add_op = r.group("", OpClass::kReduction);
   // ReduceSum took its axes as an input from opset 13, the others from 18.
   add_op("ReduceSum", reduction<total, 13>);
   add_op("ReduceProd", reduction<product, 18>);

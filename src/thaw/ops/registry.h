@@ -44,6 +44,10 @@ struct OpEntry {
 class Registry {
  public:
   void add(const OpEntry& entry);  // the same operator twice is a programming error: throws std::logic_error
+  // Adds operators that share a domain and a class, each by its name and rule: add("Relu", relu).
+  auto group(std::string_view domain, OpClass op_class) {
+    return [this, domain, op_class](std::string_view name, ShapeRule shape) { add({domain, name, shape, op_class}); };
+  }
   const OpEntry* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
   std::vector<const OpEntry*> all() const;                                    // sorted by domain and name
 

@@ -117,7 +117,7 @@ void image_decoder_rule(Context& ctx) {
 }  // namespace
 
 void add_vision_ops(Registry& r) {
-  auto add_op = [&r](std::string_view name, ShapeRule rule) { r.add({"", name, rule, OpClass::kOther}); };
+  const auto add_op = r.group("", OpClass::kOther);
   add_op("GridSample", grid_sample_rule);
   add_op("AffineGrid", affine_grid_rule);
   add_op("CenterCropPad", center_crop_pad_rule);

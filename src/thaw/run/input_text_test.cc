@@ -1,9 +1,9 @@
 #include "thaw/run/input_text.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/temp_folder_testing.h"
 #include "thaw/run/npz.h"
 
 namespace thaw::run {
@@ -32,9 +32,7 @@ TEST(InputText, NamesOfTheReference) {
 }
 
 TEST(InputText, FilesOfArrays) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("thaw_input_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const TempFolder folder;
   const Array array = Array::from_int64(ir::DataType::kInt64, {2}, std::vector<int64_t>{3, 4});
   write_npy_file(folder / "x.npy", array);
   write_npz_file(folder / "two.npz", {{"y", array}, {"z", array}});
@@ -50,7 +48,6 @@ TEST(InputText, FilesOfArrays) {
   EXPECT_THROW(add_input_files(std::vector<std::string>{text("x=", "x.npy")}, feeds, archives), Error);
   EXPECT_THROW(add_input_files(std::vector<std::string>{text("", "x.npy")}, feeds, archives), Error);
   EXPECT_THROW(add_input_files(std::vector<std::string>{"x=model.onnx"}, feeds, archives), Error);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 #include "thaw/run/npz.h"
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/temp_folder_testing.h"
 #include "thaw/run/npy.h"
 
 namespace thaw::run {
@@ -18,20 +17,6 @@ namespace fs = std::filesystem;
 
 class Npz : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("thaw_npz_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-    return folder_ / name;
-  }
-  static std::string contents(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   // A .npy file with that header text and data.
   static std::string npy(const std::string& header, const std::string& data, char version = 1) {
     std::string bytes = "\x93NUMPY";
@@ -43,7 +28,7 @@ class Npz : public testing::Test {
     return bytes + header + data;
   }
   Array read(const std::string& header, const std::string& data, char version = 1) const {
-    return read_npy_file(write("a.npy", npy(header, data, version)));
+    return read_npy_file(folder_.write("a.npy", npy(header, data, version)));
   }
   Arrays sample() const {
     Arrays arrays;
@@ -57,7 +42,7 @@ class Npz : public testing::Test {
 
   static Arrays small() { return {{"x", Array::from_doubles(DataType::kFloat, {3}, std::vector<double>{1, 2, 3})}}; }
 
-  fs::path folder_;
+  TempFolder folder_;
 };
 
 TEST_F(Npz, WhatIsWrittenIsRead) {
@@ -123,29 +108,29 @@ TEST_F(Npz, HeadersThatAreNotOfTheFormatAreRefused) {
     EXPECT_THROW(read(header, std::string(8, '\0')), Error) << header;
   }
   EXPECT_THROW(read(good, std::string(8, '\0'), 9), Error);
-  EXPECT_THROW(read_npy_file(write("b.npy", "\x93NUMP")), Error);
-  EXPECT_THROW(read_npy_file(folder_), Error);
+  EXPECT_THROW(read_npy_file(folder_.write("b.npy", "\x93NUMP")), Error);
+  EXPECT_THROW(read_npy_file(folder_.path()), Error);
   EXPECT_THROW(read_npy_file(folder_ / "missing.npy"), Error);
 }
 
 TEST_F(Npz, EveryTruncationIsAnError) {
   write_npz_file(folder_ / "a.npz", small());
-  const std::string whole = contents(folder_ / "a.npz");
+  const std::string whole = content_of(folder_ / "a.npz");
   for (size_t length = 0; length < whole.size(); ++length) {
-    EXPECT_THROW(read_npz_file(write("b.npz", whole.substr(0, length))), Error) << length;
+    EXPECT_THROW(read_npz_file(folder_.write("b.npz", whole.substr(0, length))), Error) << length;
   }
 }
 
 TEST_F(Npz, ADamagedByteNeverGivesOtherNumbers) {
   const Arrays arrays = small();
   write_npz_file(folder_ / "a.npz", arrays);
-  const std::string whole = contents(folder_ / "a.npz");
+  const std::string whole = content_of(folder_ / "a.npz");
   size_t refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
     try {
-      for (const auto& [name, array] : read_npz_file(write("b.npz", damaged))) {
+      for (const auto& [name, array] : read_npz_file(folder_.write("b.npz", damaged))) {
         const auto original = arrays.find(name);
         if (original != arrays.end()) {
           EXPECT_EQ(array, original->second) << "byte " << at;
@@ -163,38 +148,38 @@ TEST_F(Npz, AMemberThatClaimsToInflateToTooMuchIsRefused) {
   Arrays arrays;
   arrays["x"] = Array::zeros(DataType::kFloat, {2});
   write_npz_file(folder_ / "a.npz", arrays);
-  std::string bytes = contents(folder_ / "a.npz");
+  std::string bytes = content_of(folder_ / "a.npz");
   const size_t entry = bytes.rfind("PK\x01\x02");
   ASSERT_NE(entry, std::string::npos);
   bytes[entry + 10] = 8;  // deflated
   const uint32_t size = 0xFFFFFF00;
   std::memcpy(bytes.data() + entry + 24, &size, 4);
-  EXPECT_THROW(NpzReader(write("b.npz", bytes)), Error);
+  EXPECT_THROW(NpzReader(folder_.write("b.npz", bytes)), Error);
 }
 
 TEST_F(Npz, TwoMembersOfOneNameAreRefused) {
   Arrays arrays;
   arrays["a"] = arrays["b"] = Array::zeros(DataType::kFloat, {2});
   write_npz_file(folder_ / "a.npz", arrays);
-  std::string bytes = contents(folder_ / "a.npz");
+  std::string bytes = content_of(folder_ / "a.npz");
   for (size_t at = bytes.find("b.npy"); at != std::string::npos; at = bytes.find("b.npy", at)) bytes[at] = 'a';
-  EXPECT_THROW(NpzReader(write("b.npz", bytes)), Error);
+  EXPECT_THROW(NpzReader(folder_.write("b.npz", bytes)), Error);
 }
 
 TEST_F(Npz, AFileIsWrittenWholeOrNotAtAllAndNotThroughALink) {
   Arrays arrays = small();
   write_npz_file(folder_ / "a.npz", arrays);
-  const std::string before = contents(folder_ / "a.npz");
+  const std::string before = content_of(folder_ / "a.npz");
   arrays["y"] = Array{};  // cannot be written: nothing may be left of the attempt, and the old file stays
   EXPECT_THROW(write_npz_file(folder_ / "a.npz", arrays), Error);
-  EXPECT_EQ(contents(folder_ / "a.npz"), before);
-  write("victim", "untouched");
+  EXPECT_EQ(content_of(folder_ / "a.npz"), before);
+  folder_.write("victim", "untouched");
   fs::create_symlink(folder_ / "victim", folder_ / "link.npz");
   EXPECT_THROW(write_npz_file(folder_ / "link.npz", small()), Error);
-  EXPECT_EQ(contents(folder_ / "victim"), "untouched");
-  EXPECT_THROW(write_npz_file(folder_ / "no" / "a.npz", small()), Error);
+  EXPECT_EQ(content_of(folder_ / "victim"), "untouched");
+  EXPECT_THROW(write_npz_file(folder_ / "no/a.npz", small()), Error);
   size_t entries = 0;
-  for ([[maybe_unused]] const auto& item : fs::directory_iterator(folder_)) ++entries;
+  for ([[maybe_unused]] const auto& item : fs::directory_iterator(folder_.path())) ++entries;
   EXPECT_EQ(entries, 3U);
 }
 

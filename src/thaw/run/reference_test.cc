@@ -38,7 +38,7 @@ TEST(AssembleRows, StacksWhereThatGivesTheShape) {
 }
 
 TEST(Reference, RunsRowByRowAndFeedsWhatHasNoBatchWhole) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   const auto path = folder.write_model("single", R"(g (float[1,3] x, float[3] w) => (float[1,3] y) { y = Mul(x, w) })");
   dim::Scope scope;
   const dim::Dim n = scope.symbol("n");
@@ -52,7 +52,7 @@ TEST(Reference, RunsRowByRowAndFeedsWhatHasNoBatchWhole) {
 }
 
 TEST(Reference, InputsAreMatchedByNameAndType) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   const auto path = folder.write_model("m", R"(g (float[n] x) => (float[n] y) { y = Relu(x) })");
   dim::Scope scope;
   const dim::Dim n = scope.symbol("n");
@@ -73,7 +73,7 @@ TEST(Reference, InputsAreMatchedByNameAndType) {
 }
 
 TEST(Reference, WithoutDeclaredSizesAModelComputesTheSame) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   const auto path = folder.write_model(
       "m", R"(g (float["?","?"] x) => (float["?","?"] z) <float["?","?"] y> { y = Relu(x) z = Neg(y) })");
   const auto model = ir::load(path);
@@ -86,7 +86,7 @@ TEST(Reference, WithoutDeclaredSizesAModelComputesTheSame) {
 }
 
 TEST(IndexBounds, FollowsIdsToTheirTable) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   const auto path = folder.write_model("m", R"(g (int64[n] ids, int64[n] kinds, int64[n] free) => (a, b, c)
     <float[7,1] table = {1, 2, 3, 4, 5, 6, 7}, float[3,1] small = {1, 2, 3}, int64[2] shape = {1, -1}> {
     wide = Cast<to = 6>(ids)

@@ -29,7 +29,7 @@ std::string message_of(const std::function<void()>& act) {
 }
 
 TEST(Session, RunsAModelFromAFileAndFromMemory) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   const auto path = folder.write_model("add", kAdd);
   const Arrays feeds{{"x", floats({2, 3}, {1, 2, 3, 4, 5, 6})}, {"y", floats({2, 3}, {1, 1, 1, 1, 1, 0.5})}};
   Session from_file(path);
@@ -44,7 +44,7 @@ TEST(Session, RunsAModelFromAFileAndFromMemory) {
 }
 
 TEST(Session, EmptyAndScalarAndStringTensorsPassThrough) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   Session session(
       folder.write_model("identity", R"(g (float[n,3] x, int64 s, string[m] t) => (float[n,3] a, int64 b, string[m] c) {
     a = Identity(x)
@@ -63,7 +63,7 @@ TEST(Session, EmptyAndScalarAndStringTensorsPassThrough) {
 }
 
 TEST(Session, DefaultsNeedNotBeFed) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   Session session(folder.write_model("scaled", R"(g (float[n] x, float s = {2}) => (float[n] y) { y = Mul(x, s) })"));
   EXPECT_TRUE(session.find_input("s")->has_default);
   EXPECT_EQ(session.run({{"x", floats({2}, {1, 3})}}).at("y"), floats({2}, {2, 6}));
@@ -71,7 +71,7 @@ TEST(Session, DefaultsNeedNotBeFed) {
 }
 
 TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   Session session(folder.write_model("frozen", R"(g (float[n] x) => (y) <int64[2] s = {2, 3}> { y = Reshape(x, s) })"));
   EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kFloat, {7})}}); }),
               testing::AllOf(HasSubstr("frozen.onnx"), HasSubstr("ONNX Runtime"), HasSubstr("Reshape")));
@@ -89,7 +89,7 @@ TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
 }
 
 TEST(Session, WarningsAreKeptNotPrinted) {
-  const TemporaryFolder folder;
+  const ModelFolder folder;
   // The output is declared [n, 4] and is [n, 3]: ONNX Runtime runs it and warns.
   Session session(
       folder.write_model("lies", R"(g (float[n,k] x, int64[2] s) => (float[n,4] y) { y = Reshape(x, s) })"));
