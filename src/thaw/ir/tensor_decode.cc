@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/small_float.h"
+#include "thaw/core/small_float.h"
 #include "thaw/ir/wire.h"
 
 namespace thaw::ir {
@@ -184,9 +184,9 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
   };
   const auto small = [&](const FloatFormat& format) {
     const auto width = static_cast<unsigned>(1 + format.exponent_bits + format.mantissa_bits);
-    if (width == 16) return all([&](size_t i) { return small_float(load<uint16_t>(bytes, i), format); });
-    if (width == 8) return all([&](size_t i) { return small_float(load<uint8_t>(bytes, i), format); });
-    return all([&](size_t i) { return small_float(load_bits(bytes, i, width), format); });
+    if (width == 16) return all([&](size_t i) { return decode_float(format, load<uint16_t>(bytes, i)); });
+    if (width == 8) return all([&](size_t i) { return decode_float(format, load<uint8_t>(bytes, i)); });
+    return all([&](size_t i) { return decode_float(format, load_bits(bytes, i, width)); });
   };
   switch (tensor.data_type) {
     case DataType::kFloat:
@@ -206,7 +206,7 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
     case DataType::kFloat8E5M2FNUZ:
       return small(kE5M2Fnuz);
     case DataType::kFloat8E8M0:
-      return all([&](size_t i) { return power_of_two(load<uint8_t>(bytes, i)); });
+      return all([&](size_t i) { return decode_e8m0(load<uint8_t>(bytes, i)); });
     case DataType::kFloat4E2M1:
       return small(kE2M1);
     case DataType::kFloat6E2M3:

@@ -1,7 +1,6 @@
 #include "thaw/report/model_diff.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +14,7 @@
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/inspection.h"
+#include "thaw/report/interface_diff.h"
 #include "thaw/report/node_pairs.h"
 #include "thaw/report/weight_diff.h"
 
@@ -45,10 +45,7 @@ class Comparison {
   ModelDiff run() {
     diff_.values_compared = options_.weights;
     if (options_.progress) bytes_total_ = weigh(a_).bytes;
-    compare_headers();
-    compare_interface(a_.graph->inputs(), b_.graph->inputs(), diff_.inputs);
-    compare_interface(a_.graph->outputs(), b_.graph->outputs(), diff_.outputs);
-    compare_operators();
+    compare_interfaces(a_, b_, diff_);
     pair_functions();
     todo_.push_back({a_.graph.get(), b_.graph.get(), ""});
     while (!todo_.empty()) {
@@ -62,83 +59,6 @@ class Comparison {
   }
 
  private:
-  void note(std::vector<Difference>& list, std::string what, std::string a, std::string b) {
-    if (a != b) list.push_back({std::move(what), std::move(a), std::move(b), {}});
-  }
-
-  void compare_headers() {
-    note(diff_.header, "IR version", std::to_string(a_.ir_version), std::to_string(b_.ir_version));
-    const auto compare_maps = [&](std::string_view kind, const std::map<std::string, std::string>& a,
-                                  const std::map<std::string, std::string>& b) {
-      std::map<std::string, std::pair<std::string, std::string>> both;
-      for (const auto& [key, text] : a) both[key].first = text;
-      for (const auto& [key, text] : b) both[key].second = text;
-      for (const auto& [key, sides] : both)
-        note(diff_.header, fmt::format("{} {}", kind, key), sides.first, sides.second);
-    };
-    const auto opsets = [](const ir::Model& model) {
-      std::map<std::string, std::string> map;
-      for (const auto& import : model.opset_imports) {
-        map[import.domain.empty() ? "ai.onnx" : import.domain] = std::to_string(import.version);
-      }
-      return map;
-    };
-    compare_maps("opset of", opsets(a_), opsets(b_));
-    note(diff_.header, "producer", producer_of(a_), producer_of(b_));
-    const auto metadata = [](const ir::Model& model) {
-      std::map<std::string, std::string> map;
-      for (const auto& [key, text] : model.metadata_props) map[key] = "'" + text + "'";
-      return map;
-    };
-    compare_maps("metadata", metadata(a_), metadata(b_));
-  }
-
-  void compare_interface(const std::vector<ir::Value*>& a, const std::vector<ir::Value*>& b,
-                         std::vector<DiffItem>& out) {
-    const auto names = [](const std::vector<ir::Value*>& values) {
-      std::vector<std::string> list;
-      for (const ir::Value* value : values) list.push_back(value->name());
-      return list;
-    };
-    std::unordered_map<std::string_view, const ir::Value*> in_b;
-    for (const ir::Value* value : b) in_b.emplace(value->name(), value);
-    std::unordered_set<std::string_view> in_a;
-    for (const ir::Value* value : a) {
-      in_a.insert(value->name());
-      const auto partner = in_b.find(value->name());
-      if (partner == in_b.end()) {
-        out.push_back({fmt::format("'{}'", value->name()), Change::kRemoved, {}});
-        continue;
-      }
-      DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
-      note(item.differences, "type", declared_text(value->type), declared_text(partner->second->type));
-      if (!item.differences.empty()) out.push_back(std::move(item));
-    }
-    bool added = false;
-    for (const ir::Value* value : b) {
-      if (in_a.contains(value->name())) continue;
-      added = true;
-      out.push_back({fmt::format("'{}'", value->name()), Change::kAdded, {}});
-    }
-    if (added || a.size() != b.size()) return;
-    const std::vector<std::string> order_a = names(a);
-    const std::vector<std::string> order_b = names(b);
-    if (order_a == order_b) return;
-    DiffItem item{"all of them", Change::kChanged, {}};
-    note(item.differences, "order", fmt::format("{}", fmt::join(order_a, ", ")),
-         fmt::format("{}", fmt::join(order_b, ", ")));
-    out.push_back(std::move(item));
-  }
-
-  void compare_operators() {
-    std::map<std::string, std::pair<size_t, size_t>> counts;
-    for (const auto& [name, number] : operator_counts(a_)) counts[name].first = number;
-    for (const auto& [name, number] : operator_counts(b_)) counts[name].second = number;
-    for (const auto& [name, sides] : counts) {
-      note(diff_.operators, name, std::to_string(sides.first), std::to_string(sides.second));
-    }
-  }
-
   void pair_functions() {
     const auto full_name = [](const ir::Function& function) {
       return function.domain + "." + function.name + (function.overload.empty() ? "" : ":" + function.overload);
@@ -162,16 +82,14 @@ class Comparison {
   }
 
   void compare_graphs(const GraphPair& graphs) {
-    for (const ir::Value* input : graphs.a->inputs()) {
-      const auto& others = graphs.b->inputs();
-      const auto same_name = [&](const ir::Value* other) { return other->name() == input->name(); };
-      const auto by_name = std::ranges::find_if(others, same_name);
-      const auto position =
-          static_cast<size_t>(std::ranges::find(graphs.a->inputs(), input) - graphs.a->inputs().begin());
-      if (by_name != others.end()) {
-        partner(input, *by_name);
-      } else if (position < others.size() && graphs.a->find(others[position]->name()) == nullptr) {
-        partner(input, others[position]);
+    const auto& inputs = graphs.a->inputs();
+    const auto& others = graphs.b->inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ir::Value* by_name = graphs.b->find(inputs[i]->name());
+      if (by_name != nullptr && by_name->is_input()) {
+        partner(inputs[i], by_name);
+      } else if (i < others.size() && graphs.a->find(others[i]->name()) == nullptr) {
+        partner(inputs[i], others[i]);
       }
     }
     pair_weights(graphs);
@@ -209,7 +127,7 @@ class Comparison {
       const ir::Value* y = i < b.size() ? b[i] : nullptr;
       const bool same_names = x != nullptr && y != nullptr && x->name() == y->name() && graphs.path.empty();
       if (!same_names && !are_partners(x, y))
-        note(item.differences, fmt::format("result {}", i), value_name(x), value_name(y));
+        note_difference(item.differences, fmt::format("result {}", i), value_name(x), value_name(y));
     }
     // Outputs that are called otherwise, or stand in another order, are the interface's difference already.
     if (!item.differences.empty() && (!graphs.path.empty() || diff_.outputs.empty()))
@@ -249,8 +167,8 @@ class Comparison {
     const ir::SparseTensor& x = *a->sparse_initializer();
     const ir::SparseTensor& y = *b->sparse_initializer();
     DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
-    note(item.differences, "dims", fmt::format("[{}]", fmt::join(x.dims, ", ")),
-         fmt::format("[{}]", fmt::join(y.dims, ", ")));
+    note_difference(item.differences, "dims", fmt::format("[{}]", fmt::join(x.dims, ", ")),
+                    fmt::format("[{}]", fmt::join(y.dims, ", ")));
     for (const auto& [name, part] :
          {std::pair("values", &ir::SparseTensor::values), std::pair("indices", &ir::SparseTensor::indices)}) {
       for (Difference& found :
@@ -308,10 +226,12 @@ class Comparison {
       if (weight_of(x) != nullptr && weight_of(y) != nullptr && !partners_.contains(x) && !weights_of_b_.contains(y)) {
         compare_weights(x, y, path);
       }
-      if (!are_partners(x, y)) note(item.differences, fmt::format("input {}", i), value_name(x), differing_name(x, y));
+      if (!are_partners(x, y))
+        note_difference(item.differences, fmt::format("input {}", i), value_name(x), differing_name(x, y));
     }
     if (a.outputs().size() != b.outputs().size()) {
-      note(item.differences, "outputs", std::to_string(a.outputs().size()), std::to_string(b.outputs().size()));
+      note_difference(item.differences, "outputs", std::to_string(a.outputs().size()),
+                      std::to_string(b.outputs().size()));
     }
     if (a.name != b.name) diff_.renamed.emplace_back(a.name, b.name);
     if (!item.differences.empty()) diff_.nodes.push_back(std::move(item));
@@ -359,7 +279,7 @@ class Comparison {
       const auto it = partners_.find(value);
       if (it == partners_.end() || value->is_output()) continue;
       DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
-      note(item.differences, "declared", declared_text(value->type), declared_text(it->second->type));
+      note_difference(item.differences, "declared", declared_text(value->type), declared_text(it->second->type));
       if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
     }
     std::unordered_map<const ir::Value*, const ir::Value*> back;
@@ -368,7 +288,7 @@ class Comparison {
       const auto it = back.find(value);
       if (it == back.end() || value->is_output() || it->second->type.kind != ir::Type::Kind::kNone) continue;
       DiffItem item{fmt::format("'{}'", it->second->name()), Change::kChanged, {}};
-      note(item.differences, "declared", "none", declared_text(value->type));
+      note_difference(item.differences, "declared", "none", declared_text(value->type));
       if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
     }
   }
@@ -384,8 +304,8 @@ class Comparison {
       DiffItem item{fmt::format("'{}'", value.name()), Change::kChanged, {}};
       const ops::Fact& x = a.result.fact(&value);
       const ops::Fact& y = b.result.fact(it->second);
-      note(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
-           type_text(y) + " " + text_b.show_known(y.shape));
+      note_difference(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
+                      type_text(y) + " " + text_b.show_known(y.shape));
       if (!item.differences.empty()) diff_.inferred.push_back(std::move(item));
     };
     for (const ir::Value* input : a.inputs()) compare_value(*input);

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "thaw/core/error.h"
+#include "thaw/core/small_float.h"
 
 namespace thaw::run {
 namespace {
@@ -20,118 +21,6 @@ static_assert(std::endian::native == std::endian::little, "arrays are kept as li
 [[noreturn]] void refuse(DataType type) {
   throw Error({.what = "elements of type " + std::string(ir::name_of(type)) + " are not plain numbers",
                .expected = "a boolean, integer or floating-point type"});
-}
-
-// A floating-point format of at most 16 bits.
-enum class Special : uint8_t {
-  kIeee,          // all exponent bits set: infinity and NaN
-  kNanOnly,       // all bits set: NaN; no infinity (the "FN" types)
-  kUnsignedZero,  // the bits of -0: NaN; no infinity (the "FNUZ" types)
-  kNone,          // every code is finite
-};
-
-struct Format {
-  int exponent_bits, mantissa_bits, bias;
-  Special special;
-};
-
-constexpr Format kFloat16{5, 10, 15, Special::kIeee};
-constexpr Format kBfloat16{8, 7, 127, Special::kIeee};
-constexpr Format kE4M3FN{4, 3, 7, Special::kNanOnly};
-constexpr Format kE4M3FNUZ{4, 3, 8, Special::kUnsignedZero};
-constexpr Format kE5M2{5, 2, 15, Special::kIeee};
-constexpr Format kE5M2FNUZ{5, 2, 16, Special::kUnsignedZero};
-constexpr Format kE2M1{2, 1, 1, Special::kNone};
-
-double decode_float(Format format, uint32_t code) {
-  const int sign_shift = format.exponent_bits + format.mantissa_bits;
-  const uint32_t mantissa = code & ((1U << format.mantissa_bits) - 1);
-  const uint32_t exponent = (code >> format.mantissa_bits) & ((1U << format.exponent_bits) - 1);
-  const bool negative = (code >> sign_shift) & 1;
-  const uint32_t top = (1U << format.exponent_bits) - 1;
-  if (format.special == Special::kIeee && exponent == top) {
-    if (mantissa != 0) return std::numeric_limits<double>::quiet_NaN();
-    return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-  }
-  if (format.special == Special::kNanOnly && exponent == top && mantissa == (1U << format.mantissa_bits) - 1) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  if (format.special == Special::kUnsignedZero && code == 1U << sign_shift) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  if (exponent == 0) {
-    const double value = std::ldexp(static_cast<double>(mantissa), 1 - format.bias - format.mantissa_bits);
-    return negative ? -value : value;
-  }
-  const uint64_t bits = static_cast<uint64_t>(negative) << 63 |
-                        static_cast<uint64_t>(static_cast<int64_t>(exponent) - format.bias + 1023) << 52 |
-                        static_cast<uint64_t>(mantissa) << (52 - format.mantissa_bits);
-  return std::bit_cast<double>(bits);
-}
-
-uint32_t largest_finite(Format format) {
-  const uint32_t all = (1U << (format.exponent_bits + format.mantissa_bits)) - 1;
-  switch (format.special) {
-    case Special::kIeee:
-      return all - (1U << format.mantissa_bits);
-    case Special::kNanOnly:
-      return all - 1;
-    default:
-      return all;
-  }
-}
-
-uint32_t encode_float(Format format, double value) {
-  const int sign_shift = format.exponent_bits + format.mantissa_bits;
-  const uint32_t sign = std::signbit(value) ? 1U << sign_shift : 0;
-  const uint32_t top_exponent = ((1U << format.exponent_bits) - 1) << format.mantissa_bits;
-  if (std::isnan(value)) {
-    switch (format.special) {
-      case Special::kIeee:
-        return sign | top_exponent | 1U << (format.mantissa_bits - 1);
-      case Special::kNanOnly:
-        return sign | ((1U << sign_shift) - 1);
-      case Special::kUnsignedZero:
-        return 1U << sign_shift;
-      case Special::kNone:
-        return 0;
-    }
-  }
-  const uint32_t overflow = sign | (format.special == Special::kIeee ? top_exponent : largest_finite(format));
-  const double magnitude = std::fabs(value);
-  if (std::isinf(magnitude)) return overflow;
-  uint32_t code = 0;
-  if (magnitude != 0) {
-    int exponent = 0;
-    std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, 0.5 <= f < 1
-    const int lowest = 1 - format.bias;
-    const int scale = std::max(exponent - 1, lowest) - format.mantissa_bits;  // weight of the last mantissa bit
-    // nearbyint rounds ties to even; the product by a power of two is exact.
-    const double steps = std::nearbyint(std::ldexp(magnitude, -scale));
-    const auto whole = static_cast<uint64_t>(steps);
-    // With the implicit bit, `whole` carries into the exponent by itself.
-    const int64_t biased = std::max(exponent - 1, lowest) - lowest;
-    const uint64_t wide = (static_cast<uint64_t>(biased) << format.mantissa_bits) + whole;
-    if (wide > largest_finite(format)) return overflow;
-    code = static_cast<uint32_t>(wide);
-  }
-  if (code == 0 && format.special == Special::kUnsignedZero) return 0;
-  return sign | code;
-}
-
-// 2^(code - 127); 255 is NaN. Encoding takes the nearest power of two.
-double decode_e8m0(uint32_t code) {
-  return code == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(code) - 127);
-}
-
-uint32_t encode_e8m0(double value) {
-  if (std::isnan(value)) return 255;
-  if (!(value > 0)) return 0;
-  if (std::isinf(value)) return 254;
-  int exponent = 0;
-  const double fraction = std::frexp(value, &exponent);
-  const int power = fraction >= 0.75 ? exponent : exponent - 1;
-  return static_cast<uint32_t>(std::clamp(power + 127, 0, 254));
 }
 
 template <typename T>
@@ -312,20 +201,20 @@ bool encode_integers(DataType type, std::span<const Number> values, std::byte* d
   }
 }
 
-const Format* small_format(DataType type) {
+const FloatFormat* small_format(DataType type) {
   switch (type) {
     case DataType::kFloat16:
-      return &kFloat16;
+      return &kFloat16Format;
     case DataType::kBfloat16:
-      return &kBfloat16;
+      return &kBfloat16Format;
     case DataType::kFloat8E4M3FN:
-      return &kE4M3FN;
+      return &kE4M3Fn;
     case DataType::kFloat8E4M3FNUZ:
-      return &kE4M3FNUZ;
+      return &kE4M3Fnuz;
     case DataType::kFloat8E5M2:
       return &kE5M2;
     case DataType::kFloat8E5M2FNUZ:
-      return &kE5M2FNUZ;
+      return &kE5M2Fnuz;
     case DataType::kFloat4E2M1:
       return &kE2M1;
     default:
@@ -373,7 +262,7 @@ void decode(DataType type, const std::byte* data, int64_t first, std::span<doubl
     for (size_t i = 0; i < out.size(); ++i) out[i] = decode_e8m0(load_code(8, data, first + static_cast<int64_t>(i)));
     return;
   }
-  const Format* format = small_format(type);
+  const FloatFormat* format = small_format(type);
   if (format == nullptr) refuse(type);
   const int bits = ir::bits_of(type);
   for (size_t i = 0; i < out.size(); ++i) {
@@ -391,7 +280,7 @@ void encode(DataType type, std::span<const double> values, std::byte* data, int6
     }
     return;
   }
-  const Format* format = small_format(type);
+  const FloatFormat* format = small_format(type);
   if (format == nullptr) refuse(type);
   const int bits = ir::bits_of(type);
   for (size_t i = 0; i < values.size(); ++i) {

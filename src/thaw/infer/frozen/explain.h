@@ -6,6 +6,7 @@
 // it saw.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "thaw/infer/infer.h"
@@ -25,11 +26,9 @@ struct Meeting {
   bool product = false;
 };
 
-// Equations for solving that no rule states, since they need not hold for the node to run: axes of a Reshape that stand
-// in a row with constants of its target, [B, 16, 1, n] and [3, 16, 11]; an axis reordered by an index that names all
-// its places.
-std::vector<ops::Obligation> suggested_equations(const NodeVisit& visit);
-
 std::vector<Meeting> explain(const NodeVisit& visit, const dim::Assignment& hints);
+
+// The elements of input i, where they are followed.
+std::optional<std::vector<dim::Dim>> operand_elements(const NodeVisit& visit, int i);
 
 }  // namespace thaw::infer

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/infer/engine.h"
+#include "thaw/infer/frozen/equations.h"
 #include "thaw/infer/frozen/explain.h"
 #include "thaw/infer/frozen/hints.h"
 #include "thaw/infer/frozen/source.h"

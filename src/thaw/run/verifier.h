@@ -1,0 +1,69 @@
+// Verification at work. Internal to run/: the caller's side is verify.h.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thaw/run/cases.h"
+#include "thaw/run/verify.h"
+
+namespace thaw::run {
+
+class Timer {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+class Verifier {
+ public:
+  Verifier(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope);
+  VerifyReport run();
+
+ private:
+  // Against a model (verify_model.cc).
+  void run_against_model();
+  void run_sweep(const Feeder& feeder);
+  PointResult run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
+                                size_t round);
+  void run_default_points(const Feeder& feeder);
+  PointResult run_case(const std::string& case_name, std::vector<CaseFile>& files);
+  PointResult run_point(const Feeder& feeder, const Point& point);
+  bool run_reference(const Arrays& feeds, const Arrays& actual, PointResult& result, Arrays& expected);
+
+  // Against a file of inputs and outputs (verify_file.cc).
+  void run_against_file();
+  const std::string& name_in_file(const std::string& name) const;
+  static std::vector<std::string> reference_arrays(const CaseFile& reference);
+  PointResult run_file_case(const std::string& case_name, CaseFile& reference, std::vector<CaseFile>& files);
+
+  // Both.
+  std::vector<std::string> model_outputs() const;
+  void show_progress(size_t done, size_t total) const;
+  void choose_outputs(const std::function<bool(const std::string&)>& in_reference,
+                      const std::vector<std::string>& theirs);
+  void open_inputs(std::vector<CaseFile>& files, std::vector<std::string>& cases) const;
+  static void add_arrays(FeedOptions& feeds, Arrays arrays);
+  Arrays make_feeds(const Feeder& feeder, const Point& point) const;
+  bool run_model(const Arrays& feeds, PointResult& result, Arrays& actual);
+  static void note_inputs(const Arrays& feeds, PointResult& result);
+  void compare_outputs(const Arrays& actual, const Arrays& expected, bool all, PointResult& result);
+  static std::string quoted_list(const std::vector<std::string>& names);  // "'a', 'b'"; "none"
+  static void add_once(std::vector<std::string>& texts, std::string text);
+
+  const VerifyOptions& options_;
+  const std::vector<InputSpec>& inputs_;
+  const dim::Scope& scope_;
+  Session session_;
+  std::optional<Reference> reference_;  // a model
+  std::vector<std::string> input_names_, outputs_;
+  size_t scale_ = 0;  // where the last default sizes ran
+  VerifyReport report_;
+};
+
+}  // namespace thaw::run

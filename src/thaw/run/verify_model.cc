@@ -1,0 +1,150 @@
+// Against another model: at the sizes of a sweep, of stored inputs, or at some that the reference runs at.
+#include "thaw/core/error.h"
+#include "thaw/run/verifier.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr size_t kDefaultPoints = 3;
+constexpr size_t kRounds = 5;                            // sizes tried at one scale
+constexpr uint64_t kMaxChosenBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
+
+}  // namespace
+
+void Verifier::run_against_model() {
+  reference_.emplace(options_.reference, inputs_, options_.how);
+  choose_outputs([&](const std::string& name) { return reference_->has_output(name); }, reference_->output_names());
+  std::vector<CaseFile> files;
+  std::vector<std::string> cases;
+  open_inputs(files, cases);
+  if (!cases.empty()) {
+    if (!options_.sweep.empty()) {
+      throw Error({.what = "both a sweep and inputs of several cases are given",
+                   .where = options_.input_files.front().string(),
+                   .expected = "one of the two"});
+    }
+    for (size_t i = 0; i < cases.size(); ++i) {
+      show_progress(i, cases.size());
+      PointResult result = run_case(cases[i], files);
+      report_.points.push_back(std::move(result));
+    }
+  } else {
+    FeedOptions feeds = options_.feeds;
+    for (CaseFile& file : files) add_arrays(feeds, file.read("", input_names_));
+    const Feeder feeder(inputs_, scope_, std::move(feeds));
+    if (options_.sweep.empty()) {
+      run_default_points(feeder);
+    } else {
+      run_sweep(feeder);
+    }
+  }
+  for (const std::string& note : reference_->notes()) add_once(report_.notes, note);
+}
+
+void Verifier::run_sweep(const Feeder& feeder) {
+  const std::vector<Point> points = choose_points(options_.sweep, options_.points);
+  for (size_t i = 0; i < points.size(); ++i) {
+    show_progress(i, points.size());
+    const std::vector<FreeSymbol> free = feeder.free_symbols(points[i]);
+    if (free.empty()) {
+      report_.points.push_back(run_point(feeder, points[i]));
+    } else {
+      report_.points.push_back(run_with_defaults(feeder, points[i], free, i));
+    }
+  }
+  show_progress(points.size(), points.size());
+}
+
+// A point that leaves symbols free: the first scale at which the reference runs. What it cannot run says nothing.
+PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
+                                        size_t round) {
+  std::optional<PointResult> first;
+  const std::span<const Scale> scales = default_scales();
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const size_t at = (scale_ + i) % scales.size();
+    Point whole = point;
+    add_default_sizes(whole, free, round, scales[at]);
+    if (first && feeder.drawn_bytes(whole) > kMaxChosenBytes) continue;
+    PointResult result = run_point(feeder, whole);
+    if (result.status != Status::kReferenceFails) {
+      scale_ = at;
+      return result;
+    }
+    if (!first) first = std::move(result);
+  }
+  return *first;
+}
+
+void Verifier::run_default_points(const Feeder& feeder) {
+  const std::vector<FreeSymbol> free = feeder.free_symbols({});
+  if (free.empty()) {
+    report_.points.push_back(run_point(feeder, {}));
+    return;
+  }
+  std::string failure;
+  for (const Scale& scale : default_scales()) {
+    for (size_t round = 0; round < kRounds && report_.points.size() < kDefaultPoints; ++round) {
+      Point point;
+      add_default_sizes(point, free, round, scale);
+      if (feeder.drawn_bytes(point) > kMaxChosenBytes) continue;
+      show_progress(report_.points.size(), kDefaultPoints);
+      PointResult result = run_point(feeder, point);
+      if (result.status != Status::kReferenceFails) {
+        report_.points.push_back(std::move(result));
+      } else {
+        failure = describe(point) + ": " + result.message;
+        if (round == 1 && report_.points.empty()) break;  // two sizes of this scale failed
+      }
+    }
+    if (report_.points.size() == kDefaultPoints) return;
+  }
+  if (report_.points.empty()) {
+    throw Error({.what = "no size was found at which the reference runs; the last was " + failure,
+                 .where = options_.reference.string(),
+                 .expected = "sizes that the reference takes",
+                 .next = "give some with --sweep, and values such as --values 'grid_thw=1,8,12'"});
+  }
+}
+
+PointResult Verifier::run_case(const std::string& case_name, std::vector<CaseFile>& files) {
+  FeedOptions feeds = options_.feeds;
+  for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_));
+  const Feeder feeder(inputs_, scope_, std::move(feeds));
+  const std::vector<FreeSymbol> free = feeder.free_symbols({});
+  PointResult result = free.empty() ? run_point(feeder, {}) : run_with_defaults(feeder, {}, free, 0);
+  result.case_name = case_name;
+  return result;
+}
+
+PointResult Verifier::run_point(const Feeder& feeder, const Point& point) {
+  PointResult result;
+  result.point = point;
+  const Arrays feeds = make_feeds(feeder, point);
+  // With default sizes the reference decides whether a size counts, so it goes first where it can.
+  Arrays actual, expected;
+  if (!options_.how.per_sample && !run_reference(feeds, {}, result, expected)) return result;
+  if (!run_model(feeds, result, actual)) {
+    // Where the reference fails too, the size says nothing of the model.
+    if (options_.how.per_sample) run_reference(feeds, {}, result, expected);
+    return result;
+  }
+  if (options_.how.per_sample && !run_reference(feeds, actual, result, expected)) return result;
+  compare_outputs(actual, expected, /*all=*/true, result);
+  return result;
+}
+
+bool Verifier::run_reference(const Arrays& feeds, const Arrays& actual, PointResult& result, Arrays& expected) {
+  const Timer timer;
+  try {
+    expected = reference_->run(feeds, outputs_, actual);
+  } catch (const Error& error) {
+    result.status = Status::kReferenceFails;
+    result.message = error.what();
+    note_inputs(feeds, result);
+    return false;
+  }
+  result.reference_seconds = timer.seconds();
+  return true;
+}
+
+}  // namespace thaw::run
