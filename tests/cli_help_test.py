@@ -2,6 +2,8 @@
 
 import re
 
+from conftest import SOURCE
+
 
 def verbs(thaw):
     text = thaw("--help", code=0).stdout
@@ -29,3 +31,17 @@ def test_help_verb_is_the_same(thaw):
 def test_help_fits_a_page(thaw):
     for verb in [[], *([v] for v in verbs(thaw))]:
         assert max(map(len, thaw(*verb, "--help").stdout.splitlines())) <= 120
+
+
+def test_every_option_is_described(thaw):
+    page = (SOURCE / "docs/cli.md").read_text()
+    common = {"--help", "--format"}
+    for verb in verbs(thaw):
+        if verb == "completion":
+            assert "thaw completion bash" in page
+            continue
+        section = re.search(rf"^## thaw {verb} .*?(?=^## |\Z)", page, re.M | re.S)
+        assert section, verb
+        options = set(re.findall(r"(--[a-z-]+)", thaw(verb, "--help").stdout.split("\nOptions\n")[1].split("\nExample")[0]))
+        missing = {option for option in options - common if not re.search(rf"{option}\b", section[0])}
+        assert not missing, f"docs/cli.md, thaw {verb}: {missing}"

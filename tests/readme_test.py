@@ -30,3 +30,22 @@ def test_the_pages_it_names_are_there(link):
 @pytest.mark.parametrize("target", re.findall(r"^\| `make (\w+)`", README, re.M))
 def test_the_targets_it_names_are_there(target):
     assert f"\n{target}:" in (SOURCE / "Makefile").read_text()
+
+
+def links():
+    for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]*(?:#[^)]*)?)\)", page.read_text()):
+            yield page, target
+
+
+def anchors(page):
+    heads = re.findall(r"^#+ (.*)", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize(("page", "target"), list(links()), ids=lambda value: getattr(value, "name", value))
+def test_links_between_pages_lead_somewhere(page, target):
+    path, _, anchor = target.partition("#")
+    there = page.parent / path if path else page
+    assert there.exists()
+    assert not anchor or anchor in anchors(there)
