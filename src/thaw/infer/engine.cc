@@ -51,6 +51,8 @@ Result Engine::run() {
 }
 
 void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
+  // Most nodes make one value.
+  frame.facts.reserve(frame.facts.size() + graph.initializers().size() + graph.nodes().size());
   for (const ir::Value* value : graph.initializers()) frame.facts[value] = constant_fact(*value->initializer());
   for (const ir::Value* value : graph.sparse_initializers()) {
     const ir::SparseTensor& sparse = *value->sparse_initializer();

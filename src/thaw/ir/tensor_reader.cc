@@ -95,6 +95,7 @@ void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& te
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
       case varint_tag(kDims):
+        if (tensor.dims.empty()) tensor.dims.reserve(4);  // most have no more
         tensor.dims.push_back(field.as_int64());
         break;
       case bytes_tag(kDims):
