@@ -8,6 +8,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Look", "diff", "what differs between two models", thaw::cli::define_diff},
     {"Mend", "check", "says what is wrong with a model's sizes, and what mends it", thaw::cli::define_check},
     {"Mend", "fix", "applies the rewrites that are safe without a reference", thaw::cli::define_fix},
+    {"Make", "build", "writes ONNX from a checkpoint's config.json and safetensors", thaw::cli::define_build},
     {"Prove it", "verify", "runs a model and a reference at several sizes and compares the numbers",
      thaw::cli::define_verify},
     {"Prove it", "run", "feeds a model from arrays and says what comes out", thaw::cli::define_run},

@@ -10,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/external_data.h"
 #include "thaw/ir/tensor_decode.h"
+#include "thaw/ir/tensor_source.h"
 
 namespace thaw::ir {
 namespace {
@@ -41,6 +42,15 @@ void for_each_model_tensor(const Model& model, Visit&& visit) {
   for (const auto& function : model.functions) {
     for_each_tensor(*function->body, [&](const Tensor& tensor) { visit(tensor, true); });
   }
+}
+
+void write_made(const Tensor& tensor, AtomicFile& file) {
+  const uint64_t begin = file.size();
+  tensor.source()->write([&](std::span<const std::byte> piece) { file.write(piece); });
+  if (file.size() - begin == tensor.num_bytes()) return;
+  throw Error({.what = fmt::format("its source made {} bytes", file.size() - begin),
+               .where = describe(tensor),
+               .expected = fmt::format("{} bytes", tensor.num_bytes())});
 }
 
 }  // namespace
@@ -143,6 +153,10 @@ void DataFiles::write() {
       const auto source = TensorWriter::folder(tensor)->file(*tensor.external(), describe(tensor));
       static_cast<void>(tensor.bytes());  // checks the range; touches nothing
       file->append(source->fd(), tensor.external()->offset, tensor.num_bytes(), source->name());
+      continue;
+    }
+    if (tensor.source()) {
+      write_made(tensor, *file);
       continue;
     }
     const std::span<const std::byte> bytes = tensor.bytes();

@@ -9,6 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/external_data.h"
 #include "thaw/ir/tensor_decode.h"
+#include "thaw/ir/tensor_source.h"
 #include "thaw/ir/wire_encoder.h"
 
 namespace thaw::ir {
@@ -105,6 +106,13 @@ std::span<const std::byte> Tensor::bytes() const {
     if (storage_ == Storage::kExternal) {
       const uint64_t size = bits_of(data_type) ? num_bytes() : external_->length.value_or(0);
       raw_ = folder_->view(*external_, size, describe(*this), raw_owner_);
+    } else if (storage_ == Storage::kMade) {
+      auto made = std::make_shared<std::vector<std::byte>>();
+      made->reserve(num_bytes());
+      source_->write([&](std::span<const std::byte> piece) { made->insert(made->end(), piece.begin(), piece.end()); });
+      require_size(*this, made->size());
+      raw_ = *made;
+      raw_owner_ = std::move(made);
     } else {
       auto decoded = std::make_shared<const std::vector<std::byte>>(decode_typed(*this, wire_));
       require_size(*this, decoded->size());
@@ -178,6 +186,17 @@ Tensor Tensor::from_strings(std::string name, std::vector<int64_t> dims, std::sp
 Tensor Tensor::from_bytes(std::string name, DataType type, std::vector<int64_t> dims, std::vector<std::byte> bytes) {
   auto owned = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return view(std::move(name), type, std::move(dims), *owned, owned);
+}
+
+Tensor Tensor::made(std::string name, DataType type, std::vector<int64_t> dims,
+                    std::shared_ptr<const TensorSource> source) {
+  Tensor tensor;
+  tensor.name = std::move(name);
+  tensor.data_type = type;
+  tensor.dims = std::move(dims);
+  tensor.storage_ = Storage::kMade;
+  tensor.source_ = std::move(source);
+  return tensor;
 }
 
 Tensor Tensor::view(std::string name, DataType type, std::vector<int64_t> dims, std::span<const std::byte> bytes,

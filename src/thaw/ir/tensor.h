@@ -1,7 +1,8 @@
 // A constant tensor: a view on bytes that are mapped from a file, or owned.
 //
 // The bytes of inline raw_data and of external data stay mapped; nothing is read until asked for. Typed fields
-// (float_data, int64_data, …) are kept in their wire form too, and decoded on request.
+// (float_data, int64_data, …) are kept in their wire form too, and decoded on request. A tensor of a model under
+// construction may have a source instead, which makes its bytes when the model is written.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,11 @@ struct ExternalLocation {
 };
 
 class ExternalFolder;  // see external_data.h
+class TensorSource;    // see tensor_source.h
 
 class Tensor {
  public:
-  enum class Storage : uint8_t { kRaw, kTyped, kExternal };
+  enum class Storage : uint8_t { kRaw, kTyped, kExternal, kMade };
 
   std::string name;
   DataType data_type = DataType::kUndefined;
@@ -45,10 +47,12 @@ class Tensor {
 
   Storage storage() const { return storage_; }
   const ExternalLocation* external() const { return external_.get(); }  // null unless kExternal
+  const TensorSource* source() const { return source_.get(); }          // null unless kMade
 
   // Raw little-endian bytes. External data is mapped and checked on first call (see external_data.h); typed fields are
-  // decoded into owned bytes on first call; both may be called from several threads. Throws thaw::Error where data is
-  // missing or of the wrong length, and for strings. The bytes live as long as this tensor or a copy of it.
+  // decoded, and a source asked, into owned bytes on first call; may be called from several threads. Throws thaw::Error
+  // where data is missing or of the wrong length, and for strings. The bytes live as long as this tensor or a copy of
+  // it.
   std::span<const std::byte> bytes() const;
 
   // Elements as int64 (any integer type or bool; uint64 above the range of int64 throws), as double (any floating or
@@ -64,6 +68,8 @@ class Tensor {
   static Tensor from_bytes(std::string name, DataType type, std::vector<int64_t> dims, std::vector<std::byte> bytes);
   static Tensor view(std::string name, DataType type, std::vector<int64_t> dims, std::span<const std::byte> bytes,
                      std::shared_ptr<const void> owner);
+  static Tensor made(std::string name, DataType type, std::vector<int64_t> dims,
+                     std::shared_ptr<const TensorSource> source);
 
  private:
   friend class TensorReader;
@@ -75,7 +81,8 @@ class Tensor {
   std::string_view wire_;  // kTyped: the typed data fields; kExternal: the external_data entries
   std::shared_ptr<const void> wire_owner_;
   std::shared_ptr<const ExternalLocation> external_;
-  std::shared_ptr<ExternalFolder> folder_;  // where external data lies
+  std::shared_ptr<ExternalFolder> folder_;      // where external data lies
+  std::shared_ptr<const TensorSource> source_;  // kMade
 };
 
 }  // namespace thaw::ir

@@ -59,6 +59,14 @@ void TensorWriter::write(wire::Encoder& out, const Tensor& tensor, const TensorP
         out.integer(kDataLocation, 1);
       }
       break;
+    case Tensor::Storage::kMade:
+      out.header(kRawData, tensor.num_bytes());
+      if (out.measuring()) {
+        out.add_size(tensor.num_bytes());
+      } else {
+        write_content(out, tensor.bytes());
+      }
+      break;
     case Tensor::Storage::kRaw:
       if (tensor.has_raw_) {
         out.header(kRawData, tensor.raw_.size());

@@ -1,0 +1,101 @@
+// thaw build: from a checkpoint to ONNX.
+#include "thaw/model/build.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/verb.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/printable.h"
+
+namespace thaw::cli {
+namespace {
+
+struct Options {
+  std::string checkpoint, output, part = "all";
+  model::Options build;
+  Format format = Format::kText;
+};
+
+constexpr size_t kMostShown = 8;
+
+std::string as_json(const model::BuildReport& report) {
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  json.member("model_type", report.model_type);
+  json.member_array("files");
+  for (const model::BuiltFile& file : report.files) {
+    json.begin_object(report::JsonWriter::Layout::kLine);
+    json.member("part", file.part);
+    json.member("path", file.path.string());
+    json.member("nodes", file.num_nodes);
+    json.member("weight_bytes", static_cast<int64_t>(file.weight_bytes));
+    json.end_object();
+  }
+  json.end_array();
+  json.member_array("unused");
+  for (const std::string& name : report.unused) json.value(name);
+  json.end_array();
+  json.end_object();
+  return text + "\n";
+}
+
+std::string as_text(const model::BuildReport& report) {
+  std::string text;
+  for (const model::BuiltFile& file : report.files) {
+    text += fmt::format("wrote {}  {} nodes, {:.1f} MB of weights\n", report::printable(file.path.string()),
+                        file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
+  }
+  if (report.unused.empty()) return text;
+  text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());
+  for (size_t i = 0; i < report.unused.size() && i < kMostShown; ++i)
+    text += fmt::format("  {}\n", report::printable(report.unused[i]));
+  if (report.unused.size() > kMostShown) text += "  … (--format json lists them all)\n";
+  return text;
+}
+
+int build_models(const Options& options) {
+  const model::BuildReport report =
+      model::build(model::Checkpoint::open(options.checkpoint), options.output, options.part, options.build);
+  write_output(options.format == Format::kJson ? as_json(report) : as_text(report));
+  return kFine;
+}
+
+}  // namespace
+
+Action define_build(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("CHECKPOINT", options->checkpoint, "the folder with config.json and *.safetensors")
+      ->required()
+      ->type_name("FOLDER");
+  app.add_option("-o,--output", options->output, "the folder to write to")->required()->type_name("FOLDER");
+  add_choice<std::string>(
+      app, "--part", options->part,
+      {{"all", "all"}, {"vision", "vision"}, {"text", "text"}, {"audio", "audio"}, {"embedding", "embedding"}},
+      "which part of the model; all of them by default");
+  add_choice<ir::DataType>(
+      app, "--dtype", options->build.dtype,
+      {{"f32", ir::DataType::kFloat}, {"f16", ir::DataType::kFloat16}, {"bf16", ir::DataType::kBfloat16}},
+      "the type of weights and activations; f32 by default");
+  add_choice<model::Target>(
+      app, "--target", options->build.target,
+      {{"portable", model::Target::kPortable}, {"ort", model::Target::kOrt}, {"directml", model::Target::kDirectMl}},
+      "which operators may be used; portable by default");
+  app.add_option("--opset", options->build.opset, "the version of ai.onnx: 18, 19 or 20 (the default)")->type_name("N");
+  app.add_flag("--kv-cache", options->build.kv_cache, "text: past keys and values in, present ones out");
+  add_choice<model::Lora>(
+      app, "--lora", options->build.lora,
+      {{"vision", model::Lora::kVision}, {"speech", model::Lora::kSpeech}, {"none", model::Lora::kNone}},
+      "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
+  add_format(app, options->format);
+  app.footer(
+      "thaw build Qwen2.5-VL-3B-Instruct -o onnx\n"
+      "thaw build Qwen3-ASR-0.6B -o onnx --part audio --dtype f16 --target directml");
+  return [options] { return build_models(*options); };
+}
+
+}  // namespace thaw::cli

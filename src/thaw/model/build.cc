@@ -1,0 +1,74 @@
+#include "thaw/model/build.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/core/error.h"
+#include "thaw/model/family/family.h"
+
+namespace thaw::model {
+namespace {
+
+void check_options(const Options& options) {
+  if (options.opset < 18 || options.opset > 20) {
+    throw Error({.what = fmt::format("the opset {} is not one that thaw build writes", options.opset),
+                 .where = "--opset",
+                 .expected = "18, 19 or 20",
+                 .next = "leave the option out for 20"});
+  }
+}
+
+std::vector<const Part*> parts_to_build(const Family& family, const std::string& wanted) {
+  std::vector<const Part*> parts;
+  std::vector<std::string_view> names;
+  for (const Part& part : family.parts) {
+    names.push_back(part.name);
+    if (wanted == "all" || part.name == wanted) parts.push_back(&part);
+  }
+  if (parts.empty()) {
+    throw Error({.what = fmt::format("models of the type '{}' have no part '{}'", family.model_types.front(), wanted),
+                 .where = "--part",
+                 .expected = fmt::format("all, {}", fmt::join(names, ", ")),
+                 .next = "name one of these"});
+  }
+  return parts;
+}
+
+uint64_t weight_bytes(const ir::Model& model) {
+  uint64_t bytes = 0;
+  for (const ir::Value* value : model.graph->initializers()) bytes += value->initializer()->num_bytes();
+  return bytes;
+}
+
+}  // namespace
+
+BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
+                  const Options& options) {
+  check_options(options);
+  const Family& family = family_of(checkpoint);
+  const std::vector<const Part*> parts = parts_to_build(family, part);
+  if (family.name_weights) family.name_weights(checkpoint);
+  const Weights weights(checkpoint, family.adapter ? family.adapter(checkpoint, options) : std::nullopt);
+
+  BuildReport report;
+  report.model_type = checkpoint.config().text({"model_type"});
+  std::vector<std::unique_ptr<ir::Model>> models;
+  for (const Part* each : parts) {
+    models.push_back(each->build({checkpoint, weights, options}));
+    report.files.push_back({.part = std::string(each->name),
+                            .path = folder / fmt::format("{}.onnx", each->name),
+                            .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),
+                            .weight_bytes = weight_bytes(*models.back())});
+  }
+  std::filesystem::create_directories(folder);
+  for (size_t i = 0; i < models.size(); ++i) {
+    ir::SaveOptions save;
+    save.external = ir::ExternalPolicy::kSingle;
+    ir::save(*models[i], report.files[i].path, save);
+    models[i].reset();
+  }
+  if (part == "all") report.unused = checkpoint.unused();
+  return report;
+}
+
+}  // namespace thaw::model

@@ -1,0 +1,178 @@
+#include "thaw/model/checkpoint.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
+
+namespace thaw::model {
+namespace {
+
+constexpr char kSingleFile[] = "model.safetensors";
+constexpr char kIndexFile[] = "model.safetensors.index.json";
+constexpr size_t kMaxIndexBytes = size_t{256} << 20;
+
+// Which file holds which tensor, as the index says.
+std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
+  const auto refuse = [&](std::string what) {
+    throw Error({.what = std::move(what),
+                 .where = path.string(),
+                 .expected = "{\"weight_map\": {tensor: file, …}}",
+                 .next = "fetch the index again"});
+  };
+  const auto file = MappedFile::open(path);
+  if (file->bytes().size() > kMaxIndexBytes) refuse("the file is too large for an index");
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= 8; };
+  const nlohmann::json index = nlohmann::json::parse(text.begin(), text.end(), shallow, /*allow_exceptions=*/false);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+    refuse("the file is no index of weights");
+  std::unordered_map<std::string, std::string> map;
+  for (const auto& [name, location] : index["weight_map"].items()) {
+    if (!location.is_string()) refuse(fmt::format("'{}' is not given a file name", name));
+    const auto file_name = location.get<std::string>();
+    if (file_name.empty() || file_name.find('/') != std::string::npos || file_name == "..")
+      refuse(fmt::format("'{}' is in '{}', which is no file name", name, file_name));
+    map.emplace(name, file_name);
+  }
+  return map;
+}
+
+void refuse_quantized(const Config& config) {
+  const auto quantization = config.find_object("quantization_config");
+  if (!quantization) return;
+  throw Error(
+      {.what = fmt::format("the weights are quantized ({})", quantization->text_or({"quant_method"}, "unnamed")),
+       .where = config.where(),
+       .expected = "weights in float32, float16 or bfloat16",
+       .next = "take the checkpoint that was quantized from, and quantize what thaw builds from it"});
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) {
+    throw Error({.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
+                 .where = folder.string(),
+                 .expected = "a checkpoint: config.json and *.safetensors in one folder",
+                 .next = "give the folder that the checkpoint was saved to"});
+  }
+  Checkpoint checkpoint(Config::open(folder / "config.json"));
+  checkpoint.folder_ = folder;
+  refuse_quantized(checkpoint.config_);
+  if (std::filesystem::exists(folder / kSingleFile)) {
+    checkpoint.add_file(folder / kSingleFile);
+    return checkpoint;
+  }
+  if (!std::filesystem::exists(folder / kIndexFile)) {
+    throw Error({.what = "there are no weights in it",
+                 .where = folder.string(),
+                 .expected = fmt::format("{} or {}", kSingleFile, kIndexFile),
+                 .next = "save the weights as safetensors (transformers: save_pretrained)"});
+  }
+  const auto index = read_index(folder / kIndexFile);
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index) names.insert(file);
+  for (const std::string& name : names) checkpoint.add_file(folder / name);
+  for (const auto& [tensor, file] : index) {
+    if (checkpoint.where_.contains(tensor)) continue;
+    throw Error({.what = fmt::format("'{}' is not in {}, where the index places it", tensor, file),
+                 .where = (folder / kIndexFile).string(),
+                 .expected = "every tensor in its file",
+                 .next = "fetch the checkpoint again"});
+  }
+  return checkpoint;
+}
+
+void Checkpoint::add_file(const std::filesystem::path& path) {
+  files_.push_back(std::make_unique<ir::Safetensors>(ir::Safetensors::open(path)));
+  for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
+    const auto [place, is_new] = where_.emplace(entry.name, Place{files_.size() - 1, &entry});
+    if (is_new) continue;
+    throw Error({.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
+                 .where = path.string(),
+                 .expected = "each tensor in one file",
+                 .next = "remove the files that do not belong to the checkpoint"});
+  }
+}
+
+void Checkpoint::add_alias(std::string canonical, std::string stored) {
+  aliases_.emplace_back(std::move(canonical), std::move(stored));
+}
+
+const Checkpoint::Place* Checkpoint::look_up(std::string_view name, std::string* stored) const {
+  const auto at = [&](const std::string& candidate) -> const Place* {
+    const auto found = where_.find(candidate);
+    if (found == where_.end()) return nullptr;
+    if (stored) *stored = candidate;
+    return &found->second;
+  };
+  std::string plain(name);
+  if (const Place* place = at(plain)) return place;
+  std::string all = plain;
+  for (const auto& [canonical, alias] : aliases_) {
+    const auto replaced = [&](const std::string& text) {
+      const size_t start = text.find(canonical);
+      if (start == std::string::npos) return text;
+      return text.substr(0, start) + alias + text.substr(start + canonical.size());
+    };
+    const std::string alone = replaced(plain);
+    if (alone != plain) {
+      if (const Place* place = at(alone)) return place;
+    }
+    all = replaced(all);
+    if (all != alone) {
+      if (const Place* place = at(all)) return place;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<ir::Tensor> Checkpoint::find(std::string_view name) const {
+  std::string stored;
+  const Place* place = look_up(name, &stored);
+  if (!place) return std::nullopt;
+  used_.insert(std::move(stored));
+  return files_[place->file]->tensor(*place->entry);
+}
+
+bool Checkpoint::has(std::string_view name) const { return look_up(name, nullptr) != nullptr; }
+
+ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& shape) const {
+  auto tensor = find(name);
+  if (!tensor) {
+    throw Error({.what = fmt::format("the tensor '{}' is missing", name),
+                 .where = folder_.string(),
+                 .expected = fmt::format("a tensor of shape [{}]", fmt::join(shape, ", ")),
+                 .next = "fetch the checkpoint again, or see whether its config.json belongs to these weights"});
+  }
+  if (tensor->dims != shape) {
+    throw Error({.what = fmt::format("the tensor '{}' has the shape [{}]", tensor->name, fmt::join(tensor->dims, ", ")),
+                 .where = folder_.string(),
+                 .expected = fmt::format("[{}], as config.json says", fmt::join(shape, ", ")),
+                 .next = "see whether config.json belongs to these weights"});
+  }
+  using enum ir::DataType;
+  if (tensor->data_type != kFloat && tensor->data_type != kFloat16 && tensor->data_type != kBfloat16) {
+    throw Error({.what = fmt::format("the tensor '{}' holds {}", tensor->name, ir::name_of(tensor->data_type)),
+                 .where = folder_.string(),
+                 .expected = "float32, float16 or bfloat16",
+                 .next = "take a checkpoint that is not quantized"});
+  }
+  return *std::move(tensor);
+}
+
+std::vector<std::string> Checkpoint::unused() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : where_) {
+    if (!used_.contains(name)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace thaw::model

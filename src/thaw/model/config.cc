@@ -1,0 +1,172 @@
+#include "thaw/model/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
+
+namespace thaw::model {
+namespace {
+
+constexpr int64_t kMaxSize = int64_t{1} << 31;
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxBytes = size_t{64} << 20;
+
+std::string short_text(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+}  // namespace
+
+Config Config::open(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  const auto bytes = file->bytes();
+  return parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+}
+
+Config Config::parse(std::string_view text, std::string name) {
+  const auto refuse = [&](std::string what) {
+    throw Error({.what = std::move(what),
+                 .where = name,
+                 .expected = "a JSON object, as transformers saves it",
+                 .next = "fetch the checkpoint's config.json again"});
+  };
+  if (text.size() > kMaxBytes) refuse("the file is too large for a configuration");
+  // The parser recurses on nothing, but dumping and freeing do: refuse what nests absurdly.
+  bool too_deep = false;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep |= depth > kMaxDepth;
+    return depth <= kMaxDepth;
+  };
+  auto root = std::make_shared<const Json>(Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false));
+  if (too_deep) refuse("the JSON nests too deeply");
+  if (root->is_discarded()) refuse("the file is not JSON");
+  if (!root->is_object()) refuse("the file does not hold an object");
+  const Json* at = root.get();
+  return Config(std::move(root), at, std::move(name), "");
+}
+
+const Config::Json* Config::find(Keys keys, std::string* found) const {
+  for (const std::string_view key : keys) {
+    const auto entry = at_->find(key);
+    if (entry == at_->end() || entry->is_null()) continue;
+    if (found) *found = key;
+    return &*entry;
+  }
+  return nullptr;
+}
+
+const Config::Json& Config::need(Keys keys, std::string* found) const {
+  const Json* value = find(keys, found);
+  if (value) return *value;
+  throw Error({.what = fmt::format("'{}' is missing", fmt::join(keys, "' or '")),
+               .where = where(),
+               .expected = "the key that models of this type have",
+               .next = "fetch the checkpoint's config.json again"});
+}
+
+void Config::fail(std::string_view key, std::string what, std::string expected) const {
+  throw Error({.what = fmt::format("'{}' {}", key, what),
+               .where = where(),
+               .expected = std::move(expected),
+               .next = "see whether the checkpoint is whole and of a type that thaw build knows"});
+}
+
+std::string Config::where() const { return path_.empty() ? file_ : fmt::format("{}, {}", file_, path_); }
+
+bool Config::has(std::string_view key) const { return find({key}) != nullptr; }
+
+std::optional<Config> Config::find_object(std::string_view key) const {
+  const Json* value = find({key});
+  if (!value) return std::nullopt;
+  if (!value->is_object()) fail(key, fmt::format("is {}", short_text(*value)), "an object");
+  return Config(root_, value, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+}
+
+Config Config::object(std::string_view key) const {
+  std::string found;
+  static_cast<void>(need({key}, &found));
+  return *find_object(key);
+}
+
+Config Config::object_or_self(std::string_view key) const {
+  auto inner = find_object(key);
+  return inner ? *inner : *this;
+}
+
+int64_t Config::size(Keys keys) const {
+  std::string key;
+  const Json& value = need(keys, &key);
+  if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > kMaxSize)
+    fail(key, fmt::format("is {}", short_text(value)), "a whole number of 1 or more");
+  return value.get<int64_t>();
+}
+
+int64_t Config::size_or(Keys keys, int64_t otherwise) const { return find(keys) ? size(keys) : otherwise; }
+
+int64_t Config::integer_or(Keys keys, int64_t otherwise) const {
+  std::string key;
+  const Json* value = find(keys, &key);
+  if (!value) return otherwise;
+  if (!value->is_number_integer()) fail(key, fmt::format("is {}", short_text(*value)), "a whole number");
+  return value->get<int64_t>();
+}
+
+double Config::number(Keys keys) const {
+  std::string key;
+  const Json& value = need(keys, &key);
+  if (!value.is_number()) fail(key, fmt::format("is {}", short_text(value)), "a number");
+  return value.get<double>();
+}
+
+double Config::number_or(Keys keys, double otherwise) const { return find(keys) ? number(keys) : otherwise; }
+
+bool Config::boolean_or(Keys keys, bool otherwise) const {
+  std::string key;
+  const Json* value = find(keys, &key);
+  if (!value) return otherwise;
+  if (!value->is_boolean()) fail(key, fmt::format("is {}", short_text(*value)), "true or false");
+  return value->get<bool>();
+}
+
+std::string Config::text(Keys keys) const {
+  std::string key;
+  const Json& value = need(keys, &key);
+  if (!value.is_string()) fail(key, fmt::format("is {}", short_text(value)), "a text");
+  return value.get<std::string>();
+}
+
+std::string Config::text_or(Keys keys, std::string_view otherwise) const {
+  return find(keys) ? text(keys) : std::string(otherwise);
+}
+
+template <typename Read>
+auto Config::list(Keys keys, Read read) const {
+  std::string key;
+  const Json& value = need(keys, &key);
+  if (!value.is_array()) fail(key, fmt::format("is {}", short_text(value)), "a list of numbers");
+  std::vector<decltype(read(value))> out;
+  for (const Json& entry : value) {
+    if (!entry.is_number()) fail(key, fmt::format("is {}", short_text(value)), "a list of numbers");
+    out.push_back(read(entry));
+  }
+  return out;
+}
+
+std::vector<int64_t> Config::integers(Keys keys) const {
+  return list(keys, [](const Json& entry) { return entry.get<int64_t>(); });
+}
+
+std::vector<int64_t> Config::integers_or(Keys keys, std::vector<int64_t> otherwise) const {
+  return find(keys) ? integers(keys) : std::move(otherwise);
+}
+
+std::vector<double> Config::numbers(Keys keys) const {
+  return list(keys, [](const Json& entry) { return entry.get<double>(); });
+}
+
+}  // namespace thaw::model

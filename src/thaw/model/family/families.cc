@@ -1,0 +1,51 @@
+// The families, a line each.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/core/error.h"
+#include "thaw/model/family/family.h"
+#include "thaw/model/family/qwen_vision.h"
+
+namespace thaw::model {
+namespace {
+
+// transformers moved the vision tower and the decoder of the VL models into "model."; Qwen2-VL and Qwen2.5-VL are still
+// saved as they were.
+void name_qwen2_vl(Checkpoint& checkpoint) {
+  checkpoint.add_alias("visual.", "model.visual.");
+  checkpoint.add_alias("model.", "model.language_model.");
+}
+
+void name_qwen3_vl(Checkpoint& checkpoint) {
+  checkpoint.add_alias("model.visual.", "visual.");
+  checkpoint.add_alias("model.language_model.", "model.");
+}
+
+}  // namespace
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all{
+      {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}}},
+      {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}}},
+      {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}}},
+  };
+  return all;
+}
+
+const Family& family_of(const Checkpoint& checkpoint) {
+  const std::string type = checkpoint.config().text({"model_type"});
+  std::vector<std::string_view> known;
+  for (const Family& family : families()) {
+    if (std::find(family.model_types.begin(), family.model_types.end(), type) != family.model_types.end())
+      return family;
+    known.insert(known.end(), family.model_types.begin(), family.model_types.end());
+  }
+  throw Error({.what = fmt::format("models of the type '{}' are not known", type),
+               .where = checkpoint.config().where(),
+               .expected = fmt::format("one of {}", fmt::join(known, ", ")),
+               .next = "export the model otherwise and mend the export with thaw check and thaw fix"});
+}
+
+}  // namespace thaw::model

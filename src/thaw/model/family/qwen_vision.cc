@@ -1,0 +1,186 @@
+#include "thaw/model/family/qwen_vision.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "thaw/model/nn/layers.h"
+#include "thaw/model/nn/patch_grid.h"
+#include "thaw/model/nn/rotary.h"
+
+namespace thaw::model {
+namespace {
+
+constexpr double kNormEpsilon = 1e-6;  // not in the configs: the code of all three says so
+
+struct TowerConfig {
+  int64_t depth, width, heads, out;
+  int64_t channels, patch, temporal_patch, merge;
+  int64_t patch_features() const { return channels * temporal_patch * patch * patch; }
+  int64_t head_dim() const { return width / heads; }
+  int64_t block() const { return merge * merge; }  // patches that become one token
+};
+
+TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
+  TowerConfig c{.depth = config.size({"depth"}),
+                .width = width,
+                .heads = config.size({"num_heads"}),
+                .out = out,
+                .channels = config.size_or({"in_channels", "in_chans"}, 3),
+                .patch = config.size_or({"patch_size", "spatial_patch_size"}, 14),
+                .temporal_patch = config.size_or({"temporal_patch_size"}, 2),
+                .merge = config.size_or({"spatial_merge_size"}, 2)};
+  if (c.width % (c.heads * 4) != 0)
+    config.fail("num_heads", fmt::format("is {}", c.heads),
+                fmt::format("heads of a multiple of 4 elements in a width of {}", c.width));
+  return c;
+}
+
+// The layers that are outside of the towers' common skeleton, and differ.
+struct Tower {
+  Scope scope;
+  TowerConfig config;
+  Var patches, grid_thw;
+  PatchGrid grid;
+  Rotary rotary;
+
+  Tower(Net& net, const Weights& weights, std::string_view prefix, const TowerConfig& c)
+      : scope(net, weights, std::string(prefix)), config(c) {
+    patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
+    grid_thw = net.input("grid_thw", ir::DataType::kInt64, {"num_images", 3});
+    grid = patch_grid(grid_thw, patches, c.merge);
+    rotary = rotary_from_angles(patch_angles(grid, c.head_dim(), 10000.0), net.dtype());
+  }
+
+  // A convolution whose stride is its kernel is a product with the flattened kernel.
+  Var embed_patches(Bias bias) const {
+    const Scope proj = scope.in("patch_embed").in("proj");
+    const Here here(proj);
+    Net& net = scope.net();
+    const std::vector<int64_t> kernel{config.width, config.channels, config.temporal_patch, config.patch, config.patch};
+    const Weight weight = proj.weight("weight", kernel).reshaped({config.width, config.patch_features()}).transposed();
+    Var x = matmul(cast(patches, net.dtype()), net.weight(proj.name("weight"), weight));
+    return bias == Bias::kYes ? x + proj.var("bias", {config.width}) : x;
+  }
+
+  Var attention(const Scope& at, Var x, const Groups& groups) const {
+    const Here here(at);
+    const int64_t width = config.width;
+    std::vector<Var> qkv = split(linear(at.in("qkv"), x, width, 3 * width), -1, {width, width, width});
+    Var q = rotate_rows(qkv[0], rotary, config.heads, config.head_dim(), config.head_dim());
+    Var k = rotate_rows(qkv[1], rotary, config.heads, config.head_dim(), config.head_dim());
+    Var attended = attend_in_groups(q, k, qkv[2], groups, config.heads, config.head_dim());
+    return linear(at.in("proj"), attended, width, width);
+  }
+
+  // Blocks of merge x merge patches, one row each: [num_tokens, merge^2 * width].
+  Var merge_blocks(Var x) const { return reshape(x, {-1, config.block() * config.width}); }
+};
+
+void add_outputs(const Tower& tower, Var features) {
+  tower.scope.net().output(features, "vision_features", {"num_tokens", tower.config.out});
+}
+
+Var qwen2_merger(const Tower& tower, const Scope& at, Var normed) {
+  const int64_t inner = tower.config.block() * tower.config.width;
+  const Scope layers = at.in("mlp");
+  return mlp(layers, "0", "2", tower.merge_blocks(normed), inner, inner, tower.config.out, "gelu");
+}
+
+}  // namespace
+
+std::unique_ptr<ir::Model> build_qwen2_vl_vision(const BuildContext& context) {
+  const Config config = context.config().object("vision_config");
+  const int64_t width = config.size({"embed_dim"});
+  const TowerConfig c = tower_config(config, width, config.size({"hidden_size"}));
+  const int64_t inner = std::llround(static_cast<double>(width) * config.number_or({"mlp_ratio"}, 4));
+  const std::string activation = config.text_or({"hidden_act"}, "quick_gelu");
+
+  Net net(context.options);
+  const Tower tower(net, context.weights, "visual", c);
+  const Groups frames = group_frames(tower.grid);
+  Var x = tower.embed_patches(Bias::kNo);
+  for (int64_t i = 0; i < c.depth; ++i) {
+    const Scope block = tower.scope.in("blocks").in(i);
+    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kNormEpsilon), frames);
+    x = x + mlp(block.in("mlp"), "fc1", "fc2", layer_norm(block.in("norm2"), x, width, kNormEpsilon), width, inner,
+                width, activation);
+  }
+  const Scope merger = tower.scope.in("merger");
+  add_outputs(tower, qwen2_merger(tower, merger, layer_norm(merger.in("ln_q"), x, width, kNormEpsilon)));
+  return net.finish();
+}
+
+std::unique_ptr<ir::Model> build_qwen2_5_vl_vision(const BuildContext& context) {
+  const Config config = context.config().object("vision_config");
+  const int64_t width = config.size({"hidden_size"});
+  const TowerConfig c = tower_config(config, width, config.size({"out_hidden_size"}));
+  const int64_t inner = config.size({"intermediate_size"});
+  const std::string activation = config.text_or({"hidden_act"}, "silu");
+  const std::vector<int64_t> full = config.integers_or({"fullatt_block_indexes"}, {7, 15, 23, 31});
+  const int64_t side = config.size_or({"window_size"}, 112) / c.merge / c.patch;  // in blocks
+  if (side < 1) config.fail("window_size", "is smaller than a block of patches", "at least merge * patch pixels");
+
+  Net net(context.options);
+  const Tower tower(net, context.weights, "visual", c);
+  const Groups frames = group_frames(tower.grid);
+  const Groups windows = group_windows(tower.grid, side);
+  Var x = tower.embed_patches(Bias::kNo);
+  for (int64_t i = 0; i < c.depth; ++i) {
+    const Scope block = tower.scope.in("blocks").in(i);
+    const bool sees_all = std::find(full.begin(), full.end(), i) != full.end();
+    x = x + tower.attention(block.in("attn"), rms_norm(block.in("norm1"), x, width, kNormEpsilon),
+                            sees_all ? frames : windows);
+    x = x + gated_mlp(block.in("mlp"), rms_norm(block.in("norm2"), x, width, kNormEpsilon), width, inner, activation,
+                      Bias::kYes);
+  }
+  const Scope merger = tower.scope.in("merger");
+  add_outputs(tower, qwen2_merger(tower, merger, rms_norm(merger.in("ln_q"), x, width, kNormEpsilon)));
+  return net.finish();
+}
+
+std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
+  const Config config = context.config().object("vision_config");
+  const int64_t width = config.size({"hidden_size"});
+  const TowerConfig c = tower_config(config, width, config.size({"out_hidden_size"}));
+  const int64_t inner = config.size({"intermediate_size"});
+  const std::string activation = config.text_or({"hidden_act"}, "gelu_pytorch_tanh");
+  const std::vector<int64_t> deepstack = config.integers_or({"deepstack_visual_indexes"}, {});
+  const int64_t positions = config.size({"num_position_embeddings"});
+  const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(positions)));
+
+  Net net(context.options);
+  const Tower tower(net, context.weights, "model.visual", c);
+  const Groups frames = group_frames(tower.grid);
+  Var x = tower.embed_patches(Bias::kYes);
+  x = x + interpolated_positions(tower.grid, tower.scope.in("pos_embed").var("weight", {positions, width}), side);
+
+  const int64_t joined = c.block() * width;
+  const auto merge_tokens = [&](const Scope& at, Var rows) {
+    return mlp(at, "linear_fc1", "linear_fc2", rows, joined, joined, c.out, "gelu");
+  };
+  std::vector<Var> features(deepstack.size());
+  for (int64_t i = 0; i < c.depth; ++i) {
+    const Scope block = tower.scope.in("blocks").in(i);
+    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kNormEpsilon), frames);
+    x = x + mlp(block.in("mlp"), "linear_fc1", "linear_fc2", layer_norm(block.in("norm2"), x, width, kNormEpsilon),
+                width, inner, width, activation);
+    const auto tap = std::find(deepstack.begin(), deepstack.end(), i);
+    if (tap == deepstack.end()) continue;
+    const Scope merger = tower.scope.in("deepstack_merger_list").in(tap - deepstack.begin());
+    features[static_cast<size_t>(tap - deepstack.begin())] =
+        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kNormEpsilon));
+  }
+  const Scope merger = tower.scope.in("merger");
+  add_outputs(tower, merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kNormEpsilon))));
+  for (size_t k = 0; k < features.size(); ++k) {
+    if (!features[k].value)
+      config.fail("deepstack_visual_indexes", fmt::format("names layer {}", deepstack[k]),
+                  fmt::format("layers below {}", c.depth));
+    net.output(features[k], fmt::format("deepstack_features_{}", k), {"num_tokens", c.out});
+  }
+  return net.finish();
+}
+
+}  // namespace thaw::model

@@ -1,0 +1,69 @@
+#include "thaw/model/nn/groups.h"
+
+#include <cmath>
+
+namespace thaw::model {
+
+using ir::DataType;
+
+double masked_score(DataType type) { return type == DataType::kFloat16 ? -3e4 : -1e9; }
+
+Groups make_groups(Var row, Var present, Var place) {
+  Net& net = *row.net;
+  const DataType type = net.dtype();
+  Var score = where(present, net.scalar(0, type), net.scalar(masked_score(type), type));
+  return {row, present, place, unsqueeze(score, {1, 2})};
+}
+
+Var interval_of(Var index, Var ends) {
+  Var past = greater_or_equal(unsqueeze(index, {1}), unsqueeze(ends, {0}));
+  return reduce_sum(cast(past, DataType::kInt64), {1});
+}
+
+namespace {
+
+// com.microsoft's MultiHeadAttention without a mask is a kernel that never stores the scores. Two more elements in each
+// head carry the mask instead: queries have (1, 0) there, keys (m, 0) with m = 0 for a row and very negative for an
+// empty slot, so that the product adds m to the score.
+Var attend_without_scores(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale) {
+  Net& net = *q.net;
+  const DataType type = q.type;
+  constexpr int64_t kExtra = 2;  // an even head size
+  const auto with_extra = [&](Var x,
+                              Var extra) {  // [g, s, heads * d], [g, s, 1, kExtra] -> [g, s, heads * (d + kExtra)]
+    Var split_heads = reshape(x, {0, 0, heads, head_dim});
+    Var wide = expand(extra, concat({slice(shape_of(split_heads), 0, 0, 3), net.integers({kExtra})}, 0));
+    return reshape(concat({split_heads, wide}, 3), {0, 0, heads * (head_dim + kExtra)});
+  };
+  Var one = net.scalar(1, type), none = net.scalar(0, type);
+  Var score = transpose(groups.mask, {0, 3, 1, 2});  // [g, s, 1, 1]
+  Var empty = score * 0.0;
+  // The kernel multiplies every product by the scale, the mask's too; the mask is large enough for that.
+  Var query = with_extra(gather(q, groups.row), concat({empty + one, empty + none}, 3));
+  Var key = with_extra(gather(k, groups.row), concat({score, empty}, 3));
+  return net.node("MultiHeadAttention", {query, key, gather(v, groups.row)}, type,
+                  {{"num_heads", heads}, {"scale", static_cast<float>(scale)}}, "com.microsoft");
+}
+
+Var attend_by_products(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale) {
+  const auto heads_first = [&](Var x, const std::vector<int64_t>& order) {
+    return transpose(reshape(gather(x, groups.row), {0, 0, heads, head_dim}), order);
+  };
+  Var query = heads_first(q * scale, {0, 2, 1, 3});
+  Var key = heads_first(k, {0, 2, 3, 1});
+  Var value = heads_first(v, {0, 2, 1, 3});
+  Var weights = softmax(matmul(query, key) + groups.mask, -1);
+  return transpose(matmul(weights, value), {0, 2, 1, 3});
+}
+
+}  // namespace
+
+Var attend_in_groups(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale) {
+  if (scale == 0) scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
+  Net& net = *q.net;
+  Var attended = net.is_ort() ? attend_without_scores(q, k, v, groups, heads, head_dim, scale)
+                              : attend_by_products(q, k, v, groups, heads, head_dim, scale);
+  return gather(reshape(attended, {-1, heads * head_dim}), groups.place);
+}
+
+}  // namespace thaw::model

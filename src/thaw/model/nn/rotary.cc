@@ -1,0 +1,60 @@
+#include "thaw/model/nn/rotary.h"
+
+#include <cmath>
+
+namespace thaw::model {
+
+std::vector<float> inverse_frequencies(double theta, int64_t dim) {
+  std::vector<float> frequencies;
+  for (int64_t i = 0; i < dim; i += 2) {
+    // In float32 from the exponent on, as the models were trained with.
+    const float exponent = static_cast<float>(i) / static_cast<float>(dim);
+    frequencies.push_back(1.0F / std::pow(static_cast<float>(theta), exponent));
+  }
+  return frequencies;
+}
+
+Rotary rotary_from_angles(Var angles, ir::DataType type, double scale) {
+  Var c = cos(angles), s = sin(angles);
+  if (scale != 1.0) {
+    c = c * scale;
+    s = s * scale;
+  }
+  return {cast(c, type), cast(s, type)};
+}
+
+namespace {
+
+// x [..., head_dim] with cos, sin that broadcast to [..., rotary_dim / 2].
+Var turn(Var x, Var c, Var s, int64_t head_dim, int64_t rotary_dim) {
+  const int64_t half = rotary_dim / 2;
+  std::vector<int64_t> sizes{half, half};
+  if (head_dim > rotary_dim) sizes.push_back(head_dim - rotary_dim);
+  std::vector<Var> parts = split(x, -1, sizes);
+  Var a = parts[0], b = parts[1];
+  parts[0] = a * c - b * s;
+  parts[1] = b * c + a * s;
+  return concat(parts, -1);
+}
+
+}  // namespace
+
+Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t rotary_dim) {
+  Net& net = *x.net;
+  if (net.is_ort() && head_dim == rotary_dim) {
+    // One "batch" whose positions are the rows: cos and sin are the caches.
+    Var positions = unsqueeze(arange(length_of(x, 0)), {0});
+    Var turned = net.node("RotaryEmbedding", {unsqueeze(x, {0}), positions, r.cos, r.sin}, x.type,
+                          {{"num_heads", heads}, {"interleaved", int64_t{0}}}, "com.microsoft");
+    return squeeze(turned, {0});
+  }
+  Var split_heads = reshape(x, {0, heads, head_dim});
+  Var turned = turn(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
+  return reshape(turned, {0, heads * head_dim});
+}
+
+Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim) {
+  return turn(x, unsqueeze(r.cos, {2}), unsqueeze(r.sin, {2}), head_dim, rotary_dim);
+}
+
+}  // namespace thaw::model
