@@ -108,7 +108,7 @@ class ReshapeExplainer {
     bool out_symbolic = false, has_free = false;
     std::vector<size_t> frozen;  // constants of the target, ones apart
     for (size_t j = g.out_begin; j < g.out_end; ++j) {
-      out_symbolic |= target_[j].is_symbolic() || target_[j].is_constant(0);
+      out_symbolic |= target_[j].is_symbolic() || (target_[j].is_constant(0) && out_[j].is_symbolic());
       has_free |= static_cast<int>(j) == free_;
       if (is_frozen_element(j) && out_values[j] != 1) frozen.push_back(j);
     }

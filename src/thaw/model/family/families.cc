@@ -6,6 +6,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/model/family/family.h"
+#include "thaw/model/family/qwen3_asr_audio.h"
 #include "thaw/model/family/qwen_vision.h"
 
 namespace thaw::model {
@@ -23,6 +24,14 @@ void name_qwen3_vl(Checkpoint& checkpoint) {
   checkpoint.add_alias("model.language_model.", "model.");
 }
 
+void name_qwen3_asr(Checkpoint& checkpoint) {
+  checkpoint.add_alias("model.multi_modal_projector.linear_1.", "thinker.audio_tower.proj1.");
+  checkpoint.add_alias("model.multi_modal_projector.linear_2.", "thinker.audio_tower.proj2.");
+  checkpoint.add_alias("model.audio_tower.", "thinker.audio_tower.");
+  checkpoint.add_alias("model.language_model.", "thinker.model.");
+  checkpoint.add_alias("lm_head.", "thinker.lm_head.");
+}
+
 }  // namespace
 
 const std::vector<Family>& families() {
@@ -30,6 +39,7 @@ const std::vector<Family>& families() {
       {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}}},
       {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}}},
       {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}}},
+      {{"qwen3_asr"}, name_qwen3_asr, nullptr, {{"audio", build_qwen3_asr_audio}}},
   };
   return all;
 }
