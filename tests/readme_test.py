@@ -1,6 +1,7 @@
 """The README's commands do what it says, on a model of the kind that it speaks of."""
 import re
 import shlex
+import shutil
 
 import pytest
 
@@ -14,12 +15,24 @@ COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.s
 def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
     assert len(COMMANDS) >= 4
     save(scrfd.model(), "model")
-    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}}
+    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "tower", tmp_path / "checkpoint")
+    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "build": {0}}
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.
         words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]
         thaw(*words, code=codes[words[0]], cwd=tmp_path)
     assert (tmp_path / "fixed.onnx").exists()
+    assert (tmp_path / "onnx" / "vision.onnx").exists()
+
+
+def test_the_commands_on_building_run(thaw, tmp_path):
+    page = (SOURCE / "docs" / "building.md").read_text()
+    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "tower", tmp_path / "checkpoint")
+    shutil.copytree(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct")
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
+    assert len(commands) >= 3
+    for command in commands:
+        thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\((docs/[^)]+)\)", README))

@@ -20,8 +20,8 @@ int64_t half_up(int64_t n) { return (n + 1) / 2; }
 struct EncoderConfig {
   int64_t layers, width, heads, inner, out;
   int64_t mel_bins, channels;
-  int64_t chunk;    // frames of a chunk
-  int64_t window;   // chunks that see each other
+  int64_t chunk;   // frames of a chunk
+  int64_t window;  // chunks that see each other
   std::string activation;
 
   int64_t chunk_tokens() const { return downsampled(chunk); }
@@ -139,7 +139,8 @@ Tokens locate_tokens(Var features, Var mask, const EncoderConfig& c) {
 
   Var token_window = gather(window_first, clip) + in_clip / window_size;
   Var slot = in_clip - in_clip / window_size * window_size;
-  return {clip * (chunks * per_chunk) + in_clip, make_groups(row, present, token_window * slots + slot)};
+  return {clip * (chunks * per_chunk) + in_clip,
+          make_groups(row, present, token_window * slots + slot, /*bounded=*/true)};
 }
 
 Var encoder_layer(const Scope& at, Var x, const Groups& windows, const EncoderConfig& c) {
@@ -152,8 +153,8 @@ Var encoder_layer(const Scope& at, Var x, const Groups& windows, const EncoderCo
   const std::vector<Var> parts = split(qkv, -1, {width, width, width});
   Var attended = attend_in_groups(parts[0], parts[1], parts[2], windows, c.heads, width / c.heads);
   x = x + linear(attention.in("out_proj"), attended, width, width);
-  return x + mlp(at, "fc1", "fc2", layer_norm(at.in("final_layer_norm"), x, width, kNormEpsilon), width, c.inner,
-                 width, c.activation);
+  return x + mlp(at, "fc1", "fc2", layer_norm(at.in("final_layer_norm"), x, width, kNormEpsilon), width, c.inner, width,
+                 c.activation);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@ using ir::DataType;
 
 double masked_score(DataType type) { return type == DataType::kFloat16 ? -3e4 : -1e9; }
 
-Groups make_groups(Var row, Var present, Var place) {
+Groups make_groups(Var row, Var present, Var place, bool bounded) {
   Net& net = *row.net;
   const DataType type = net.dtype();
-  Var score = where(present, net.scalar(0, type), net.scalar(masked_score(type), type));
-  return {row, present, place, unsqueeze(score, {1, 2})};
+  Var score = where(present, net.scalar(0, DataType::kFloat), net.scalar(masked_score(type), DataType::kFloat));
+  return {row, present, place, cast(unsqueeze(score, {1, 2}), type), bounded};
 }
 
 Var interval_of(Var index, Var ends) {
@@ -45,15 +45,26 @@ Var attend_without_scores(Var q, Var k, Var v, const Groups& groups, int64_t hea
                   {{"num_heads", heads}, {"scale", static_cast<float>(scale)}}, "com.microsoft");
 }
 
+// Scores of that many heads exist at once: [groups, heads, slots, slots] of a whole image is what takes the memory.
+constexpr int64_t kHeadsAtOnce = 4;
+
 Var attend_by_products(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale) {
   const auto heads_first = [&](Var x, const std::vector<int64_t>& order) {
     return transpose(reshape(gather(x, groups.row), {0, 0, heads, head_dim}), order);
   };
+  const auto attend = [&](Var query, Var key, Var value) {
+    return matmul(softmax(matmul(query, key) + groups.mask, -1), value);
+  };
   Var query = heads_first(q * scale, {0, 2, 1, 3});
   Var key = heads_first(k, {0, 2, 3, 1});
   Var value = heads_first(v, {0, 2, 1, 3});
-  Var weights = softmax(matmul(query, key) + groups.mask, -1);
-  return transpose(matmul(weights, value), {0, 2, 1, 3});
+  if (groups.bounded || heads <= kHeadsAtOnce) return transpose(attend(query, key, value), {0, 2, 1, 3});
+  std::vector<int64_t> sizes(static_cast<size_t>(heads / kHeadsAtOnce), kHeadsAtOnce);
+  if (heads % kHeadsAtOnce != 0) sizes.push_back(heads % kHeadsAtOnce);
+  const std::vector<Var> queries = split(query, 1, sizes), keys = split(key, 1, sizes), values = split(value, 1, sizes);
+  std::vector<Var> attended;
+  for (size_t i = 0; i < sizes.size(); ++i) attended.push_back(attend(queries[i], keys[i], values[i]));
+  return transpose(concat(attended, 1), {0, 2, 1, 3});
 }
 
 }  // namespace

@@ -11,14 +11,15 @@
 namespace thaw::model {
 
 struct Groups {
-  Var row;      // int64 [groups, slots]: the row in each slot; 0 where there is none
-  Var present;  // bool [groups, slots]
-  Var place;    // int64 [rows]: where in the flattened [groups * slots] each row is
-  Var mask;     // [groups, 1, 1, slots] in the activations' type: 0, or a number that softmax makes 0 of
+  Var row;              // int64 [groups, slots]: the row in each slot; 0 where there is none
+  Var present;          // bool [groups, slots]
+  Var place;            // int64 [rows]: where in the flattened [groups * slots] each row is
+  Var mask;             // [groups, 1, 1, slots] in the activations' type: 0, or a number that softmax makes 0 of
+  bool bounded = true;  // the architecture bounds the slots (windows, chunks); false: they grow with the input
 };
 
 // Fills in the mask.
-Groups make_groups(Var row, Var present, Var place);
+Groups make_groups(Var row, Var present, Var place, bool bounded);
 
 // For each index, in which of the intervals [0, ends[0]), [ends[0], ends[1]), … it lies: int64, of the shape of `index`
 // [n]; ends: int64 [intervals], not falling. An index past the last end gives the number of intervals.

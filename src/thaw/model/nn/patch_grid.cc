@@ -57,7 +57,7 @@ Groups group_frames(const PatchGrid& grid) {
   Var present = less(slot, unsqueeze(size, {1}));
   Var row = where(present, unsqueeze(start, {1}) + slot, net.integer(0));
   Var patch_group = gather(grid.frame_ends - grid.frames, grid.image) + grid.frame;
-  return make_groups(row, present, patch_group * longest + grid.in_frame);
+  return make_groups(row, present, patch_group * longest + grid.in_frame, /*bounded=*/false);
 }
 
 Groups group_windows(const PatchGrid& grid, int64_t side) {
@@ -113,7 +113,7 @@ Groups group_windows(const PatchGrid& grid, int64_t side) {
   const auto in_block = [&](Var patches_along) { return patches_along - patches_along / merges * merges; };
   Var slot = (block_in_window(grid.row) * sides + block_in_window(grid.column)) * (merges * merges) +
              in_block(grid.row) * merges + in_block(grid.column);
-  return make_groups(row, present, patch_window * static_cast<double>(rows.size()) + slot);
+  return make_groups(row, present, patch_window * static_cast<double>(rows.size()) + slot, /*bounded=*/true);
 }
 
 Var patch_angles(const PatchGrid& grid, int64_t head_dim, double theta) {

@@ -1,0 +1,239 @@
+"""thaw build writes vision towers and audio encoders that agree with transformers at every size."""
+import json
+import shutil
+import struct
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from conftest import SOURCE
+from models import tower_cases
+
+FIXTURES = SOURCE / "tests" / "fixtures"
+FAMILIES = sorted(tower_cases.CASES)
+VISION = [family for family in FAMILIES if family != "qwen3_asr"]
+TOLERANCE = 2e-5
+
+
+def checkpoint(family):
+    return FIXTURES / family / "tower"
+
+
+def part_of(family):
+    return "audio" if family == "qwen3_asr" else "vision"
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def built(thaw, family, folder, *args, source=None):
+    part = part_of(family)
+    thaw("build", source or checkpoint(family), "-o", folder, "--part", part, *args, code=0)
+    return folder / f"{part}.onnx"
+
+
+def worst(model, family):
+    """Largest difference from the reference over all cases, outputs and elements."""
+    run, reference = session(model), np.load(checkpoint(family) / "reference.npz")
+    outputs = sorted(o.name for o in run.get_outputs())
+    assert outputs == sorted({key.split("/")[0] for key in reference.files})
+    difference = 0.0
+    for i, case in enumerate(tower_cases.CASES[family]):
+        for name, got in zip(outputs, run.run(outputs, tower_cases.inputs(family, case, i))):
+            wanted = reference[f"{name}/{i}"]
+            assert got.shape == wanted.shape, (name, case)
+            difference = max(difference, float(np.abs(got.astype(np.float32) - wanted).max()))
+    return difference
+
+
+@pytest.mark.parametrize("target", ["portable", "directml", "ort"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agrees_with_transformers(thaw, tmp_path, family, target):
+    assert worst(built(thaw, family, tmp_path, "--target", target), family) <= TOLERANCE
+
+
+@pytest.mark.parametrize("opset", [18, 19])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_agrees_at_older_opsets(thaw, tmp_path, family, opset):
+    assert worst(built(thaw, family, tmp_path, "--opset", opset), family) <= TOLERANCE
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_half_precision_is_close(thaw, tmp_path, family):
+    assert worst(built(thaw, family, tmp_path, "--dtype", "f16"), family) <= 2e-2
+
+
+@pytest.mark.parametrize("family", VISION)
+def test_a_turned_grid_gives_other_features(thaw, tmp_path, family):
+    """30x22 runs on what was made for 22x30 wherever only the number of patches is looked at."""
+    run = session(built(thaw, family, tmp_path))
+    feed = tower_cases.inputs(family, [(1, 22, 30)], 0)
+    turned = dict(feed, grid_thw=np.array([[1, 30, 22]]))
+    first, second = run.run(None, feed)[0], run.run(None, turned)[0]
+    assert np.abs(first - second).max() > 0.1
+
+
+def test_images_do_not_see_each_other(thaw, tmp_path):
+    run = session(built(thaw, "qwen2_5_vl", tmp_path))
+    feed = tower_cases.inputs("qwen2_5_vl", [(1, 6, 26), (3, 4, 10)], 3)
+    alone = run.run(None, dict(pixel_values=feed["pixel_values"][:156], grid_thw=feed["grid_thw"][:1]))[0]
+    together = run.run(None, feed)[0]
+    assert np.abs(together[:39] - alone).max() <= TOLERANCE
+
+
+RANGES = dict(vision="num_images=1..16,num_patches=4..262144:4", audio="batch=1..16,frames=1..4096")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_check_proves_every_size(thaw, tmp_path, family):
+    model = built(thaw, family, tmp_path)
+    report = thaw.json("check", model, "--dims", RANGES[part_of(family)])
+    assert report["findings"] == []
+    assert report["proof"]["broken"] == 0 and report["proof"]["open"] == 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_declared_sizes_have_names_of_their_own(thaw, tmp_path, family):
+    report = thaw.json("inspect", built(thaw, family, tmp_path))
+    assert [i["dims"] for i in report["inputs"]] == (
+        [["batch", 24, "frames"], ["batch", "frames"]] if family == "qwen3_asr" else [["num_patches", 96], ["num_images", 3]])
+
+
+# Checkpoints of other styles, made from the fixture.
+
+def read_weights(path):
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    start = 8 + size
+    return {k: (v["dtype"], v["shape"], data[start + v["data_offsets"][0]:start + v["data_offsets"][1]])
+            for k, v in header.items()}
+
+
+def write_weights(path, weights):
+    header, offset = {}, 0
+    for name, (dtype, shape, data) in weights.items():
+        header[name] = dict(dtype=dtype, shape=shape, data_offsets=[offset, offset + len(data)])
+        offset += len(data)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in weights.values()))
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """copy(family, rename, config) -> a folder with the fixture's weights renamed and its config changed."""
+    def make(family, rename=lambda name: name, config=lambda config: config, change=lambda weights: weights):
+        folder = tmp_path / "checkpoint"
+        folder.mkdir()
+        weights = read_weights(checkpoint(family) / "model.safetensors")
+        write_weights(folder / "model.safetensors", change({rename(k): v for k, v in weights.items()}))
+        changed = config(json.loads((checkpoint(family) / "config.json").read_text()))
+        (folder / "config.json").write_text(json.dumps(changed))
+        return folder
+    return make
+
+
+def flat(config):
+    """As the first Qwen-VL checkpoints are: the decoder's fields at the top, other names in the tower's."""
+    text = config.pop("text_config")
+    vision = config["vision_config"]
+    vision["in_chans"] = vision.pop("in_channels")
+    vision["spatial_patch_size"] = vision["patch_size"]
+    return {**text, **config}
+
+
+def thinker(config):
+    return dict(model_type="qwen3_asr", thinker_config={k: v for k, v in config.items() if k != "model_type"})
+
+
+def thinker_name(name):
+    name = name.replace("model.multi_modal_projector.linear_", "thinker.audio_tower.proj")
+    return name.replace("model.audio_tower.", "thinker.audio_tower.")
+
+
+STYLES = {
+    "qwen2_vl": (lambda name: name, flat),
+    "qwen2_5_vl": (lambda name: "model." + name, flat),
+    "qwen3_vl": (lambda name: name.replace("model.visual.", "visual."), lambda config: config),
+    "qwen3_asr": (thinker_name, thinker),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_other_style_of_names_and_config(thaw, tmp_path, copy, family):
+    rename, config = STYLES[family]
+    assert worst(built(thaw, family, tmp_path, source=copy(family, rename, config)), family) <= TOLERANCE
+
+
+def test_sharded_files_with_an_index(thaw, tmp_path, copy):
+    folder = copy("qwen3_vl")
+    weights = read_weights(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names = sorted(weights)
+    shards = {f"model-0000{i + 1}-of-00003.safetensors": names[i::3] for i in range(3)}
+    for file, inside in shards.items():
+        write_weights(folder / file, {name: weights[name] for name in inside})
+    index = dict(metadata={}, weight_map={name: file for file, inside in shards.items() for name in inside})
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert worst(built(thaw, "qwen3_vl", tmp_path, source=folder), "qwen3_vl") <= TOLERANCE
+    (folder / "model-00002-of-00003.safetensors").unlink()
+    assert "model-00002-of-00003.safetensors" in thaw.error("build", folder, "-o", tmp_path / "again")
+
+
+def without(part):
+    return lambda weights: {k: v for k, v in weights.items() if part not in k}
+
+
+def misshapen(weights):
+    dtype, shape, data = weights["model.visual.merger.norm.weight"]
+    return {**weights, "model.visual.merger.norm.weight": (dtype, [2, shape[0] // 2], data)}
+
+
+@pytest.mark.parametrize("changes, words", [
+    (dict(change=without("blocks.1.attn.qkv.weight")), ["'model.visual.blocks.1.attn.qkv.weight' is missing", "[96, 32]"]),
+    (dict(change=without("deepstack_merger_list.1.")), ["deepstack_merger_list.1.norm.weight"]),
+    (dict(change=misshapen), ["'model.visual.merger.norm.weight' has the shape [2, 16]", "[32]"]),
+    (dict(config=lambda c: {**c, "model_type": "qwen9_vl"}), ["'qwen9_vl'", "qwen3_vl"]),
+    (dict(config=lambda c: {**c, "quantization_config": {"quant_method": "awq"}}), ["quantized", "awq"]),
+    (dict(config=lambda c: {**c, "vision_config": {**c["vision_config"], "depth": "four"}}), ["'depth'", "vision_config"]),
+    (dict(config=lambda c: {k: v for k, v in c.items() if k != "vision_config"}), ["'vision_config' is missing"]),
+])
+def test_what_is_wrong_with_a_checkpoint_is_named(thaw, tmp_path, copy, changes, words):
+    message = thaw.error("build", copy("qwen3_vl", **changes), "-o", tmp_path / "out", "--part", "vision")
+    assert all(word in message for word in words), message
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_part_that_the_family_lacks_is_refused(thaw, tmp_path):
+    assert "audio" in thaw.error("build", checkpoint("qwen3_vl"), "-o", tmp_path, "--part", "audio")
+
+
+def test_nothing_is_left_of_a_build_that_fails(thaw, tmp_path, copy):
+    """A float32 weight that float16 cannot hold is seen while the data file is written."""
+    def too_large(weights):
+        name = "model.visual.blocks.0.attn.proj.bias"
+        values = np.full(32, 1e6, np.float32)
+        return {**weights, name: ("F32", [32], values.tobytes())}
+    folder = copy("qwen3_vl", change=too_large)
+    message = thaw.error("build", folder, "-o", tmp_path / "out", "--part", "vision", "--dtype", "f16")
+    assert "attn.proj.bias" in message and "float16" in message
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_two_builds_are_the_same_bytes(thaw, tmp_path):
+    first, second = (built(thaw, "qwen2_5_vl", tmp_path / name) for name in ("a", "b"))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.with_name("vision.onnx.data").read_bytes() == second.with_name("vision.onnx.data").read_bytes()
+
+
+def test_an_existing_file_is_replaced_whole(thaw, tmp_path):
+    model = built(thaw, "qwen2_5_vl", tmp_path)
+    shutil.copy(model, tmp_path / "copy.onnx")
+    model.write_bytes(b"something else")
+    assert built(thaw, "qwen2_5_vl", tmp_path).read_bytes() == (tmp_path / "copy.onnx").read_bytes()
