@@ -1,7 +1,10 @@
 """thaw build writes vision towers and audio encoders that agree with transformers at every size."""
 import json
+import os
 import shutil
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import onnxruntime
@@ -86,7 +89,9 @@ def test_images_do_not_see_each_other(thaw, tmp_path):
     assert np.abs(together[:39] - alone).max() <= TOLERANCE
 
 
-RANGES = dict(vision="num_images=1..16,num_patches=4..262144:4", audio="batch=1..16,frames=1..4096")
+RANGES = dict(
+    vision="num_images=1..16,grid_thw[:,0]=1..8,grid_thw[:,1]=2..128:2,grid_thw[:,2]=2..128:2,num_patches=4..:4",
+    audio="batch=1..16,frames=1..4096")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -237,3 +242,37 @@ def test_an_existing_file_is_replaced_whole(thaw, tmp_path):
     shutil.copy(model, tmp_path / "copy.onnx")
     model.write_bytes(b"something else")
     assert built(thaw, "qwen2_5_vl", tmp_path).read_bytes() == (tmp_path / "copy.onnx").read_bytes()
+
+
+def peak_mb(thaw, *args):
+    """Measured from a small process: a child's peak counts its parent's memory."""
+    code = "import sys, measure; run = measure.run_once(sys.argv[1:]); assert run.ok, run.output; print(run.peak_mb)"
+    run = subprocess.run([sys.executable, "-c", code, str(thaw.path), *map(str, args)], capture_output=True, text=True, check=True,
+                         env={**os.environ, "PYTHONPATH": str(SOURCE / "bench")})
+    return float(run.stdout)
+
+
+def test_memory_does_not_grow_with_the_weights(thaw, tmp_path):
+    """Real widths: 470 MB are written of a sparse file's zeros."""
+    config = json.loads((checkpoint("qwen2_5_vl") / "config.json").read_text())
+    config["vision_config"].update(hidden_size=1280, intermediate_size=3420, num_heads=16, patch_size=14, window_size=112,
+                                   out_hidden_size=2048, depth=4)
+    shapes = {name: shape for name, (_, shape, _) in read_weights(checkpoint("qwen2_5_vl") / "model.safetensors").items()}
+    shapes.update({name.replace("blocks.0.", "blocks.3."): shape for name, shape in shapes.items()})
+    sizes = {32: 1280, 96: 3840, 44: 3420, 128: 5120, 24: 2048}
+    header, offset = {}, 0
+    for name, shape in shapes.items():
+        large = [1280, 3, 2, 14, 14] if "patch_embed" in name else [sizes[n] for n in shape]
+        size = 2 * int(np.prod(large))
+        header[name] = dict(dtype="BF16", shape=large, data_offsets=[offset, offset + size])
+        offset += size
+    folder = tmp_path / "large"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    text = json.dumps(header).encode()
+    with open(folder / "model.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        file.truncate(8 + len(text) + offset)
+    peak = peak_mb(thaw, "build", folder, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "vision.onnx.data").stat().st_size > 2 * offset - 10**7
+    assert peak < 150

@@ -69,3 +69,19 @@ def test_values_of_an_input_have_ranges_too(thaw, save):
 def test_a_wrong_name_lists_those_there_are(thaw, save):
     line = thaw.error("check", save(two_scales()), "--dims", "batch=1..4")
     assert "'batch'" in line and "n, h, w" in line
+
+
+def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
+    """A Reshape by a value: 2 and 4 divide 12, 5 does not."""
+    I = onnx.TensorProto.INT64
+    nodes = [node("Gather", ["grid", "one"], "column", axis=1), node("Gather", ["column", "one"], "size", axis=0),
+             node("Unsqueeze", ["size", "zero"], "list"), node("Concat", ["keep", "list", "rest"], "shape", axis=0),
+             node("Reshape", ["x", "shape"], "y")]
+    constants = [ints("zero", [0]), ints("keep", [0]), ints("rest", [-1]),
+                 onnx.numpy_helper.from_array(np.array(1, np.int64), "one")]
+    path = save(model(nodes, [("x", F, ["n", 12]), ("grid", I, [2, 2])], [("y", F, None)], constants))
+    good = proof(thaw, path, "n=1..9,grid[:,1]=2..4:2")
+    assert good["proof"]["broken"] == 0 and good["proof"]["open"] == 0
+    bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")
+    assert [f["details"]["smallest size"] for f in bad["findings"] if f["code"] == "THAW040"]
+    assert "no input has a size 'grid[:,2]'" in thaw.error("check", path, "--dims", "grid[:,2]=1..3")

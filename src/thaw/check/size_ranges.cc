@@ -37,6 +37,26 @@ std::optional<std::pair<const ir::Value*, int64_t>> input_element(const ir::Mode
   return std::pair{input, index};
 }
 
+// "NAME[:,j]": column j of an integer input [rows, columns], which is element j of every row.
+struct InputColumn {
+  const ir::Value* input;
+  int64_t index, columns;
+};
+
+std::optional<InputColumn> input_column(const ir::Model& model, std::string_view name) {
+  const size_t open = name.find("[:,");
+  if (open == std::string_view::npos || name.back() != ']') return std::nullopt;
+  const std::string element = fmt::format("{}[{}", name.substr(0, open), name.substr(open + 3));
+  const auto found = input_element(model, element);
+  if (!found || !found->first->type.shape || found->first->type.shape->size() != 2) return std::nullopt;
+  const auto columns = (*found->first->type.shape)[1].value;
+  if (!columns || found->second >= *columns) return std::nullopt;
+  return InputColumn{found->first, found->second, *columns};
+}
+
+// Rows of an input whose elements are followed one by one; with more of them, or an open number, none are.
+constexpr int64_t kMostRows = 64;
+
 // All values of an entry as one arithmetic sequence: its hull. A list of values (n=1|2|7) widens to what lies between,
 // so that a proof over it covers the list.
 struct Hull {
@@ -89,8 +109,20 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
   infer::Result seen = infer::infer(model, plain);
   infer::Options options;
   Replacements replaced;
+  const auto assume = [&](dim::Dim symbol, const Hull& hull) {
+    out.scope.assume_range(symbol, hull.first, hull.last);
+    if (hull.step > 1)
+      out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
+  };
   for (const dim::SpecEntry& entry : spec) {
     dim::Dim symbol;
+    if (const auto column = input_column(model, entry.name); column && entry.expression.empty()) {
+      for (int64_t row = 0; row < kMostRows; ++row) {
+        const int64_t element = row * column->columns + column->index;
+        assume(out.scope.input_value(column->input->name(), element), hull_of(entry));
+      }
+      continue;
+    }
     auto known = plain.find(entry.name);
     if (auto element = input_element(model, entry.name)) {
       symbol = out.scope.input_value(element->first->name(), element->second);
@@ -109,10 +141,7 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
       relate(model, plain, seen, entry.name, expression, replaced);
       continue;
     }
-    Hull hull = hull_of(entry);
-    out.scope.assume_range(symbol, hull.first, hull.last);
-    if (hull.step > 1)
-      out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
+    assume(symbol, hull_of(entry));
   }
   // What the spec leaves open is at least 1: empty tensors are seldom meant, and can be asked for (n=0..8).
   for (const dim::SymbolInfo& s : plain.symbols()) {
