@@ -12,6 +12,7 @@
 #include "thaw/core/finding.h"
 #include "thaw/dim/range_spec.h"
 #include "thaw/ir/model.h"
+#include "thaw/ops/target.h"
 
 namespace thaw::check {
 
@@ -21,6 +22,8 @@ struct Options {
   // Sizes to prove the model over: names as `thaw inspect` prints them, "<input>_dim<axis>" also for a dim that is
   // declared as a number. Empty: no proof is asked for.
   dim::SpecGroup dims;
+  // What the model is to run on (ops::find_target); null: the rules of targets have nothing to say.
+  const ops::Target* target = nullptr;
 };
 
 struct RuleInfo {

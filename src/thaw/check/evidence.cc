@@ -49,6 +49,12 @@ const SizeProofs& Evidence::size_proofs() {
   return *size_proofs_;
 }
 
+const TargetView* Evidence::target_view() {
+  if (!target_view_ && options_.target)
+    target_view_ = std::make_unique<TargetView>(model_, *options_.target, inferred());
+  return target_view_.get();
+}
+
 namespace {
 
 constexpr size_t kMaxWitnesses = 8;

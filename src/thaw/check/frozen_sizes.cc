@@ -73,8 +73,7 @@ std::string origin_of(Evidence& evidence, dim::Dim expression) {
   return out;
 }
 
-std::string contents_of(const ir::Value& constant) {
-  const ir::Tensor& t = *constant.constant();
+std::string contents_of(const ir::Tensor& t) {
   std::string dims;
   for (int64_t d : t.dims) dims += (dims.empty() ? "" : ", ") + std::to_string(d);
   if (!ir::is_integer(t.data_type) || t.dims.size() > 1 || (t.dims.size() == 1 && t.dims[0] > 16))
@@ -93,8 +92,9 @@ bool is_hidden(const FrozenSite& site) {
 std::string subject_of(const FrozenSite& site, std::string_view noun) {
   if (!site.constant) return fmt::format("{} of {}", noun, name_of(*site.node));
   std::string text;
+  const ir::Tensor* tensor = site.constant->constant();  // null where a node makes it, of a fixed shape
   try {
-    text = " = " + contents_of(*site.constant);
+    if (tensor) text = " = " + contents_of(*tensor);
   } catch (const std::exception&) {
     // Its bytes cannot be read; its name says enough.
   }

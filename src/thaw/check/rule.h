@@ -11,6 +11,7 @@
 
 #include "thaw/check/check.h"
 #include "thaw/check/size_ranges.h"
+#include "thaw/check/target_view.h"
 #include "thaw/infer/frozen/frozen.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/place.h"
@@ -60,6 +61,9 @@ class Evidence {
   SizeRanges& size_ranges();
   const SizeProofs& size_proofs();
 
+  // The model as Options::target sees it; null where there is no target.
+  const TargetView* target_view();
+
  private:
   const ir::Model& model_;
   const Options& options_;
@@ -70,6 +74,7 @@ class Evidence {
   std::optional<std::vector<dim::Assignment>> witnesses_;
   std::unique_ptr<SizeRanges> size_ranges_;
   std::optional<SizeProofs> size_proofs_;
+  std::unique_ptr<TargetView> target_view_;
 };
 
 class Findings {
@@ -108,6 +113,12 @@ void look_for_permuted_sizes(Evidence&, Findings&);
 void look_for_merged_batch(Evidence&, Findings&);
 void look_for_float_ranges(Evidence&, Findings&);
 void look_for_mixed_types(Evidence&, Findings&);
+void look_for_untaken_operators(Evidence&, Findings&);
+void look_for_untaken_opsets(Evidence&, Findings&);
+void look_for_untaken_types(Evidence&, Findings&);
+void look_for_control_flow(Evidence&, Findings&);
+void look_for_shape_chains(Evidence&, Findings&);
+void look_for_unknown_ranks(Evidence&, Findings&);
 void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
 

@@ -33,6 +33,13 @@ constexpr Rule kRules[] = {
     // Numbers.
     {"THAW020", "a Range over floats", kWarning, look_for_float_ranges},
     {"THAW021", "element types that do not fit", kError, look_for_mixed_types},
+    // What a target does not take (--target).
+    {"THAW030", "an operator that the target does not take", kError, look_for_untaken_operators},
+    {"THAW031", "an opset that the target does not take", kError, look_for_untaken_opsets},
+    {"THAW032", "a type that the target's kernel does not take", kError, look_for_untaken_types},
+    {"THAW033", "control flow on a target without it", kError, look_for_control_flow},
+    {"THAW034", "a chain of nodes that a plain Reshape replaces", kWarning, look_for_shape_chains},
+    {"THAW035", "a rank that only running tells", kError, look_for_unknown_ranks},
     // Proof over sizes (--dims).
     {"THAW040", "a size that breaks the model", kError, look_for_breaking_sizes},
     {"THAW041", "a statement that could not be proven", kWarning, look_for_unproven_sizes},

@@ -100,6 +100,10 @@ Action define_check(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")
       ->type_name("RANGES");
+  std::vector<std::pair<std::string_view, const ops::Target*>> targets;
+  for (const ops::Target& target : ops::targets()) targets.emplace_back(target.name, &target);
+  add_choice(app, "--target", options->check.target, std::move(targets),
+             "look for what this backend does not take too");
   app.add_flag("--run", options->confirm, "run the model at the sizes that break it, and say what came of it");
   add_texts(app, "--values", options->run.values, "NAME=1,22,30", "with --run: the elements of a small input");
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
@@ -109,6 +113,7 @@ Action define_check(CLI::App& app) {
   app.footer(
       "thaw check detector.onnx\n"
       "thaw check detector.onnx --dims 'batch=1..32,height=64..1024:32,width=64..1024:32'\n"
+      "thaw check tower.onnx --target directml\n"
       "thaw check tower.onnx --format sarif --ignore THAW004");
   return [options] { return check_model(*options); };
 }

@@ -5,7 +5,15 @@
 namespace thaw::ops {
 namespace {
 
-constexpr int kDataTypes = static_cast<int>(ir::DataType::kFloat6E3M2) + 1;
+using enum ir::DataType;
+
+// The order in which they are printed: what models are made of first.
+constexpr ir::DataType kPrinted[] = {
+    kFloat,          kFloat16,    kBfloat16,   kDouble,     kInt64,        kInt32,          kInt16,
+    kInt8,           kUint64,     kUint32,     kUint16,     kUint8,        kBool,           kString,
+    kInt4,           kUint4,      kInt2,       kUint2,      kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2,
+    kFloat8E5M2FNUZ, kFloat8E8M0, kFloat6E2M3, kFloat6E3M2, kFloat4E2M1,   kComplex64,      kComplex128,
+};
 constexpr Container kContainers[] = {Container::kTensor, Container::kSequence, Container::kOptional,
                                      Container::kOptionalSequence};
 
@@ -44,8 +52,8 @@ std::string to_string(ValueType type) {
 std::string to_string(const TypeSet& set) {
   std::string text;
   for (Container container : kContainers) {
-    for (int number = 1; number < kDataTypes; ++number) {
-      ValueType type{container, static_cast<ir::DataType>(number)};
+    for (ir::DataType dtype : kPrinted) {
+      ValueType type{container, dtype};
       if (set.contains(type)) text += (text.empty() ? "" : ", ") + to_string(type);
     }
   }

@@ -61,7 +61,7 @@ class TypeSet {
   std::array<uint32_t, 4> types_{};  // by container: a bit an element type
 };
 
-// "float32, float16, int64", in the order of ONNX's numbers.
+// "float32, float16, int64": floats first, then integers from the widest down.
 std::string to_string(const TypeSet& set);
 
 }  // namespace thaw::ops

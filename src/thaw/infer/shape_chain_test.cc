@@ -1,10 +1,10 @@
-#include "thaw/pass/shorten_reshape.h"
+#include "thaw/infer/shape_chain.h"
 
 #include <gtest/gtest.h>
 
 #include "thaw/dim/text.h"
 
-namespace thaw::pass {
+namespace thaw::infer {
 namespace {
 
 using Target = std::vector<int64_t>;
@@ -42,4 +42,4 @@ TEST_F(ConstantTarget, HasNoneForAnEmptyAxis) {
 }
 
 }  // namespace
-}  // namespace thaw::pass
+}  // namespace thaw::infer

@@ -1,0 +1,27 @@
+// THAW033: control flow on a target that runs a graph from end to end.
+#include <fmt/format.h>
+
+#include "thaw/check/rule.h"
+#include "thaw/check/target_view.h"
+#include "thaw/ops/registry.h"
+
+namespace thaw::check {
+
+void look_for_control_flow(Evidence& evidence, Findings& findings) {
+  const TargetView* view = evidence.target_view();
+  if (!view || view->target().control_flow) return;
+  for (const TargetNode& at : view->nodes()) {
+    const ir::Node& node = *at.node;
+    const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
+    // An If that a constant decides is no branch when it comes to run.
+    if (!entry || entry->op_class != ops::OpClass::kControl || at.at_load) continue;
+    Finding& f = findings.add(
+        fmt::format("{} is control flow; {} takes straight graphs only", name_of(node), view->target().title),
+        place_of(at));
+    f.fix = node.op_type() == "If" ? "compute both branches and choose with Where, or make a model of each branch"
+                                   : "write the iterations as an axis of the tensors, padded and masked where they "
+                                     "differ, or unroll them where their number is fixed";
+  }
+}
+
+}  // namespace thaw::check
