@@ -38,6 +38,10 @@ def only(thaw, path, code):
     return found[0]
 
 
+def branch(op):
+    return h.make_graph([h.make_node(op, ["x"], [op])], op, [], [h.make_tensor_value_info(op, F, None)])
+
+
 # code -> (a model that has it, the tensor or node that the finding names, a model that has not)
 CASES = {
     "THAW001": (model([node("MatMul", ["a", "b"], "y")], [("a", F, ["n", 4]), ("b", F, [5, "m"])], [("y", F, None)]), "MatMul_y",
@@ -94,20 +98,45 @@ CASES = {
     "THAW021": (model([node("Cast", ["x"], "half", to=T.FLOAT16), node("MatMul", ["half", "w"], "y")], [("x", F, ["n", 8])],
                       [("y", F, None)], [floats("w", 8, 3)]), "w",
                 model([node("MatMul", ["x", "w"], "y")], [("x", F, ["n", 8])], [("y", F, None)], [floats("w", 8, 3)])),
+    "THAW030": (model([node("Mish", ["x"], "y")], [("x", F, ["n"])], [("y", F, None)], opset=18), "Mish_y",
+                model([node("Softplus", ["x"], "s"), node("Tanh", ["s"], "t"), node("Mul", ["x", "t"], "y")], [("x", F, ["n"])],
+                      [("y", F, None)], opset=18)),
+    "THAW031": (model([node("Relu", ["x"], "y")], [("x", F, ["n"])], [("y", F, None)], opset=21), "",
+                model([node("Relu", ["x"], "y")], [("x", F, ["n"])], [("y", F, None)], opset=20)),
+    "THAW032": (model([node("Mod", ["x", "seven"], "y")], [("x", T.INT64, ["n"])], [("y", T.INT64, None)], [ints("seven", 7)]), "Mod_y",
+                model([node("Div", ["x", "seven"], "y")], [("x", T.INT64, ["n"])], [("y", T.INT64, None)], [ints("seven", 7)])),
+    "THAW033": (model([node("If", ["c"], "y", then_branch=branch("Relu"), else_branch=branch("Neg"))],
+                      [("x", F, ["n"]), ("c", T.BOOL, [])], [("y", F, None)]), "If_y",
+                model([node("Relu", ["x"], "a"), node("Neg", ["x"], "b"), node("Where", ["c", "a", "b"], "y")],
+                      [("x", F, ["n"]), ("c", T.BOOL, [])], [("y", F, None)])),
+    "THAW034": (model([node("Shape", ["x"], "s"), node("Gather", ["s", "zero"], "n", axis=0), node("Concat", ["n", "rest"], "to", axis=0),
+                       node("Reshape", ["x", "to"], "y")], [("x", F, ["n", 12])], [("y", F, None)], [ints("zero", [0]), ints("rest", [3, 4])]),
+                "to",
+                model([node("Reshape", ["x", "to"], "y")], [("x", F, ["n", 12])], [("y", F, None)], [ints("to", [0, 3, 4])])),
+    "THAW035": (model([node("Squeeze", ["x"], "y")], [("x", F, ["n", "m", 5])], [("y", F, None)]), "y",
+                model([node("Squeeze", ["x", "one"], "y")], [("x", F, ["n", "m", 5])], [("y", F, None)], [ints("one", [1])])),
 }
+
+# Rules of a target are asked with one.
+ARGUMENTS = {code: ("--target", "directml") for code in CASES if code.startswith("THAW03")}
 
 
 @pytest.mark.parametrize("code", CASES)
 def test_the_rule_finds_what_it_looks_for(thaw, save, code):
     bad, name, _ = CASES[code]
-    found = [f for f in thaw.findings(save(bad, "bad")) if f["code"] == code]
+    found = [f for f in thaw.findings(save(bad, "bad"), *ARGUMENTS.get(code, ())) if f["code"] == code]
     assert found, f"{code} finds nothing"
     assert not name or any(name in (f["where"].get("tensor"), f["where"].get("node")) for f in found), found
 
 
 @pytest.mark.parametrize("code", CASES)
 def test_the_rule_is_silent_where_there_is_nothing(thaw, save, code):
-    assert code not in codes(thaw, save(CASES[code][2], "good"))
+    assert code not in codes(thaw, save(CASES[code][2], "good"), *ARGUMENTS.get(code, ()))
+
+
+@pytest.mark.parametrize("code", ARGUMENTS)
+def test_rules_of_targets_want_a_target(thaw, save, code):
+    assert not any(f.startswith("THAW03") for f in codes(thaw, save(CASES[code][0])))
 
 
 def test_a_clash_names_both_tensors(thaw, save):

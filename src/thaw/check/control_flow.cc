@@ -3,7 +3,6 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
-#include "thaw/ops/registry.h"
 
 namespace thaw::check {
 
@@ -12,9 +11,8 @@ void look_for_control_flow(Evidence& evidence, Findings& findings) {
   if (!view || view->target().control_flow) return;
   for (const TargetNode& at : view->nodes()) {
     const ir::Node& node = *at.node;
-    const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
     // An If that a constant decides is no branch when it comes to run.
-    if (!entry || entry->op_class != ops::OpClass::kControl || at.at_load) continue;
+    if (!at.control_flow || at.at_load) continue;
     Finding& f = findings.add(
         fmt::format("{} is control flow; {} takes straight graphs only", name_of(node), view->target().title),
         place_of(at));

@@ -109,8 +109,7 @@ std::optional<Refusal> refuse(const TargetNode& at, const ops::Target& target) {
   if (auto unknown = refuse_unknown(at, target, *domain)) return unknown;
   // What never reaches an execution provider needs no kernel; control flow is THAW033's.
   if (domain->kernels.empty() || at.at_load) return std::nullopt;
-  const ops::OpEntry* entry = ops::registry().find(at.node->domain(), at.node->op_type());
-  if (!target.control_flow && entry && entry->op_class == ops::OpClass::kControl) return std::nullopt;
+  if (at.control_flow && !target.control_flow) return std::nullopt;
   return refuse_without_kernel(at, target, *domain);
 }
 

@@ -41,6 +41,7 @@ class TypeLook {
   void look_at(const TargetNode& at) {
     const ops::TargetDomain* domain = view_.target().domain(at.node->domain());
     if (!domain || domain->kernels.empty() || at.at_load || at.opset == 0) return;
+    if (at.control_flow && !view_.target().control_flow) return;  // THAW033's
     const Known& known = known_of(at, *domain);
     if (!known.match || !known.types) return;
     for (size_t i = 0; i < at.node->inputs().size(); ++i)

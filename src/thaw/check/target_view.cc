@@ -18,6 +18,11 @@ const ir::Graph* root_of(const ir::Graph* graph) {
   return graph;
 }
 
+bool is_control_flow(const ir::Node& node) {
+  const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
+  return entry && entry->op_class == ops::OpClass::kControl;
+}
+
 Met read(const ops::Fact& fact) {
   return {.type = ops::value_type(fact), .tensor = fact.is_tensor(), .ranked = fact.has_rank()};
 }
@@ -50,15 +55,16 @@ void TargetView::walk(const ir::Graph& graph, const ir::Function* function, bool
       if (called_.insert(called).second) functions_.push_back(called);
       continue;
     }
-    bool folded = is_folded(*node);
+    bool folded = is_folded(*node), decided = is_decided(*node);
     nodes_.push_back({.node = node,
                       .function = function,
                       .opset = opset_of(*node, function),
-                      .at_load = never_runs || folded || drops_nothing(*node)});
+                      .at_load = never_runs || folded || decided || drops_nothing(*node),
+                      .control_flow = is_control_flow(*node)});
     if (folded)
       for (const ir::Value* out : node->outputs())
         if (out) folded_.insert(out);
-    const ir::Graph* unchosen = folded ? unchosen_branch(*node) : nullptr;
+    const ir::Graph* unchosen = decided ? unchosen_branch(*node) : nullptr;
     for (const ir::Graph* subgraph : node->subgraphs()) walk(*subgraph, function, never_runs || subgraph == unchosen);
   }
 }
@@ -72,17 +78,23 @@ bool TargetView::is_constant(const ir::Value& value) const {
 bool TargetView::is_folded(const ir::Node& node) const {
   if (node.domain().empty() && node.op_type() == "Constant") return true;
   const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
-  // A DequantizeLinear of constants stays, for the node that it feeds to be fused with.
-  if (!entry || !entry->deterministic || node.op_type() == "DequantizeLinear" || node.inputs().empty()) return false;
-  if (entry->op_class == ops::OpClass::kControl) {
-    // The branch that a constant chooses takes the place of an If; loops stay.
-    return node.op_type() == "If" && node.input(0) && is_constant(*node.input(0));
+  if (!entry || !entry->deterministic || entry->op_class == ops::OpClass::kControl || node.inputs().empty())
+    return false;
+  // A DequantizeLinear of constants stays, for the node that it feeds to be fused with; so does what is no tensor.
+  if (node.op_type() == "DequantizeLinear") return false;
+  for (const ir::Value* out : node.outputs()) {
+    const ops::Fact::Kind kind = inferred_.fact(out).kind;
+    if (kind != ops::Fact::Kind::kTensor && kind != ops::Fact::Kind::kUnknown) return false;
   }
   if (node.domain().empty() && node.op_type() == "Shape" && node.input(0)) {
     const ops::Fact& fact = inferred_.fact(node.input(0));
     if (fact.shape && std::ranges::all_of(*fact.shape, [](dim::Dim d) { return d.is_constant(); })) return true;
   }
   return std::ranges::all_of(node.inputs(), [&](const ir::Value* in) { return !in || is_constant(*in); });
+}
+
+bool TargetView::is_decided(const ir::Node& node) const {
+  return node.op_type() == "If" && node.domain().empty() && node.input(0) && is_constant(*node.input(0));
 }
 
 // A Dropout outside of training hands its input on; ONNX Runtime drops it between two nodes.
@@ -95,7 +107,7 @@ bool TargetView::drops_nothing(const ir::Node& node) const {
 
 // The branch of an If that a constant leaves out; null where it is not known which.
 const ir::Graph* TargetView::unchosen_branch(const ir::Node& node) const {
-  auto condition = node.op_type() == "If" && node.input(0) ? number(*node.input(0)) : std::nullopt;
+  auto condition = number(*node.input(0));
   const ir::Attribute* branch = condition ? node.attribute(*condition != 0 ? "else_branch" : "then_branch") : nullptr;
   const auto* graph = branch ? branch->as<std::shared_ptr<ir::Graph>>() : nullptr;
   return graph ? graph->get() : nullptr;

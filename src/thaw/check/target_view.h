@@ -23,6 +23,7 @@ struct TargetNode {
   // ONNX Runtime computes it when it loads the model, or takes it out: constants and what follows from nothing but
   // them, a Dropout that drops nothing, a branch that a constant leaves out. No execution provider sees it.
   bool at_load = false;
+  bool control_flow = false;  // If, Loop, Scan, SequenceMap
 };
 
 Place place_of(const TargetNode& node);
@@ -50,7 +51,8 @@ class TargetView {
 
  private:
   void walk(const ir::Graph& graph, const ir::Function* function, bool never_runs);
-  bool is_folded(const ir::Node& node) const;  // ONNX Runtime replaces it by what it makes
+  bool is_folded(const ir::Node& node) const;   // ONNX Runtime replaces it by what it makes
+  bool is_decided(const ir::Node& node) const;  // an If whose branch a constant chooses, which takes its place
   bool drops_nothing(const ir::Node& node) const;
   const ir::Graph* unchosen_branch(const ir::Node& node) const;
   std::optional<double> number(const ir::Value& value) const;  // the one element of a value that is known

@@ -33,10 +33,9 @@ void look_for_unknown_ranks(Evidence& evidence, Findings& findings) {
   for (const infer::Problem& p : evidence.inferred().problems()) broken.insert(p.node);
   for (const TargetNode& at : view->nodes()) {
     const ir::Node& node = *at.node;
-    const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
-    if (broken.contains(&node) || !entry) continue;
+    if (broken.contains(&node) || !ops::registry().find(node.domain(), node.op_type())) continue;
     // Branches of different ranks go with the If, which THAW033 names.
-    if (!view->target().control_flow && entry->op_class == ops::OpClass::kControl) continue;
+    if (at.control_flow && !view->target().control_flow) continue;
     // What follows from an unknown rank is the fault of the first node that lost it.
     if (std::ranges::any_of(node.inputs(), [&](const ir::Value* in) { return is_unranked(*view, in); })) continue;
     for (const ir::Value* out : node.outputs()) {
