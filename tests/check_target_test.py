@@ -203,6 +203,12 @@ def test_what_is_computed_at_load_reaches_no_target(find):
     assert finding["code"] == "THAW032" and finding["where"]["node"] == "Mod_r"
 
 
+def test_a_default_that_the_caller_may_replace_is_computed_with(find):
+    m = model([node("Mod", ["k", "seven"], "m"), node("Cast", ["m"], "y", to=F)], [("k", T.INT64, [1])], ["y"],
+              [constant("k", [5]), constant("seven", [7])])
+    assert codes(find(m)) == {"THAW032": 1}
+
+
 # Chains and ranks.
 
 def test_a_chain_that_needs_its_nodes_is_none(find):
