@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kSingleFile[] = "model.safetensors";
 constexpr char kIndexFile[] = "model.safetensors.index.json";
+constexpr auto kAsStored = [](const std::string& name) { return name; };
 constexpr size_t kMaxIndexBytes = size_t{256} << 20;
 
 // Which file holds which tensor, as the index says.
@@ -65,7 +66,7 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   checkpoint.folder_ = folder;
   refuse_quantized(checkpoint.config_);
   if (std::filesystem::exists(folder / kSingleFile)) {
-    checkpoint.add_file(folder / kSingleFile);
+    checkpoint.add_file(folder / kSingleFile, kAsStored);
     return checkpoint;
   }
   if (!std::filesystem::exists(folder / kIndexFile)) {
@@ -77,7 +78,7 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   const auto index = read_index(folder / kIndexFile);
   std::set<std::string> names;
   for (const auto& [tensor, file] : index) names.insert(file);
-  for (const std::string& name : names) checkpoint.add_file(folder / name);
+  for (const std::string& name : names) checkpoint.add_file(folder / name, kAsStored);
   for (const auto& [tensor, file] : index) {
     if (checkpoint.where_.contains(tensor)) continue;
     throw Error({.what = fmt::format("'{}' is not in {}, where the index places it", tensor, file),
@@ -88,16 +89,33 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   return checkpoint;
 }
 
-void Checkpoint::add_file(const std::filesystem::path& path) {
+template <typename Rename>
+void Checkpoint::add_file(const std::filesystem::path& path, Rename rename) {
   files_.push_back(std::make_unique<ir::Safetensors>(ir::Safetensors::open(path)));
   for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
-    const auto [place, is_new] = where_.emplace(entry.name, Place{files_.size() - 1, &entry});
+    const auto [place, is_new] = where_.emplace(rename(entry.name), Place{files_.size() - 1, &entry});
     if (is_new) continue;
     throw Error({.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
                  .where = path.string(),
                  .expected = "each tensor in one file",
                  .next = "remove the files that do not belong to the checkpoint"});
   }
+}
+
+void Checkpoint::add_adapter(const std::filesystem::path& path, std::string_view name) {
+  add_file(path, [&](std::string_view stored) {
+    constexpr std::string_view kPrefix = "base_model.model.";
+    const std::string_view plain = stored.starts_with(kPrefix) ? stored.substr(kPrefix.size()) : stored;
+    for (const std::string_view half : {".lora_A", ".lora_B"}) {
+      const size_t at = plain.rfind(half);
+      if (at == std::string_view::npos || plain.substr(at + half.size()) != ".weight") continue;
+      return fmt::format("{}.{}.weight", plain.substr(0, at + half.size()), name);
+    }
+    throw Error({.what = fmt::format("the tensor '{}' is not of a LoRA adapter", stored),
+                 .where = path.string(),
+                 .expected = "names that end in .lora_A.weight or .lora_B.weight",
+                 .next = "build with --lora none"});
+  });
 }
 
 void Checkpoint::add_alias(std::string canonical, std::string stored) {

@@ -33,6 +33,10 @@ class Checkpoint {
   // alone and then together.
   void add_alias(std::string canonical, std::string stored);
 
+  // Adds the weights of an adapter that has a file of its own: "base_model.model.<stem>.lora_A.weight" there is
+  // "<stem>.lora_A.<name>.weight" here. Throws thaw::Error as open() does, and where a tensor has no such name.
+  void add_adapter(const std::filesystem::path& path, std::string_view name);
+
   // The tensor under its canonical name or an alias of it; nullopt if there is none. What is found counts as used.
   std::optional<ir::Tensor> find(std::string_view name) const;
   // The same for several candidates; throws thaw::Error, naming it, where it is missing or has another shape.
@@ -50,7 +54,8 @@ class Checkpoint {
     const ir::Safetensors::Entry* entry;
   };
   const Place* look_up(std::string_view name, std::string* stored) const;
-  void add_file(const std::filesystem::path& path);
+  template <typename Rename>
+  void add_file(const std::filesystem::path& path, Rename rename);
 
   std::filesystem::path folder_;
   Config config_;

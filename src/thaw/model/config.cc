@@ -80,6 +80,8 @@ std::string Config::where() const { return path_.empty() ? file_ : fmt::format("
 
 bool Config::has(std::string_view key) const { return find({key}) != nullptr; }
 
+bool Config::empty() const { return at_->empty(); }
+
 std::optional<Config> Config::find_object(std::string_view key) const {
   const Json* value = find({key});
   if (!value) return std::nullopt;

@@ -27,6 +27,7 @@ class Config {
   static Config parse(std::string_view text, std::string name);
 
   bool has(std::string_view key) const;
+  bool empty() const;
   // An object inside this one; throws where it is missing.
   Config object(std::string_view key) const;
   // The object if it is there, else this one: for configs that are flat in one style and nested in another.

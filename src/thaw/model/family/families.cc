@@ -6,6 +6,8 @@
 
 #include "thaw/core/error.h"
 #include "thaw/model/family/family.h"
+#include "thaw/model/family/phi4_names.h"
+#include "thaw/model/family/phi4_vision.h"
 #include "thaw/model/family/qwen3_asr_audio.h"
 #include "thaw/model/family/qwen_vision.h"
 
@@ -40,6 +42,7 @@ const std::vector<Family>& families() {
       {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}}},
       {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}}},
       {{"qwen3_asr"}, name_qwen3_asr, nullptr, {{"audio", build_qwen3_asr_audio}}},
+      {{"phi4_multimodal", "phi4mm"}, name_phi4, phi4_adapter, {{"vision", build_phi4_vision}}},
   };
   return all;
 }

@@ -29,8 +29,8 @@ struct Family {
   std::vector<std::string_view> model_types;  // config.json's model_type
   // Tells the checkpoint under which other names its weights may stand.
   void (*name_weights)(Checkpoint&) = nullptr;
-  // The adapter that the options ask for; null: the family has none.
-  std::optional<Adapter> (*adapter)(const Checkpoint&, const Options&) = nullptr;
+  // The adapter that the options ask for, its weights added to the checkpoint's; null: the family has none.
+  std::optional<Adapter> (*adapter)(Checkpoint&, const Options&) = nullptr;
   std::vector<Part> parts;
 };
 

@@ -18,6 +18,9 @@ struct Groups {
   bool bounded = true;  // the architecture bounds the slots (windows, chunks); false: they grow with the input
 };
 
+// present: bool [groups, slots] -> Groups::mask.
+Var slot_mask(Var present);
+
 // Fills in the mask.
 Groups make_groups(Var row, Var present, Var place, bool bounded);
 
@@ -28,6 +31,10 @@ Var interval_of(Var index, Var ends);
 // Scaled dot-product attention (Vaswani et al., 2017) of each row over the rows of its group.
 // q, k, v [rows, heads * head_dim] -> [rows, heads * head_dim]. scale: 1/sqrt(head_dim) unless given.
 Var attend_in_groups(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale = 0);
+
+// The same for groups that stand as a batch already: q, k, v [groups, slots, heads * head_dim] -> the same shape.
+// mask and bounded: as in Groups. A group without a single row attends to all its slots alike; nothing becomes NaN.
+Var attend_in_batch(Var q, Var k, Var v, Var mask, bool bounded, int64_t heads, int64_t head_dim, double scale = 0);
 
 // A number of the type that, added to a score, makes its softmax 0.
 double masked_score(ir::DataType type);

@@ -1,0 +1,72 @@
+"""Makes tests/fixtures/phi4_mm: a small random Phi-4-multimodal checkpoint, as transformers saves it, and what PyTorch
+computes from it. Needs torch and transformers, which the tests do not:
+
+    python tests/models/make_phi4_checkpoint.py tests/fixtures/phi4_mm
+"""
+import math
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import numpy as np
+import torch
+import transformers
+from transformers.models.phi4_multimodal.configuration_phi4_multimodal import Phi4MultimodalAudioConfig, Phi4MultimodalVisionConfig
+
+from phi4_cases import CASES, feeds, num_tokens
+
+IMAGE_TOKEN = 60
+
+
+def config():
+    vision = Phi4MultimodalVisionConfig(hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=3,
+                                        image_token_id=IMAGE_TOKEN)
+    audio = Phi4MultimodalAudioConfig(hidden_size=8, intermediate_size=8, num_blocks=1, num_attention_heads=2,
+                                      ext_pw_out_channel=8, depthwise_separable_out_channel=8, nemo_conv_channels=8,
+                                      bias_max_distance=8, audio_token_id=61)
+    return transformers.Phi4MultimodalConfig(
+        hidden_size=8, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, vocab_size=64,
+        max_position_embeddings=64, original_max_position_embeddings=64, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+        vision_config=vision, audio_config=audio)
+
+
+def randomize(model):
+    """Weights that float16 holds, of a scale that keeps activations near 1, so that a wrong position or mask shows."""
+    random = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for name, weight in sorted(model.named_parameters()):
+            draw = torch.randn(weight.shape, generator=random)
+            if name.endswith("norm1.weight") or name.endswith("norm2.weight"):
+                draw = 1 + 0.1 * draw
+            elif weight.ndim == 1:
+                draw = 0.1 * draw
+            elif "position_embedding" not in name and "extensor" not in name:
+                draw = draw / math.sqrt(weight[0].numel())
+            weight.copy_(draw.half())
+    return model.float().eval()
+
+
+@torch.no_grad()
+def features(model, images, inputs):
+    """The rows that the image embedding puts in the place of image tokens."""
+    embed = model.model.embed_tokens_extend.image_embed
+    count = num_tokens(images)
+    ids, text = torch.full((1, count), IMAGE_TOKEN), torch.zeros(1, count, model.config.hidden_size)
+    pixels, mask, sizes = (torch.from_numpy(inputs[name]) for name in ("pixel_values", "image_attention_mask", "image_sizes"))
+    return embed(ids, text, image_pixel_values=pixels, image_attention_mask=mask, image_sizes=sizes)[0].numpy()
+
+
+def main():
+    folder = Path(sys.argv[1])
+    torch.set_num_threads(2)
+    model = randomize(transformers.Phi4MultimodalForCausalLM(config()))
+    references = {name: features(model, images, feeds(name)) for name, images in CASES.items()}
+    np.savez_compressed(folder / "features.npz", **references)
+    model.half().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    print({name: values.shape for name, values in references.items()})
+
+
+if __name__ == "__main__":
+    main()
