@@ -1,80 +1,153 @@
-#include "thaw/model/float_convert.h"
-
-#include <bit>
-#include <cmath>
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "thaw/model/float_convert.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
 #include <cstring>
 
-namespace thaw::model {
-namespace {
+#include <hwy/highway.h>
 
-// IEEE 754 binary16 by integer arithmetic that compilers turn into vector code: no branch depends on the value.
-float half_to_float(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t rest = half & 0x7fffu;
-  // Normal numbers: the exponent moves from bias 15 to 127. Subnormal ones: their value is rest * 2^-24.
-  const float normal = std::bit_cast<float>((rest << 13) + (uint32_t{112} << 23));
-  const float subnormal = static_cast<float>(static_cast<int32_t>(rest)) * 0x1p-24f;
-  const float special = std::bit_cast<float>((rest << 13) | 0x7f800000u);
-  const float magnitude = rest < 0x0400u ? subnormal : rest >= 0x7c00u ? special : normal;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
-}
+#include "thaw/model/float_convert.h"
 
-uint16_t float_to_half(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = bits >> 16 & 0x8000u;
-  const uint32_t rest = bits & 0x7fffffffu;
-  // Adding 0.5 to a number below 2^-14 leaves its nearest multiple of 2^-24 in the low bits of the sum.
-  const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) + 0.5f) - 0x3f000000u;
-  const uint32_t odd = rest >> 13 & 1u;
-  const uint32_t normal = (rest - (uint32_t{112} << 23) + 0xfffu + odd) >> 13;
-  const uint32_t nan = 0x7e00u;
-  uint32_t half = rest < 0x38800000u ? subnormal : normal;
-  half = rest >= 0x477ff000u ? 0x7c00u : half;
-  half = rest > 0x7f800000u ? nan : half;
-  return static_cast<uint16_t>(half | sign);
-}
+// IEEE 754 binary16 and bfloat16 by integer arithmetic on 32-bit lanes: exact, and the same on every processor.
+HWY_BEFORE_NAMESPACE();
+namespace thaw::model::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
-uint16_t float_to_bfloat(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-  const uint32_t nan = bits >> 16 | 0x40u;
-  return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
-}
+using DU32 = hn::ScalableTag<uint32_t>;
+using DF32 = hn::Rebind<float, DU32>;
+using DI32 = hn::Rebind<int32_t, DU32>;
+using DU16 = hn::Rebind<uint16_t, DU32>;
+using U32 = hn::Vec<DU32>;
 
-bool is_infinite(float value) { return (std::bit_cast<uint32_t>(value) & 0x7fffffffu) == 0x7f800000u; }
+constexpr uint32_t kInfinity = 0x7f800000U;
 
-template <typename Convert, typename Out>
-bool convert_all(std::span<const float> from, std::byte* bytes, Out infinity, Convert convert) {
-  uint32_t lost = 0;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const Out value = convert(from[i]);
-    lost |= static_cast<uint32_t>((value & 0x7fff) == infinity && !is_infinite(from[i]));
-    std::memcpy(bytes + i * sizeof(Out), &value, sizeof(Out));
+struct Bfloat16 {
+  static constexpr uint32_t kInfinityBits = 0x7f80U;
+  static U32 to_float(U32 bits) { return hn::ShiftLeft<16>(bits); }
+  static U32 from_float(U32 bits) {
+    const DU32 d;
+    const U32 odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+    const U32 rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7fff))));
+    const U32 nan = hn::Or(hn::ShiftRight<16>(bits), hn::Set(d, 0x40));
+    const U32 magnitude = hn::And(bits, hn::Set(d, 0x7fffffff));
+    return hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, kInfinity)), nan, rounded);
   }
-  return lost == 0;
+};
+
+struct Float16 {
+  static constexpr uint32_t kInfinityBits = 0x7c00U;
+  static U32 to_float(U32 bits) {
+    const DU32 d;
+    const DF32 df;
+    const U32 sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(d, 0x8000)));
+    const U32 rest = hn::And(bits, hn::Set(d, 0x7fff));
+    const U32 shifted = hn::ShiftLeft<13>(rest);
+    // Normal numbers: the exponent moves from bias 15 to 127. Subnormal ones: their value is rest * 2^-24.
+    const U32 normal = hn::Add(shifted, hn::Set(d, uint32_t{112} << 23));
+    const auto whole = hn::ConvertTo(df, hn::BitCast(DI32(), rest));
+    const U32 subnormal = hn::BitCast(d, hn::Mul(whole, hn::Set(df, 0x1p-24F)));
+    const U32 special = hn::Or(shifted, hn::Set(d, kInfinity));
+    const U32 magnitude = hn::IfThenElse(hn::Lt(rest, hn::Set(d, 0x0400)), subnormal,
+                                         hn::IfThenElse(hn::Gt(rest, hn::Set(d, kInfinityBits - 1)), special, normal));
+    return hn::Or(magnitude, sign);
+  }
+  static U32 from_float(U32 bits) {
+    const DU32 d;
+    const DF32 df;
+    const U32 sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000));
+    const U32 rest = hn::And(bits, hn::Set(d, 0x7fffffff));
+    // Adding 0.5 to a number below 2^-14 leaves its nearest multiple of 2^-24 in the low bits of the sum.
+    const auto sum = hn::Add(hn::BitCast(df, rest), hn::Set(df, 0.5F));
+    const U32 subnormal = hn::Sub(hn::BitCast(d, sum), hn::Set(d, 0x3f000000));
+    const U32 odd = hn::And(hn::ShiftRight<13>(rest), hn::Set(d, 1));
+    const U32 rebased = hn::Sub(rest, hn::Set(d, uint32_t{112} << 23));
+    const U32 normal = hn::ShiftRight<13>(hn::Add(rebased, hn::Add(odd, hn::Set(d, 0xfff))));
+    U32 half = hn::IfThenElse(hn::Lt(rest, hn::Set(d, 0x38800000)), subnormal, normal);
+    half = hn::IfThenElse(hn::Gt(rest, hn::Set(d, 0x477fefff)), hn::Set(d, kInfinityBits), half);
+    half = hn::IfThenElse(hn::Gt(rest, hn::Set(d, kInfinity)), hn::Set(d, 0x7e00), half);
+    return hn::Or(half, sign);
+  }
+};
+
+template <typename Type>
+void widen(const uint16_t* from, float* to, size_t count) {
+  const DU32 d;
+  const size_t lanes = hn::Lanes(d);
+  const auto step = [&](const uint16_t* in, float* out) {
+    hn::StoreU(hn::BitCast(DF32(), Type::to_float(hn::PromoteTo(d, hn::LoadU(DU16(), in)))), DF32(), out);
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) step(from + i, to + i);
+  if (i == count) return;
+  HWY_ALIGN uint16_t in[HWY_LANES(uint32_t)] = {};
+  HWY_ALIGN float out[HWY_LANES(uint32_t)];
+  std::memcpy(in, from + i, (count - i) * sizeof(*in));
+  step(in, out);
+  std::memcpy(to + i, out, (count - i) * sizeof(*out));
 }
 
-}  // namespace
+// Returns false if a finite number became infinite.
+template <typename Type>
+bool narrow(const float* from, uint16_t* to, size_t count) {
+  const DU32 d;
+  const size_t lanes = hn::Lanes(d);
+  U32 lost = hn::Zero(d);
+  const auto step = [&](const float* in, uint16_t* out) {
+    const U32 bits = hn::BitCast(d, hn::LoadU(DF32(), in));
+    const U32 narrowed = Type::from_float(bits);
+    const auto infinite = hn::Eq(hn::And(narrowed, hn::Set(d, 0x7fff)), hn::Set(d, Type::kInfinityBits));
+    const auto was_finite = hn::Lt(hn::And(bits, hn::Set(d, 0x7fffffff)), hn::Set(d, kInfinity));
+    lost = hn::Or(lost, hn::VecFromMask(d, hn::And(infinite, was_finite)));
+    hn::StoreU(hn::DemoteTo(DU16(), hn::BitCast(DI32(), narrowed)), DU16(), out);
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) step(from + i, to + i);
+  if (i < count) {
+    HWY_ALIGN float in[HWY_LANES(uint32_t)] = {};
+    HWY_ALIGN uint16_t out[HWY_LANES(uint32_t)];
+    std::memcpy(in, from + i, (count - i) * sizeof(*in));
+    step(in, out);
+    std::memcpy(to + i, out, (count - i) * sizeof(*out));
+  }
+  return hn::AllTrue(d, hn::Eq(lost, hn::Zero(d)));
+}
+
+void widen_half(const uint16_t* from, float* to, size_t count) { widen<Float16>(from, to, count); }
+void widen_bfloat(const uint16_t* from, float* to, size_t count) { widen<Bfloat16>(from, to, count); }
+bool narrow_half(const float* from, uint16_t* to, size_t count) { return narrow<Float16>(from, to, count); }
+bool narrow_bfloat(const float* from, uint16_t* to, size_t count) { return narrow<Bfloat16>(from, to, count); }
+
+}  // namespace thaw::model::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace thaw::model {
+
+HWY_EXPORT(widen_half);
+HWY_EXPORT(widen_bfloat);
+HWY_EXPORT(narrow_half);
+HWY_EXPORT(narrow_bfloat);
 
 void to_floats(ir::DataType type, const std::byte* bytes, std::span<float> to) {
-  if (type == ir::DataType::kFloat) {
-    std::memcpy(to.data(), bytes, to.size_bytes());
-    return;
-  }
-  for (size_t i = 0; i < to.size(); ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, bytes + i * sizeof(bits), sizeof(bits));
-    to[i] =
-        type == ir::DataType::kBfloat16 ? std::bit_cast<float>(static_cast<uint32_t>(bits) << 16) : half_to_float(bits);
+  // Vector loads take any address.
+  const auto* from = reinterpret_cast<const uint16_t*>(bytes);
+  switch (type) {
+    case ir::DataType::kFloat16:
+      return HWY_DYNAMIC_DISPATCH(widen_half)(from, to.data(), to.size());
+    case ir::DataType::kBfloat16:
+      return HWY_DYNAMIC_DISPATCH(widen_bfloat)(from, to.data(), to.size());
+    default:
+      std::memcpy(to.data(), bytes, to.size_bytes());
   }
 }
 
 bool from_floats(std::span<const float> from, ir::DataType type, std::byte* bytes) {
+  auto* to = reinterpret_cast<uint16_t*>(bytes);
   switch (type) {
     case ir::DataType::kFloat16:
-      return convert_all<decltype(&float_to_half), uint16_t>(from, bytes, 0x7c00, float_to_half);
+      return HWY_DYNAMIC_DISPATCH(narrow_half)(from.data(), to, from.size());
     case ir::DataType::kBfloat16:
-      return convert_all<decltype(&float_to_bfloat), uint16_t>(from, bytes, 0x7f80, float_to_bfloat);
+      return HWY_DYNAMIC_DISPATCH(narrow_bfloat)(from.data(), to, from.size());
     default:
       std::memcpy(bytes, from.data(), from.size_bytes());
       return true;
@@ -82,3 +155,4 @@ bool from_floats(std::span<const float> from, ir::DataType type, std::byte* byte
 }
 
 }  // namespace thaw::model
+#endif
