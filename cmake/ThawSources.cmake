@@ -27,7 +27,7 @@ target_link_libraries(
   thaw
   PUBLIC ONNX::onnx fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
   PRIVATE "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>"
-          "$<BUILD_INTERFACE:hwy::hwy>")
+          hwy::hwy)
 
 if(THAW_UNITY)
   set_target_properties(thaw PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
@@ -36,6 +36,11 @@ foreach(source IN LISTS thaw_library_sources)
   thaw_room("${source}" room)
   if(THAW_UNITY)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${room}")
+  endif()
+  # Sources that Highway compiles once for each kind of processor include themselves.
+  file(STRINGS "${source}" for_each_processor REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
+  if(for_each_processor)
+    set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(room STREQUAL "run")
     # Where ONNX Runtime lies in the build tree; an installed Thaw finds it in its own lib folder first.

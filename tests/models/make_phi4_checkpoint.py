@@ -1,21 +1,24 @@
-"""Makes tests/fixtures/phi4_mm: a small random Phi-4-multimodal checkpoint, as transformers saves it, and what PyTorch
-computes from it. Needs torch and transformers, which the tests do not:
+"""Writes tests/fixtures/phi4_mm/tower: a small Phi-4-multimodal checkpoint and what transformers makes of its vision
+tower. For developers: needs torch and transformers (2.13 and 5.23 made the committed files); the tests need neither.
 
-    python tests/models/make_phi4_checkpoint.py tests/fixtures/phi4_mm
+    python tests/models/make_phi4_checkpoint.py
+
+config.json and model.safetensors (float16) as transformers saves them, and reference.npz with the features of each case.
+Inputs are not stored: phi4_cases.py draws them.
 """
 import math
-import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import numpy as np
 import torch
 import transformers
 from transformers.models.phi4_multimodal.configuration_phi4_multimodal import Phi4MultimodalAudioConfig, Phi4MultimodalVisionConfig
 
-from phi4_cases import CASES, feeds, num_tokens
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from phi4_cases import CASES, feeds, num_tokens  # noqa: E402
 
+FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "phi4_mm" / "tower"
 IMAGE_TOKEN = 60
 
 
@@ -58,13 +61,13 @@ def features(model, images, inputs):
 
 
 def main():
-    folder = Path(sys.argv[1])
-    torch.set_num_threads(2)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     model = randomize(transformers.Phi4MultimodalForCausalLM(config()))
     references = {name: features(model, images, feeds(name)) for name, images in CASES.items()}
-    np.savez_compressed(folder / "features.npz", **references)
-    model.half().save_pretrained(folder)
-    (folder / "generation_config.json").unlink(missing_ok=True)
+    np.savez_compressed(FOLDER / "reference.npz", **references)
+    model.half().save_pretrained(FOLDER)
+    (FOLDER / "generation_config.json").unlink(missing_ok=True)
+    (FOLDER / "model.safetensors").chmod(0o644)
     print({name: values.shape for name, values in references.items()})
 
 
