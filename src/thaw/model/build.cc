@@ -1,5 +1,7 @@
 #include "thaw/model/build.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,10 +45,14 @@ uint64_t weight_bytes(const ir::Model& model) {
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
-                  const Options& options) {
+                  Options options) {
   check_options(options);
   const Family& family = family_of(checkpoint);
   const std::vector<const Part*> parts = parts_to_build(family, part);
+  const auto builds = [&](std::string_view name) {
+    return std::any_of(parts.begin(), parts.end(), [&](const Part* each) { return each->name == name; });
+  };
+  if (options.kv_cache && builds("embedding")) options.takes_embeddings = true;
   if (family.name_weights) family.name_weights(checkpoint);
   const Weights weights(checkpoint, family.adapter ? family.adapter(checkpoint, options) : std::nullopt);
 

@@ -31,7 +31,6 @@ struct BuildReport {
 
 // `part`: a part of the family, or "all". Throws thaw::Error for a part that the family does not have, options that do
 // not go together, and everything that is wrong with the checkpoint. Nothing is written before every part is built.
-BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
-                  const Options& options);
+BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part, Options options);
 
 }  // namespace thaw::model

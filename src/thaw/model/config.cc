@@ -110,13 +110,14 @@ int64_t Config::size(Keys keys) const {
 
 int64_t Config::size_or(Keys keys, int64_t otherwise) const { return find(keys) ? size(keys) : otherwise; }
 
-int64_t Config::integer_or(Keys keys, int64_t otherwise) const {
+int64_t Config::integer(Keys keys) const {
   std::string key;
-  const Json* value = find(keys, &key);
-  if (!value) return otherwise;
-  if (!value->is_number_integer()) fail(key, fmt::format("is {}", short_text(*value)), "a whole number");
-  return value->get<int64_t>();
+  const Json& value = need(keys, &key);
+  if (!value.is_number_integer()) fail(key, fmt::format("is {}", short_text(value)), "a whole number");
+  return value.get<int64_t>();
 }
+
+int64_t Config::integer_or(Keys keys, int64_t otherwise) const { return find(keys) ? integer(keys) : otherwise; }
 
 double Config::number(Keys keys) const {
   std::string key;
@@ -169,6 +170,20 @@ std::vector<int64_t> Config::integers_or(Keys keys, std::vector<int64_t> otherwi
 
 std::vector<double> Config::numbers(Keys keys) const {
   return list(keys, [](const Json& entry) { return entry.get<double>(); });
+}
+
+std::vector<std::string> Config::texts_or(Keys keys, std::vector<std::string> otherwise) const {
+  std::string key;
+  const Json* value = find(keys, &key);
+  if (!value) return otherwise;
+  const auto refuse = [&] { fail(key, fmt::format("is {}", short_text(*value)), "a list of texts"); };
+  if (!value->is_array()) refuse();
+  std::vector<std::string> out;
+  for (const Json& entry : *value) {
+    if (!entry.is_string()) refuse();
+    out.push_back(entry.get<std::string>());
+  }
+  return out;
 }
 
 }  // namespace thaw::model

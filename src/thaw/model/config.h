@@ -37,6 +37,7 @@ class Config {
   // Throw thaw::Error where no key is there or the value has another type. Integers are sizes: 1 to 2^31.
   int64_t size(Keys keys) const;
   int64_t size_or(Keys keys, int64_t otherwise) const;
+  int64_t integer(Keys keys) const;                        // any integer
   int64_t integer_or(Keys keys, int64_t otherwise) const;  // any integer
   double number(Keys keys) const;
   double number_or(Keys keys, double otherwise) const;
@@ -46,6 +47,7 @@ class Config {
   std::vector<int64_t> integers(Keys keys) const;
   std::vector<int64_t> integers_or(Keys keys, std::vector<int64_t> otherwise) const;
   std::vector<double> numbers(Keys keys) const;
+  std::vector<std::string> texts_or(Keys keys, std::vector<std::string> otherwise) const;
 
   // "config.json, vision_config"
   std::string where() const;

@@ -22,6 +22,9 @@ struct Options {
   Target target = Target::kPortable;
   int64_t opset = 20;     // 18 to 20
   bool kv_cache = false;  // text: past_key_values.* in, present.* out, and position_ids
+  // text, with kv_cache: inputs_embeds in, as embedding.onnx gives them, instead of input_ids. build() sets it where it
+  // builds that part too.
+  bool takes_embeddings = false;
   Lora lora = Lora::kVision;
 };
 

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
+#include "thaw/model/family/decoder.h"
+#include "thaw/model/family/embedding.h"
 #include "thaw/model/family/family.h"
 #include "thaw/model/family/phi4_names.h"
 #include "thaw/model/family/phi4_vision.h"
@@ -37,12 +39,20 @@ void name_qwen3_asr(Checkpoint& checkpoint) {
 }  // namespace
 
 const std::vector<Family>& families() {
+  constexpr Part kText{"text", build_decoder}, kEmbedding{"embedding", build_qwen_vl_embedding};
   static const std::vector<Family> all{
-      {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}}},
-      {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}}},
-      {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}}},
-      {{"qwen3_asr"}, name_qwen3_asr, nullptr, {{"audio", build_qwen3_asr_audio}}},
-      {{"phi4_multimodal", "phi4mm"}, name_phi4, phi4_adapter, {{"vision", build_phi4_vision}}},
+      {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}, kEmbedding, kText}},
+      {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}, kEmbedding, kText}},
+      {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}, kEmbedding, kText}},
+      {{"qwen3_asr"},
+       name_qwen3_asr,
+       nullptr,
+       {{"audio", build_qwen3_asr_audio}, {"embedding", build_qwen3_asr_embedding}, kText}},
+      {{"phi4_multimodal", "phi4mm"},
+       name_phi4,
+       phi4_adapter,
+       {{"vision", build_phi4_vision}, {"embedding", build_phi4_embedding}, kText}},
+      {{"qwen2", "qwen3", "phi3", "llama", "mistral"}, nullptr, nullptr, {kText}},
   };
   return all;
 }

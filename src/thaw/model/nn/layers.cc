@@ -95,6 +95,19 @@ Var gated_mlp(const Scope& scope, Var x, int64_t features, int64_t inner, std::s
   return linear(scope.in("down_proj"), activate(activation, gate) * up, inner, features, bias);
 }
 
+Var fused_gated_mlp(const Scope& scope, Var x, int64_t features, int64_t inner, std::string_view activation) {
+  const Here here(scope);
+  Net& net = scope.net();
+  const Weight both = scope.in("gate_up_proj").weight("weight", {2 * inner, features});
+  const auto half = [&](const char* name, int64_t first) {
+    const Scope at = scope.in(name);
+    const Here there(at);
+    return matmul(x, net.weight(at.name("weight"), both.rows(first, inner).transposed()));
+  };
+  Var gate = half("gate_proj", 0), up = half("up_proj", inner);
+  return linear(scope.in("down_proj"), activate(activation, gate) * up, inner, features, Bias::kNo);
+}
+
 Var mlp(const Scope& scope, std::string_view first, std::string_view second, Var x, int64_t in, int64_t inner,
         int64_t out, std::string_view activation) {
   const Here here(scope);

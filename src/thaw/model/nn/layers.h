@@ -32,6 +32,8 @@ Var activate(std::string_view name, Var x);
 
 // down(act(gate(x)) * up(x)), with weights gate_proj, up_proj, down_proj.
 Var gated_mlp(const Scope& scope, Var x, int64_t features, int64_t inner, std::string_view activation, Bias bias);
+// The same without biases where gate and up are one tensor, gate_up_proj, gate's rows first.
+Var fused_gated_mlp(const Scope& scope, Var x, int64_t features, int64_t inner, std::string_view activation);
 // second(act(first(x)))
 Var mlp(const Scope& scope, std::string_view first, std::string_view second, Var x, int64_t in, int64_t inner,
         int64_t out, std::string_view activation);

@@ -23,9 +23,6 @@ Rotary rotary_from_angles(Var angles, ir::DataType type, double scale) {
   return {cast(c, type), cast(s, type)};
 }
 
-namespace {
-
-// x [..., head_dim] with cos, sin that broadcast to [..., rotary_dim / 2].
 Var turn(Var x, Var c, Var s, int64_t head_dim, int64_t rotary_dim) {
   const int64_t half = rotary_dim / 2;
   std::vector<int64_t> sizes{half, half};
@@ -36,8 +33,6 @@ Var turn(Var x, Var c, Var s, int64_t head_dim, int64_t rotary_dim) {
   parts[1] = b * c + a * s;
   return concat(parts, -1);
 }
-
-}  // namespace
 
 Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t rotary_dim) {
   Net& net = *x.net;

@@ -1,0 +1,212 @@
+#include "thaw/model/nn/rope.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "thaw/model/nn/scope.h"
+
+namespace thaw::model {
+
+using ir::DataType;
+
+namespace {
+
+// What rope_scaling, or rope_parameters, says; keys may also stand beside it in the text config.
+struct Source {
+  const Config& text;
+  std::optional<Config> rope;
+  RopeDefaults defaults;
+
+  double number_or(std::string_view key, double otherwise) const {
+    return rope ? rope->number_or({key}, otherwise) : otherwise;
+  }
+  double number(std::string_view key) const { return rope->number({key}); }
+  double theta() const { return number_or("rope_theta", text.number_or({"rope_theta"}, defaults.theta)); }
+  double partial() const { return number_or("partial_rotary_factor", text.number_or({"partial_rotary_factor"}, 1.0)); }
+  // The length that the model was trained with before its context was stretched.
+  int64_t original_length() const {
+    const int64_t otherwise = text.size_or({"max_position_embeddings"}, 4096);
+    const int64_t inside = rope ? rope->size_or({"original_max_position_embeddings"}, otherwise) : otherwise;
+    return text.size_or({"original_max_position_embeddings"}, inside);
+  }
+  std::string kind() const {
+    if (!rope) return "default";
+    std::string kind = rope->text_or({"rope_type", "type"}, "default");
+    if (kind == "mrope") return "default";
+    const bool is_longrope = kind == "su" || (kind == "yarn" && defaults.longrope_only);
+    return is_longrope ? "longrope" : kind;
+  }
+};
+
+double stretch_of_cosines(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1; }
+
+// Frequencies below the trained context's are divided, those well above it stay, those between are blended (Llama 3.1).
+void scale_llama3(const Source& source, Rope& rope) {
+  const auto factor = static_cast<float>(source.number("factor"));
+  const double low = source.number("low_freq_factor"), high = source.number("high_freq_factor");
+  const auto length = static_cast<double>(source.original_length());
+  for (float& frequency : rope.frequencies) {
+    const auto wavelength = static_cast<float>(2 * std::numbers::pi) / frequency;
+    if (wavelength > static_cast<float>(length / low)) {
+      frequency /= factor;
+    } else if (wavelength >= static_cast<float>(length / high)) {
+      const float keep =
+          (static_cast<float>(length) / wavelength - static_cast<float>(low)) / static_cast<float>(high - low);
+      frequency = (1 - keep) * frequency / factor + keep * frequency;
+    }
+  }
+}
+
+// NTK by parts (Peng et al., "YaRN", 2023, section 3.2): a ramp over the pairs from kept to divided frequencies.
+void scale_yarn(const Source& source, Rope& rope) {
+  const auto length = static_cast<double>(source.original_length());
+  const auto longest = static_cast<double>(source.text.size_or({"max_position_embeddings"}, 4096));
+  const double factor = source.number_or("factor", longest / length);
+  const auto dim = static_cast<double>(rope.dim);
+  const auto pair_of = [&](double rotations) {
+    return dim * std::log(length / (rotations * 2 * std::numbers::pi)) / (2 * std::log(source.theta()));
+  };
+  double low = pair_of(source.number_or("beta_fast", 32)), high = pair_of(source.number_or("beta_slow", 1));
+  if (source.rope->boolean_or({"truncate"}, true)) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1);
+  if (low == high) high += 0.001;
+  for (size_t j = 0; j < rope.frequencies.size(); ++j) {
+    const auto ramp = static_cast<float>(std::clamp((static_cast<double>(j) - low) / (high - low), 0.0, 1.0));
+    const float kept = rope.frequencies[j], divided = kept / static_cast<float>(factor);
+    rope.frequencies[j] = divided * ramp + kept * (1 - ramp);
+  }
+  const double mscale = source.number_or("mscale", 0), mscale_all = source.number_or("mscale_all_dim", 0);
+  const double inferred = mscale != 0 && mscale_all != 0
+                              ? stretch_of_cosines(factor, mscale) / stretch_of_cosines(factor, mscale_all)
+                              : stretch_of_cosines(factor, 1);
+  rope.scale = source.number_or("attention_factor", inferred);
+}
+
+// Ding et al., "LongRoPE" (2024): a factor for each pair, one list for short contexts and one for long ones.
+void scale_longrope(const Source& source, Rope& rope) {
+  rope.switch_at = source.original_length();
+  const auto length = static_cast<double>(rope.switch_at);
+  const auto longest = static_cast<double>(source.text.size_or({"max_position_embeddings"}, 4096));
+  const double factor = source.number_or("factor", longest / length);
+  const double inferred = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(length));
+  rope.scale = source.number_or("attention_factor", inferred);
+  const auto divided = [&](std::string_view key) {
+    const std::vector<double> factors = source.rope->numbers({key});
+    if (factors.size() != rope.frequencies.size()) {
+      source.rope->fail(key, fmt::format("has {} numbers", factors.size()),
+                        fmt::format("{}, half the elements that turn", rope.frequencies.size()));
+    }
+    std::vector<float> frequencies;
+    for (size_t j = 0; j < factors.size(); ++j) {
+      const float exponent = static_cast<float>(2 * j) / static_cast<float>(rope.dim);
+      frequencies.push_back(1.0F /
+                            (static_cast<float>(factors[j]) * std::pow(static_cast<float>(source.theta()), exponent)));
+    }
+    return frequencies;
+  };
+  rope.long_context = divided("long_factor");
+  rope.frequencies = divided("short_factor");
+}
+
+// Which coordinate turns each pair.
+std::vector<int64_t> axes_of(const Source& source, int64_t pairs) {
+  const Config& at = source.rope ? *source.rope : source.text;
+  const std::vector<int64_t> sections = at.integers_or({"mrope_section"}, source.defaults.sections);
+  std::vector<int64_t> axis;
+  if (source.defaults.interleaved) {
+    if (sections.size() != 3) at.fail("mrope_section", fmt::format("has {} numbers", sections.size()), "3");
+    axis.assign(static_cast<size_t>(pairs), 0);
+    for (int64_t coordinate = 1; coordinate <= 2; ++coordinate) {
+      const int64_t end = std::min(pairs, 3 * sections[static_cast<size_t>(coordinate)]);
+      for (int64_t j = coordinate; j < end; j += 3) axis[static_cast<size_t>(j)] = coordinate;
+    }
+    return axis;
+  }
+  int64_t sum = 0;
+  for (size_t i = 0; i < sections.size(); ++i) {
+    const int64_t count = sections[i];
+    sum += count;
+    if (count < 0 || sum > pairs) break;
+    axis.insert(axis.end(), static_cast<size_t>(count), static_cast<int64_t>(i % 3));
+  }
+  if (sum != pairs) {
+    at.fail("mrope_section", fmt::format("adds up to {}", sum),
+            fmt::format("{}, half the elements of a head that turn", pairs));
+  }
+  return axis;
+}
+
+}  // namespace
+
+Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& defaults) {
+  Source source{text, text.find_object("rope_parameters"), defaults};
+  if (!source.rope) source.rope = text.find_object("rope_scaling");
+  Rope rope;
+  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * source.partial());
+  if (rope.dim < 2 || rope.dim > head_dim || rope.dim % 2 != 0) {
+    text.fail("partial_rotary_factor", fmt::format("makes {} of {} elements of a head turn", rope.dim, head_dim),
+              "an even number of them");
+  }
+  rope.frequencies = inverse_frequencies(source.theta(), rope.dim);
+  const std::string kind = source.kind();
+  if (kind == "linear") {
+    for (float& frequency : rope.frequencies) frequency /= static_cast<float>(source.number("factor"));
+  } else if (kind == "llama3") {
+    scale_llama3(source, rope);
+  } else if (kind == "yarn") {
+    scale_yarn(source, rope);
+  } else if (kind == "longrope") {
+    scale_longrope(source, rope);
+  } else if (kind != "default") {
+    source.rope->fail("rope_type", fmt::format("is '{}', which thaw build does not write", kind),
+                      "default, linear, llama3, yarn, longrope or mrope");
+  }
+  if (!defaults.sections.empty()) rope.axis = axes_of(source, rope.dim / 2);
+  return rope;
+}
+
+TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch) {
+  Net& net = *positions.net;
+  const Here here(net, "rotary");
+  const auto pairs = static_cast<int64_t>(rope.frequencies.size());
+  Var frequencies = net.floats({pairs}, rope.frequencies);
+  if (!rope.long_context.empty()) {
+    // One table for the whole batch, by its furthest position.
+    Var furthest = reduce_max(positions, by_axis ? std::vector<int64_t>{0, 1, 2} : std::vector<int64_t>{0, 1});
+    Var is_long = greater_or_equal(furthest, net.integer(rope.switch_at));
+    frequencies = where(is_long, net.floats({pairs}, rope.long_context), frequencies);
+  }
+  Var place = cast(positions, DataType::kFloat);
+  place = by_axis ? gather(transpose(place, {1, 2, 0}), net.integers(rope.axis), 2) : unsqueeze(place, {2});
+  const Rotary angles = rotary_from_angles(place * frequencies, net.dtype(), rope.scale);
+  TokenRotary rotary{.cos = {}, .sin = {}, .row = {}, .dim = rope.dim};
+  if (net.is_ort()) {
+    rotary.cos = reshape(angles.cos, {-1, pairs});
+    rotary.sin = reshape(angles.sin, {-1, pairs});
+    Var tokens = slice(shape_of(angles.cos), 0, 0, 2);
+    Var row = reshape(arange(length_of(rotary.cos, 0)), tokens);
+    rotary.row = expand(row, concat({batch, slice(tokens, 0, 1, 2)}, 0));
+  } else {
+    rotary.cos = unsqueeze(angles.cos, {2});
+    rotary.sin = unsqueeze(angles.sin, {2});
+  }
+  return rotary;
+}
+
+Var turn_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim) {
+  if (!rotary.row) return turn(x, rotary.cos, rotary.sin, head_dim, rotary.dim);
+  const int64_t part = rotary.dim == head_dim ? 0 : rotary.dim;  // 0: whole heads
+  return x.net->node("RotaryEmbedding", {x, rotary.row, rotary.cos, rotary.sin}, x.type,
+                     {{"num_heads", heads}, {"interleaved", int64_t{0}}, {"rotary_embedding_dim", part}},
+                     "com.microsoft");
+}
+
+}  // namespace thaw::model
