@@ -12,6 +12,7 @@ import pytest
 
 from conftest import SOURCE
 from models import tower_cases
+from models.checkpoints import copy_checkpoint, shard
 
 FIXTURES = SOURCE / "tests" / "fixtures"
 FAMILIES = sorted(tower_cases.CASES)
@@ -111,36 +112,11 @@ def test_declared_sizes_have_names_of_their_own(thaw, tmp_path, family):
 
 # Checkpoints of other styles, made from the fixture.
 
-def read_weights(path):
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__", None)
-    start = 8 + size
-    return {k: (v["dtype"], v["shape"], data[start + v["data_offsets"][0]:start + v["data_offsets"][1]])
-            for k, v in header.items()}
-
-
-def write_weights(path, weights):
-    header, offset = {}, 0
-    for name, (dtype, shape, data) in weights.items():
-        header[name] = dict(dtype=dtype, shape=shape, data_offsets=[offset, offset + len(data)])
-        offset += len(data)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in weights.values()))
-
-
 @pytest.fixture
 def copy(tmp_path):
     """copy(family, rename, config) -> a folder with the fixture's weights renamed and its config changed."""
     def make(family, rename=lambda name: name, config=lambda config: config, change=lambda weights: weights):
-        folder = tmp_path / "checkpoint"
-        folder.mkdir()
-        weights = read_weights(checkpoint(family) / "model.safetensors")
-        write_weights(folder / "model.safetensors", change({rename(k): v for k, v in weights.items()}))
-        changed = config(json.loads((checkpoint(family) / "config.json").read_text()))
-        (folder / "config.json").write_text(json.dumps(changed))
-        return folder
+        return copy_checkpoint(checkpoint(family), tmp_path / "checkpoint", rename, config, change)
     return make
 
 
@@ -177,15 +153,7 @@ def test_the_other_style_of_names_and_config(thaw, tmp_path, copy, family):
 
 
 def test_sharded_files_with_an_index(thaw, tmp_path, copy):
-    folder = copy("qwen3_vl")
-    weights = read_weights(folder / "model.safetensors")
-    (folder / "model.safetensors").unlink()
-    names = sorted(weights)
-    shards = {f"model-0000{i + 1}-of-00003.safetensors": names[i::3] for i in range(3)}
-    for file, inside in shards.items():
-        write_weights(folder / file, {name: weights[name] for name in inside})
-    index = dict(metadata={}, weight_map={name: file for file, inside in shards.items() for name in inside})
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    folder = shard(copy("qwen3_vl"))
     assert worst(built(thaw, "qwen3_vl", tmp_path, source=folder), "qwen3_vl") <= TOLERANCE
     (folder / "model-00002-of-00003.safetensors").unlink()
     assert "model-00002-of-00003.safetensors" in thaw.error("build", folder, "-o", tmp_path / "again")

@@ -49,8 +49,14 @@ struct Embedding {
     return gather(concat({nothing, features}, 0), number);
   }
 
+  // Without a feature no token is special: a decoder may well produce such a token itself.
+  Var where_given(Var is_special, Var features) {
+    return logical_and(is_special, less(net.integer(0), length_of(features, 0)));
+  }
+
   void put(Var is_special, Var features) {
     const Here here(net, "features");
+    is_special = where_given(is_special, features);
     embeds = where(unsqueeze(is_special, {2}), spread(features, numbered(is_special)), embeds);
   }
 
@@ -79,7 +85,8 @@ std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context) 
   e.net.output(e.embeds, "inputs_embeds", {"batch", "seq", e.config.hidden});
   const Here here(e.net, "deepstack");
   for (size_t k = 0; k < deepstack.size(); ++k) {
-    e.net.output(e.spread(deepstack[k], e.numbered(is_visual)), fmt::format("deepstack_embeds_{}", k),
+    Var number = e.numbered(e.where_given(is_visual, deepstack[k]));
+    e.net.output(e.spread(deepstack[k], number), fmt::format("deepstack_embeds_{}", k),
                  {"batch", "seq", e.config.hidden});
   }
   return e.net.finish();

@@ -1,0 +1,163 @@
+"""thaw build reads decoders in every style of checkpoint, and names what is wrong with one."""
+import onnx
+import pytest
+
+from build_text_test import FAMILIES, TOLERANCE, checkpoint, references, worst_logits
+from conftest import session
+from models.checkpoints import copy_checkpoint, read_weights, same, shard
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """copy(family, rename, config, change) -> a folder."""
+    return lambda family, *args, **kw: copy_checkpoint(checkpoint(family), tmp_path / "checkpoint", *args, **kw)
+
+
+def text_of(thaw, folder, *options):
+    out = folder.parent / "out"
+    thaw("build", folder, "-o", out, "--part", "text", *options, code=0)
+    return out / "text.onnx"
+
+
+def worst(model, family):
+    text = session(model)
+    return worst_logits(lambda ids, mask: text.run(None, {"input_ids": ids, "attention_mask": mask})[0],
+                        references(family))
+
+
+def old_rope(text):
+    """rope_theta and rope_scaling, as before transformers 5."""
+    rope = dict(text.pop("rope_parameters"))
+    text["rope_theta"] = rope.pop("rope_theta")
+    if "partial_rotary_factor" in rope:
+        text["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
+    kind = rope.pop("rope_type")
+    if kind == "longrope":
+        rope.pop("original_max_position_embeddings", None)  # stands in the config itself
+        kind = "su"
+    if "mrope_section" in rope:
+        kind = "mrope"
+    text["rope_scaling"] = {"type": kind, **rope} if rope else None
+    return text
+
+
+def flat(config):
+    return old_rope({**config.pop("text_config"), **config})
+
+
+def nested(config):
+    config["text_config"] = old_rope(config["text_config"])
+    return config
+
+
+def thinker(config):
+    model_type = config.pop("model_type")
+    config.pop("tie_word_embeddings")
+    config["text_config"]["tie_word_embeddings"] = True
+    return dict(model_type=model_type, thinker_config=nested(config))
+
+
+def phi4mm(config):
+    config.pop("vision_config")
+    config.pop("audio_config")
+    return old_rope({**config, "model_type": "phi4mm", "vision_lora": {"r": 4, "lora_alpha": 8},
+                     "speech_lora": {"r": 4, "lora_alpha": 8}})
+
+
+def base_layer(name):
+    is_adapted = any(part in name for part in ("qkv_proj", "o_proj", "gate_up_proj", "down_proj"))
+    return name.replace(".weight", ".base_layer.weight") if is_adapted else name
+
+
+STYLES = {
+    "qwen2": (same, old_rope),
+    "qwen3": (same, old_rope),
+    "llama": (same, old_rope),
+    "mistral": (same, old_rope),
+    "phi3": (same, old_rope),
+    "qwen2_vl": (lambda name: name.replace("model.layers.", "model.language_model.layers."), flat),
+    "qwen2_5_vl": (same, flat),
+    "qwen3_vl": (lambda name: name.replace("model.language_model.", "model."), nested),
+    "qwen3_asr": (lambda name: "thinker." + name.replace("model.language_model.", "model."), thinker),
+    "phi4_mm": (base_layer, phi4mm),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_other_style_of_names_and_config(thaw, copy, family):
+    rename, config = STYLES[family]
+    assert worst(text_of(thaw, copy(family, rename, config)), family) <= TOLERANCE["portable"]
+
+
+def test_several_files_with_an_index(thaw, copy):
+    assert worst(text_of(thaw, shard(copy("qwen3"))), "qwen3") <= TOLERANCE["portable"]
+
+
+def weights_of(model):
+    return {w.name: w.dims for w in onnx.load(model, load_external_data=False).graph.initializer if len(w.dims) == 2}
+
+
+@pytest.mark.parametrize("target", TOLERANCE)
+def test_a_tied_head_and_the_embedding_are_one_tensor(thaw, copy, target):
+    folder = copy("qwen2")
+    assert "lm_head.weight" not in read_weights(folder / "model.safetensors")
+    weights = weights_of(text_of(thaw, folder, "--target", target))
+    assert [dims for dims in weights.values() if 97 in dims] == [[97, 32]]
+
+
+def test_a_config_that_is_silent_on_tying_goes_by_the_weights(thaw, copy):
+    def silent(config):
+        config.pop("tie_word_embeddings")
+        return config
+    assert worst(text_of(thaw, copy("qwen2", config=silent)), "qwen2") <= TOLERANCE["portable"]
+
+
+def test_an_untied_head_is_a_tensor_of_its_own(thaw, copy):
+    weights = weights_of(text_of(thaw, copy("qwen3")))
+    assert sum(97 in dims for dims in weights.values()) == 2
+
+
+def without(name):
+    return lambda weights: {k: v for k, v in weights.items() if k != name}
+
+
+def misshapen(weights):
+    dtype, shape, data = weights["model.layers.1.mlp.up_proj.weight"]
+    return {**weights, "model.layers.1.mlp.up_proj.weight": (dtype, shape[::-1], data)}
+
+
+def rope(**changes):
+    return lambda config: {**config, "rope_parameters": {**config["rope_parameters"], **changes}}
+
+
+@pytest.mark.parametrize("family, changes, words", [
+    ("qwen2", dict(change=without("model.layers.1.self_attn.k_proj.bias")),
+     ["'model.layers.1.self_attn.k_proj.bias' is missing", "[16]"]),
+    ("qwen3", dict(change=without("lm_head.weight")), ["'lm_head.weight' is missing", "[97, 32]"]),
+    ("qwen3", dict(change=without("model.layers.0.self_attn.q_norm.weight")), ["q_norm.weight", "[16]"]),
+    ("llama", dict(change=misshapen), ["'model.layers.1.mlp.up_proj.weight' has the shape [32, 48]", "[48, 32]"]),
+    ("llama", dict(config=lambda c: {**c, "num_hidden_layers": 2000000000}), ["layers.1999999999."]),
+    ("llama", dict(config=lambda c: {**c, "model_type": "llama9"}), ["'llama9'", "qwen2_5_vl"]),
+    ("llama", dict(config=lambda c: {**c, "quantization_config": {"quant_method": "gptq"}}), ["quantized", "gptq"]),
+    ("llama", dict(config=lambda c: {**c, "hidden_act": "swiglu9"}), ["'swiglu9'", "silu"]),
+    ("llama", dict(config=lambda c: {**c, "num_key_value_heads": 3}), ["'num_key_value_heads' is 3", "4"]),
+    ("llama", dict(config=rope(rope_type="dynamic")), ["'dynamic'", "llama3"]),
+    ("phi3", dict(config=rope(long_factor=[1.0, 2.0])), ["'long_factor' has 2 numbers", "3"]),
+    ("phi3", dict(config=rope(partial_rotary_factor=0.9)), ["7 of 8"]),
+    ("qwen2", dict(config=lambda c: {**c, "layer_types": ["full_attention"]}), ["'layer_types' names 1", "2"]),
+    ("qwen2", dict(config=lambda c: {**c, "layer_types": ["full_attention", "chunked"]}), ["'chunked'"]),
+])
+def test_what_is_wrong_with_a_checkpoint_is_named(thaw, tmp_path, copy, family, changes, words):
+    message = thaw.error("build", copy(family, **changes), "-o", tmp_path / "out", "--part", "text")
+    assert all(word in message for word in words), message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("family", ["qwen2", "phi3"])
+def test_f32_weights_are_read_as_bf16_ones(thaw, copy, family):
+    """bfloat16 is the upper half of float32."""
+    def widened(weights):
+        def widen(data):
+            return b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+        return {name: ("F32", shape, widen(data)) for name, (_, shape, data) in weights.items()}
+    assert worst(text_of(thaw, copy(family, change=widened)), family) <= TOLERANCE["portable"]

@@ -1,0 +1,48 @@
+"""Checkpoints in other styles, made from the committed ones: renamed weights, changed configs, several files."""
+import json
+import struct
+
+
+def read_weights(path):
+    """{name: (dtype, shape, bytes)} of a safetensors file."""
+    data = path.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__", None)
+    start = 8 + size
+    return {k: (v["dtype"], v["shape"], data[start + v["data_offsets"][0]:start + v["data_offsets"][1]])
+            for k, v in header.items()}
+
+
+def write_weights(path, weights):
+    header, offset = {}, 0
+    for name, (dtype, shape, data) in weights.items():
+        header[name] = dict(dtype=dtype, shape=shape, data_offsets=[offset, offset + len(data)])
+        offset += len(data)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data for _, _, data in weights.values()))
+
+
+def same(value):
+    return value
+
+
+def copy_checkpoint(source, folder, rename=same, config=same, change=same):
+    """`source`'s weights under other names, with what `change` makes of {name: weight}, and `config` of its config."""
+    folder.mkdir(parents=True)
+    weights = read_weights(source / "model.safetensors")
+    write_weights(folder / "model.safetensors", change({rename(k): v for k, v in weights.items()}))
+    (folder / "config.json").write_text(json.dumps(config(json.loads((source / "config.json").read_text()))))
+    return folder
+
+
+def shard(folder, count=3):
+    """The same checkpoint in several files with an index."""
+    weights = read_weights(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    files = {f"model-{i + 1:05}-of-{count:05}.safetensors": sorted(weights)[i::count] for i in range(count)}
+    for file, names in files.items():
+        write_weights(folder / file, {name: weights[name] for name in names})
+    index = dict(metadata={}, weight_map={name: file for file, names in files.items() for name in names})
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder
