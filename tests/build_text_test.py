@@ -120,6 +120,14 @@ def test_all_sizes_are_proven(thaw, build, family, cache):
     assert values and all(dim is not None and dim != "?" for value in values for dim in value["dims"])
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_directml_takes_every_node(thaw, build, family, dtype):
+    for cache in ([], ["--kv-cache"]):
+        text = build(family, "--part", "text", "--target", "directml", "--dtype", dtype, *cache) / "text.onnx"
+        assert thaw.json("check", text, "--target", "directml", code=0)["findings"] == []
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_half_precision_stays_near(build, family):
     """float16 weights and activations, float32 norms, angles, softmax and logits."""

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import SOURCE
 from models import tower_cases
-from models.checkpoints import copy_checkpoint, shard
+from models.checkpoints import copy_checkpoint, read_weights, shard
 
 FIXTURES = SOURCE / "tests" / "fixtures"
 FAMILIES = sorted(tower_cases.CASES)

@@ -15,7 +15,7 @@ COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.s
 def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
     assert len(COMMANDS) >= 4
     save(scrfd.model(), "model")
-    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "tower", tmp_path / "checkpoint")
+    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
     codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "build": {0}}
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.
@@ -27,7 +27,7 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
 
 def test_the_commands_on_building_run(thaw, tmp_path):
     page = (SOURCE / "docs" / "building.md").read_text()
-    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "tower", tmp_path / "checkpoint")
+    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
     shutil.copytree(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct")
     commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
     assert len(commands) >= 3
