@@ -5,9 +5,10 @@ import numpy as np
 import onnx
 import pytest
 
-from build_towers_test import read_weights, session, write_weights
+from build_towers_test import session
 from conftest import SOURCE
 from models import phi4_cases
+from models.checkpoints import read_weights, write_weights
 
 CHECKPOINT = SOURCE / "tests" / "fixtures" / "phi4_mm" / "tower"
 PREFIX = "model.embed_tokens_extend.image_embed."

@@ -1,4 +1,5 @@
 """thaw build reads decoders in every style of checkpoint, and names what is wrong with one."""
+import numpy as np
 import onnx
 import pytest
 
@@ -161,3 +162,49 @@ def test_f32_weights_are_read_as_bf16_ones(thaw, copy, family):
             return b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
         return {name: ("F32", shape, widen(data)) for name, (_, shape, data) in weights.items()}
     assert worst(text_of(thaw, copy(family, change=widened)), family) <= TOLERANCE["portable"]
+
+
+ADAPTED = ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")
+
+
+def floats(entry):
+    _, shape, data = entry
+    return (np.frombuffer(data, np.uint16).astype(np.uint32) << 16).view(np.float32).reshape(shape)
+
+
+def entry(values):
+    return "F32", list(values.shape), values.astype(np.float32).tobytes()
+
+
+@pytest.mark.parametrize("lora", ["vision", "speech", "none"])
+def test_an_adapter_is_merged_into_the_decoder(thaw, tmp_path, lora):
+    """W + lora_alpha / r * B A for each layer's weights, gate_up_proj split on the way."""
+    rng = np.random.default_rng(5)
+    source = read_weights(checkpoint("phi4_mm") / "model.safetensors")
+    stems = [name.removesuffix(".weight") for name in source if any(part in name for part in ADAPTED)]
+    pairs = {(stem, name): (rng.standard_normal((4, source[stem + ".weight"][1][1])) / 8,
+                            rng.standard_normal((source[stem + ".weight"][1][0], 4)) / 8)
+             for stem in stems for name in ("vision", "speech")}
+
+    def with_adapters(weights):
+        adapters = {}
+        for (stem, name), (a, b) in pairs.items():
+            adapters |= {f"{stem}.lora_A.{name}.weight": entry(a), f"{stem}.lora_B.{name}.weight": entry(b)}
+        return weights | adapters
+
+    def merged(weights):
+        for stem in stems if lora != "none" else ():
+            a, b = pairs[stem, lora]
+            weights[stem + ".weight"] = entry(floats(weights[stem + ".weight"]) + 2 * b @ a)
+        return weights
+
+    def logits(name, options=(), **changes):
+        folder = copy_checkpoint(checkpoint("phi4_mm"), tmp_path / name / "checkpoint", **changes)
+        refs = references("phi4_mm")
+        return session(text_of(thaw, folder, *options)).run(
+            None, {"input_ids": refs["ids_1"], "attention_mask": refs["mask_1"]})[0]
+
+    found = logits("adapters", ["--lora", lora], rename=base_layer, config=phi4mm, change=with_adapters)
+    assert np.abs(found - logits("merged", change=merged)).max() <= 1e-4
+    if lora != "none":
+        assert np.abs(found - logits("plain")).max() > 0.1
