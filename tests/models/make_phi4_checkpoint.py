@@ -47,6 +47,11 @@ def randomize(model):
             elif "position_embedding" not in name and "extensor" not in name:
                 draw = draw / math.sqrt(weight[0].numel())
             weight.copy_(draw.half())
+    for module in model.modules():
+        # A slip of transformers 5.23: where the mask hides nothing, its SDPA attention drops the mask and lets each patch see
+        # those before it only. Its eager attention and the model's own code do not.
+        if type(module).__name__ == "Phi4MultimodalVisionAttention":
+            module.is_causal = False
     return model.float().eval()
 
 

@@ -10,6 +10,7 @@ CASES = {
     "a row of four, odd borders": [(1, 4, 5, 3)],
     "three images": [(2, 2, 0, 0), (1, 3, 8, 2), (1, 1, 0, 31)],
     "a column of five": [(5, 1, 1, 0)],
+    "nothing hidden": [(1, 1, 0, 0)],
 }
 
 
