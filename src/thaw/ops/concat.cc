@@ -24,7 +24,9 @@ void concat_elements(Context& ctx, int axis) {
     auto shape = constant_shape(ctx.input(i).shape);
     if (!shape) return;
     auto count = small_count(*shape);
-    if (!count || (total += *count) > kMaxElements) return;
+    if (!count) return;
+    total += *count;
+    if (total > kMaxElements) return;
     shapes.push_back(std::move(*shape));
   }
   for (int k = 0; k < axis; ++k) outer *= shapes.front()[k];
@@ -192,7 +194,7 @@ std::optional<std::vector<Dim>> pads_of(Context& ctx, int rank) {
     for (int k = 0; k < rank; ++k) {
       Dim here = is_equal(axis, k);
       add(static_cast<size_t>(k), select(here, begin, 0));
-      add(static_cast<size_t>(k + rank), select(here, end, 0));
+      add(static_cast<size_t>(k) + static_cast<size_t>(rank), select(here, end, 0));
     }
   }
   return all;

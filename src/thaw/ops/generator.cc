@@ -85,8 +85,8 @@ void constant_of_shape(Context& ctx) {
   auto shape = ctx.dims_from(0);
   if (!shape) return unknown_tensor(ctx, 0, dtype);
   for (Dim d : *shape) ctx.require_at_most(0, d, "a ConstantOfShape's sizes");
-  auto constant = constant_shape(*shape);
-  ctx.set_tensor(0, dtype, std::move(*shape));
+  auto constant = constant_shape(shape);
+  ctx.set_tensor(0, dtype, std::move(shape));
   auto count = constant ? small_count(*constant) : std::nullopt;
   if (!count || !is_followed(dtype, *count)) return;
   Element fill = Element::integer(0);

@@ -47,7 +47,7 @@ void max_unpool_rule(Context& ctx) {
                     std::to_string(joined->size()));
       return;
     }
-    return ctx.set_tensor(0, x.dtype, std::move(*asked));
+    return ctx.set_tensor(0, x.dtype, std::move(asked));
   }
   int spatial = static_cast<int>(joined->size()) - 2;
   auto window = read_window(ctx, spatial);

@@ -8,8 +8,6 @@
 
 namespace thaw::ops {
 
-using dim::Dim;
-
 namespace {
 
 enum class Reduction : uint8_t { kNone, kAdd, kMul, kOther };

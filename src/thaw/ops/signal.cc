@@ -9,7 +9,6 @@
 namespace thaw::ops {
 
 using dim::Dim;
-using ir::DataType;
 
 namespace {
 

@@ -63,7 +63,7 @@ void center_crop_pad_rule(Context& ctx) {
   auto asked = ctx.dims_from(1);
   auto given = ctx.attr_ints("axes");
   if (!x.has_rank()) {
-    if (asked && !given) ctx.set_tensor(0, x.dtype, std::move(*asked));
+    if (asked && !given) ctx.set_tensor(0, x.dtype, std::move(asked));
     return;
   }
   std::vector<int> axes(x.rank());

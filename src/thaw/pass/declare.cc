@@ -75,7 +75,7 @@ class Declarer {
     DeclaredDim out;
     out.denotation = now.denotation;
     if (auto value = d.constant()) {
-      out.value = *value;
+      out.value = value;
     } else if (d.is_symbolic()) {
       std::string key = key_of(d);
       auto it = names_.find(key);

@@ -13,7 +13,7 @@ using dim::Dim;
 using ir::Value;
 
 DimEmitter::DimEmitter(ir::Model& model, const std::unordered_map<const Value*, ops::Shape>& input_shapes)
-    : model_(model), graph_(*model.graph), before_(model.graph->nodes().front()) {
+    : graph_(*model.graph), before_(model.graph->nodes().front()) {
   if (model.opset("").value_or(0) < 12)
     throw Error({fmt::format("opset {} has no integer Min and Max", model.opset("").value_or(0)), model.path.string(),
                  "opset 12 or later to compute sizes in the graph", "raise the model's opset first"});

@@ -44,7 +44,6 @@ class DimEmitter {
   ir::Value* emit_atom(const dim::Atom& atom);
   ir::Value* emit_floor(dim::Dim numerator, dim::Dim denominator);
 
-  ir::Model& model_;
   ir::Graph& graph_;
   ir::Node* before_;  // all that is emitted stands before the first node of the model as it was
   std::unordered_map<int, Origin> origins_;

@@ -1,7 +1,7 @@
 #include "thaw/report/attribute_text.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ struct Same {
     return false;
   }
   // Equal bits: a NaN is the same as itself, and -0 is not 0.
-  bool operator()(float a, float b) const { return std::memcmp(&a, &b, sizeof a) == 0; }
+  bool operator()(float a, float b) const { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
   bool operator()(const std::shared_ptr<ir::Graph>&, const std::shared_ptr<ir::Graph>&) const { return true; }
   bool operator()(const std::shared_ptr<ir::Tensor>& a, const std::shared_ptr<ir::Tensor>& b) const {
     return (!a || !b) ? a == b : same_tensor(*a, *b);

@@ -269,8 +269,9 @@ class Comparison {
       const auto* x = attribute.as<std::shared_ptr<ir::Graph>>();
       const auto* y = other == nullptr ? nullptr : other->as<std::shared_ptr<ir::Graph>>();
       if (x == nullptr || y == nullptr || !*x || !*y) continue;
-      const std::string inner = ir::path_of(**x);
-      todo_.push_back({x->get(), y->get(), path.starts_with("function ") ? path + " / " + inner : inner});
+      std::string inner = ir::path_of(**x);
+      if (path.starts_with("function ")) inner = fmt::format("{} / {}", path, inner);
+      todo_.push_back({x->get(), y->get(), std::move(inner)});
     }
   }
 

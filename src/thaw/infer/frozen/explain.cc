@@ -253,7 +253,7 @@ std::vector<Meeting> explain_slice(const NodeVisit& visit, const dim::Assignment
         auto value = hints.find(id);
         if (value == hints.end() || value->second != *end) continue;
         size = dim::scope_of(size)->symbol_at(id);
-        hinted = *end;
+        hinted = end;
         break;
       }
     }
