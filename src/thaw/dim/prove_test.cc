@@ -9,7 +9,6 @@
 namespace thaw::dim {
 namespace {
 
-using testing::Tree;
 using testing::TreePtr;
 
 class Prove : public ::testing::Test {

@@ -63,8 +63,8 @@ void expect_weights(const Model& model, double start = 0) {
   EXPECT_THAT(values_of(model, "c"), ElementsAre(start, start + 1, start + 2));
 }
 
-constexpr SaveOptions kSingle{.external = ExternalPolicy::kSingle};
-constexpr SaveOptions kInline{.external = ExternalPolicy::kInline};
+const SaveOptions kSingle{.external = ExternalPolicy::kSingle};
+const SaveOptions kInline{.external = ExternalPolicy::kInline};
 
 TEST(Save, WritesOneDataFileAlignedToPages) {
   TempFolder folder;

@@ -125,7 +125,8 @@ TEST(SplitToSequence, FollowsItsPartsAndTheirElements) {
 
 // Parts that no tensor has must not be read.
 TEST(SplitToSequence, ReadsNoElementsOutsideItsInput) {
-  for (std::vector<int64_t> sizes : {std::vector<int64_t>{-5, 3, 5}, {INT64_MAX, 3, 1}, {4, 1LL << 62, 1LL << 62}}) {
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{-5, 3, 5}, {INT64_MAX, 3, 1}, {4, 1LL << 62, 1LL << 62}}) {
     RuleModel m;
     Value* shape = m.add_node("Shape", {m.add_input("x", DataType::kFloat, {"a", "b", "c"})});
     Value* parts = m.add_node("SplitToSequence", {shape, m.add_ints("", sizes)});

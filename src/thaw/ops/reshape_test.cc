@@ -69,7 +69,7 @@ TEST(Reshape, AsksForPositiveSizesWhereZeroWouldCopy) {
 }
 
 TEST(Reshape, RefusesTargetsThatNoInputFits) {
-  for (Ints target : {Ints{-1, -1}, Ints{2, -2}, Ints{0, 0, 0}, Ints{5, 5}}) {
+  for (const Ints& target : {Ints{-1, -1}, Ints{2, -2}, Ints{0, 0, 0}, Ints{5, 5}}) {
     RuleModel m;
     Value* x = m.add_input("x", DataType::kFloat, {2, 3});
     m.add_output(m.add_node("Reshape", {x, m.add_ints("", target)}));
