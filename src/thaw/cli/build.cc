@@ -37,6 +37,9 @@ std::string as_json(const model::BuildReport& report) {
     json.end_object();
   }
   json.end_array();
+  json.member_array("others");
+  for (const auto& path : report.others) json.value(path.string());
+  json.end_array();
   json.member_array("unused");
   for (const std::string& name : report.unused) json.value(name);
   json.end_array();
@@ -50,6 +53,7 @@ std::string as_text(const model::BuildReport& report) {
     text += fmt::format("wrote {}  {} nodes, {:.1f} MB of weights\n", report::printable(file.path.string()),
                         file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
   }
+  for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
   if (report.unused.empty()) return text;
   text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());
   for (size_t i = 0; i < report.unused.size() && i < kMostShown; ++i)
@@ -87,6 +91,10 @@ Action define_build(CLI::App& app) {
       "which operators may be used; portable by default");
   app.add_option("--opset", options->build.opset, "the version of ai.onnx: 18, 19 or 20 (the default)")->type_name("N");
   app.add_flag("--kv-cache", options->build.kv_cache, "text: past keys and values in, present ones out");
+  app.add_flag(
+      "--genai", options->build.genai,
+      "write what onnxruntime-genai loads: its tensor names, genai_config.json, the tokenizer's files; implies "
+      "--kv-cache");
   add_choice<model::Lora>(
       app, "--lora", options->build.lora,
       {{"vision", model::Lora::kVision}, {"speech", model::Lora::kSpeech}, {"none", model::Lora::kNone}},

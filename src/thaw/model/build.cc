@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
 #include "thaw/model/family/family.h"
+#include "thaw/model/genai.h"
 
 namespace thaw::model {
 namespace {
@@ -42,6 +45,12 @@ uint64_t weight_bytes(const ir::Model& model) {
   return bytes;
 }
 
+void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.publish();
+}
+
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
@@ -52,7 +61,14 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
   const auto builds = [&](std::string_view name) {
     return std::any_of(parts.begin(), parts.end(), [&](const Part* each) { return each->name == name; });
   };
+  options.kv_cache |= options.genai;
   if (options.kv_cache && builds("embedding")) options.takes_embeddings = true;
+  if (options.genai && !builds("text")) {
+    throw Error({.what = fmt::format("onnxruntime-genai runs no model without a decoder, and the part is '{}'", part),
+                 .where = "--genai",
+                 .expected = "all parts, or --part text",
+                 .next = "leave --part out"});
+  }
   if (family.name_weights) family.name_weights(checkpoint);
   const Weights weights(checkpoint, family.adapter ? family.adapter(checkpoint, options) : std::nullopt);
 
@@ -66,12 +82,21 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),
                             .weight_bytes = weight_bytes(*models.back())});
   }
+  const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
   std::filesystem::create_directories(folder);
   for (size_t i = 0; i < models.size(); ++i) {
     ir::SaveOptions save;
     save.external = ir::ExternalPolicy::kSingle;
     ir::save(*models[i], report.files[i].path, save);
     models[i].reset();
+  }
+  for (const TextFile& file : texts) {
+    write_whole(folder / file.name, std::as_bytes(std::span(file.text)));
+    report.others.push_back(folder / file.name);
+  }
+  for (const std::string& name : options.genai ? tokenizer_files(checkpoint.folder()) : std::vector<std::string>()) {
+    write_whole(folder / name, MappedFile::open(checkpoint.folder() / name)->bytes());
+    report.others.push_back(folder / name);
   }
   if (part == "all") report.unused = checkpoint.unused();
   return report;

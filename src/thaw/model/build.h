@@ -26,6 +26,7 @@ struct BuiltFile {
 struct BuildReport {
   std::string model_type;
   std::vector<BuiltFile> files;
+  std::vector<std::filesystem::path> others;  // with Options::genai: what is no model
   std::vector<std::string> unused;  // tensors of the checkpoint that no part of the model reads, where all were built
 };
 

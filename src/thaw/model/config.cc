@@ -168,6 +168,11 @@ std::vector<int64_t> Config::integers_or(Keys keys, std::vector<int64_t> otherwi
   return find(keys) ? integers(keys) : std::move(otherwise);
 }
 
+std::vector<int64_t> Config::one_or_more_integers(Keys keys) const {
+  const Json* value = find(keys);
+  return value && value->is_number() ? std::vector{integer(keys)} : integers(keys);
+}
+
 std::vector<double> Config::numbers(Keys keys) const {
   return list(keys, [](const Json& entry) { return entry.get<double>(); });
 }

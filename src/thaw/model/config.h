@@ -46,6 +46,8 @@ class Config {
   std::string text_or(Keys keys, std::string_view otherwise) const;
   std::vector<int64_t> integers(Keys keys) const;
   std::vector<int64_t> integers_or(Keys keys, std::vector<int64_t> otherwise) const;
+  // A list, or one number that stands for a list of one.
+  std::vector<int64_t> one_or_more_integers(Keys keys) const;
   std::vector<double> numbers(Keys keys) const;
   std::vector<std::string> texts_or(Keys keys, std::vector<std::string> otherwise) const;
 

@@ -25,6 +25,8 @@ struct Options {
   // text, with kv_cache: inputs_embeds in, as embedding.onnx gives them, instead of input_ids. build() sets it where it
   // builds that part too.
   bool takes_embeddings = false;
+  // What onnxruntime-genai loads: its tensor names, genai_config.json and the tokenizer's files too. Implies kv_cache.
+  bool genai = false;
   Lora lora = Lora::kVision;
 };
 

@@ -21,10 +21,21 @@ struct Inputs {
   std::vector<Var> deepstack;
 };
 
+// Whether position_ids have three coordinates. Those of text alone are equal, and onnxruntime-genai gives one then.
+bool by_axis(const Options& options, const DecoderConfig& c) {
+  return options.kv_cache && c.rope.has_axes() && (options.takes_embeddings || !options.genai);
+}
+
 Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int64_t deepstack) {
   const Options& options = net.options();
   Inputs in;
-  if (options.takes_embeddings) {
+  if (options.takes_embeddings && options.genai && deepstack > 0) {
+    Var joined = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden * (1 + deepstack)});
+    in.deepstack = split(joined, 2, std::vector(static_cast<size_t>(1 + deepstack), c.hidden));
+    in.hidden = in.deepstack.front();
+    in.deepstack.erase(in.deepstack.begin());
+    in.seq = length_of(joined, 1);
+  } else if (options.takes_embeddings) {
     in.hidden = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden});
     in.seq = length_of(in.hidden, 1);
   } else {
@@ -35,8 +46,8 @@ Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int6
   in.attention_mask = net.input("attention_mask", DataType::kInt64, {"batch", options.kv_cache ? "past + seq" : "seq"});
   if (!options.kv_cache) return in;
   in.position_ids = net.input("position_ids", DataType::kInt64,
-                              c.rope.has_axes() ? ir::Dims{3, "batch", "seq"} : ir::Dims{"batch", "seq"});
-  if (options.takes_embeddings) {
+                              by_axis(options, c) ? ir::Dims{3, "batch", "seq"} : ir::Dims{"batch", "seq"});
+  if (options.takes_embeddings && !options.genai) {
     for (int64_t k = 0; k < deepstack; ++k)
       in.deepstack.push_back(net.input(fmt::format("deepstack_embeds_{}", k), net.dtype(), {"batch", "seq", c.hidden}));
   }
@@ -121,8 +132,7 @@ std::unique_ptr<ir::Model> build_decoder(const BuildContext& context) {
   Var past = options.kv_cache ? length_of(in.past.front().key, 2) : Var{};
   CausalMasks masks(in.attention_mask, in.seq, past);
   Var positions = options.kv_cache ? in.position_ids : unsqueeze(arange(in.seq), {0});
-  const bool by_axis = options.kv_cache && c.rope.has_axes();
-  const TokenRotary rotary = rotary_at(c.rope, positions, by_axis, masks.batch());
+  const TokenRotary rotary = rotary_at(c.rope, positions, by_axis(options, c), masks.batch());
 
   Residual stream(in.hidden);
   std::vector<Cache> present;

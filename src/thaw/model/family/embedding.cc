@@ -76,19 +76,29 @@ int64_t num_deepstack(const Config& config) {
 std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context) {
   const Config& config = context.config();
   Embedding e(context);
+  const int64_t hidden = e.config.hidden, deepstack = num_deepstack(config);
   Var is_visual = e.is_one_of({config.integer({"image_token_id"}), config.integer({"video_token_id"})});
-  Var features = e.features("vision_features", "num_tokens");
-  std::vector<Var> deepstack;
-  for (int64_t k = 0; k < num_deepstack(config); ++k)
-    deepstack.push_back(e.features(fmt::format("deepstack_features_{}", k), "num_tokens"));
-  e.put(is_visual, features);
-  e.net.output(e.embeds, "inputs_embeds", {"batch", "seq", e.config.hidden});
-  const Here here(e.net, "deepstack");
-  for (size_t k = 0; k < deepstack.size(); ++k) {
-    Var number = e.numbered(e.where_given(is_visual, deepstack[k]));
-    e.net.output(e.spread(deepstack[k], number), fmt::format("deepstack_embeds_{}", k),
-                 {"batch", "seq", e.config.hidden});
+  std::vector<Var> features;  // of the last layer first
+  if (e.net.options().genai) {
+    Var joined = e.net.input("image_features", e.net.dtype(), {"num_tokens", hidden * (1 + deepstack)});
+    features =
+        deepstack > 0 ? split(joined, 1, std::vector(static_cast<size_t>(1 + deepstack), hidden)) : std::vector{joined};
+  } else {
+    features.push_back(e.features("vision_features", "num_tokens"));
+    for (int64_t k = 0; k < deepstack; ++k)
+      features.push_back(e.features(fmt::format("deepstack_features_{}", k), "num_tokens"));
   }
+  e.put(is_visual, features.front());
+  std::vector<Var> out{e.embeds};
+  {
+    const Here here(e.net, "deepstack");
+    for (size_t k = 1; k < features.size(); ++k)
+      out.push_back(e.spread(features[k], e.numbered(e.where_given(is_visual, features[k]))));
+  }
+  if (e.net.options().genai) out = {concat(out, 2)};
+  const int64_t width = e.net.options().genai ? hidden * (1 + deepstack) : hidden;
+  for (size_t k = 0; k < out.size(); ++k)
+    e.net.output(out[k], k == 0 ? "inputs_embeds" : fmt::format("deepstack_embeds_{}", k - 1), {"batch", "seq", width});
   return e.net.finish();
 }
 

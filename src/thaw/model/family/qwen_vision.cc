@@ -48,7 +48,7 @@ struct Tower {
   Tower(Net& net, const Weights& weights, std::string_view prefix, const TowerConfig& c)
       : scope(net, weights, std::string(prefix)), config(c) {
     patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
-    grid_thw = net.input("grid_thw", ir::DataType::kInt64, {"num_images", 3});
+    grid_thw = net.input(net.options().genai ? "image_grid_thw" : "grid_thw", ir::DataType::kInt64, {"num_images", 3});
     grid = patch_grid(grid_thw, patches, c.merge);
     rotary = rotary_from_angles(patch_angles(grid, c.head_dim(), 10000.0), net.dtype());
   }
@@ -78,8 +78,19 @@ struct Tower {
   Var merge_blocks(Var x) const { return reshape(x, {-1, config.block() * config.width}); }
 };
 
-void add_outputs(const Tower& tower, Var features) {
-  tower.scope.net().output(features, "vision_features", {"num_tokens", tower.config.out});
+void add_outputs(const Tower& tower, Var features, const std::vector<Var>& deepstack = {}) {
+  Net& net = tower.scope.net();
+  const int64_t out = tower.config.out;
+  if (net.options().genai) {
+    // One tensor goes from tower to decoder there: what DeepStack adds stands beside the features.
+    std::vector<Var> all{features};
+    all.insert(all.end(), deepstack.begin(), deepstack.end());
+    net.output(concat(all, 1), "image_features", {"num_tokens", out * static_cast<int64_t>(all.size())});
+    return;
+  }
+  net.output(features, "vision_features", {"num_tokens", out});
+  for (size_t k = 0; k < deepstack.size(); ++k)
+    net.output(deepstack[k], fmt::format("deepstack_features_{}", k), {"num_tokens", out});
 }
 
 Var qwen2_merger(const Tower& tower, const Scope& at, Var normed) {
@@ -172,14 +183,14 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
     features[static_cast<size_t>(tap - deepstack.begin())] =
         merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kNormEpsilon));
   }
-  const Scope merger = tower.scope.in("merger");
-  add_outputs(tower, merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kNormEpsilon))));
   for (size_t k = 0; k < features.size(); ++k) {
     if (!features[k].value)
       config.fail("deepstack_visual_indexes", fmt::format("names layer {}", deepstack[k]),
                   fmt::format("layers below {}", c.depth));
-    net.output(features[k], fmt::format("deepstack_features_{}", k), {"num_tokens", c.out});
   }
+  const Scope merger = tower.scope.in("merger");
+  Var merged = merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kNormEpsilon)));
+  add_outputs(tower, merged, features);
   return net.finish();
 }
 

@@ -1,0 +1,30 @@
+// What onnxruntime-genai loads besides the models: genai_config.json, the image processor's processor_config.json, and
+// the tokenizer's files.
+//
+// Its search calls the models through the names that genai_config.json gives. It knows decoders by a type of its own
+// and runs two kinds of models that thaw build writes: decoders that take input_ids, and vision, embedding and decoder
+// of Qwen2.5-VL and Qwen3-VL together. Audio is not among the inputs of either, so Qwen3-ASR and Phi-4-multimodal go as
+// decoders only.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "thaw/model/checkpoint.h"
+#include "thaw/model/options.h"
+
+namespace thaw::model {
+
+struct TextFile {
+  std::string name, text;
+};
+
+// Of a decoder alone (options.takes_embeddings is not set) or of all parts of a model. Throws thaw::Error for a model
+// that onnxruntime-genai does not run, and for one whose config names no token that ends a text.
+std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const Options& options);
+
+// The names of the tokenizer's files that the checkpoint has.
+std::vector<std::string> tokenizer_files(const std::filesystem::path& checkpoint);
+
+}  // namespace thaw::model
