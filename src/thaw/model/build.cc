@@ -72,6 +72,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
   if (family.name_weights) family.name_weights(checkpoint);
   const Weights weights(checkpoint, family.adapter ? family.adapter(checkpoint, options) : std::nullopt);
 
+  if (options.genai) check_genai(checkpoint.config(), options);
+
   BuildReport report;
   report.model_type = checkpoint.config().text({"model_type"});
   std::vector<std::unique_ptr<ir::Model>> models;

@@ -190,6 +190,8 @@ std::string as_text(const Json& json) {
 
 }  // namespace
 
+void check_genai(const Config& config, const Options& options) { static_cast<void>(kind_of(config, options)); }
+
 std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const Options& options) {
   const Config& config = checkpoint.config();
   const std::string_view kind = kind_of(config, options);

@@ -20,8 +20,11 @@ struct TextFile {
   std::string name, text;
 };
 
+// Throws thaw::Error for a model that onnxruntime-genai does not run.
+void check_genai(const Config& config, const Options& options);
+
 // Of a decoder alone (options.takes_embeddings is not set) or of all parts of a model. Throws thaw::Error for a model
-// that onnxruntime-genai does not run, and for one whose config names no token that ends a text.
+// that onnxruntime-genai does not run and for one whose config names no token that ends a text.
 std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const Options& options);
 
 // The names of the tokenizer's files that the checkpoint has.
