@@ -91,10 +91,7 @@ Action define_build(CLI::App& app) {
       "which operators may be used; portable by default");
   app.add_option("--opset", options->build.opset, "the version of ai.onnx: 18, 19 or 20 (the default)")->type_name("N");
   app.add_flag("--kv-cache", options->build.kv_cache, "text: past keys and values in, present ones out");
-  app.add_flag(
-      "--genai", options->build.genai,
-      "write what onnxruntime-genai loads: its tensor names, genai_config.json, the tokenizer's files; implies "
-      "--kv-cache");
+  app.add_flag("--genai", options->build.genai, "write what onnxruntime-genai loads; implies --kv-cache");
   add_choice<model::Lora>(
       app, "--lora", options->build.lora,
       {{"vision", model::Lora::kVision}, {"speech", model::Lora::kSpeech}, {"none", model::Lora::kNone}},
