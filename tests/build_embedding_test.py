@@ -141,8 +141,7 @@ def test_sizes_of_the_embedding_are_proven(thaw, build, family):  # noqa: F811
     assert report["findings"] == [] and report["proof"]["broken"] == 0 and report["proof"]["open"] == 0
 
 
-@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("target", TOLERANCE)
+@pytest.mark.parametrize("dtype, target", [("f32", "portable"), ("f16", "directml"), ("bf16", "ort")])
 @pytest.mark.parametrize("family", VISION_FAMILIES)
 def test_what_one_part_gives_the_next_one_takes(thaw, build, family, target, dtype):  # noqa: F811
     folder = build(family, "--kv-cache", "--dtype", dtype, "--target", target)

@@ -1,4 +1,6 @@
 """thaw build reads decoders in every style of checkpoint, and names what is wrong with one."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -88,6 +90,20 @@ STYLES = {
 def test_the_other_style_of_names_and_config(thaw, copy, family):
     rename, config = STYLES[family]
     assert worst(text_of(thaw, copy(family, rename, config)), family) <= TOLERANCE["portable"]
+
+
+@pytest.mark.parametrize("i", range(4))
+@pytest.mark.parametrize("style", ["rope_parameters", "rope_scaling"])
+def test_other_rotary_positions(thaw, copy, i, style):
+    refs = references("llama", "rope")
+
+    def other(config):
+        config["rope_parameters"] = json.loads(str(refs[f"rope_{i}"]))
+        return old_rope(config) if style == "rope_scaling" else config
+
+    text = session(text_of(thaw, copy("llama", config=other)))
+    logits = text.run(None, {"input_ids": refs["ids"], "attention_mask": np.ones_like(refs["ids"])})[0]
+    assert np.abs(logits[:, -5:] - refs[f"logits_{i}"]).max() <= TOLERANCE["portable"]
 
 
 def test_several_files_with_an_index(thaw, copy):

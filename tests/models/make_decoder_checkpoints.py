@@ -6,12 +6,14 @@ For developers; the tests only read what it wrote. Needs torch and transformers 
 
     config.json, model.safetensors   as save_pretrained writes them, in bfloat16; towers only where a reference needs them
     text.npz                         the decoder: see text_references
+    rope.npz                         other rotary positions: see rope_references (Llama)
     image.npz                        decoding with images: see image_references (VL models)
 
 Weights are rounded to bfloat16 first, and the references are computed from them in float32. Each family is one
 function that returns the model; FAMILIES lists them with the parts that references are written for.
 """
 import itertools
+import json
 import math
 import os
 import sys
@@ -166,6 +168,28 @@ def text_references(model, write):
     write("text", refs)
 
 
+ROPES = [
+    dict(rope_type="linear", rope_theta=1e4, factor=4.0),
+    dict(rope_type="yarn", rope_theta=1e4, factor=8.0, original_max_position_embeddings=64),
+    dict(rope_type="yarn", rope_theta=5e5, factor=4.0, original_max_position_embeddings=128, beta_fast=16.0,
+         beta_slow=2.0, mscale=0.7, mscale_all_dim=1.3, truncate=False),
+    dict(rope_type="yarn", rope_theta=5e5, factor=4.0, original_max_position_embeddings=128, attention_factor=1.2),
+]
+
+
+def rope_references(model, write):
+    """logits_<i> of the same weights and tokens under the rope_parameters of rope_<i> (JSON)."""
+    ids = np.random.default_rng(400).integers(3, 90, (2, 61))
+    refs = {"ids": ids}
+    for i, rope in enumerate(ROPES):
+        config = type(model.config)(**{**model.config.to_dict(), "rope_parameters": dict(rope)})
+        other = type(model)(config).eval()
+        other.load_state_dict(model.state_dict())
+        refs |= {f"rope_{i}": np.array(json.dumps(rope)),
+                 f"logits_{i}": other(input_ids=torch.from_numpy(ids), use_cache=False).logits[:, -5:].numpy()}
+    write("rope", refs)
+
+
 def image_references(model, write):
     """tokens: what greedy decoding adds to prompt, a batch of two with one image in the first row and two in the second,
     padded at the left. pixel_values and grid_thw are the images; position_ids [3, batch, seq] are the prompt's and
@@ -207,7 +231,7 @@ def image_references(model, write):
 FAMILIES = {
     "qwen2": (qwen2, [text_references]),
     "qwen3": (qwen3, [text_references]),
-    "llama": (llama, [text_references]),
+    "llama": (llama, [text_references, rope_references]),
     "mistral": (mistral, [text_references]),
     "phi3": (phi3, [text_references]),
     "qwen2_vl": (qwen2_vl, [text_references, image_references]),

@@ -21,6 +21,12 @@ void check_options(const Options& options) {
                  .expected = "18, 19 or 20",
                  .next = "leave the option out for 20"});
   }
+  if (options.target == Target::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
+    throw Error({.what = "DirectML has no kernels of bfloat16",
+                 .where = "--target directml",
+                 .expected = "--dtype f16 or f32",
+                 .next = "build with one of these"});
+  }
 }
 
 std::vector<const Part*> parts_to_build(const Family& family, const std::string& wanted) {

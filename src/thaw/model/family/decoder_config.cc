@@ -52,7 +52,7 @@ const std::vector<Traits>& all_traits() {
        .windows = kAllLayers,
        .fused = true,
        .epsilon = 1e-5,
-       .rope = {.longrope_only = true}},
+       .rope = {.is_partial = true, .longrope_only = true}},
       {.model_types = {"llama"}, .bias_by_config = true},
       {.model_types = {"mistral"}, .windows = kAllLayers},
   };

@@ -26,7 +26,10 @@ struct Source {
   }
   double number(std::string_view key) const { return rope->number({key}); }
   double theta() const { return number_or("rope_theta", text.number_or({"rope_theta"}, defaults.theta)); }
-  double partial() const { return number_or("partial_rotary_factor", text.number_or({"partial_rotary_factor"}, 1.0)); }
+  double partial() const {
+    return !defaults.is_partial ? 1.0
+                                : number_or("partial_rotary_factor", text.number_or({"partial_rotary_factor"}, 1.0));
+  }
   // The length that the model was trained with before its context was stretched.
   int64_t original_length() const {
     const int64_t otherwise = text.size_or({"max_position_embeddings"}, 4096);

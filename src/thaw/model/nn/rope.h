@@ -32,6 +32,7 @@ struct Rope {
 // What a family says besides its config.
 struct RopeDefaults {
   double theta = 10000;
+  bool is_partial = false;             // partial_rotary_factor counts (Phi-3)
   bool longrope_only = false;          // Phi-3: "su" and "yarn" in old configs mean LongRoPE
   std::vector<int64_t> sections = {};  // M-RoPE where the config is silent; empty: the family has one coordinate
   bool interleaved = false;            // M-RoPE: sections alternate, pair by pair (Qwen3-VL)
