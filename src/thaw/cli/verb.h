@@ -48,6 +48,7 @@ Action define_inspect(CLI::App& app);
 Action define_diff(CLI::App& app);
 Action define_check(CLI::App& app);
 Action define_completion(CLI::App& app);
+Action define_batch(CLI::App& app);
 Action define_fix(CLI::App& app);
 Action define_build(CLI::App& app);
 Action define_run(CLI::App& app);

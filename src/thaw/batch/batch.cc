@@ -1,0 +1,213 @@
+#include "thaw/batch/batch.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/batch/graph_batch.h"
+#include "thaw/core/error.h"
+#include "thaw/pass/declare.h"
+#include "thaw/pass/remove_unused.h"
+
+namespace thaw::batch {
+namespace {
+
+constexpr int64_t kOldestOpset = 11;  // Slice, Pad and Resize take their numbers as operands
+
+std::string dims_text(const ir::Type& type) {
+  if (!type.shape) return "[?]";
+  std::string text;
+  for (const ir::DeclaredDim& dim : *type.shape) {
+    if (!text.empty()) text += ", ";
+    text += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : dim.param;
+  }
+  return "[" + text + "]";
+}
+
+std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& options) {
+  std::vector<ir::Value*> chosen;
+  std::vector<std::string> names;
+  for (ir::Value* input : model.graph->inputs()) {
+    if (input->initializer()) continue;
+    names.push_back(input->name());
+    if (options.inputs.empty() ||
+        std::find(options.inputs.begin(), options.inputs.end(), input->name()) != options.inputs.end())
+      chosen.push_back(input);
+  }
+  for (const std::string& name : options.inputs) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    throw Error({.what = fmt::format("the model has no input '{}'", name),
+                 .where = "--inputs",
+                 .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                 .next = "name inputs as `thaw inspect` prints them"});
+  }
+  if (chosen.empty()) {
+    throw Error({.what = "the model has no input to batch",
+                 .where = model.path.string(),
+                 .expected = "at least one",
+                 .next = "give a model that takes data"});
+  }
+  return chosen;
+}
+
+// Whether an input's first axis is its batch axis already: a fixed 1; or one that is free, where the input is called so
+// or has the axes of images or sequences. A free axis of a list of rows is no batch.
+bool has_batch_axis(const ir::Value& input) {
+  const auto& shape = *input.type.shape;
+  if (shape.empty()) return false;
+  if (shape[0].value && *shape[0].value > 0) return *shape[0].value == 1;
+  return shape.size() >= 3 || shape[0].param.find("batch") != std::string::npos;
+}
+
+// Gives every dim of the inputs that `matches` the size that it has in a sample; false if there is none.
+template <typename Matches>
+bool fix_dims(ir::Model& model, int64_t size, Matches matches) {
+  bool any = false;
+  for (ir::Value* input : model.graph->inputs()) {
+    if (!input->type.shape) continue;
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      if ((dim.value && *dim.value > 0) || !matches(*input, axis, dim)) continue;
+      dim = {size, {}, {}};
+      any = true;
+    }
+  }
+  return any;
+}
+
+void fix_sample(ir::Model& model, const Options& options) {
+  for (const auto& [name, size] : options.sample) {
+    const auto matches = [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
+      return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
+    };
+    if (fix_dims(model, size, matches)) continue;
+    throw Error({.what = fmt::format("no input has a free size '{}'", name),
+                 .where = "--sample",
+                 .expected = "a size that `thaw inspect` lists",
+                 .next = "name sizes as `thaw inspect` prints them"});
+  }
+}
+
+void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, const Options& options) {
+  for (const ir::Value* input : model.graph->inputs()) {
+    if (!input->type.shape) continue;
+    const bool replaced = std::find(merged.begin(), merged.end(), input) != merged.end();
+    for (size_t axis = replaced ? 1 : 0; axis < input->type.shape->size(); ++axis) {
+      if ((*input->type.shape)[axis].param != options.name) continue;
+      throw Error({.what = fmt::format("the input '{}' already has a size '{}'", input->name(), options.name),
+                   .where = "--name",
+                   .expected = "a name that no other size of the model has",
+                   .next = "give another with --name"});
+    }
+  }
+}
+
+// Every output holds a result for each sample, under the name it had.
+void finish_outputs(State& state, bool any_merged) {
+  ir::Graph& graph = *state.model.graph;
+  Emitter end(state, graph, nullptr);
+  for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) {
+    ir::Value* output = graph.outputs()[static_cast<size_t>(i)];
+    const ops::Fact& fact = state.fact(output);
+    if (!fact.is_tensor() || !fact.has_rank()) {
+      throw Error({.what = "its rank is not known, so that it cannot be batched",
+                   .where = fmt::format("output '{}'", output->name()),
+                   .expected = "a tensor of known rank",
+                   .next = "see what `thaw inspect` says of it"});
+    }
+    const auto found = state.batched.find(output);
+    Batched result =
+        found == state.batched.end() ? Batched{end.repeated(output, fact.rank()), Form::kLeading} : found->second;
+    if (any_merged && result.form == Form::kLeading && found != state.batched.end() && NodeBatch::starts_with_one(fact))
+      result = {end.squeeze(result.value, {1}), Form::kMerged};
+    if (!any_merged && result.form == Form::kMerged) result = {end.unsqueeze(result.value, {1}), Form::kLeading};
+    const std::string name = output->name();
+    if (result.value->is_input() || (result.value != output && result.value->is_output()))
+      result.value = end.emit("Identity", {result.value});
+    if (result.value != output) {
+      graph.set_output(i, result.value);
+      if (!output->is_input()) graph.rename(output, graph.unique_name(name + "_sample"));
+      if (graph.find(name) == nullptr) graph.rename(result.value, name);
+    }
+    ir::Type type = ir::Type::tensor(fact.dtype);
+    type.shape.emplace(static_cast<size_t>(fact.rank() + (result.form == Form::kLeading ? 1 : 0)));
+    (*type.shape)[0].param = state.options.name;
+    result.value->type = std::move(type);
+  }
+}
+
+// What was declared of the tensors inside is about one sample.
+void forget_declarations(ir::Graph& graph) {
+  const std::vector<ir::Value*> declared = graph.value_infos();
+  for (ir::Value* value : declared) graph.clear_value_info(value);
+  for (ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) {
+      forget_declarations(*inner);
+      for (ir::Value* output : inner->outputs()) output->type.shape.reset();
+    }
+  }
+}
+
+}  // namespace
+
+Report batch(ir::Model& model, const Options& options) {
+  const int64_t opset = model.opset("").value_or(1);
+  if (opset < kOldestOpset) {
+    throw Error({.what = fmt::format("the model is of opset {}", opset),
+                 .where = model.path.string(),
+                 .expected = fmt::format("opset {} or newer", kOldestOpset),
+                 .next = "convert it with onnx.version_converter first"});
+  }
+  const std::vector<ir::Value*> inputs = chosen_inputs(model, options);
+  fix_sample(model, options);
+  std::vector<ir::Value*> merged;
+  std::vector<std::string> before;
+  for (ir::Value* input : inputs) {
+    if (!input->type.shape) {
+      throw Error({.what = "its rank is not declared",
+                   .where = fmt::format("input '{}'", input->name()),
+                   .expected = "a declared shape, to know which axis is the first",
+                   .next = "declare it, or leave the input out with --inputs"});
+    }
+    before.push_back(dims_text(input->type));
+    if (options.new_axis || !has_batch_axis(*input)) continue;
+    merged.push_back(input);
+    ir::DeclaredDim& first = (*input->type.shape)[0];
+    if (const std::string name = first.param; !name.empty())
+      fix_dims(model, 1, [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
+    first = {1, {}, {}};
+  }
+  check_name(model, merged, options);
+  dim::Scope scope;
+  const infer::Result sample = infer::infer(model, scope);
+  State state(model, options, sample, opset);
+  const ir::DeclaredDim axis{std::nullopt, options.name, {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    ir::Value* input = inputs[i];
+    auto& shape = *input->type.shape;
+    const bool is_merged = std::find(merged.begin(), merged.end(), input) != merged.end();
+    if (is_merged) {
+      shape[0] = axis;
+    } else {
+      shape.insert(shape.begin(), axis);
+    }
+    state.batched[input] = {input, is_merged ? Form::kMerged : Form::kLeading};
+    state.report.inputs.push_back({input->name(), fmt::format("{} -> {}", before[i], dims_text(input->type))});
+  }
+  ir::Graph& graph = *model.graph;
+  ir::Node* first = graph.nodes().front();
+  Emitter start(state, graph, first);
+  state.size = start.slice(start.shape(inputs.front()), 0, 1);
+  batch_graph(state, graph, first);
+  finish_outputs(state, !merged.empty());
+  forget_declarations(graph);
+  pass::remove_unused(model);
+  pass::FixReport ignored;
+  pass::declare_truly(model, ignored);
+  for (const ir::Value* output : graph.outputs())
+    state.report.outputs.push_back({output->name(), dims_text(output->type)});
+  return std::move(state.report);
+}
+
+}  // namespace thaw::batch

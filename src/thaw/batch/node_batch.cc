@@ -1,0 +1,153 @@
+#include "thaw/batch/node_batch.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace thaw::batch {
+
+ir::Value* Emitter::emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes,
+                         std::string_view hint, std::string_view domain) {
+  const std::string name = graph_.unique_name(hint.empty() ? fmt::format("batch_{}", op) : std::string(hint));
+  ir::Value* output = graph_.add_value(name);
+  ir::Node* node = graph_.add_node(std::string(op), std::string(domain), std::move(inputs), {output}, name, before_);
+  for (ir::Attribute& attribute : attributes) node->set_attribute(std::move(attribute));
+  return output;
+}
+
+ir::Value* Emitter::ints(const std::vector<int64_t>& values) {
+  ir::Value*& known = state_.constants[fmt::format("{}", fmt::join(values, ","))];
+  if (!known) {
+    ir::Graph& root = *state_.model.graph;
+    const std::string name = root.unique_name(fmt::format("batch_ints_{}", fmt::join(values, "_")));
+    known = root.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(values.size())}, values));
+  }
+  return known;
+}
+
+ir::Value* Emitter::scalar(double value, ir::DataType type) {
+  ir::Value*& known = state_.constants[fmt::format("float {}", value)];
+  if (!known) {
+    const auto single = static_cast<float>(value);
+    ir::Graph& root = *state_.model.graph;
+    known = root.add_initializer(ir::Tensor::from_float(root.unique_name("batch_scalar"), {}, {&single, 1}));
+  }
+  if (type == ir::DataType::kFloat) return known;
+  return emit("Cast", {known}, {{"to", static_cast<int64_t>(type)}});
+}
+
+ir::Value* Emitter::unsqueeze(ir::Value* x, const std::vector<int64_t>& axes) {
+  if (axes.empty()) return x;
+  return state_.opset < 13 ? emit("Unsqueeze", {x}, {{"axes", axes}}) : emit("Unsqueeze", {x, ints(axes)});
+}
+
+ir::Value* Emitter::squeeze(ir::Value* x, const std::vector<int64_t>& axes) {
+  if (axes.empty()) return x;
+  return state_.opset < 13 ? emit("Squeeze", {x}, {{"axes", axes}}) : emit("Squeeze", {x, ints(axes)});
+}
+
+ir::Value* Emitter::transpose(ir::Value* x, const std::vector<int64_t>& permutation) {
+  return emit("Transpose", {x}, {{"perm", permutation}});
+}
+
+ir::Value* Emitter::concat(std::vector<ir::Value*> parts, int64_t axis) {
+  return emit("Concat", std::move(parts), {{"axis", axis}});
+}
+
+ir::Value* Emitter::slice(ir::Value* x, int64_t begin, int64_t end) {
+  return emit("Slice", {x, ints({begin}), ints({end}), ints({0})});
+}
+
+ir::Value* Emitter::repeated(ir::Value* x, int rank) {
+  std::vector<ir::Value*> target{batch_size()};
+  if (rank > 0) target.push_back(ints(std::vector<int64_t>(static_cast<size_t>(rank), 1)));
+  return emit("Expand", {unsqueeze(x, {0}), rank > 0 ? concat(target, 0) : batch_size()});
+}
+
+const Batched* NodeBatch::find(int i) const {
+  const auto found = state_.batched.find(node_.input(i));
+  return node_.input(i) && found != state_.batched.end() ? &found->second : nullptr;
+}
+
+int NodeBatch::rank(int i) const {
+  if (!fact(i).has_rank()) refuse(fmt::format("the rank of its operand {} is not known", i));
+  return fact(i).rank();
+}
+
+std::optional<std::vector<int64_t>> NodeBatch::constant_ints(int i) const {
+  const ir::Value* value = node_.input(i);
+  if (!value || is_batched(i)) return std::nullopt;
+  if (const ir::Tensor* tensor = value->constant(); tensor && !value->is_input() && tensor->num_elements() < 4096)
+    return tensor->to_int64();
+  const ops::Fact& known = fact(i);
+  if (!known.elements) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const ops::Element& element : *known.elements) {
+    const auto constant = element.as_dim().constant();
+    if (!constant) return std::nullopt;
+    values.push_back(*constant);
+  }
+  return values;
+}
+
+ir::Value* NodeBatch::shifted_axes(int i) {
+  if (auto axes = constant_ints(i); axes && rank(i) == 1) {
+    for (int64_t& axis : *axes) axis += axis < 0 ? 0 : 1;
+    return ints(*axes);
+  }
+  // Axes may be int32 (CumSum's).
+  ir::Value* wide = emit("Cast", {original(i)}, {{"to", static_cast<int64_t>(ir::DataType::kInt64)}});
+  ir::Value* zero = squeeze(ints({0}), {0});
+  ir::Value* one = squeeze(ints({1}), {0});
+  return emit("Where", {emit("Less", {wide, zero}), wide, emit("Add", {wide, one})});
+}
+
+bool NodeBatch::starts_with_one(const ops::Fact& fact) { return fact.rank() > 0 && fact.dim(0).is_constant(1); }
+
+bool NodeBatch::can_merge(int i) const { return starts_with_one(fact(i)); }
+
+ir::Value* NodeBatch::leading(int i) {
+  const Batched* found = find(i);
+  if (!found) return repeated(node_.input(i), rank(i));
+  if (found->form == Form::kLeading) return found->value;
+  ir::Value*& made = state_.as_leading[node_.input(i)];
+  // A conversion inside a branch is not seen outside of it.
+  if (node_.graph()->parent()) return unsqueeze(found->value, {1});
+  if (!made) made = unsqueeze(found->value, {1});
+  return made;
+}
+
+ir::Value* NodeBatch::merged(int i) {
+  const Batched* found = find(i);
+  if (!can_merge(i)) refuse(fmt::format("the first axis of its operand {} is not 1 in every sample", i));
+  if (!found) {
+    std::vector<ir::Value*> target{batch_size()};
+    if (rank(i) > 1) target.push_back(ints(std::vector<int64_t>(static_cast<size_t>(rank(i) - 1), 1)));
+    return emit("Expand", {node_.input(i), rank(i) > 1 ? concat(target, 0) : batch_size()});
+  }
+  if (found->form == Form::kMerged) return found->value;
+  ir::Value*& made = state_.as_merged[node_.input(i)];
+  if (node_.graph()->parent()) return squeeze(found->value, {1});
+  if (!made) made = squeeze(found->value, {1});
+  return made;
+}
+
+void NodeBatch::keep(Form form) {
+  for (ir::Value* output : node_.outputs())
+    if (output) state_.batched[output] = {output, form};
+}
+
+void NodeBatch::become(int i, ir::Value* value, Form form) {
+  note_change();
+  if (ir::Value* output = node_.output(i)) state_.batched[output] = {value, form};
+}
+
+void NodeBatch::become_plain(int i, ir::Value* value) {
+  note_change();
+  ir::Value* output = node_.output(i);
+  state_.stands_for[value] = output;
+  graph_.replace_uses(output, value);
+}
+
+}  // namespace thaw::batch

@@ -1,0 +1,74 @@
+// Which rule batches which kind of operator.
+#include "thaw/batch/node_batch.h"
+
+namespace thaw::batch {
+
+Rule rule_of(ops::BatchKind kind) {
+  using enum ops::BatchKind;
+  switch (kind) {
+    case kElementwise:
+      return batch_elementwise;
+    case kBatchFirst:
+      return batch_first;
+    case kAxis:
+      return batch_axis;
+    case kCumulative:
+      return batch_cumulative;
+    case kReduce:
+      return batch_reduce;
+    case kConcat:
+      return batch_concat;
+    case kSplit:
+      return batch_split;
+    case kReshape:
+      return batch_reshape;
+    case kFlatten:
+      return batch_flatten;
+    case kSqueeze:
+      return batch_squeeze;
+    case kUnsqueeze:
+      return batch_unsqueeze;
+    case kTranspose:
+      return batch_transpose;
+    case kExpand:
+      return batch_expand;
+    case kTile:
+      return batch_tile;
+    case kSlice:
+      return batch_slice;
+    case kPad:
+      return batch_pad;
+    case kShape:
+      return batch_shape;
+    case kSize:
+      return batch_size_of;
+    case kResize:
+      return batch_resize;
+    case kGather:
+      return batch_gather;
+    case kGatherElements:
+      return batch_gather_elements;
+    case kGatherNd:
+      return batch_gather_nd;
+    case kScatterElements:
+      return batch_scatter_elements;
+    case kScatterNd:
+      return batch_scatter_nd;
+    case kMatMul:
+      return batch_matmul;
+    case kGemm:
+      return batch_gemm;
+    case kEinsum:
+      return batch_einsum;
+    case kRecurrent:
+      return batch_recurrent;
+    case kLike:
+      return batch_like;
+    case kIf:  // the walk over graphs does it
+    case kNone:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace thaw::batch

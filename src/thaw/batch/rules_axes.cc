@@ -1,0 +1,142 @@
+// Batch rules of operators that name axes: an `axis`, `axes` to reduce, parts to join or to split into.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "thaw/batch/node_batch.h"
+
+namespace thaw::batch {
+namespace {
+
+// An axis of a sample, in a tensor with the batch before it.
+int64_t shifted(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+
+std::vector<int64_t> shifted(std::vector<int64_t> axes) {
+  for (int64_t& axis : axes) axis = shifted(axis);
+  return axes;
+}
+
+void require_alone(NodeBatch& n) {
+  for (int i = 1; i < n.num_inputs(); ++i)
+    if (n.is_batched(i)) NodeBatch::refuse(fmt::format("its operand {} differs from sample to sample", i));
+}
+
+}  // namespace
+
+void batch_axis(NodeBatch& n, const ops::Batching& batching) {
+  require_alone(n);
+  ir::Node& node = n.node();
+  const std::string& op = node.op_type();
+  const bool quantizes = op == "QuantizeLinear" || op == "DequantizeLinear";
+  if (quantizes && n.rank(1) == 0) {
+    const Form form = n.is_merged(0) ? Form::kMerged : Form::kLeading;
+    n.set_operand(0, form == Form::kMerged ? n.merged(0) : n.leading(0));
+    return n.keep(form);
+  }
+  if (quantizes && n.rank(1) > 1) NodeBatch::refuse("it quantizes in blocks");
+  int64_t otherwise = batching.axis;
+  if (n.opset() < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) otherwise = 1;
+  const int64_t axis = node.attribute_int("axis", otherwise);
+  const int64_t rank = n.rank(0) + (op == "OneHot" ? 1 : 0);
+  if (n.is_merged(0) && n.positive_axis(axis, static_cast<int>(rank)) != 0) {
+    n.set_operand(0, n.merged(0));
+    return n.keep(Form::kMerged);
+  }
+  if (n.rank(0) == 0 && op != "OneHot") NodeBatch::refuse("its operand has no axis");
+  n.set_operand(0, n.leading(0));
+  if (axis >= 0) {
+    node.set_attribute({"axis", shifted(axis)});
+    n.note_change();
+  }
+  n.keep(Form::kLeading);
+}
+
+void batch_cumulative(NodeBatch& n, const ops::Batching&) {
+  require_alone(n);
+  ir::Value* axis = n.shifted_axes(1);
+  n.set_operand(0, n.leading(0));
+  n.set_operand(1, axis);
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_reduce(NodeBatch& n, const ops::Batching&) {
+  ir::Node& node = n.node();
+  const int rank = n.rank(0);
+  std::vector<int64_t> axes(node.attribute_ints("axes").begin(), node.attribute_ints("axes").end());
+  const bool by_operand = n.original(1) != nullptr;
+  if (by_operand) {
+    const auto constant = n.constant_ints(1);
+    const auto count = n.rank(1) == 1 ? n.fact(1).dim(0).constant() : std::nullopt;
+    if (!constant && (!count || *count == 0 || n.is_batched(1))) NodeBatch::refuse("its axes are not constant");
+    if (!constant) {
+      ir::Value* moved = n.shifted_axes(1);
+      n.set_operand(0, n.leading(0));
+      n.set_operand(1, moved);
+      n.note_change();
+      return n.keep(Form::kLeading);
+    }
+    axes = *constant;
+  } else if (axes.empty() && node.op_type() == "MeanVarianceNormalization") {
+    axes = {0, 2, 3};
+  }
+  if (axes.empty() && node.attribute_int("noop_with_empty_axes", 0) != 0) {
+    const Form form = n.is_merged(0) ? Form::kMerged : Form::kLeading;
+    n.set_operand(0, form == Form::kMerged ? n.merged(0) : n.leading(0));
+    return n.keep(form);
+  }
+  const bool all = axes.empty();
+  const bool first =
+      all || std::any_of(axes.begin(), axes.end(), [&](int64_t a) { return n.positive_axis(a, rank) == 0; });
+  if (n.is_merged(0) && !first) {
+    n.set_operand(0, n.merged(0));
+    return n.keep(Form::kMerged);
+  }
+  ir::Value* x = n.leading(0);
+  if (all) {
+    // A scalar gets an axis to reduce over.
+    if (rank == 0) x = n.unsqueeze(x, {1});
+    axes.resize(static_cast<size_t>(std::max(rank, 1)));
+    std::iota(axes.begin(), axes.end(), 1);
+    if (rank == 0) node.set_attribute({"keepdims", int64_t{0}});
+  } else {
+    axes = shifted(axes);
+  }
+  n.set_operand(0, x);
+  const bool takes_operand = by_operand || n.opset() >= 18 || (node.op_type() == "ReduceSum" && n.opset() >= 13);
+  if (takes_operand && node.op_type() != "MeanVarianceNormalization") {
+    n.set_operand(1, n.ints(axes));
+  } else {
+    node.set_attribute({"axes", axes});
+  }
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_concat(NodeBatch& n, const ops::Batching&) {
+  ir::Node& node = n.node();
+  const int64_t axis = node.attribute_int("axis", 1);
+  bool merged = n.positive_axis(axis, n.rank(0)) != 0;
+  for (int i = 0; i < n.num_inputs(); ++i) merged &= n.can_merge(i) && (!n.is_batched(i) || n.is_merged(i));
+  for (int i = 0; i < n.num_inputs(); ++i) n.set_operand(i, merged ? n.merged(i) : n.leading(i));
+  if (!merged && axis >= 0) {
+    node.set_attribute({"axis", shifted(axis)});
+    n.note_change();
+  }
+  n.keep(merged ? Form::kMerged : Form::kLeading);
+}
+
+void batch_split(NodeBatch& n, const ops::Batching&) {
+  require_alone(n);
+  const int64_t axis = n.node().attribute_int("axis", 0);
+  const bool merged = n.is_merged(0) && n.positive_axis(axis, n.rank(0)) != 0;
+  n.set_operand(0, merged ? n.merged(0) : n.leading(0));
+  if (!merged && axis >= 0) {
+    n.node().set_attribute({"axis", shifted(axis)});
+    n.note_change();
+  }
+  n.keep(merged ? Form::kMerged : Form::kLeading);
+}
+
+}  // namespace thaw::batch
