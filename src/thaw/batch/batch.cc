@@ -137,6 +137,17 @@ void finish_outputs(State& state, bool any_merged) {
   }
 }
 
+// Nodes that others took the place of, in branches too.
+void remove_replaced(ir::Graph& graph) {
+  std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    for (ir::Graph* inner : (*it)->subgraphs()) remove_replaced(*inner);
+    const auto outputs = (*it)->outputs();
+    if (std::none_of(outputs.begin(), outputs.end(), [](const ir::Value* v) { return v && v->is_used(); }))
+      graph.remove_node(*it);
+  }
+}
+
 // What was declared of the tensors inside is about one sample.
 void forget_declarations(ir::Graph& graph) {
   const std::vector<ir::Value*> declared = graph.value_infos();
@@ -202,6 +213,7 @@ Report batch(ir::Model& model, const Options& options) {
   batch_graph(state, graph, first);
   finish_outputs(state, !merged.empty());
   forget_declarations(graph);
+  remove_replaced(graph);
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);

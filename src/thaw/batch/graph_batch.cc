@@ -28,10 +28,21 @@ bool reads_samples(const State& state, const ir::Graph& graph) {
   return false;
 }
 
+const ir::Graph* decided_branch(NodeBatch& n) {
+  const auto condition = n.constant_ints(0);
+  if (!condition || condition->size() != 1) return nullptr;
+  const ir::Attribute* branch = n.node().attribute(condition->front() != 0 ? "then_branch" : "else_branch");
+  const auto* graph = branch ? branch->as<std::shared_ptr<ir::Graph>>() : nullptr;
+  return graph ? graph->get() : nullptr;
+}
+
 // Both branches return samples in the leading form, so that it does not matter which one runs.
 void batch_if(State& state, NodeBatch& n) {
   if (n.is_batched(0)) NodeBatch::refuse("its condition differs from sample to sample");
-  const std::vector<ir::Graph*> branches = n.node().subgraphs();
+  std::vector<ir::Graph*> branches = n.node().subgraphs();
+  // Where the sizes of a sample decide, only the branch that runs counts.
+  if (const ir::Graph* taken = decided_branch(n))
+    std::erase_if(branches, [&](const ir::Graph* g) { return g != taken; });
   for (ir::Graph* branch : branches) batch_graph(state, *branch, branch->nodes().front());
   for (int i = 0; i < static_cast<int>(n.node().outputs().size()); ++i) {
     const bool any = std::any_of(branches.begin(), branches.end(), [&](const ir::Graph* branch) {

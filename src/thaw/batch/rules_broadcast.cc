@@ -85,7 +85,7 @@ void batch_matmul(NodeBatch& n, const ops::Batching&) {
   if (n.is_batched(1)) right = n.unsqueeze(right, axes_from(1, rank - rank_b));
   std::vector<ir::Value*> operands{left, right};
   for (int i = 2; i < n.num_inputs(); ++i) operands.push_back(n.original(i));
-  ir::Value* product = n.emit(n.node().op_type(), operands, {}, n.node().name);
+  ir::Value* product = n.emit(n.node().op_type(), operands);
   std::vector<int64_t> gone;
   if (a == 1) gone.push_back(rank - 1);
   if (b == 1) gone.push_back(rank);
@@ -107,7 +107,7 @@ void batch_gemm(NodeBatch& n, const ops::Batching&) {
   };
   ir::Value* left = operand(0, turn_a);
   ir::Value* right = operand(1, turn_b);
-  ir::Value* y = n.emit("MatMul", {left, right}, {}, node.name);
+  ir::Value* y = n.emit("MatMul", {left, right});
   const ir::DataType type = n.fact(0).dtype;
   const float alpha = node.attribute_float("alpha", 1.0F), beta = node.attribute_float("beta", 1.0F);
   if (alpha != 1.0F) y = n.emit("Mul", {y, n.scalar(alpha, type)});

@@ -58,7 +58,7 @@ void batch_gather(NodeBatch& n, const ops::Batching&) {
   if (axis != 0) data = n.transpose(data, moving(data_rank + 1, axis + 1, 1));
   // GatherND takes no negative indices of some backends: it does by the standard, as Gather does.
   ir::Value* indices = n.unsqueeze(n.leading(1), {index_rank + 1});
-  ir::Value* rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}}, node.name);
+  ir::Value* rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}});
   if (axis != 0) {
     // [batch, indices..., before..., after...] -> [batch, before..., indices..., after...]
     std::vector<int64_t> permutation{0};

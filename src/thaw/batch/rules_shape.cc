@@ -86,7 +86,7 @@ void batch_flatten(NodeBatch& n, const ops::Batching&) {
     ir::Value* rows = n.emit("ReduceProd", {n.slice(n.shape(n.leading(0)), 1, axis + 1)}, {{"keepdims", int64_t{1}}});
     target = n.concat({n.ints({0}), rows, n.ints({-1})}, 0);
   }
-  n.become(0, n.emit("Reshape", {n.leading(0), target}, {}, n.node().name), Form::kLeading);
+  n.become(0, n.emit("Reshape", {n.leading(0), target}), Form::kLeading);
 }
 
 void batch_squeeze(NodeBatch& n, const ops::Batching&) {

@@ -130,9 +130,14 @@ void batch_recurrent(NodeBatch& n, const ops::Batching&) {
   if (node.attribute_int("layout", 0) != 0) NodeBatch::refuse("its layout puts the batch first");
   for (int i : {1, 2, 3, 7})
     if (n.is_batched(i)) NodeBatch::refuse("its weights differ from sample to sample");
-  const auto last = n.rank(0) == 3 ? n.fact(0).dim(2).constant() : std::nullopt;
+  const auto size_of = [&](int i, int axis) -> std::optional<int64_t> {
+    const ops::Fact& fact = n.fact(i);
+    return n.original(i) && fact.rank() == 3 ? fact.dim(axis).constant() : std::nullopt;
+  };
+  const auto either = [](std::optional<int64_t> a, std::optional<int64_t> b) { return a ? a : b; };
+  const auto last = either(size_of(0, 2), size_of(1, 2));  // the weights know it too
+  const auto own = either(size_of(0, 1), size_of(5, 1));   // a sample's own batch
   const int64_t hidden = node.attribute_int("hidden_size", 0);
-  const auto own = n.rank(0) == 3 ? n.fact(0).dim(1).constant() : std::nullopt;  // a sample's own batch
   if (!last || !own || hidden < 1) NodeBatch::refuse("its sizes are not known");
   // [batch, a, b, c] -> [a, batch * b, c]
   const auto joined = [&](int i, int64_t size) {
