@@ -136,9 +136,8 @@ void batch_recurrent(NodeBatch& n, const ops::Batching&) {
   };
   const auto either = [](std::optional<int64_t> a, std::optional<int64_t> b) { return a ? a : b; };
   const auto last = either(size_of(0, 2), size_of(1, 2));  // the weights know it too
-  const auto own = either(size_of(0, 1), size_of(5, 1));   // a sample's own batch
   const int64_t hidden = node.attribute_int("hidden_size", 0);
-  if (!last || !own || hidden < 1) NodeBatch::refuse("its sizes are not known");
+  if (!last || hidden < 1) NodeBatch::refuse("its sizes are not known");
   // [batch, a, b, c] -> [a, batch * b, c]
   const auto joined = [&](int i, int64_t size) {
     return n.emit("Reshape", {n.transpose(n.leading(i), {1, 0, 2, 3}), n.ints({0, -1, size})});
@@ -156,12 +155,13 @@ void batch_recurrent(NodeBatch& n, const ops::Batching&) {
     ir::Value* y = node.output(i);
     if (!y) continue;
     const int64_t before = i == 0 ? 2 : 1;  // axes before the batch: time and directions, or directions
-    std::vector<int64_t> target(static_cast<size_t>(before), 0);
-    target.insert(target.end(), {-1, *own, hidden});
+    // The samples, then each sample's own batch.
+    ir::Value* outer = after.ints(std::vector<int64_t>(static_cast<size_t>(before), 0));
+    ir::Value* target = after.concat({outer, after.batch_size(), after.ints({-1, hidden})}, 0);
     std::vector<int64_t> permutation{before};
     for (int64_t axis = 0; axis < before + 3; ++axis)
       if (axis != before) permutation.push_back(axis);
-    n.become(i, after.transpose(after.emit("Reshape", {y, after.ints(target)}), permutation), Form::kLeading);
+    n.become(i, after.transpose(after.emit("Reshape", {y, target}), permutation), Form::kLeading);
   }
 }
 
