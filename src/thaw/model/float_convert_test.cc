@@ -122,7 +122,7 @@ TEST(FloatConvert, ReadsFromAnyAddressAndWritesNoFurther) {
   EXPECT_TRUE(from_floats(std::span(values).first(37), DataType::kFloat16, written.data() + 1));
   EXPECT_EQ(written.front(), std::byte{0xaa});
   EXPECT_EQ(written[2 * 37 + 1], std::byte{0xaa});
-  EXPECT_EQ(std::memcmp(written.data() + 1, bytes.data() + 1, 2 * 37), 0);
+  EXPECT_EQ(std::memcmp(written.data() + 1, bytes.data() + 1, size_t{2} * 37), 0);
 }
 
 }  // namespace
