@@ -1,8 +1,5 @@
 #include "thaw/model/nn/crops.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "thaw/model/nn/groups.h"
 #include "thaw/model/nn/scope.h"
 
@@ -33,23 +30,13 @@ Var used_crops(const CropGrid& grid, Var x) {
 
 namespace {
 
-// bucket[n][k]: how many of the boundaries 1/s, 2/s, … are at or below k * (1/n), all of them rounded to float32 as
-// PyTorch does it. A table, because a device that rounds otherwise would take the neighbour where k/n falls on a
-// boundary. n = 0 and k >= n, which no patch that shows the image has, go to the last bucket.
+// bucket[n][k] = floor(table_side * k / n), exactly. A table of integers, because floating point takes the neighbour
+// where k/n falls on a boundary, and each device another one. n = 0 and k >= n, which no patch that shows the image
+// has, go to the last bucket.
 std::vector<int64_t> bucket_table(int64_t side, int64_t table_side) {
-  const double step = 1.0 / static_cast<double>(table_side);
-  const auto num_boundaries = static_cast<int64_t>(std::ceil((1.0 - step) / step));
-  std::vector<float> boundaries;
-  for (int64_t i = 0; i < num_boundaries; ++i)
-    boundaries.push_back(static_cast<float>(step + step * static_cast<double>(i)));
   std::vector<int64_t> table;
-  for (int64_t n = 0; n <= side; ++n) {
-    for (int64_t k = 0; k < side; ++k) {
-      const float fraction = k >= n ? 1.0F : static_cast<float>(k) * (1.0F / static_cast<float>(n));
-      const float below_one = std::min(fraction, static_cast<float>(1.0 - 1e-6));
-      table.push_back(std::upper_bound(boundaries.begin(), boundaries.end(), below_one) - boundaries.begin());
-    }
-  }
+  for (int64_t n = 0; n <= side; ++n)
+    for (int64_t k = 0; k < side; ++k) table.push_back(k < n ? table_side * k / n : table_side - 1);
   return table;
 }
 
