@@ -147,6 +147,13 @@ def rope(**changes):
     return lambda config: {**config, "rope_parameters": {**config["rope_parameters"], **changes}}
 
 
+def sections(*numbers):
+    def change(config):
+        config["text_config"]["rope_parameters"]["mrope_section"] = numbers
+        return config
+    return change
+
+
 @pytest.mark.parametrize("family, changes, words", [
     ("qwen2", dict(change=without("model.layers.1.self_attn.k_proj.bias")),
      ["'model.layers.1.self_attn.k_proj.bias' is missing", "[16]"]),
@@ -161,6 +168,13 @@ def rope(**changes):
     ("llama", dict(config=rope(rope_type="dynamic")), ["'dynamic'", "llama3"]),
     ("phi3", dict(config=rope(long_factor=[1.0, 2.0])), ["'long_factor' has 2 numbers", "3"]),
     ("phi3", dict(config=rope(partial_rotary_factor=0.9)), ["7 of 8"]),
+    ("phi3", dict(config=rope(partial_rotary_factor=1e300)), ["'partial_rotary_factor' is 1e+300"]),
+    ("phi3", dict(config=rope(short_factor=[1.0, 0.0, 1.0])), ["no frequencies"]),
+    ("llama", dict(config=rope(rope_theta=-1)), ["'rope_theta' (-1)"]),
+    ("llama", dict(config=rope(rope_type="linear", factor=0)), ["no frequencies"]),
+    ("qwen2_vl", dict(config=sections(2**62, 2**62, 4)), ["'mrope_section'", str(2**62)]),
+    ("qwen2_vl", dict(config=sections(1, 1, 1)), ["adds up to 3", "4"]),
+    ("qwen3_vl", dict(config=sections(1, 1)), ["has 2 numbers"]),
     ("qwen2", dict(config=lambda c: {**c, "layer_types": ["full_attention"]}), ["'layer_types' names 1", "2"]),
     ("qwen2", dict(config=lambda c: {**c, "layer_types": ["full_attention", "chunked"]}), ["'chunked'"]),
 ])

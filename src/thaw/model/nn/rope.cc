@@ -128,7 +128,7 @@ std::vector<int64_t> axes_of(const Source& source, int64_t pairs) {
     if (sections.size() != 3) at.fail("mrope_section", fmt::format("has {} numbers", sections.size()), "3");
     axis.assign(static_cast<size_t>(pairs), 0);
     for (int64_t coordinate = 1; coordinate <= 2; ++coordinate) {
-      const int64_t end = std::min(pairs, 3 * sections[static_cast<size_t>(coordinate)]);
+      const int64_t end = std::min(pairs, 3 * std::min(pairs, sections[static_cast<size_t>(coordinate)]));
       for (int64_t j = coordinate; j < end; j += 3) axis[static_cast<size_t>(j)] = coordinate;
     }
     return axis;
@@ -136,8 +136,11 @@ std::vector<int64_t> axes_of(const Source& source, int64_t pairs) {
   int64_t sum = 0;
   for (size_t i = 0; i < sections.size(); ++i) {
     const int64_t count = sections[i];
+    if (count < 0 || count > pairs - sum) {
+      at.fail("mrope_section", fmt::format("has the number {}", count),
+              fmt::format("numbers that add up to {}, half the elements of a head that turn", pairs));
+    }
     sum += count;
-    if (count < 0 || sum > pairs) break;
     axis.insert(axis.end(), static_cast<size_t>(count), static_cast<int64_t>(i % 3));
   }
   if (sum != pairs) {
@@ -153,7 +156,9 @@ Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& default
   Source source{text, text.find_object("rope_parameters"), defaults};
   if (!source.rope) source.rope = text.find_object("rope_scaling");
   Rope rope;
-  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * source.partial());
+  const double partial = source.partial();
+  if (!(partial > 0 && partial <= 1)) text.fail("partial_rotary_factor", fmt::format("is {}", partial), "0 to 1");
+  rope.dim = static_cast<int64_t>(static_cast<double>(head_dim) * partial);
   if (rope.dim < 2 || rope.dim > head_dim || rope.dim % 2 != 0) {
     text.fail("partial_rotary_factor", fmt::format("makes {} of {} elements of a head turn", rope.dim, head_dim),
               "an even number of them");
@@ -171,6 +176,13 @@ Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& default
   } else if (kind != "default") {
     source.rope->fail("rope_type", fmt::format("is '{}', which thaw build does not write", kind),
                       "default, linear, llama3, yarn, longrope or mrope");
+  }
+  const auto is_good = [](float frequency) { return std::isfinite(frequency) && frequency > 0; };
+  if (!std::ranges::all_of(rope.frequencies, is_good) || !std::ranges::all_of(rope.long_context, is_good) ||
+      !std::isfinite(rope.scale)) {
+    (source.rope ? *source.rope : text)
+        .fail("rope_theta", fmt::format("({}) and the factors beside it give no frequencies", source.theta()),
+              "positive numbers");
   }
   if (!defaults.sections.empty()) rope.axis = axes_of(source, rope.dim / 2);
   return rope;
