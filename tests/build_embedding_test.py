@@ -53,6 +53,22 @@ def test_logits_and_greedy_tokens_with_images(pipeline, family, target):
     assert (tokens == refs["tokens"]).all()
 
 
+@pytest.mark.parametrize("target", TOLERANCE)
+def test_greedy_tokens_with_audio(build, target):  # noqa: F811
+    refs = references("qwen3_asr", "audio")
+    folder = build("qwen3_asr", "--kv-cache", "--target", target)
+    audio, embedding, text = (session(folder / f"{part}.onnx") for part in ("audio", "embedding", "text"))
+    clips = {"input_features": refs["input_features"].astype(np.float32), "input_features_mask": refs["input_features_mask"]}
+    features = audio.run(["audio_features"], clips)[0]
+
+    def embed(ids):
+        given = features if ids.shape[1] > 1 else features[:0]
+        return {"inputs_embeds": embedding.run(None, {"input_ids": ids, "audio_features": given})[0]}
+
+    tokens = greedy(text, refs["prompt"], refs["prompt_mask"], refs["tokens"].shape[1], embed=embed)
+    assert (tokens == refs["tokens"]).all()
+
+
 def test_deepstack_reaches_the_decoder(pipeline):
     """Without one of its features, or with two changed places, the logits are others."""
     models = pipeline("qwen3_vl")

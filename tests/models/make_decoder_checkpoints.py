@@ -7,6 +7,7 @@ For developers; the tests only read what it wrote. Needs torch and transformers 
     config.json, model.safetensors   as save_pretrained writes them, in bfloat16; towers only where a reference needs them
     text.npz                         the decoder: see text_references
     rope.npz                         other rotary positions: see rope_references (Llama)
+    audio.npz                        decoding with audio: see audio_references (Qwen3-ASR)
     image.npz                        decoding with images: see image_references (VL models)
 
 Weights are rounded to bfloat16 first, and the references are computed from them in float32. Each family is one
@@ -228,6 +229,30 @@ def image_references(model, write):
                     "tokens": tokens})
 
 
+def audio_references(model, write):
+    """tokens: what greedy decoding adds to prompt, a batch of two with a clip of 131 and one of 57 frames, padded at the
+    left. input_features and input_features_mask are the clips, padded at the right."""
+    frames = (131, 57)
+    for seed in itertools.count(500):
+        rng = np.random.default_rng(seed)
+        features = rng.standard_normal((2, 128, 200)).astype(np.float16).astype(np.float32)
+        mask = (np.arange(200) < np.array(frames)[:, None]).astype(np.int64)
+        audio = [torch.from_numpy(features[i:i + 1]) for i in range(2)]
+        counts = [model.model.get_audio_features(clip, torch.from_numpy(mask[i:i + 1])).pooler_output.shape[0]
+                  for i, clip in enumerate(audio)]
+        rows = [[5, 17] + [AUDIO] * counts[0] + [44], [23] + [AUDIO] * counts[1] + [61, 8]]
+        length = max(map(len, rows)) + 1
+        prompt = np.array([[0] * (length - len(row)) + row for row in rows])
+        prompt_mask = np.array([[0] * (length - len(row)) + [1] * len(row) for row in rows])
+        tokens, margin = greedy(model, input_ids=torch.from_numpy(prompt), attention_mask=torch.from_numpy(prompt_mask),
+                                input_features=torch.from_numpy(features),
+                                input_features_mask=torch.from_numpy(mask))
+        if margin > 2e-3:
+            break
+    write("audio", {"prompt": prompt, "prompt_mask": prompt_mask, "input_features": features.astype(np.float16),
+                    "input_features_mask": mask, "tokens": tokens})
+
+
 FAMILIES = {
     "qwen2": (qwen2, [text_references]),
     "qwen3": (qwen3, [text_references]),
@@ -237,7 +262,7 @@ FAMILIES = {
     "qwen2_vl": (qwen2_vl, [text_references, image_references]),
     "qwen2_5_vl": (qwen2_5_vl, [text_references, image_references]),
     "qwen3_vl": (qwen3_vl, [text_references, image_references]),
-    "qwen3_asr": (qwen3_asr, [text_references]),
+    "qwen3_asr": (qwen3_asr, [text_references, audio_references]),
     "phi4_mm": (phi4_multimodal, [text_references]),
 }
 
