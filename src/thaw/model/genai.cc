@@ -153,7 +153,7 @@ Json image_processor(const Checkpoint& checkpoint, std::string_view kind) {
     return size ? size->size_or({edge, key}, otherwise) : otherwise;
   };
   // Three numbers that a checkpoint may give for its colours.
-  const auto colours = [&](std::string_view key, std::vector<double> otherwise) {
+  const auto colours = [&](std::string_view key, const std::vector<double>& otherwise) {
     return own.has(key) ? own.numbers({key}) : otherwise;
   };
   using Three = std::vector<double>;

@@ -111,7 +111,7 @@ std::unique_ptr<ir::Model> build_qwen3_asr_embedding(const BuildContext& context
 
 std::unique_ptr<ir::Model> build_phi4_embedding(const BuildContext& context) {
   constexpr int64_t kImageToken = 200010, kAudioToken = 200011;  // the hub's config does not say
-  const Config config = context.config();
+  const Config& config = context.config();
   const auto token = [&](std::string_view part, std::string_view key, int64_t otherwise) {
     const auto object = config.find_object(part);
     return object && object->has(key) ? object->integer({key}) : otherwise;
