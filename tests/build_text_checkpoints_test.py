@@ -87,9 +87,14 @@ STYLES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_other_style_of_names_and_config(thaw, copy, family):
+def test_the_other_style_of_names_and_config(thaw, tmp_path, copy, family):
+    """The same files come out of it."""
     rename, config = STYLES[family]
-    assert worst(text_of(thaw, copy(family, rename, config)), family) <= TOLERANCE["portable"]
+    other = text_of(thaw, copy(family, rename, config))
+    assert worst(other, family) <= TOLERANCE["portable"]
+    thaw("build", checkpoint(family), "-o", tmp_path / "plain", "--part", "text", code=0)
+    for name in ("text.onnx", "text.onnx.data"):
+        assert (tmp_path / "plain" / name).read_bytes() == (other.parent / name).read_bytes()
 
 
 @pytest.mark.parametrize("i", range(4))

@@ -62,3 +62,12 @@ def test_links_between_pages_lead_somewhere(page, target):
     there = page.parent / path if path else page
     assert there.exists()
     assert not anchor or anchor in anchors(there)
+
+
+def test_the_code_on_adding_a_model_is_the_code():
+    """Each line of its C++ stands in the sources."""
+    page = (SOURCE / "docs" / "adding-a-model.md").read_text()
+    sources = "\n".join(path.read_text() for path in (SOURCE / "src" / "thaw" / "model").rglob("*.[ch]*"))
+    code = [line for block in re.findall(r"```cpp\n(.*?)```", page, re.S) for line in block.splitlines() if line.strip()]
+    assert len(code) > 15
+    assert [line for line in code if line not in sources] == []
