@@ -120,7 +120,7 @@ std::unique_ptr<ir::Model> build_phi4_embedding(const BuildContext& context) {
   Var is_image = e.is_one_of({token("vision_config", "image_token_id", kImageToken)});
   Var is_audio = e.is_one_of({token("audio_config", "audio_token_id", kAudioToken)});
   Var image = e.features("image_features", "num_image_tokens");
-  Var audio = e.features("audio_features", "num_audio_tokens");
+  Var audio = e.net.optional_rows("audio_features", e.net.dtype(), "num_audio_tokens", e.config.hidden);
   e.put(is_image, image);
   e.put(is_audio, audio);
   return e.finish();

@@ -4,7 +4,8 @@
 //   vision_features        [num_tokens, hidden] for the image and video tokens (Qwen-VL)
 //   deepstack_features_<k> the same shape, for each DeepStack layer (Qwen3-VL)
 //   audio_features         [num_tokens, hidden] (Qwen3-ASR)
-//   image_features, audio_features   [num_image_tokens, hidden], [num_audio_tokens, hidden] (Phi-4-multimodal)
+//   image_features, audio_features   [num_image_tokens, hidden], [num_audio_tokens, hidden] (Phi-4-multimodal); the
+//                                    second may be left out
 //
 //   inputs_embeds          [batch, seq, hidden]: features where the special tokens stand, embeddings elsewhere
 //   deepstack_embeds_<k>   the same shape: features where the visual tokens stand, zeros elsewhere

@@ -22,6 +22,12 @@ Var Net::input(const std::string& name, ir::DataType type, const ir::Dims& dims)
   return {this, builder_.add_input(name, type, dims), type};
 }
 
+Var Net::optional_rows(const std::string& name, ir::DataType type, const std::string& count, int64_t width) {
+  Var var = input(name, type, {count, width});
+  builder_.graph().replace_initializer(var.value, ir::Tensor::from_bytes(name, type, {0, width}, {}));
+  return var;
+}
+
 void Net::output(Var value, const std::string& name, const ir::Dims& dims) {
   // A tensor has one name: what is an input, a weight or an output already goes through an Identity.
   const bool taken = !value.value->producer() || value.value->is_output();

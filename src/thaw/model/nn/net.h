@@ -45,6 +45,8 @@ class Net {
   bool is_ort() const { return options_.target == Target::kOrt; }
 
   Var input(const std::string& name, ir::DataType type, const ir::Dims& dims);
+  // [count, width], of no rows where the caller leaves it out.
+  Var optional_rows(const std::string& name, ir::DataType type, const std::string& count, int64_t width);
   void output(Var value, const std::string& name, const ir::Dims& dims);
 
   // Constants: int64 scalars and lists, a scalar of any type, float tables (cast to no type), a weight in dtype().
