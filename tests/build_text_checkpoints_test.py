@@ -8,6 +8,7 @@ import pytest
 from build_text_test import FAMILIES, TOLERANCE, checkpoint, references, worst_logits
 from conftest import session
 from models.checkpoints import copy_checkpoint, read_weights, same, shard
+from models.decoding import Cached, positions_of
 
 
 @pytest.fixture
@@ -113,6 +114,28 @@ def test_other_rotary_positions(thaw, copy, i, style):
 
 def test_several_files_with_an_index(thaw, copy):
     assert worst(text_of(thaw, shard(copy("qwen3"))), "qwen3") <= TOLERANCE["portable"]
+
+
+@pytest.mark.parametrize("options", [[], ["--kv-cache"]])
+@pytest.mark.parametrize("family", ["llama", "phi3"])
+def test_heads_that_no_kernel_takes(thaw, copy, family, options):
+    """ONNX Runtime's attention needs heads of 8, 16, … elements. The same weights are here read as more heads of 4."""
+    def smaller_heads(config):
+        config.pop("head_dim", None)
+        if family == "phi3":
+            config["rope_parameters"] = dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.5)
+        return {**config, "num_attention_heads": 8, "num_key_value_heads": 4}
+
+    folder, refs = copy(family, config=smaller_heads), references(family)
+    ids, mask = refs["ids_1"], refs["mask_1"]
+
+    def logits(target):
+        text = session(text_of(thaw, folder, "--target", target, *options))
+        if options:
+            return Cached(text, len(ids))(mask, positions_of(mask), input_ids=ids)
+        return text.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+
+    assert np.abs(logits("ort") - logits("portable"))[mask == 1].max() <= TOLERANCE["ort"]
 
 
 def weights_of(model):

@@ -34,6 +34,9 @@ Var CausalMasks::for_window(int64_t window) {
 
 namespace {
 
+// What ONNX Runtime's kernel takes.
+bool has_kernel(const AttentionSizes& sizes) { return sizes.head_dim % 8 == 0; }
+
 double scale_of(const AttentionSizes& sizes) { return 1 / std::sqrt(static_cast<double>(sizes.head_dim)); }
 
 // ONNX Runtime's kernel appends to the cache and shares key heads itself. Each row of the batch counts as whole, and
@@ -68,7 +71,8 @@ Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optio
   const auto heads_first = [](Var x) { return transpose(x, {0, 2, 1, 3}); };
   const auto prepared = [&](Var x, int64_t count, const Scope* norm) {
     if (norm) x = rms_norm(*norm, x, d, norms->epsilon);
-    return turn_tokens(x, rotary, count, d);
+    if (!rotary.row) return turn_tokens(x, rotary, count, d);
+    return reshape(turn_tokens(reshape(x, {0, 0, count * d}), rotary, count, d), {0, 0, count, d});
   };
   // Scaled before the product, which keeps its sums small in float16.
   Var q = heads_first(prepared(parts[0], heads, norms ? &norms->query : nullptr) * scale_of(sizes));
@@ -89,8 +93,8 @@ Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optio
 
 Attended attend_causally(Var qkv, const TokenRotary& rotary, const std::optional<HeadNorms>& norms, const Cache& past,
                          bool keep, Var mask, const AttentionSizes& sizes, const CausalMasks& masks) {
-  return qkv.net->is_ort() ? attend_by_kernel(qkv, rotary, norms, past, keep, mask, sizes, masks)
-                           : attend_by_products(qkv, rotary, norms, past, keep, mask, sizes);
+  return qkv.net->is_ort() && has_kernel(sizes) ? attend_by_kernel(qkv, rotary, norms, past, keep, mask, sizes, masks)
+                                                : attend_by_products(qkv, rotary, norms, past, keep, mask, sizes);
 }
 
 }  // namespace thaw::model
