@@ -222,6 +222,43 @@ def test_f32_weights_are_read_as_bf16_ones(thaw, copy, family):
     assert worst(text_of(thaw, copy(family, change=widened)), family) <= TOLERANCE["portable"]
 
 
+@pytest.mark.parametrize("path, words", [
+    ("file", "Not a directory"), ("file/below", "Not a directory"), ("n" * 300, "File name too long"),
+    ("loop", "Too many levels"), ("/proc/here", "No such file")])
+def test_a_folder_that_cannot_be_made_is_named(thaw, tmp_path, path, words):
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "loop").symlink_to("loop")
+    message = thaw.error("build", checkpoint("qwen2"), "-o", tmp_path / path)
+    assert path in message and words in message and "internal" not in message
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize("path, words", [("n" * 300, "File name too long"), ("loop", "Too many levels")])
+def test_a_checkpoint_that_cannot_be_looked_at_is_named(thaw, tmp_path, path, words):
+    (tmp_path / "loop").symlink_to("loop")
+    message = thaw.error("build", tmp_path / path, "-o", tmp_path / "out")
+    assert path in message and words in message and "internal" not in message
+
+
+def linked(source, folder):
+    """As the hub's cache has a checkpoint: links in a snapshot to files named by their hash."""
+    blobs, snapshot = folder / "blobs", folder / "snapshots" / "é f"
+    blobs.mkdir(parents=True), snapshot.mkdir(parents=True)
+    for i, name in enumerate(["config.json", "model.safetensors"]):
+        (blobs / f"0{i}").write_bytes((source / name).read_bytes())
+        (snapshot / name).symlink_to(f"../../blobs/0{i}")
+    return snapshot
+
+
+def test_links_as_in_the_cache_of_the_hub(thaw, tmp_path):
+    folder = linked(checkpoint("qwen2"), tmp_path / "hub")
+    assert worst(text_of(thaw, folder), "qwen2") <= TOLERANCE["portable"]
+    (tmp_path / "hub" / "blobs" / "01").unlink()
+    message = thaw.error("build", folder, "-o", tmp_path / "nothing")
+    assert "model.safetensors: cannot be opened" in message
+    assert not (tmp_path / "nothing").exists()
+
+
 ADAPTED = ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")
 
 

@@ -1,6 +1,7 @@
 // The command around the verbs: finds the one that is called, parses its options, and deals with every error in one
 // place.
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <vector>
@@ -141,6 +142,12 @@ int run_command(std::span<const Verb> verbs, int argc, char** argv) {
     return fail(error.parts(), error.what(), json);
   } catch (const std::bad_alloc&) {
     return fail({.what = "out of memory", .where = {}, .expected = {}, .next = "give the process more memory"}, json);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail({.what = error.code().message(),
+                 .where = error.path1().string(),
+                 .expected = "a path that can be used",
+                 .next = "check the path and its permissions"},
+                json);
   } catch (const std::exception& error) {
     return fail({.what = fmt::format("internal error: {}", error.what()),
                  .where = {},

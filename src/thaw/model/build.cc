@@ -1,6 +1,7 @@
 #include "thaw/model/build.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -57,6 +58,16 @@ void write_whole(const std::filesystem::path& path, std::span<const std::byte> b
   file.publish();
 }
 
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return;
+  throw Error({.what = fmt::format("cannot be made: {}", error.message()),
+               .where = folder.string(),
+               .expected = "a folder, or a path where one can be made",
+               .next = "choose another folder, or check the permissions of the one above it"});
+}
+
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
@@ -91,7 +102,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
                             .weight_bytes = weight_bytes(*models.back())});
   }
   const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   for (size_t i = 0; i < models.size(); ++i) {
     ir::SaveOptions save;
     save.external = ir::ExternalPolicy::kSingle;

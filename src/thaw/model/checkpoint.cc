@@ -17,6 +17,11 @@ constexpr char kIndexFile[] = "model.safetensors.index.json";
 constexpr auto kAsStored = [](const std::string& name) { return name; };
 constexpr size_t kMaxIndexBytes = size_t{256} << 20;
 
+// A link counts whatever it points to: opening the file says that nothing is there.
+bool has_entry(const std::filesystem::path& path) {
+  return std::filesystem::exists(std::filesystem::symlink_status(path));
+}
+
 // Which file holds which tensor, as the index says.
 std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const auto refuse = [&](std::string what) {
@@ -65,11 +70,11 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   Checkpoint checkpoint(Config::open(folder / "config.json"));
   checkpoint.folder_ = folder;
   refuse_quantized(checkpoint.config_);
-  if (std::filesystem::exists(folder / kSingleFile)) {
+  if (has_entry(folder / kSingleFile)) {
     checkpoint.add_file(folder / kSingleFile, kAsStored);
     return checkpoint;
   }
-  if (!std::filesystem::exists(folder / kIndexFile)) {
+  if (!has_entry(folder / kIndexFile)) {
     throw Error({.what = "there are no weights in it",
                  .where = folder.string(),
                  .expected = fmt::format("{} or {}", kSingleFile, kIndexFile),
