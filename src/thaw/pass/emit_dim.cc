@@ -30,6 +30,10 @@ DimEmitter::DimEmitter(ir::Model& model, const std::unordered_map<const Value*, 
   }
 }
 
+void DimEmitter::read_from(Dim symbol, Value* input, int64_t element) {
+  origins_.insert_or_assign(dim::scope_of(symbol)->symbol_id(symbol), Origin{input, element, true});
+}
+
 bool DimEmitter::can_emit(Dim d) const {
   if (d.is_constant()) return true;
   if (!d.is_symbolic()) return false;
@@ -57,6 +61,17 @@ Value* DimEmitter::emit_node(std::string_view op, std::vector<Value*> inputs, st
 
 Value* DimEmitter::read_symbol(int id) {
   const Origin& origin = origins_.at(id);
+  if (origin.is_value) {
+    Value*& flat = flat_[origin.input];
+    if (!flat) {
+      flat = emit_node("Reshape", {origin.input, constant(-1)}, "values");
+      if (origin.input->type.elem_type != ir::DataType::kInt64) {
+        flat = emit_node("Cast", {flat}, "wide");
+        flat->producer()->set_attribute({"to", static_cast<int64_t>(ir::DataType::kInt64)});
+      }
+    }
+    return emit_node("Gather", {flat, constant(origin.index)}, "value");
+  }
   Value*& shape = shapes_[origin.input];
   if (!shape) shape = emit_node("Shape", {origin.input}, "shape");
   return emit_node("Gather", {shape, constant(origin.index)}, "size");

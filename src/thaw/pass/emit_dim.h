@@ -22,6 +22,8 @@ class DimEmitter {
   // `input_shapes`: the shape of each graph input in the scope's symbols, which tells where a symbol can be read.
   DimEmitter(ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes);
 
+  // Where a symbol is an element of an integer input, counted in row-major order.
+  void read_from(dim::Dim symbol, ir::Value* input, int64_t element);
   // Whether every symbol of d can be read from an input.
   bool can_emit(dim::Dim d) const;
   // An int64 tensor [1] that holds d. `can_emit(d)` must hold.
@@ -49,7 +51,7 @@ class DimEmitter {
   std::unordered_map<int, Origin> origins_;
   std::unordered_map<const void*, ir::Value*> emitted_;
   std::unordered_map<int64_t, ir::Value*> constants_;
-  std::unordered_map<const ir::Value*, ir::Value*> shapes_;
+  std::unordered_map<const ir::Value*, ir::Value*> shapes_, flat_;
   int num_nodes_ = 0;
 };
 

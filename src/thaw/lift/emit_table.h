@@ -1,0 +1,44 @@
+// Writing the nodes that compute a table at the top of a graph. Internal to lift/.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/pass/emit_dim.h"
+
+namespace thaw::lift {
+
+class TableEmitter {
+ public:
+  TableEmitter(ir::Model& model, pass::DimEmitter& sizes)
+      : graph_(*model.graph), sizes_(sizes), before_(graph_.nodes().front()) {}
+
+  pass::DimEmitter& sizes() { return sizes_; }
+  ir::Value* emit(std::string_view op, std::vector<ir::Value*> inputs, std::vector<ir::Attribute> attributes = {});
+  ir::Value* size(dim::Dim d) { return sizes_.emit(d); }  // int64 [1]
+  ir::Value* ints(const std::vector<int64_t>& values);
+  ir::Value* integer(int64_t value);  // scalar
+  ir::Value* floats(const std::vector<int64_t>& dims, const std::vector<float>& values);
+  ir::Value* add(ir::Value* a, ir::Value* b) { return emit("Add", {a, b}); }
+  ir::Value* sub(ir::Value* a, ir::Value* b) { return emit("Sub", {a, b}); }
+  ir::Value* mul(ir::Value* a, ir::Value* b) { return emit("Mul", {a, b}); }
+  ir::Value* div(ir::Value* a, ir::Value* b) { return emit("Div", {a, b}); }  // integers: of numbers not negative
+  ir::Value* remainder(ir::Value* a, ir::Value* b) { return sub(a, mul(div(a, b), b)); }
+  ir::Value* cast(ir::Value* x, ir::DataType type);
+  ir::Value* arange(dim::Dim length);  // int64 [length]
+  ir::Value* column(ir::Value* x);     // [n] -> [n, 1]
+  ir::Value* concat(std::vector<ir::Value*> parts, int64_t axis);
+  int num_nodes() const { return num_nodes_; }
+
+ private:
+  ir::Graph& graph_;
+  pass::DimEmitter& sizes_;
+  ir::Node* before_;
+  std::map<std::vector<int64_t>, ir::Value*> ints_;
+  std::map<int64_t, ir::Value*> integers_;
+  int num_nodes_ = 0;
+};
+
+}  // namespace thaw::lift

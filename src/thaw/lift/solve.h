@@ -1,0 +1,28 @@
+// Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
+//
+// In this order: a constant; a variable; its multiple or exact part; a sum with a constant; the rounded quotient by a
+// small constant; a product of two or three variables, times or over a constant; the larger or smaller of two.
+// Variables are tried in their order, dims before values. Three traces at sizes that are no multiples of each other
+// leave little room for chance; two leave more.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "thaw/lift/traces.h"
+
+namespace thaw::lift {
+
+class Solver {
+ public:
+  explicit Solver(std::span<const Variable> variables) : variables_(variables) {}
+
+  // wanted: the value in each trace. nullopt where nothing that simple gives it.
+  std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
+
+ private:
+  std::span<const Variable> variables_;
+};
+
+}  // namespace thaw::lift

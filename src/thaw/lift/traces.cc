@@ -1,0 +1,110 @@
+#include "thaw/lift/traces.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/frozen/frozen.h"
+
+namespace thaw::lift {
+namespace {
+
+constexpr size_t kMostElements = 64;  // of an input that is a list of sizes rather than data
+
+// Sizes that a declared name had when the trace was made, as far as the trace's own constants tell.
+std::map<std::string, int64_t> solved_names(const ir::Model& model) {
+  dim::Scope scope;
+  const infer::FrozenAnalysis frozen = infer::find_frozen(model, scope);
+  std::map<std::string, int64_t> sizes;
+  for (const auto& [id, value] : frozen.hints) {
+    if (!frozen.guessed.contains(id)) sizes.emplace(scope.symbols()[static_cast<size_t>(id)].name, value);
+  }
+  return sizes;
+}
+
+const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
+  for (const ir::Value* input : trace.model->graph->inputs()) {
+    if (input->name() != like.name()) continue;
+    const auto &a = input->type, &b = like.type;
+    if (a.elem_type == b.elem_type && a.shape && b.shape && a.shape->size() == b.shape->size()) return input;
+    throw Error({.what = fmt::format("the input '{}' has another type or rank than in the first trace", like.name()),
+                 .where = trace.name,
+                 .expected = "traces of one model",
+                 .next = "export all of them with the same inputs"});
+  }
+  throw Error({.what = fmt::format("there is no input '{}'", like.name()),
+               .where = trace.name,
+               .expected = "the inputs of the first trace",
+               .next = "export all of them with the same inputs"});
+}
+
+void add_values(const std::vector<Trace>& traces, const std::string& input, dim::Scope& scope,
+                std::vector<Variable>& variables) {
+  size_t count = kMostElements + 1;
+  for (const Trace& trace : traces) {
+    const auto found = trace.values.find(input);
+    count = std::min(count, found == trace.values.end() ? 0 : found->second.values.size());
+  }
+  if (count == 0 || count > kMostElements) return;
+  for (size_t i = 0; i < count; ++i) {
+    Variable v{.symbol = scope.input_value(input, static_cast<int64_t>(i)),
+               .at = {},
+               .is_dim = false,
+               .input = input,
+               .index = static_cast<int64_t>(i)};
+    for (const Trace& trace : traces) v.at.push_back(trace.values.at(input).values[i]);
+    scope.assume_range(v.symbol, 1, std::nullopt);
+    variables.push_back(std::move(v));
+  }
+}
+
+}  // namespace
+
+std::vector<Variable> find_variables(const std::vector<Trace>& traces, const std::vector<AddedInput>& added,
+                                     dim::Scope& scope) {
+  std::vector<std::map<std::string, int64_t>> named;
+  for (const Trace& trace : traces) named.push_back(solved_names(*trace.model));
+  std::vector<Variable> dims, values;
+  for (const ir::Value* input : traces.front().model->graph->inputs()) {
+    if (input->initializer()) continue;
+    if (!input->type.shape) {
+      throw Error({.what = fmt::format("the rank of the input '{}' is not declared", input->name()),
+                   .where = traces.front().name,
+                   .expected = "declared shapes",
+                   .next = "export again with shapes"});
+    }
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      Variable v{.symbol = {}, .at = {}, .is_dim = true, .input = input->name(), .index = static_cast<int64_t>(axis)};
+      std::string name;
+      for (size_t k = 0; k < traces.size(); ++k) {
+        const ir::DeclaredDim& dim = (*input_of(traces[k], *input)->type.shape)[axis];
+        const auto values_of = traces[k].values.find(input->name());
+        if (dim.value) {
+          v.at.push_back(*dim.value);
+        } else if (values_of != traces[k].values.end() && axis < values_of->second.dims.size()) {
+          v.at.push_back(values_of->second.dims[axis]);
+        } else if (const auto known = named[k].find(dim.param); known != named[k].end()) {
+          v.at.push_back(known->second);
+        }
+        if (!dim.param.empty()) name = dim.param;
+      }
+      const bool constant = std::all_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at == v.at.front(); });
+      if (v.at.size() != traces.size() || (constant && name.empty())) continue;
+      const bool known = std::any_of(dims.begin(), dims.end(), [&](const Variable& other) {
+        return name.empty() ? other.at == v.at
+                            : scope.symbols()[static_cast<size_t>(scope.symbol_id(other.symbol))].name == name;
+      });
+      if (known) continue;
+      v.symbol = scope.symbol(name.empty() ? fmt::format("{}_dim{}", input->name(), axis) : name);
+      scope.assume_range(v.symbol, 1, std::nullopt);
+      dims.push_back(std::move(v));
+    }
+    if (ir::is_integer(input->type.elem_type)) add_values(traces, input->name(), scope, values);
+  }
+  for (const AddedInput& input : added) add_values(traces, input.name, scope, values);
+  dims.insert(dims.end(), values.begin(), values.end());
+  return dims;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,48 @@
+// The traces of one model and the sizes that they were made at.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thaw/dim/scope.h"
+#include "thaw/ir/model.h"
+
+namespace thaw::lift {
+
+// Integer values of an input in one trace, in row-major order.
+struct InputValues {
+  std::vector<int64_t> dims, values;
+};
+
+struct Trace {
+  std::string name;  // of the file, for messages
+  std::unique_ptr<ir::Model> model;
+  std::map<std::string, InputValues> values;  // by input
+};
+
+// Something that differs from trace to trace and that the model sees: a dim of an input, or an element of one.
+struct Variable {
+  dim::Dim symbol;
+  std::vector<int64_t> at;  // its value in each trace
+  bool is_dim = true;
+  std::string input;
+  int64_t index = 0;  // axis or element
+};
+
+// An input that is not in the traces: the exporter took it out or wrote its values into the graph.
+struct AddedInput {
+  std::string name;
+  ir::DataType type = ir::DataType::kInt64;
+  std::vector<int64_t> dims;
+};
+
+// The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
+// name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
+// be. Throws thaw::Error where the traces' inputs differ in name, type or rank.
+std::vector<Variable> find_variables(const std::vector<Trace>& traces, const std::vector<AddedInput>& added,
+                                     dim::Scope& scope);
+
+}  // namespace thaw::lift
