@@ -111,8 +111,9 @@ Action define_lift(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("-o,--output", options->output, "the file to write")->required()->type_name("FILE");
   app.add_option("--values", options->values, "JSON: the integer inputs' values in each trace")->type_name("FILE");
-  add_list(app, "--add-input", options->added, "NAME:TYPE[DIMS]",
-           "an input that the exporter took out: grid_thw:int64[1,3]");
+  app.add_option("--add-input", options->added, "an input that the exporter took out: 'grid_thw:int64[1,3]'")
+      ->type_name("NAME:TYPE[DIMS]")
+      ->allow_extra_args(false);
   add_list(app, "--keep-static", options->keep_static, "NAME,…", "constants that stay as they are in the first trace");
   app.add_flag("--no-check", options->no_check, "do not run the result beside each trace at its own size");
   app.add_flag("--all", options->all, "print every constant, not the first few");

@@ -9,15 +9,6 @@
 #include "thaw/core/error.h"
 
 namespace thaw::lift {
-namespace {
-
-// Nodes other than Constant: exporters write as many of these as they please.
-std::vector<ir::Node*> working_nodes(const ir::Model& model) {
-  std::vector<ir::Node*> nodes;
-  for (ir::Node* node : model.graph->nodes())
-    if (!node->constant()) nodes.push_back(node);
-  return nodes;
-}
 
 bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
   if (a.data_type != b.data_type || a.dims != b.dims) return false;
@@ -32,6 +23,16 @@ bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
     if (std::memcmp(left.data() + at, right.data() + at, kPage) != 0) return false;
   }
   return true;
+}
+
+namespace {
+
+// Nodes other than Constant: exporters write as many of these as they please.
+std::vector<ir::Node*> working_nodes(const ir::Model& model) {
+  std::vector<ir::Node*> nodes;
+  for (ir::Node* node : model.graph->nodes())
+    if (!node->constant()) nodes.push_back(node);
+  return nodes;
 }
 
 bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {

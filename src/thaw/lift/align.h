@@ -21,6 +21,9 @@ struct Alignment {
   std::vector<std::string> unaligned;   // what differs and is no constant, a clause each
 };
 
+// Whether two tensors hold the same. Of large ones, which are weights, only some pages are compared.
+bool same_tensor(const ir::Tensor& a, const ir::Tensor& b);
+
 // Traces of the same operators in the same order align node by node. Throws thaw::Error where they do not: the amount
 // of structure differs (a window or chunk each, unrolled).
 Alignment align(const std::vector<Trace>& traces);

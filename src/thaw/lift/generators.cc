@@ -191,10 +191,12 @@ Position position(int64_t i, int64_t n, int64_t side) {
 }
 
 bool is_corner(const Rows& rows, size_t column, const Layout& layout, const CornerFit& fit) {
+  int64_t told = 0, skipped = 0;
   for (size_t k = 0; k < rows.entries.size(); ++k) {
     for (size_t r = 0; r < static_cast<size_t>(layout.lengths[k]); ++r) {
       const Position y = position(layout.rows[k][r], layout.heights[k], fit.side),
                      x = position(layout.columns[k][r], layout.widths[k], fit.side);
+      ++(y.on_entry || x.on_entry ? skipped : told);
       if (y.on_entry || x.on_entry) continue;
       const double entry = rows.at(k, r, column);
       if (rows.is_integer) {
@@ -207,7 +209,7 @@ bool is_corner(const Rows& rows, size_t column, const Layout& layout, const Corn
       }
     }
   }
-  return true;
+  return told > skipped;
 }
 
 }  // namespace

@@ -23,6 +23,16 @@ void place_rows(int64_t length, int64_t height, int64_t width, int64_t block, st
   }
 }
 
+// A grid's side is more than one row, and less than all of them.
+bool is_side(const Variable& v, const std::vector<int64_t>& lengths) {
+  bool more = false, less = false;
+  for (size_t k = 0; k < lengths.size(); ++k) {
+    more |= v.at[k] > 1;
+    less |= v.at[k] < lengths[k];
+  }
+  return more && less;
+}
+
 }  // namespace
 
 std::string Layout::describe() const {
@@ -40,7 +50,7 @@ std::vector<Layout> possible_layouts(dim::Dim length, std::span<const int64_t> l
   std::vector<Layout> layouts{plain};
   for (const Variable& h : variables) {
     for (const Variable& w : variables) {
-      if (&h == &w) continue;
+      if (&h == &w || !is_side(h, all) || !is_side(w, all)) continue;
       bool fits = true, varies = false;
       for (size_t k = 0; k < all.size() && fits; ++k) {
         fits = h.at[k] > 0 && w.at[k] > 0 && h.at[k] * w.at[k] <= all[k] && all[k] % (h.at[k] * w.at[k]) == 0;

@@ -61,6 +61,11 @@ void forget_declarations(ir::Graph& graph) {
   }
 }
 
+bool same_tables(const std::vector<const ir::Tensor*>& a, const std::vector<const ir::Tensor*>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ir::Tensor* x, const ir::Tensor* y) { return same_tensor(*x, *y); });
+}
+
 std::string place_of(const Difference& difference) {
   return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
 }
@@ -85,13 +90,24 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
 
   const Solver solver(variables);
   TableContext context{variables, solver, {}};
-  std::vector<std::pair<const Difference*, TableFit>> fits;
+  // Every layer of a tower has tables of its own that are the same: each is fitted, and made, once.
+  struct Group {
+    std::vector<const Difference*> readers;
+    TableFit fit;
+  };
+  std::vector<Group> fits;
   for (const Difference& difference : alignment.differences) {
     if (options.keep_static.contains(difference.value->name())) continue;
     std::string reason;
-    if (auto fit = fit_table(difference.tensors, context, reason)) {
+    const auto known = std::find_if(fits.begin(), fits.end(), [&](const Group& group) {
+      return same_tables(group.readers.front()->tensors, difference.tensors);
+    });
+    if (known != fits.end()) {
+      report.lifted.push_back({place_of(difference), known->fit.description});
+      known->readers.push_back(&difference);
+    } else if (auto fit = fit_table(difference.tensors, context, reason)) {
       report.lifted.push_back({place_of(difference), fit->description});
-      fits.emplace_back(&difference, std::move(*fit));
+      fits.push_back({{&difference}, std::move(*fit)});
     } else {
       report.unexplained.push_back({place_of(difference), reason});
     }
@@ -107,9 +123,12 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
     sizes.read_from(v.symbol, model.graph->find(v.input), v.index);
   }
   TableEmitter emitter(model, sizes);
-  for (auto& [difference, fit] : fits) {
-    ir::Value* computed = fit.emit(emitter);
-    model.graph->replace_uses(const_cast<ir::Value*>(difference->value), computed);
+  for (const Group& group : fits) {
+    ir::Value* computed = group.fit.emit(emitter);
+    for (const Difference* reader : group.readers) {
+      ir::Value* frozen = reader->node->input(reader->input);
+      model.graph->replace_uses(frozen, computed);
+    }
   }
   forget_declarations(*model.graph);
   pass::remove_unused(model);
