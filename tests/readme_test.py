@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from conftest import SOURCE
-from models import scrfd
+from models import scrfd, text_decoder
 
 README = (SOURCE / "README.md").read_text()
 COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    thaw ")]
@@ -15,8 +15,10 @@ COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.s
 def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
     assert len(COMMANDS) >= 4
     save(scrfd.model(), "model")
+    for size in ((1, 7), (2, 11), (3, 13)):
+        save(text_decoder.static(*size), "trace_{}x{}".format(*size))
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
-    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "build": {0}}
+    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}}
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.
         words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]

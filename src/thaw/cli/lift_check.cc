@@ -53,7 +53,9 @@ std::vector<TraceCheck> compare_with_traces(const ir::Model& lifted, const std::
     for (const run::Port& port : result.inputs()) {
       if (port.has_default) continue;
       const auto values = traces[k].values.find(port.name);
-      if (values != traces[k].values.end()) {
+      if (values != traces[k].values.end() && values->second.values.empty()) {
+        feeds[port.name] = draw(port.dtype, values->second.dims, random);
+      } else if (values != traces[k].values.end()) {
         std::vector<double> numbers(values->second.values.begin(), values->second.values.end());
         feeds[port.name] = run::Array::from_doubles(port.dtype, values->second.dims, numbers);
       } else if (const ir::Value* input = model->graph->find(port.name); input && input->type.shape) {

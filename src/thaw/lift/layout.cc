@@ -23,14 +23,46 @@ void place_rows(int64_t length, int64_t height, int64_t width, int64_t block, st
   }
 }
 
-// A grid's side is more than one row, and less than all of them.
-bool is_side(const Variable& v, const std::vector<int64_t>& lengths) {
-  bool more = false, less = false;
-  for (size_t k = 0; k < lengths.size(); ++k) {
-    more |= v.at[k] > 1;
-    less |= v.at[k] < lengths[k];
+// A side of a grid: a size of the inputs, or its exact part (patches of an image's height).
+struct Side {
+  const Variable* variable;
+  dim::Dim dim;
+  std::vector<int64_t> at;
+};
+
+std::vector<Side> possible_sides(std::span<const Variable> variables, const std::vector<int64_t>& lengths) {
+  constexpr int64_t kLargestPatch = 64;
+  std::vector<Side> sides;
+  for (const Variable& v : variables) {
+    for (int64_t part = 1; part <= kLargestPatch; ++part) {
+      Side side{&v, part == 1 ? v.symbol : dim::floor_div(v.symbol, part), {}};
+      bool exact = true, more = false, less = false, divides = true;
+      for (size_t k = 0; k < lengths.size(); ++k) {
+        const int64_t at = v.at[k] / part;
+        exact &= v.at[k] % part == 0;
+        more |= at > 1;  // a side is more than one row, and less than all of them
+        less |= at < lengths[k];
+        divides &= at > 0 && lengths[k] % at == 0;
+        side.at.push_back(at);
+      }
+      if (exact && more && less && divides) sides.push_back(std::move(side));
+    }
   }
-  return more && less;
+  return sides;
+}
+
+// Whether grids of these sides make up the tables: one each, or as many as some size of the inputs says.
+bool make_up(const Side& h, const Side& w, const std::vector<int64_t>& lengths, std::span<const Variable> variables) {
+  std::vector<int64_t> frames;
+  bool varies = false;
+  for (size_t k = 0; k < lengths.size(); ++k) {
+    if (lengths[k] % (h.at[k] * w.at[k]) != 0) return false;
+    frames.push_back(lengths[k] / (h.at[k] * w.at[k]));
+    varies |= h.at[k] != h.at[0] || w.at[k] != w.at[0];
+  }
+  const bool single = std::all_of(frames.begin(), frames.end(), [](int64_t n) { return n == 1; });
+  return varies &&
+         (single || std::any_of(variables.begin(), variables.end(), [&](const Variable& v) { return v.at == frames; }));
 }
 
 }  // namespace
@@ -48,22 +80,17 @@ std::vector<Layout> possible_layouts(dim::Dim length, std::span<const int64_t> l
   plain.length = length;
   plain.lengths = all;
   std::vector<Layout> layouts{plain};
-  for (const Variable& h : variables) {
-    for (const Variable& w : variables) {
-      if (&h == &w || !is_side(h, all) || !is_side(w, all)) continue;
-      bool fits = true, varies = false;
-      for (size_t k = 0; k < all.size() && fits; ++k) {
-        fits = h.at[k] > 0 && w.at[k] > 0 && h.at[k] * w.at[k] <= all[k] && all[k] % (h.at[k] * w.at[k]) == 0;
-        varies |= h.at[k] != h.at[0] || w.at[k] != w.at[0];
-      }
-      if (!fits || !varies) continue;
+  const std::vector<Side> sides = possible_sides(variables, all);
+  for (const Side& h : sides) {
+    for (const Side& w : sides) {
+      if (h.variable == w.variable || !make_up(h, w, all, variables)) continue;
       for (const int64_t block : kBlocks) {
         const bool whole = std::equal(h.at.begin(), h.at.end(), w.at.begin(),
                                       [&](int64_t a, int64_t b) { return a % block == 0 && b % block == 0; });
         if (!whole || layouts.size() == kMostLayouts) continue;
         Layout grid = plain;
-        grid.height = h.symbol;
-        grid.width = w.symbol;
+        grid.height = h.dim;
+        grid.width = w.dim;
         grid.block = block;
         grid.heights = h.at;
         grid.widths = w.at;

@@ -48,6 +48,32 @@ std::optional<Dim> shifted(const Candidate& base, std::span<const int64_t> wante
   return base.dim + Dim(difference);
 }
 
+// What is left of a constant: a padding up to it.
+std::optional<Dim> remaining(const Candidate& base, std::span<const int64_t> wanted) {
+  const int64_t sum = wanted.front() + base.at.front();
+  for (size_t k = 0; k < wanted.size(); ++k)
+    if (wanted[k] + base.at[k] != sum) return std::nullopt;
+  return Dim(sum) - base.dim;
+}
+
+// A share of it: two thirds, rounded.
+std::optional<Dim> share(const Candidate& base, std::span<const int64_t> wanted) {
+  constexpr int64_t kLargestPart = 8;
+  for (int64_t of = 3; of <= kLargestPart; ++of) {
+    for (int64_t parts = 2; parts < of; ++parts) {
+      bool down = true, up = true;
+      for (size_t k = 0; k < wanted.size(); ++k) {
+        if (base.at[k] < 0) return std::nullopt;
+        down &= base.at[k] * parts / of == wanted[k];
+        up &= (base.at[k] * parts + of - 1) / of == wanted[k];
+      }
+      if (down) return dim::floor_div(base.dim * Dim(parts), of);
+      if (up) return dim::ceil_div(base.dim * Dim(parts), of);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Dim> rounded(const Candidate& base, std::span<const int64_t> wanted) {
   for (int64_t divisor = 2; divisor <= kLargestDivisor; ++divisor) {
     bool down = true, up = true;
@@ -87,7 +113,11 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
   for (const Candidate& base : bases)
     if (auto found = shifted(base, wanted)) return found;
   for (const Candidate& base : bases)
+    if (auto found = remaining(base, wanted)) return found;
+  for (const Candidate& base : bases)
     if (auto found = rounded(base, wanted)) return found;
+  for (const Candidate& base : bases)
+    if (auto found = share(base, wanted)) return found;
   for (const Candidate& product : products)
     for (const Candidate& base : bases)
       if (auto found = scaled(times(product, base), wanted)) return found;

@@ -14,7 +14,7 @@ namespace thaw::lift {
 
 // Integer values of an input in one trace, in row-major order.
 struct InputValues {
-  std::vector<int64_t> dims, values;
+  std::vector<int64_t> dims, values;  // values: empty where only the shape is known
 };
 
 struct Trace {

@@ -53,7 +53,19 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) 
         std::find_if(traces.begin(), traces.end(), [&, wanted = name](const Trace& t) { return t.name == wanted; });
     if (trace == traces.end()) refuse(fmt::format("'{}' is none of the traces", name), path);
     if (!inputs.is_object()) refuse(fmt::format("'{}' is given no inputs", name), path);
-    for (const auto& [input, list] : inputs.items()) flatten(list, 0, trace->values[input], path);
+    for (const auto& [input, given] : inputs.items()) {
+      InputValues& values = trace->values[input];
+      if (!given.is_object()) {
+        flatten(given, 0, values, path);
+        continue;
+      }
+      if (!given.contains("shape") || !given["shape"].is_array())
+        refuse(fmt::format("'{}' is given no shape", input), path);
+      for (const nlohmann::json& size : given["shape"]) {
+        if (!size.is_number_integer()) refuse("a shape holds something else than integers", path);
+        values.dims.push_back(size.get<int64_t>());
+      }
+    }
   }
 }
 

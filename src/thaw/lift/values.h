@@ -10,7 +10,9 @@
 namespace thaw::lift {
 
 // A JSON file {"trace_22x30.onnx": {"grid_thw": [[1, 22, 30]]}, …}: values by the name of the trace's file, nested as
-// the axes are. Throws thaw::Error for a trace that is not among these, ragged lists and anything but integers.
+// the axes are. Of an input of
+// data, {"image": {"shape": [1, 3, 224, 224]}} tells the size where the trace declares names. Throws thaw::Error for a
+// trace that is not among these, ragged lists and anything but integers.
 void read_values(const std::filesystem::path& path, std::vector<Trace>& traces);
 
 // "grid_thw:int64[1,3]".

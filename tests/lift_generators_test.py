@@ -1,0 +1,134 @@
+"""thaw lift, generator by generator: three traces with a table each, and the lifted model at sizes that none of them has."""
+import json
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from conftest import session
+
+GRIDS = [(16, 24), (22, 30), (28, 20)]
+UNSEEN = [(30, 22), (2, 2), (46, 10)]
+SIDE = 13  # of the grid of positions that is interpolated
+
+
+def blocks(h, w, m=2):
+    """Row and column of each patch, in blocks of m x m."""
+    rows, columns = np.meshgrid(np.arange(h), np.arange(w), indexing="ij")
+    def turn(x):
+        return x.reshape(h // m, m, w // m, m).transpose(0, 2, 1, 3).reshape(-1)
+    return turn(rows), turn(columns)
+
+
+def raster(h, w):
+    return np.repeat(np.arange(h), w), np.tile(np.arange(w), h)
+
+
+FREQUENCIES = (10000.0 ** (-np.arange(6) / 6)).astype(np.float32)
+
+
+def angles(h, w):
+    rows, columns = blocks(h, w)
+    return np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1).astype(np.float32)
+
+
+def taps(index, size):
+    exact = index * np.float32(SIDE - 1) / np.float32(max(size - 1, 1))
+    low = index * (SIDE - 1) // max(size - 1, 1)
+    return low, np.minimum(low + 1, SIDE - 1), (exact - low).astype(np.float32)
+
+
+def corners(h, w):
+    rows, columns = raster(h, w)
+    (y0, y1, _), (x0, x1, _) = taps(rows, h), taps(columns, w)
+    return np.stack([y0 * SIDE + x0, y0 * SIDE + x1, y1 * SIDE + x0, y1 * SIDE + x1], 1)
+
+
+def weights(h, w):
+    rows, columns = raster(h, w)
+    (_, _, fy), (_, _, fx) = taps(rows, h), taps(columns, w)
+    return np.stack([(1 - fy) * (1 - fx), (1 - fy) * fx, fy * (1 - fx), fy * fx], 1)
+
+
+TABLES = {
+    "arange": lambda h, w: np.arange(h * w)[:, None],
+    "affine": lambda h, w: 3 * np.arange(h * w)[:, None] + np.array([[5, -2]]),
+    "positions": lambda h, w: np.stack(blocks(h, w), 1),
+    "raster positions": lambda h, w: np.stack(raster(h, w), 1),
+    "cosines": lambda h, w: np.cos(angles(h, w)),
+    "sines": lambda h, w: np.sin(angles(h, w)),
+    "cosines then sines": lambda h, w: np.concatenate([np.cos(angles(h, w)), np.sin(angles(h, w))], 1),
+    "outer product": lambda h, w: np.arange(h * w, dtype=np.float32)[:, None] * FREQUENCIES,
+    "reordering": lambda h, w: (blocks(h, w)[0] * w + blocks(h, w)[1])[:, None],
+    "corners": corners,
+    "corners and weights": lambda h, w: corners(h, w) * 1.0,
+}
+
+
+def trace(h, w, tables, axis_last=False):
+    """x [num_patches, width] plus each table; tables that grow along their last axis are turned first."""
+    nodes, constants, last = [], [], "x"
+    for i, table in enumerate(tables):
+        table = np.ascontiguousarray(table.T) if axis_last else table
+        constants.append(numpy_helper.from_array(table, f"table{i}"))
+        name = f"table{i}"
+        if axis_last:
+            nodes.append(helper.make_node("Transpose", [name], [f"turned{i}"], perm=[1, 0]))
+            name = f"turned{i}"
+        nodes.append(helper.make_node("Cast", [name], [f"cast{i}"], to=TensorProto.FLOAT))
+        nodes.append(helper.make_node("Concat", [last, f"cast{i}"], [f"y{i}"], axis=1))
+        last = f"y{i}"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["num_patches", 3])],
+                              [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.fixture
+def lift(thaw, save, tmp_path):
+    """lift(models by (h, w)) -> (path, what the command printed)"""
+    def run(models, *args, code=0):
+        paths, values = [], {}
+        for (h, w), model in models.items():
+            paths.append(save(model, f"trace_{h}x{w}"))
+            values[paths[-1].name] = dict(grid_thw=[[1, h, w]], x=dict(shape=[h * w, 3]))
+        (tmp_path / "values.json").write_text(json.dumps(values))
+        out = tmp_path / "lifted.onnx"
+        result = thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", "--add-input", "grid_thw:int64[1,3]",
+                      *args, code=code)
+        return out, result.stdout + result.stderr
+    return run
+
+
+@pytest.mark.parametrize("axis_last", [False, True])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table(lift, name, axis_last):
+    make = TABLES[name]
+    tables = (lambda h, w: [corners(h, w), weights(h, w)]) if name == "corners and weights" else (lambda h, w: [make(h, w)])
+    out, _ = lift({size: trace(*size, tables(*size), axis_last) for size in GRIDS})
+    run = session(out)
+    for h, w in [*GRIDS, *UNSEEN]:
+        x = np.random.default_rng(h).standard_normal((h * w, 3), dtype=np.float32)
+        feed = dict(x=x, grid_thw=np.array([[1, h, w]]))
+        got = run.run(None, {i.name: feed[i.name] for i in run.get_inputs()})[0]
+        wanted = np.concatenate([x, *(t.astype(np.float32) for t in tables(h, w))], 1)
+        assert got.shape == wanted.shape
+        assert np.abs(got - wanted).max() <= 2e-5 * max(1, np.abs(wanted).max())
+
+
+def test_what_is_not_explained_is_named_and_nothing_is_written(lift):
+    rng = np.random.default_rng(8)
+    out, printed = lift({(h, w): trace(h, w, [rng.standard_normal((h * w, 2)).astype(np.float32)]) for h, w in GRIDS}, code=1)
+    assert "not explained" in printed and "table0" in printed and "no generator" in printed
+    assert not out.exists()
+
+
+def test_a_constant_that_is_kept(lift):
+    rng = np.random.default_rng(8)
+    models = {(h, w): trace(h, w, [np.stack(blocks(h, w), 1)]) for h, w in GRIDS}
+    for model in models.values():
+        noise = numpy_helper.from_array(rng.standard_normal((1, 3)).astype(np.float32), "noise")
+        model.graph.initializer.append(noise)
+        model.graph.node.insert(0, helper.make_node("Add", ["x", "noise"], ["shaken"]))
+        model.graph.node[2].input[0] = "shaken"
+    assert "noise" in lift(models, code=1)[1]
+    assert lift(models, "--keep-static", "noise", "--no-check")[0].exists()
