@@ -73,3 +73,12 @@ def test_the_code_on_adding_a_model_is_the_code():
     code = [line for block in re.findall(r"```cpp\n(.*?)```", page, re.S) for line in block.splitlines() if line.strip()]
     assert len(code) > 15
     assert [line for line in code if line not in sources] == []
+
+
+def test_the_command_on_batching_runs(thaw, save, tmp_path):
+    save(scrfd.model(), "model")
+    page = (SOURCE / "docs" / "batching.md").read_text()
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
+    assert commands
+    for command in commands:
+        thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
