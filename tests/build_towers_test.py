@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
@@ -152,6 +153,21 @@ def test_the_other_style_of_names_and_config(thaw, tmp_path, copy, family):
     assert worst(built(thaw, family, tmp_path, source=copy(family, rename, config)), family) <= TOLERANCE
 
 
+@pytest.mark.parametrize("family", VISION)
+@pytest.mark.parametrize("rope, theta", [({}, 1e4), ({"rope_parameters": {"rope_type": "axial", "rope_theta": 700.0}}, 700.0),
+                                         ({"rope_theta": 50.0}, 50.0)])
+def test_frequencies_of_rows_and_columns(thaw, tmp_path, copy, family, rope, theta):
+    def other(config):
+        config["vision_config"].pop("rope_parameters")
+        config["vision_config"].update(rope)
+        return config
+
+    model = onnx.load(built(thaw, family, tmp_path / "out", source=copy(family, config=other)))
+    tables = [onnx.numpy_helper.to_array(w).ravel() for w in model.graph.initializer]
+    frequencies = theta ** -(np.arange(4) / 4)  # heads of 16 elements: 4 pairs turn by the row, 4 by the column
+    assert any(t.shape == (4,) and np.allclose(t, frequencies, rtol=1e-6) for t in tables)
+
+
 def test_sharded_files_with_an_index(thaw, tmp_path, copy):
     folder = shard(copy("qwen3_vl"))
     assert worst(built(thaw, "qwen3_vl", tmp_path, source=folder), "qwen3_vl") <= TOLERANCE
@@ -168,7 +184,14 @@ def misshapen(weights):
     return {**weights, "model.visual.merger.norm.weight": (dtype, [2, shape[0] // 2], data)}
 
 
+def vision(**changes):
+    return lambda config: {**config, "vision_config": {**config["vision_config"], **changes}}
+
+
 @pytest.mark.parametrize("changes, words", [
+    (dict(config=vision(hidden_size=2**31)), ["'model.visual.patch_embed.proj.weight' has the shape", "[2147483648, 3, 2, 4, 4]"]),
+    (dict(config=vision(rope_parameters={"rope_type": "yarn"})), ["'rope_type' is 'yarn'", "axial"]),
+    (dict(config=vision(rope_parameters={"rope_theta": -3.5})), ["'rope_theta' is -3.5"]),
     (dict(change=without("blocks.1.attn.qkv.weight")), ["'model.visual.blocks.1.attn.qkv.weight' is missing", "[96, 32]"]),
     (dict(change=without("deepstack_merger_list.1.")), ["deepstack_merger_list.1.norm.weight"]),
     (dict(change=misshapen), ["'model.visual.merger.norm.weight' has the shape [2, 16]", "[32]"]),

@@ -17,10 +17,22 @@ constexpr double kNormEpsilon = 1e-6;  // not in the configs: the code of all th
 struct TowerConfig {
   int64_t depth, width, heads, out;
   int64_t channels, patch, temporal_patch, merge;
+  double rope_theta;
   int64_t patch_features() const { return channels * temporal_patch * patch * patch; }
   int64_t head_dim() const { return width / heads; }
   int64_t block() const { return merge * merge; }  // patches that become one token
 };
+
+// Current transformers write what earlier code fixed: the base of the angles of rows and columns.
+double rope_theta_of(const Config& config) {
+  const Config rope = config.object_or_self("rope_parameters");
+  const std::string kind = rope.text_or({"rope_type"}, "axial");
+  if (kind != "axial" && kind != "default")
+    rope.fail("rope_type", fmt::format("is '{}'", kind), "axial, angles by row and column");
+  const double theta = rope.number_or({"rope_theta"}, config.number_or({"rope_theta"}, 10000.0));
+  if (!(theta > 0 && std::isfinite(theta))) rope.fail("rope_theta", fmt::format("is {}", theta), "a positive number");
+  return theta;
+}
 
 TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
   TowerConfig c{.depth = config.size({"depth"}),
@@ -30,7 +42,8 @@ TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
                 .channels = config.size_or({"in_channels", "in_chans"}, 3),
                 .patch = config.size_or({"patch_size", "spatial_patch_size"}, 14),
                 .temporal_patch = config.size_or({"temporal_patch_size"}, 2),
-                .merge = config.size_or({"spatial_merge_size"}, 2)};
+                .merge = config.size_or({"spatial_merge_size"}, 2),
+                .rope_theta = rope_theta_of(config)};
   if (c.width % (c.heads * 4) != 0)
     config.fail("num_heads", fmt::format("is {}", c.heads),
                 fmt::format("heads of a multiple of 4 elements in a width of {}", c.width));
@@ -47,10 +60,17 @@ struct Tower {
 
   Tower(Net& net, const Weights& weights, std::string_view prefix, const TowerConfig& c)
       : scope(net, weights, std::string(prefix)), config(c) {
+    static_cast<void>(kernel());  // before anything is made as long as the config says
     patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
     grid_thw = net.input(net.options().genai ? "image_grid_thw" : "grid_thw", ir::DataType::kInt64, {"num_images", 3});
     grid = patch_grid(grid_thw, patches, c.merge);
-    rotary = rotary_from_angles(patch_angles(grid, c.head_dim(), 10000.0), net.dtype());
+    rotary = rotary_from_angles(patch_angles(grid, c.head_dim(), c.rope_theta), net.dtype());
+  }
+
+  Weight kernel() const {
+    return scope.in("patch_embed")
+        .in("proj")
+        .weight("weight", {config.width, config.channels, config.temporal_patch, config.patch, config.patch});
   }
 
   // A convolution whose stride is its kernel is a product with the flattened kernel.
@@ -58,8 +78,7 @@ struct Tower {
     const Scope proj = scope.in("patch_embed").in("proj");
     const Here here(proj);
     Net& net = scope.net();
-    const std::vector<int64_t> kernel{config.width, config.channels, config.temporal_patch, config.patch, config.patch};
-    const Weight weight = proj.weight("weight", kernel).reshaped({config.width, config.patch_features()}).transposed();
+    const Weight weight = kernel().reshaped({config.width, config.patch_features()}).transposed();
     Var x = matmul(cast(patches, net.dtype()), net.weight(proj.name("weight"), weight));
     return bias == Bias::kYes ? x + proj.var("bias", {config.width}) : x;
   }
