@@ -162,6 +162,21 @@ def test_an_untied_head_is_a_tensor_of_its_own(thaw, copy):
     assert sum(97 in dims for dims in weights.values()) == 2
 
 
+@pytest.mark.parametrize("family", ["llama", "qwen3_vl"])
+def test_a_head_with_weights_of_its_own_is_not_tied(thaw, copy, family):
+    """As transformers has it: the config is wrong then."""
+    folder = copy(family, config=lambda config: {**config, "tie_word_embeddings": True})
+    assert worst(text_of(thaw, folder), family) <= TOLERANCE["portable"]
+
+
+def test_a_head_that_repeats_the_embedding_is_tied(thaw, copy):
+    def repeated(weights):
+        return {**weights, "lm_head.weight": weights["model.embed_tokens.weight"]}
+    model = text_of(thaw, copy("qwen2", change=repeated))
+    assert worst(model, "qwen2") <= TOLERANCE["portable"]
+    assert sum(97 in dims for dims in weights_of(model).values()) == 1
+
+
 def without(name):
     return lambda weights: {k: v for k, v in weights.items() if k != name}
 

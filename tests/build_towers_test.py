@@ -192,6 +192,8 @@ def vision(**changes):
     (dict(config=vision(hidden_size=2**31)), ["'model.visual.patch_embed.proj.weight' has the shape", "[2147483648, 3, 2, 4, 4]"]),
     (dict(config=vision(rope_parameters={"rope_type": "yarn"})), ["'rope_type' is 'yarn'", "axial"]),
     (dict(config=vision(rope_parameters={"rope_theta": -3.5})), ["'rope_theta' is -3.5"]),
+    (dict(config=vision(deepstack_visual_indexes=[0, 4])), ["'deepstack_visual_indexes' is [0, 4]", "layers below 4"]),
+    (dict(config=vision(deepstack_visual_indexes=[2, 2])), ["'deepstack_visual_indexes' is [2, 2]", "different"]),
     (dict(change=without("blocks.1.attn.qkv.weight")), ["'model.visual.blocks.1.attn.qkv.weight' is missing", "[96, 32]"]),
     (dict(change=without("deepstack_merger_list.1.")), ["deepstack_merger_list.1.norm.weight"]),
     (dict(change=misshapen), ["'model.visual.merger.norm.weight' has the shape [2, 16]", "[32]"]),
@@ -204,6 +206,22 @@ def test_what_is_wrong_with_a_checkpoint_is_named(thaw, tmp_path, copy, changes,
     message = thaw.error("build", copy("qwen3_vl", **changes), "-o", tmp_path / "out", "--part", "vision")
     assert all(word in message for word in words), message
     assert not (tmp_path / "out").exists()
+
+
+def test_windows_beyond_all_measure_are_refused(thaw, tmp_path, copy):
+    message = thaw.error("build", copy("qwen2_5_vl", config=vision(window_size=2**31)), "-o", tmp_path / "out", "--part", "vision")
+    assert "'window_size'" in message and "256" in message
+
+
+def test_deepstack_features_stand_in_the_order_of_the_layers(thaw, tmp_path, copy):
+    """The list of layers counts the mergers: turned, with the mergers changed places, it says the same."""
+    def turned(name):
+        for a, b in ((".0.", ".1."), (".1.", ".0.")):
+            if "deepstack_merger_list" + a in name:
+                return name.replace("deepstack_merger_list" + a, "deepstack_merger_list" + b)
+        return name
+    folder = copy("qwen3_vl", turned, vision(deepstack_visual_indexes=[2, 0]))
+    assert worst(built(thaw, "qwen3_vl", tmp_path, source=folder), "qwen3_vl") <= TOLERANCE
 
 
 def test_a_part_that_the_family_lacks_is_refused(thaw, tmp_path):

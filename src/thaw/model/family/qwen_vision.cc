@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/model/nn/layers.h"
 #include "thaw/model/nn/patch_grid.h"
@@ -151,6 +152,10 @@ std::unique_ptr<ir::Model> build_qwen2_5_vl_vision(const BuildContext& context) 
   const std::vector<int64_t> full = config.integers_or({"fullatt_block_indexes"}, {7, 15, 23, 31});
   const int64_t side = config.size_or({"window_size"}, 112) / c.merge / c.patch;  // in blocks
   if (side < 1) config.fail("window_size", "is smaller than a block of patches", "at least merge * patch pixels");
+  constexpr int64_t kWidest = 256;  // patches: a window is 8 in the models that are known
+  if (side > kWidest / c.merge)
+    config.fail("window_size", fmt::format("makes windows of {} patches a side", side * c.merge),
+                fmt::format("at most {}", kWidest));
 
   Net net(context.options);
   const Tower tower(net, context.weights, "visual", c);
@@ -190,7 +195,8 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
   const auto merge_tokens = [&](const Scope& at, Var rows) {
     return mlp(at, "linear_fc1", "linear_fc2", rows, joined, joined, c.out, "gelu");
   };
-  std::vector<Var> features(deepstack.size());
+  // In the order of the layers, whatever that of the list is, which counts the mergers.
+  std::vector<Var> features;
   for (int64_t i = 0; i < c.depth; ++i) {
     const Scope block = tower.scope.in("blocks").in(i);
     x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kNormEpsilon), frames);
@@ -199,13 +205,12 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
     const auto tap = std::find(deepstack.begin(), deepstack.end(), i);
     if (tap == deepstack.end()) continue;
     const Scope merger = tower.scope.in("deepstack_merger_list").in(tap - deepstack.begin());
-    features[static_cast<size_t>(tap - deepstack.begin())] =
-        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kNormEpsilon));
+    features.push_back(
+        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kNormEpsilon)));
   }
-  for (size_t k = 0; k < features.size(); ++k) {
-    if (!features[k].value)
-      config.fail("deepstack_visual_indexes", fmt::format("names layer {}", deepstack[k]),
-                  fmt::format("layers below {}", c.depth));
+  if (features.size() != deepstack.size()) {
+    config.fail("deepstack_visual_indexes", fmt::format("is [{}]", fmt::join(deepstack, ", ")),
+                fmt::format("different layers below {}", c.depth));
   }
   const Scope merger = tower.scope.in("merger");
   Var merged = merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kNormEpsilon)));
