@@ -83,6 +83,20 @@ def test_a_turned_grid_gives_other_features(thaw, tmp_path, family):
     assert np.abs(first - second).max() > 0.1
 
 
+@pytest.mark.parametrize("target", ["portable", "directml", "ort"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_image_and_no_sound_give_no_tokens(thaw, tmp_path, family, target):
+    run = session(built(thaw, family, tmp_path, "--target", target))
+    if family == "qwen3_asr":
+        sizes = [(0, 200), (2, 0), (3, 137)]
+        feeds = [dict(input_features=np.ones((batch, 24, frames), np.float32),
+                      input_features_mask=np.zeros((batch, frames), np.int64)) for batch, frames in sizes]
+    else:
+        feeds = [dict(pixel_values=np.zeros((0, 96), np.float32), grid_thw=np.zeros((0, 3), np.int64))]
+    for feed in feeds:
+        assert all(features.shape == (0, 24) for features in run.run(None, feed))
+
+
 def test_images_do_not_see_each_other(thaw, tmp_path):
     run = session(built(thaw, "qwen2_5_vl", tmp_path))
     feed = tower_cases.inputs("qwen2_5_vl", [(1, 6, 26), (3, 4, 10)], 3)

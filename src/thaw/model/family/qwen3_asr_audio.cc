@@ -75,8 +75,9 @@ Var split_into_chunks(Var features, const EncoderConfig& c) {
   const auto chunk = static_cast<double>(c.chunk);
   Var whole = (frames + (chunk - 1)) / chunk * chunk;
   Var padded = pad_end(features, 2, 3, whole - frames);
-  Var chunks = transpose(reshape(padded, {0, 0, -1, c.chunk}), {0, 2, 1, 3});
-  return reshape(chunks, {-1, 1, c.mel_bins, c.chunk});
+  // Frames first, so that the number of chunks is the one that is left open: a batch of no clips has none.
+  Var chunks = reshape(transpose(padded, {0, 2, 1}), {-1, c.chunk, c.mel_bins});
+  return unsqueeze(transpose(chunks, {0, 2, 1}), {1});
 }
 
 // [batch * chunks, 1, mel_bins, chunk] -> [batch * chunks * chunk_tokens, width]
