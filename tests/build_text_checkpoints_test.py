@@ -112,6 +112,32 @@ def test_other_rotary_positions(thaw, copy, i, style):
     assert np.abs(logits[:, -5:] - refs[f"logits_{i}"]).max() <= TOLERANCE["portable"]
 
 
+def test_rope_scaling_counts_before_rope_parameters(thaw, copy):
+    refs = references("llama", "rope")
+
+    def both(config):
+        rope = json.loads(str(refs["rope_1"]))
+        return {**config, "rope_theta": rope.pop("rope_theta"), "rope_scaling": rope}
+
+    text = session(text_of(thaw, copy("llama", config=both)))
+    logits = text.run(None, {"input_ids": refs["ids"], "attention_mask": np.ones_like(refs["ids"])})[0]
+    assert np.abs(logits[:, -5:] - refs["logits_1"]).max() <= TOLERANCE["portable"]
+
+
+def test_the_trained_length_of_phi3_stands_outside_of_rope_parameters(thaw, tmp_path):
+    """One inside is not read; 4096 where the config is silent."""
+    def inside(config):
+        config.pop("original_max_position_embeddings")
+        config["rope_parameters"]["original_max_position_embeddings"] = 8
+        return config
+
+    def outside(config):
+        return {**config, "original_max_position_embeddings": 4096}
+    first, second = (text_of(thaw, copy_checkpoint(checkpoint("phi3"), tmp_path / config.__name__ / "checkpoint", config=config))
+                     for config in (inside, outside))
+    assert first.read_bytes() == second.read_bytes()
+
+
 def test_several_files_with_an_index(thaw, copy):
     assert worst(text_of(thaw, shard(copy("qwen3"))), "qwen3") <= TOLERANCE["portable"]
 

@@ -206,6 +206,7 @@ def vision(**changes):
     (dict(config=vision(hidden_size=2**31)), ["'model.visual.patch_embed.proj.weight' has the shape", "[2147483648, 3, 2, 4, 4]"]),
     (dict(config=vision(rope_parameters={"rope_type": "yarn"})), ["'rope_type' is 'yarn'", "axial"]),
     (dict(config=vision(rope_parameters={"rope_theta": -3.5})), ["'rope_theta' is -3.5"]),
+    (dict(config=vision(deepstack_visual_indexes=None)), ["'deepstack_visual_indexes' is [8, 16, 24]", "layers below 4"]),
     (dict(config=vision(deepstack_visual_indexes=[0, 4])), ["'deepstack_visual_indexes' is [0, 4]", "layers below 4"]),
     (dict(config=vision(deepstack_visual_indexes=[2, 2])), ["'deepstack_visual_indexes' is [2, 2]", "different"]),
     (dict(change=without("blocks.1.attn.qkv.weight")), ["'model.visual.blocks.1.attn.qkv.weight' is missing", "[96, 32]"]),

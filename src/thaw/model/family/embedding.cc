@@ -68,10 +68,14 @@ struct Embedding {
 
 }  // namespace
 
-int64_t num_deepstack(const Config& config) {
+std::vector<int64_t> deepstack_layers(const Config& config) {
+  if (config.text({"model_type"}) != "qwen3_vl") return {};
   const auto vision = outer_config(config).find_object("vision_config");
-  return vision ? static_cast<int64_t>(vision->integers_or({"deepstack_visual_indexes"}, {}).size()) : 0;
+  if (!vision) return {};
+  return vision->integers_or({"deepstack_visual_indexes"}, {8, 16, 24});  // as transformers where the config is silent
 }
+
+int64_t num_deepstack(const Config& config) { return static_cast<int64_t>(deepstack_layers(config).size()); }
 
 std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context) {
   const Config& config = context.config();

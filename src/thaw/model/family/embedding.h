@@ -14,6 +14,8 @@
 // the batch by row. There may be none, and no token then. More tokens than features are an error at run time.
 #pragma once
 
+#include <vector>
+
 #include "thaw/model/family/family.h"
 
 namespace thaw::model {
@@ -24,5 +26,7 @@ std::unique_ptr<ir::Model> build_phi4_embedding(const BuildContext& context);
 
 // How many DeepStack tensors go from the vision tower to the decoder.
 int64_t num_deepstack(const Config& config);
+// After which of the tower's layers the features are taken, in the order of their mergers.
+std::vector<int64_t> deepstack_layers(const Config& config);
 
 }  // namespace thaw::model

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/model/family/embedding.h"
 #include "thaw/model/nn/layers.h"
 #include "thaw/model/nn/patch_grid.h"
 #include "thaw/model/nn/rotary.h"
@@ -181,7 +182,7 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
   const TowerConfig c = tower_config(config, width, config.size({"out_hidden_size"}));
   const int64_t inner = config.size({"intermediate_size"});
   const std::string activation = config.text_or({"hidden_act"}, "gelu_pytorch_tanh");
-  const std::vector<int64_t> deepstack = config.integers_or({"deepstack_visual_indexes"}, {});
+  const std::vector<int64_t> deepstack = deepstack_layers(context.config());
   const int64_t positions = config.size({"num_position_embeddings"});
   const auto side = static_cast<int64_t>(std::sqrt(static_cast<double>(positions)));
 

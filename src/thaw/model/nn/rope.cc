@@ -32,9 +32,11 @@ struct Source {
   }
   // The length that the model was trained with before its context was stretched.
   int64_t original_length() const {
+    constexpr std::string_view kOutside = "original_max_position_embeddings";
+    if (defaults.longrope_only) return text.size_or({kOutside}, 4096);  // Phi-3 has it there alone
     const int64_t otherwise = text.size_or({"max_position_embeddings"}, 4096);
-    const int64_t inside = rope ? rope->size_or({"original_max_position_embeddings"}, otherwise) : otherwise;
-    return text.size_or({"original_max_position_embeddings"}, inside);
+    const int64_t inside = rope ? rope->size_or({kOutside}, otherwise) : otherwise;
+    return text.size_or({kOutside}, inside);
   }
   std::string kind() const {
     if (!rope) return "default";
@@ -153,8 +155,9 @@ std::vector<int64_t> axes_of(const Source& source, int64_t pairs) {
 }  // namespace
 
 Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& defaults) {
-  Source source{text, text.find_object("rope_parameters"), defaults};
-  if (!source.rope) source.rope = text.find_object("rope_scaling");
+  // A config may hold both; transformers goes by what was written for its earlier versions then.
+  Source source{text, text.find_object("rope_scaling"), defaults};
+  if (!source.rope || source.rope->empty()) source.rope = text.find_object("rope_parameters");
   Rope rope;
   const double partial = source.partial();
   if (!(partial > 0 && partial <= 1)) text.fail("partial_rotary_factor", fmt::format("is {}", partial), "0 to 1");
