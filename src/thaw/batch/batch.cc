@@ -62,7 +62,7 @@ bool has_batch_axis(const ir::Value& input) {
 
 // Gives every dim of the inputs that `matches` the size that it has in a sample; false if there is none.
 template <typename Matches>
-bool fix_dims(ir::Model& model, int64_t size, Matches matches) {
+bool fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
   bool any = false;
   for (ir::Value* input : model.graph->inputs()) {
     if (!input->type.shape) continue;

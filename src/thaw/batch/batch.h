@@ -8,9 +8,9 @@
 //   merged    its first axis, which is 1 in a sample, is the batch: [1, 3, h, w] -> [batch, 3, h, w]
 //   leading   a new first axis is the batch:                        [n, 4]       -> [batch, n, 4]
 // An input is merged where its first axis is a fixed 1, or is free and is called batch or belongs to an image or
-// sequence (three axes or more); any other is leading. Where a free first axis has a name, the other axes of that name are 1 in a
-// sample too. An output is merged where its first axis is 1 in a sample, else
-// leading. Convolutions, norms and all that is elementwise run merged as they are.
+// sequence (three axes or more); any other is leading. Where a free first axis has a name, the other axes of that name
+// are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else leading. Convolutions, norms
+// and all that is elementwise run merged as they are.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ struct Options {
   std::vector<std::string> inputs;  // those that differ from sample to sample; empty: all
   // Sizes that are fixed in one sample, as `thaw inspect` names them: {"input_dim0", 1}.
   std::vector<std::pair<std::string, int64_t>> sample;
-  bool new_axis = false;            // every input is leading
-  bool allow_loop = false;          // operators without a batch rule run sample by sample, in a Scan
+  bool new_axis = false;    // every input is leading
+  bool allow_loop = false;  // operators without a batch rule run sample by sample, in a Scan
 };
 
 struct Note {

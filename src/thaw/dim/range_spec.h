@@ -1,15 +1,15 @@
 // The text in which sizes are given on the command line: `check --dims` and `verify --sweep` share it.
 //
-//   spec   = group {";" group}                 groups stand beside each other: "h=320,w=256; h=640,w=480"
-//   group  = entry {"," entry}                 the entries of a group are combined, each value with each:
-//   "h=320|640,w=256|448" entry  = name "=" values values = value {"|" value} | expression    "n=1|2|7",
-//   "patches=t*h*w" value  = integer | integer ".." [integer] [":" step]      "1..32", "64..1024:32" (64, 96, …), "1.."
-//   has no end
+//   spec   = group {";" group}                           groups beside each other: "h=320,w=256; h=640,w=480"
+//   group  = entry {"," entry}                           each value with each: "h=320|640,w=256|448"
+//   entry  = name "=" values
+//   values = value {"|" value} | expression              "n=1|2|7", "patches=t*h*w"
+//   value  = integer | integer ".." [integer] [":" step]  "1..32", "64..1024:32" (64, 96, …), "1.." has no end
 //
 // A name is a symbol of the model as `thaw inspect` prints it: a declared dim, "<input>_dim<axis>", or an element
-// "NAME[i]" of an integer input, or, for check --dims, a column "NAME[:,j]" of one. What is not a list of integers and ranges is an expression in the grammar of
-// dim/text.h over other names of the group. Spaces around separators do not count. A comma or semicolon inside
-// parentheses does not separate.
+// "NAME[i]" of an integer input, or, for check --dims, a column "NAME[:,j]" of one. What is not a list of integers and
+// ranges is an expression in the grammar of dim/text.h over other names of the group. Spaces around separators do not
+// count. A comma or semicolon inside parentheses does not separate.
 #pragma once
 
 #include <cstdint>

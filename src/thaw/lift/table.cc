@@ -245,7 +245,7 @@ std::optional<TableFit> fit_interpolation(const Rows& rows, const Form& form, co
   if (std::find(context.sides.begin(), context.sides.end(), side) == context.sides.end()) context.sides.push_back(side);
   TableFit table;
   const bool is_integer = rows.is_integer;
-  const Layout layout = layouts[fits->front().layout];
+  const Layout& layout = layouts[fits->front().layout];
   table.description = fmt::format("{} of bilinear interpolation from {} x {} positions over {}",
                                   is_integer ? "corners" : "weights", side, side, layout.describe());
   table.emit = [fits = *fits, form, layout, type, is_integer, side](TableEmitter& e) {
