@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -82,7 +83,21 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
 }
 
+void AtomicFile::expect_bulk() {
+  if (size_ == 0) bulk_ = std::make_unique<DirectWriter>(fd_.get(), 0);
+}
+
+void AtomicFile::end_bulk() {
+  if (bulk_ && !bulk_->finish()) fail("cannot be written");
+  bulk_.reset();
+}
+
 void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (bulk_) {
+    if (!bulk_->write(bytes)) fail("cannot be written");
+    size_ += bytes.size();
+    return;
+  }
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0) {
@@ -104,11 +119,13 @@ void AtomicFile::seek_end() {
 void AtomicFile::pad_to(uint64_t alignment) {
   const uint64_t rest = size_ % alignment;
   if (rest == 0) return;
+  if (bulk_) return write(std::vector<std::byte>(alignment - rest));
   size_ += alignment - rest;
   seek_end();
 }
 
 void AtomicFile::append(int fd, uint64_t offset, uint64_t size, const std::string& source) {
+  end_bulk();
   const uint64_t start = size_, end = offset + size;
   struct stat info{};
   // Past the end of a file there are no holes, only an end.
@@ -170,6 +187,7 @@ void AtomicFile::copy(int fd, uint64_t offset, uint64_t size, const std::string&
 
 void AtomicFile::flush() {
   if (flushed_) return;
+  end_bulk();
   if (::fsync(fd_.get()) != 0) fail("cannot be flushed to the disk");
   flushed_ = true;
 }

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "thaw/core/direct_writer.h"
 #include "thaw/core/fd.h"
 
 namespace thaw {
@@ -23,6 +25,9 @@ class AtomicFile {
   ~AtomicFile();
 
   uint64_t size() const { return size_; }
+  // Says that much follows that is not read again soon: it goes to the disk past the system's cache where that is
+  // possible (direct_writer.h). The file must be empty.
+  void expect_bulk();
   void write(std::span<const std::byte> bytes);
   void pad_to(uint64_t alignment);  // with zeros, which take no place on the disk where the file system can leave holes
   // Appends a range of another file, holes as holes, without it passing through this process where the system can do
@@ -37,11 +42,13 @@ class AtomicFile {
   [[noreturn]] void fail(const char* what) const;
   void copy(int fd, uint64_t offset, uint64_t size, const std::string& source);
   void seek_end();
+  void end_bulk();
 
   std::filesystem::path path_;
   std::string temporary_;  // its name in the folder; empty once published
   UniqueFd folder_, fd_;
   uint64_t size_ = 0;
+  std::unique_ptr<DirectWriter> bulk_;  // between expect_bulk and the end of what it was for
   bool flushed_ = false;
 };
 

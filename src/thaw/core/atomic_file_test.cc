@@ -56,6 +56,34 @@ TEST(AtomicFile, LeavesNothingWhenNotPublished) {
   EXPECT_EQ(entries_of(folder), 0u);
 }
 
+// A text of that length that repeats at no power of two.
+std::string long_text(size_t size) {
+  std::string text(size, ' ');
+  for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i % 23);
+  return text;
+}
+
+TEST(AtomicFile, WritesInBulkWhatItWritesOtherwise) {
+  TempFolder folder;
+  const std::string source = long_text(10007);
+  const auto copied = MappedFile::open(folder.write("source", source));
+  for (const size_t size : {size_t{0}, size_t{5}, size_t{4096}, (size_t{8} << 20) - 1, (size_t{17} << 20) + 123}) {
+    const std::string text = long_text(size);
+    for (const bool bulk : {false, true}) {
+      AtomicFile file(folder / (bulk ? "bulk" : "plain"));
+      if (bulk) file.expect_bulk();
+      // Pieces of a prime length, then padding, then more, then a range of another file.
+      for (size_t at = 0; at < size; at += 100003) write(file, std::string_view(text).substr(at, 100003));
+      file.pad_to(4096);
+      write(file, "tail");
+      EXPECT_EQ(file.size(), (size + 4095) / 4096 * 4096 + 4);
+      if (size % 2 == 0) file.append(copied->fd(), 11, 9001, "source");
+      file.publish();
+    }
+    EXPECT_TRUE(content_of(folder / "bulk") == content_of(folder / "plain")) << size;
+  }
+}
+
 TEST(AtomicFile, KeepsPermissions) {
   TempFolder folder;
   const fs::path path = folder.write("f", "x");

@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t kAlignment = 4096;  // of each tensor in a data file: a page, so that runtimes can map it
 constexpr size_t kChunk = size_t{4} << 20;
+constexpr uint64_t kBulk = uint64_t{64} << 20;  // from here on the page cache costs more than it gives
 
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
   struct stat first{}, second{};
@@ -116,6 +117,7 @@ void DataFiles::gather(const Model& model, const std::string& location, uint64_t
     placed_.push_back({&tensor, offset});
   });
   if (!placed_.empty()) gathered_ = location;
+  gathered_bytes_ = end;
 }
 
 void DataFiles::require_free(const std::filesystem::path& path, const MappedFile& source, bool& there) const {
@@ -146,6 +148,7 @@ void DataFiles::write() {
   }
   if (gathered_.empty()) return;
   auto file = std::make_unique<AtomicFile>(folder_ / gathered_);
+  if (gathered_bytes_ >= kBulk) file->expect_bulk();
   for (const Placed& placed : placed_) {
     file->pad_to(kAlignment);
     const Tensor& tensor = *placed.tensor;

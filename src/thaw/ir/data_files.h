@@ -42,6 +42,7 @@ class DataFiles {
   std::vector<Copy> copies_;
   std::map<std::string, std::shared_ptr<const MappedFile>> by_location_;
   std::string gathered_;  // location of the one data file; empty: none
+  uint64_t gathered_bytes_ = 0;
   std::vector<Placed> placed_;
   std::vector<std::unique_ptr<AtomicFile>> files_;
 };

@@ -1,0 +1,90 @@
+"""Writes a checkpoint of random bfloat16 weights at a real model's sizes.
+
+    python bench/make_checkpoint.py text|tower FOLDER
+
+text: Qwen2.5-0.5B (24 layers of width 896, vocabulary 151936, tied; about 494 M weights).
+tower: Qwen2.5-VL-3B's vision tower cut to 4 blocks (width 1280), one of full attention, with a decoder of one small layer.
+"""
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def write(folder, config, shapes):
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config, indent=1))
+    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    for name, shape in shapes.items():
+        size = 2 * int(np.prod(shape))
+        header[name] = dict(dtype="BF16", shape=shape, data_offsets=[offset, offset + size])
+        offset += size
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    random = np.random.default_rng(1)
+    with open(folder / "model.safetensors", "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name, shape in shapes.items():
+            count = int(np.prod(shape))
+            scale = 1.0 if len(shape) == 1 else 1 / np.sqrt(np.prod(shape[1:]))
+            values = random.standard_normal(count, dtype=np.float32) * np.float32(scale if len(shape) > 1 else 0.02)
+            if len(shape) == 1 and name.endswith("weight"):
+                values += 1
+            file.write((values.view(np.uint32) >> 16).astype(np.uint16).tobytes())
+
+
+def decoder_shapes(prefix, layers, width, inner, heads, kv_heads, head, vocab):
+    shapes = {f"{prefix}embed_tokens.weight": [vocab, width], f"{prefix}norm.weight": [width]}
+    for i in range(layers):
+        at = f"{prefix}layers.{i}."
+        for name, rows in (("q", heads * head), ("k", kv_heads * head), ("v", kv_heads * head)):
+            shapes[f"{at}self_attn.{name}_proj.weight"] = [rows, width]
+            shapes[f"{at}self_attn.{name}_proj.bias"] = [rows]
+        shapes[f"{at}self_attn.o_proj.weight"] = [width, heads * head]
+        for name, shape in (("gate", [inner, width]), ("up", [inner, width]), ("down", [width, inner])):
+            shapes[f"{at}mlp.{name}_proj.weight"] = shape
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            shapes[f"{at}{name}.weight"] = [width]
+    return shapes
+
+
+def text(folder):
+    config = dict(architectures=["Qwen2ForCausalLM"], model_type="qwen2", hidden_size=896, intermediate_size=4864,
+                  num_hidden_layers=24, num_attention_heads=14, num_key_value_heads=2, vocab_size=151936, rms_norm_eps=1e-6,
+                  rope_theta=1e6, max_position_embeddings=32768, tie_word_embeddings=True, hidden_act="silu", torch_dtype="bfloat16",
+                  bos_token_id=151643, eos_token_id=151645, use_sliding_window=False, sliding_window=32768, max_window_layers=24,
+                  attention_dropout=0.0, initializer_range=0.02, use_cache=True)
+    write(folder, config, decoder_shapes("model.", 24, 896, 4864, 14, 2, 64, 151936))
+
+
+def tower(folder):
+    width, inner, out = 1280, 3420, 2048
+    vision = dict(model_type="qwen2_5_vl", depth=4, hidden_size=width, intermediate_size=inner, num_heads=16, patch_size=14,
+                  temporal_patch_size=2, spatial_merge_size=2, window_size=112, fullatt_block_indexes=[3], out_hidden_size=out,
+                  in_channels=3, hidden_act="silu", tokens_per_second=2)
+    config = dict(architectures=["Qwen2_5_VLForConditionalGeneration"], model_type="qwen2_5_vl", vision_config=vision,
+                  hidden_size=out, intermediate_size=256, num_hidden_layers=1, num_attention_heads=16, num_key_value_heads=2,
+                  vocab_size=1024, rms_norm_eps=1e-6, rope_theta=1e6, max_position_embeddings=4096, tie_word_embeddings=True,
+                  rope_scaling=dict(type="mrope", mrope_section=[16, 24, 24]), hidden_act="silu", torch_dtype="bfloat16",
+                  image_token_id=1000, video_token_id=1001, vision_start_token_id=1002, vision_end_token_id=1003,
+                  bos_token_id=1, eos_token_id=2)
+    shapes = decoder_shapes("model.", 1, out, 256, 16, 2, 128, 1024)
+    shapes["visual.patch_embed.proj.weight"] = [width, 3, 2, 14, 14]
+    for i in range(4):
+        at = f"visual.blocks.{i}."
+        shapes.update({f"{at}attn.qkv.weight": [3 * width, width], f"{at}attn.qkv.bias": [3 * width],
+                       f"{at}attn.proj.weight": [width, width], f"{at}attn.proj.bias": [width],
+                       f"{at}norm1.weight": [width], f"{at}norm2.weight": [width]})
+        for name, shape in (("gate", [inner, width]), ("up", [inner, width]), ("down", [width, inner])):
+            shapes.update({f"{at}mlp.{name}_proj.weight": shape, f"{at}mlp.{name}_proj.bias": shape[:1]})
+    shapes.update({"visual.merger.ln_q.weight": [width], "visual.merger.mlp.0.weight": [4 * width, 4 * width],
+                   "visual.merger.mlp.0.bias": [4 * width], "visual.merger.mlp.2.weight": [out, 4 * width],
+                   "visual.merger.mlp.2.bias": [out]})
+    write(folder, config, shapes)
+
+
+if __name__ == "__main__":
+    {"text": text, "tower": tower}[sys.argv[1]](sys.argv[2])
