@@ -39,7 +39,7 @@ def text(options, folder):
     rows = []
     for name, command in [
         ("thaw build", [options.thaw, "build", checkpoint, "-o", folder / "thaw", "--part", "text", "--kv-cache"]),
-        ("mobius-onnx build", [options.python, "-m", "mobius", "build", "--config", checkpoint, folder / "mobius"]),
+        ("mobius-onnx build", [options.python, "-m", "mobius", "build", "--dtype", "f32", "--config", checkpoint, folder / "mobius"]),
         ("onnxruntime-genai builder", [options.python, "-m", "onnxruntime_genai.models.builder", "-i", checkpoint, "-o",
                                        folder / "genai", "-p", "fp32", "-e", "cpu", "-c", folder / "cache"]),
     ]:
@@ -59,7 +59,8 @@ def tower(options, folder):
         subprocess.run([options.thaw, "build", str(checkpoint), "-o", str(out), "--part", "vision", "--target", target], check=True,
                        stdout=subprocess.DEVNULL)
         models[f"thaw --target {target}"] = ["onnx", out / "vision.onnx"]
-    built = measure.run_once([options.python, "-m", "mobius", "build", "--config", str(checkpoint), str(folder / "mobius_vl")],
+    built = measure.run_once([options.python, "-m", "mobius", "build", "--dtype", "f32", "--config", str(checkpoint),
+                              str(folder / "mobius_vl")],
                              env={"HF_HUB_OFFLINE": "1"})
     found = [p for p in (folder / "mobius_vl").rglob("*.onnx") if "vision" in str(p)] if built.ok else []
     if found:
