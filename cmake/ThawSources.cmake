@@ -26,8 +26,9 @@ target_compile_features(thaw PUBLIC cxx_std_20)
 target_link_libraries(
   thaw
   PUBLIC ONNX::onnx fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
-  PRIVATE "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>"
-          hwy::hwy)
+  PRIVATE "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>")
+# Of Highway, the headers: see src/thaw/model/simd_targets.cc.
+target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>")
 
 if(THAW_UNITY)
   set_target_properties(thaw PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

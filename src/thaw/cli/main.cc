@@ -1,4 +1,5 @@
 // The command: what it can do, a line each. A verb lives in the file of its name.
+#include "thaw/cli/large_pages.h"
 #include "thaw/cli/verb.h"
 
 namespace {
@@ -19,4 +20,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) { return thaw::cli::run_command(kVerbs, argc, argv); }
+int main(int argc, char** argv) {
+  thaw::cli::prefer_large_pages();
+  return thaw::cli::run_command(kVerbs, argc, argv);
+}

@@ -6,8 +6,10 @@
 // After foreach_target.h.
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
 
-#include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 
 #include "thaw/model/add_product.h"
@@ -106,7 +108,14 @@ void fill_panel(const float* a, int64_t depth, int64_t columns, int64_t first, f
 
 void add_product(const float* b, const float* a, int64_t rows, int64_t depth, int64_t columns, float scale, float* c) {
   const auto width = static_cast<int64_t>(hn::Lanes(D())) * kTileVectors;
-  const auto floats = [](int64_t count) { return hwy::AllocateAligned<float>(static_cast<size_t>(count)); };
+  // Aligned for the widest vectors.
+  const auto floats = [](int64_t count) {
+    constexpr size_t kAlignment = 128;
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+    auto* memory = static_cast<float*>(std::aligned_alloc(kAlignment, std::max(bytes, kAlignment)));
+    if (!memory) throw std::bad_alloc();
+    return std::unique_ptr<float, decltype(&std::free)>(memory, &std::free);
+  };
   const auto panel = floats(std::max<int64_t>(depth, 1) * width);
   int64_t first = 0;
   for (; first + width <= columns; first += width) {
