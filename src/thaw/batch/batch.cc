@@ -15,16 +15,6 @@ namespace {
 
 constexpr int64_t kOldestOpset = 11;  // Slice, Pad and Resize take their numbers as operands
 
-std::string dims_text(const ir::Type& type) {
-  if (!type.shape) return "[?]";
-  std::string text;
-  for (const ir::DeclaredDim& dim : *type.shape) {
-    if (!text.empty()) text += ", ";
-    text += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : dim.param;
-  }
-  return "[" + text + "]";
-}
-
 std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& options) {
   std::vector<ir::Value*> chosen;
   std::vector<std::string> names;
@@ -137,17 +127,6 @@ void finish_outputs(State& state, bool any_merged) {
   }
 }
 
-// Nodes that others took the place of, in branches too.
-void remove_replaced(ir::Graph& graph) {
-  std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    for (ir::Graph* inner : (*it)->subgraphs()) remove_replaced(*inner);
-    const auto outputs = (*it)->outputs();
-    if (std::none_of(outputs.begin(), outputs.end(), [](const ir::Value* v) { return v && v->is_used(); }))
-      graph.remove_node(*it);
-  }
-}
-
 // What was declared of the tensors inside is about one sample.
 void forget_declarations(ir::Graph& graph) {
   const std::vector<ir::Value*> declared = graph.value_infos();
@@ -181,7 +160,7 @@ Report batch(ir::Model& model, const Options& options) {
                    .expected = "a declared shape, to know which axis is the first",
                    .next = "declare it, or leave the input out with --inputs"});
     }
-    before.push_back(dims_text(input->type));
+    before.push_back(ir::dims_text(input->type));
     if (options.new_axis || !has_batch_axis(*input)) continue;
     merged.push_back(input);
     ir::DeclaredDim& first = (*input->type.shape)[0];
@@ -204,7 +183,7 @@ Report batch(ir::Model& model, const Options& options) {
       shape.insert(shape.begin(), axis);
     }
     state.batched[input] = {input, is_merged ? Form::kMerged : Form::kLeading};
-    state.report.inputs.push_back({input->name(), fmt::format("{} -> {}", before[i], dims_text(input->type))});
+    state.report.inputs.push_back({input->name(), fmt::format("{} -> {}", before[i], ir::dims_text(input->type))});
   }
   ir::Graph& graph = *model.graph;
   ir::Node* first = graph.nodes().front();
@@ -213,12 +192,11 @@ Report batch(ir::Model& model, const Options& options) {
   batch_graph(state, graph, first);
   finish_outputs(state, !merged.empty());
   forget_declarations(graph);
-  remove_replaced(graph);
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);
   for (const ir::Value* output : graph.outputs())
-    state.report.outputs.push_back({output->name(), dims_text(output->type)});
+    state.report.outputs.push_back({output->name(), ir::dims_text(output->type)});
   return std::move(state.report);
 }
 

@@ -5,15 +5,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/ir/insert_node.h"
+
 namespace thaw::batch {
 
-ir::Value* Emitter::emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes,
-                         std::string_view hint, std::string_view domain) {
-  const std::string name = graph_.unique_name(hint.empty() ? fmt::format("batch_{}", op) : std::string(hint));
-  ir::Value* output = graph_.add_value(name);
-  ir::Node* node = graph_.add_node(std::string(op), std::string(domain), std::move(inputs), {output}, name, before_);
-  for (ir::Attribute& attribute : attributes) node->set_attribute(std::move(attribute));
-  return output;
+ir::Value* Emitter::emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes) {
+  return ir::insert_node(graph_, before_, op, std::move(inputs), std::move(attributes), fmt::format("batch_{}", op));
 }
 
 ir::Value* Emitter::ints(const std::vector<int64_t>& values) {
@@ -22,6 +19,15 @@ ir::Value* Emitter::ints(const std::vector<int64_t>& values) {
     ir::Graph& root = *state_.model.graph;
     const std::string name = root.unique_name(fmt::format("batch_ints_{}", fmt::join(values, "_")));
     known = root.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(values.size())}, values));
+  }
+  return known;
+}
+
+ir::Value* Emitter::integer(int64_t value) {
+  ir::Value*& known = state_.constants[fmt::format("scalar {}", value)];
+  if (!known) {
+    ir::Graph& root = *state_.model.graph;
+    known = root.add_initializer(ir::Tensor::from_int64(root.unique_name("batch_int"), {}, {&value, 1}));
   }
   return known;
 }
@@ -59,10 +65,17 @@ ir::Value* Emitter::slice(ir::Value* x, int64_t begin, int64_t end) {
   return emit("Slice", {x, ints({begin}), ints({end}), ints({0})});
 }
 
-ir::Value* Emitter::repeated(ir::Value* x, int rank) {
-  std::vector<ir::Value*> target{batch_size()};
-  if (rank > 0) target.push_back(ints(std::vector<int64_t>(static_cast<size_t>(rank), 1)));
-  return emit("Expand", {unsqueeze(x, {0}), rank > 0 ? concat(target, 0) : batch_size()});
+ir::Value* Emitter::expanded(ir::Value* x, int rank) {
+  if (rank == 1) return emit("Expand", {x, batch_size()});
+  return emit("Expand", {x, concat({batch_size(), ints(std::vector<int64_t>(static_cast<size_t>(rank - 1), 1))}, 0)});
+}
+
+ir::Value* Emitter::repeated(ir::Value* x, int rank) { return expanded(unsqueeze(x, {0}), rank + 1); }
+
+ir::Value* Emitter::joined(ir::Value* x) { return emit("Reshape", {x, concat({ints({-1}), slice(shape(x), 2)}, 0)}); }
+
+ir::Value* Emitter::parted(ir::Value* y, ir::Value* both) {
+  return emit("Reshape", {y, concat({both, slice(shape(y), 1)}, 0)});
 }
 
 const Batched* NodeBatch::find(int i) const {
@@ -93,14 +106,11 @@ std::optional<std::vector<int64_t>> NodeBatch::constant_ints(int i) const {
 
 ir::Value* NodeBatch::shifted_axes(int i) {
   if (auto axes = constant_ints(i); axes && rank(i) == 1) {
-    for (int64_t& axis : *axes) axis += axis < 0 ? 0 : 1;
-    return ints(*axes);
+    return ints(shifted(*axes));
   }
   // Axes may be int32 (CumSum's).
   ir::Value* wide = emit("Cast", {original(i)}, {{"to", static_cast<int64_t>(ir::DataType::kInt64)}});
-  ir::Value* zero = squeeze(ints({0}), {0});
-  ir::Value* one = squeeze(ints({1}), {0});
-  return emit("Where", {emit("Less", {wide, zero}), wide, emit("Add", {wide, one})});
+  return emit("Where", {emit("Less", {wide, integer(0)}), wide, emit("Add", {wide, integer(1)})});
 }
 
 bool NodeBatch::starts_with_one(const ops::Fact& fact) { return fact.rank() > 0 && fact.dim(0).is_constant(1); }
@@ -111,9 +121,8 @@ ir::Value* NodeBatch::leading(int i) {
   const Batched* found = find(i);
   if (!found) return repeated(node_.input(i), rank(i));
   if (found->form == Form::kLeading) return found->value;
+  if (is_inside_branch()) return unsqueeze(found->value, {1});
   ir::Value*& made = state_.as_leading[node_.input(i)];
-  // A conversion inside a branch is not seen outside of it.
-  if (node_.graph()->parent()) return unsqueeze(found->value, {1});
   if (!made) made = unsqueeze(found->value, {1});
   return made;
 }
@@ -121,16 +130,22 @@ ir::Value* NodeBatch::leading(int i) {
 ir::Value* NodeBatch::merged(int i) {
   const Batched* found = find(i);
   if (!can_merge(i)) refuse(fmt::format("the first axis of its operand {} is not 1 in every sample", i));
-  if (!found) {
-    std::vector<ir::Value*> target{batch_size()};
-    if (rank(i) > 1) target.push_back(ints(std::vector<int64_t>(static_cast<size_t>(rank(i) - 1), 1)));
-    return emit("Expand", {node_.input(i), rank(i) > 1 ? concat(target, 0) : batch_size()});
-  }
+  if (!found) return expanded(node_.input(i), rank(i));
   if (found->form == Form::kMerged) return found->value;
+  if (is_inside_branch()) return squeeze(found->value, {1});
   ir::Value*& made = state_.as_merged[node_.input(i)];
-  if (node_.graph()->parent()) return squeeze(found->value, {1});
   if (!made) made = squeeze(found->value, {1});
   return made;
+}
+
+std::vector<int64_t> NodeBatch::shifted(std::vector<int64_t> axes) {
+  for (int64_t& axis : axes) axis = shifted(axis);
+  return axes;
+}
+
+void NodeBatch::keep_on(Form form) {
+  set_operand(0, form == Form::kMerged ? merged(0) : leading(0));
+  keep(form);
 }
 
 void NodeBatch::keep(Form form) {

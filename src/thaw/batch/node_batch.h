@@ -55,19 +55,25 @@ class Emitter {
  public:
   Emitter(State& state, ir::Graph& graph, ir::Node* before) : state_(state), graph_(graph), before_(before) {}
 
-  ir::Value* emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes = {},
-                  std::string_view hint = {}, std::string_view domain = {});
+  ir::Value* emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes = {});
   ir::Value* ints(const std::vector<int64_t>& values);  // constant, int64 [n]
   ir::Value* unsqueeze(ir::Value* x, const std::vector<int64_t>& axes);
   ir::Value* squeeze(ir::Value* x, const std::vector<int64_t>& axes);
   ir::Value* transpose(ir::Value* x, const std::vector<int64_t>& permutation);
   ir::Value* concat(std::vector<ir::Value*> parts, int64_t axis);
-  ir::Value* slice(ir::Value* x, int64_t begin, int64_t end);  // along axis 0 of a list
+  ir::Value* slice(ir::Value* x, int64_t begin, int64_t end = INT64_MAX);  // along axis 0 of a list
   ir::Value* batch_size() const { return state_.size; }
   ir::Value* shape(ir::Value* x) { return emit("Shape", {x}); }
+  ir::Value* integer(int64_t value);  // constant, int64 scalar
   ir::Value* scalar(double value, ir::DataType type);
   // A tensor that no sample reaches, repeated for each: leading.
   ir::Value* repeated(ir::Value* x, int rank);
+  // [1, …] of that rank for each sample: [batch, …].
+  ir::Value* expanded(ir::Value* x, int rank);
+  // A sample's own first axis joins the batch, [batch, b, …] -> [batch * b, …], and parts from it again; both: [batch,
+  // b].
+  ir::Value* joined(ir::Value* x);
+  ir::Value* parted(ir::Value* y, ir::Value* both);
 
  protected:
   State& state_;
@@ -92,11 +98,16 @@ class NodeBatch : public Emitter {
   // Axis of a sample, counted from the front.
   int64_t positive_axis(int64_t axis, int rank) const { return axis < 0 ? axis + rank : axis; }
 
+  // The same in a tensor with the batch before it.
+  static int64_t shifted(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+  static std::vector<int64_t> shifted(std::vector<int64_t> axes);
   // Operand i, which holds axes of a sample, counted with a batch axis before them.
   ir::Value* shifted_axes(int i);
 
   ir::Value* merged(int i);   // operand i in that form; throws CannotBatch where its first axis is not 1
   ir::Value* leading(int i);  // a tensor that no sample reaches is repeated
+  // The form that operand i is in; leading for one that no sample reaches.
+  Form form_of(int i) const { return is_merged(i) ? Form::kMerged : Form::kLeading; }
   // Whether operand i can be had merged.
   bool can_merge(int i) const;
   // Whether a sample's first axis is known to be 1.
@@ -104,6 +115,8 @@ class NodeBatch : public Emitter {
 
   // The node stays as it is, on these operands, and its outputs are batched.
   void keep(Form form);
+  // The same, with its first operand in that form.
+  void keep_on(Form form);
   void set_operand(int i, ir::Value* value) { node_.set_input(i, value); }
   // Output i is this value instead.
   void become(int i, ir::Value* value, Form form);
@@ -118,6 +131,8 @@ class NodeBatch : public Emitter {
 
  private:
   const Batched* find(int i) const;
+  // A conversion inside a branch is not seen outside of it.
+  bool is_inside_branch() const { return node_.graph()->parent() != nullptr; }
   ir::Node& node_;
   bool kept_ = true;
 };

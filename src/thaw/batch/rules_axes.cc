@@ -9,14 +9,6 @@
 namespace thaw::batch {
 namespace {
 
-// An axis of a sample, in a tensor with the batch before it.
-int64_t shifted(int64_t axis) { return axis < 0 ? axis : axis + 1; }
-
-std::vector<int64_t> shifted(std::vector<int64_t> axes) {
-  for (int64_t& axis : axes) axis = shifted(axis);
-  return axes;
-}
-
 void require_alone(NodeBatch& n) {
   for (int i = 1; i < n.num_inputs(); ++i)
     if (n.is_batched(i)) NodeBatch::refuse(fmt::format("its operand {} differs from sample to sample", i));
@@ -30,9 +22,7 @@ void batch_axis(NodeBatch& n, const ops::Batching& batching) {
   const std::string& op = node.op_type();
   const bool quantizes = op == "QuantizeLinear" || op == "DequantizeLinear";
   if (quantizes && n.rank(1) == 0) {
-    const Form form = n.is_merged(0) ? Form::kMerged : Form::kLeading;
-    n.set_operand(0, form == Form::kMerged ? n.merged(0) : n.leading(0));
-    return n.keep(form);
+    return n.keep_on(n.form_of(0));
   }
   if (quantizes && n.rank(1) > 1) NodeBatch::refuse("it quantizes in blocks");
   int64_t otherwise = batching.axis;
@@ -40,13 +30,12 @@ void batch_axis(NodeBatch& n, const ops::Batching& batching) {
   const int64_t axis = node.attribute_int("axis", otherwise);
   const int64_t rank = n.rank(0) + (op == "OneHot" ? 1 : 0);
   if (n.is_merged(0) && n.positive_axis(axis, static_cast<int>(rank)) != 0) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   if (n.rank(0) == 0 && op != "OneHot") NodeBatch::refuse("its operand has no axis");
   n.set_operand(0, n.leading(0));
   if (axis >= 0) {
-    node.set_attribute({"axis", shifted(axis)});
+    node.set_attribute({"axis", NodeBatch::shifted(axis)});
     n.note_change();
   }
   n.keep(Form::kLeading);
@@ -82,16 +71,13 @@ void batch_reduce(NodeBatch& n, const ops::Batching&) {
     axes = {0, 2, 3};
   }
   if (axes.empty() && node.attribute_int("noop_with_empty_axes", 0) != 0) {
-    const Form form = n.is_merged(0) ? Form::kMerged : Form::kLeading;
-    n.set_operand(0, form == Form::kMerged ? n.merged(0) : n.leading(0));
-    return n.keep(form);
+    return n.keep_on(n.form_of(0));
   }
   const bool all = axes.empty();
   const bool first =
       all || std::any_of(axes.begin(), axes.end(), [&](int64_t a) { return n.positive_axis(a, rank) == 0; });
   if (n.is_merged(0) && !first) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   ir::Value* x = n.leading(0);
   if (all) {
@@ -101,7 +87,7 @@ void batch_reduce(NodeBatch& n, const ops::Batching&) {
     std::iota(axes.begin(), axes.end(), 1);
     if (rank == 0) node.set_attribute({"keepdims", int64_t{0}});
   } else {
-    axes = shifted(axes);
+    axes = NodeBatch::shifted(axes);
   }
   n.set_operand(0, x);
   const bool takes_operand = by_operand || n.opset() >= 18 || (node.op_type() == "ReduceSum" && n.opset() >= 13);
@@ -121,7 +107,7 @@ void batch_concat(NodeBatch& n, const ops::Batching&) {
   for (int i = 0; i < n.num_inputs(); ++i) merged &= n.can_merge(i) && (!n.is_batched(i) || n.is_merged(i));
   for (int i = 0; i < n.num_inputs(); ++i) n.set_operand(i, merged ? n.merged(i) : n.leading(i));
   if (!merged && axis >= 0) {
-    node.set_attribute({"axis", shifted(axis)});
+    node.set_attribute({"axis", NodeBatch::shifted(axis)});
     n.note_change();
   }
   n.keep(merged ? Form::kMerged : Form::kLeading);
@@ -131,12 +117,11 @@ void batch_split(NodeBatch& n, const ops::Batching&) {
   require_alone(n);
   const int64_t axis = n.node().attribute_int("axis", 0);
   const bool merged = n.is_merged(0) && n.positive_axis(axis, n.rank(0)) != 0;
-  n.set_operand(0, merged ? n.merged(0) : n.leading(0));
   if (!merged && axis >= 0) {
-    n.node().set_attribute({"axis", shifted(axis)});
+    n.node().set_attribute({"axis", NodeBatch::shifted(axis)});
     n.note_change();
   }
-  n.keep(merged ? Form::kMerged : Form::kLeading);
+  n.keep_on(merged ? Form::kMerged : Form::kLeading);
 }
 
 }  // namespace thaw::batch

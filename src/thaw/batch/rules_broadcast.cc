@@ -40,9 +40,7 @@ void batch_elementwise(NodeBatch& n, const ops::Batching&) {
   if (first_only) {
     for (int i = 1; i < n.num_inputs() && op != "CastLike"; ++i)
       if (n.is_batched(i)) NodeBatch::refuse("its limits differ from sample to sample");
-    const Form form = n.is_merged(0) ? Form::kMerged : Form::kLeading;
-    n.set_operand(0, form == Form::kMerged ? n.merged(0) : n.leading(0));
-    return n.keep(form);
+    return n.keep_on(n.form_of(0));
   }
   const bool merged = lines_up_merged(n, rank);
   for (int i = 0; i < n.num_inputs(); ++i) {
@@ -98,8 +96,7 @@ void batch_gemm(NodeBatch& n, const ops::Batching&) {
   const bool has_c = n.original(2) != nullptr;
   const bool c_fits = !has_c || (!n.is_batched(2) && (n.rank(2) < 2 || n.can_merge(2)));
   if (n.is_merged(0) && !turn_a && !n.is_batched(1) && c_fits) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   const auto operand = [&](int i, bool turned) {
     if (!n.is_batched(i)) return turned ? n.transpose(n.original(i), {1, 0}) : n.original(i);

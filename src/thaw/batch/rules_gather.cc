@@ -41,7 +41,7 @@ void batch_gather(NodeBatch& n, const ops::Batching&) {
   }
   if (!n.is_batched(0)) {
     if (axis == 0) {
-      const Form form = n.is_merged(1) ? Form::kMerged : Form::kLeading;
+      const Form form = n.form_of(1);
       n.set_operand(1, form == Form::kMerged ? n.merged(1) : n.leading(1));
       return n.keep(form);
     }
@@ -100,8 +100,8 @@ void batch_scatter_nd(NodeBatch& n, const ops::Batching&) {
   const int index_rank = n.rank(1);
   ir::Value *data = n.leading(0), *indices = n.leading(1), *updates = n.leading(2);
   ir::Value* count = n.squeeze(n.batch_size(), {0});
-  ir::Value* zero = n.squeeze(n.ints({0}), {0});
-  ir::Value* one = n.squeeze(n.ints({1}), {0});
+  ir::Value* zero = n.integer(0);
+  ir::Value* one = n.integer(1);
   std::vector<int64_t> axes(static_cast<size_t>(index_rank));
   std::iota(axes.begin(), axes.end(), 1);
   ir::Value* sample = n.unsqueeze(n.emit("Range", {zero, count, one}), axes);  // [batch, 1, …]

@@ -9,8 +9,6 @@
 namespace thaw::batch {
 namespace {
 
-constexpr int64_t kToTheEnd = INT64_MAX;
-
 void require_same_for_all(NodeBatch& n, int i, const char* what) {
   if (n.is_batched(i))
     NodeBatch::refuse(fmt::format("its {} differs from sample to sample, so that results differ in size", what));
@@ -28,9 +26,9 @@ std::optional<std::vector<int64_t>> axes_of(NodeBatch& n, int operand) {
 
 // The shape of one sample: int64 [rank].
 ir::Value* sample_shape(NodeBatch& n, int i) {
-  if (!n.is_merged(i)) return n.slice(n.shape(n.leading(i)), 1, kToTheEnd);
+  if (!n.is_merged(i)) return n.slice(n.shape(n.leading(i)), 1);
   if (n.rank(i) == 1) return n.ints({1});
-  return n.concat({n.ints({1}), n.slice(n.shape(n.merged(i)), 1, kToTheEnd)}, 0);
+  return n.concat({n.ints({1}), n.slice(n.shape(n.merged(i)), 1)}, 0);
 }
 
 }  // namespace
@@ -50,8 +48,8 @@ void batch_reshape(NodeBatch& n, const ops::Batching&) {
       target[0] = 0;
       n.set_operand(1, n.ints(target));
     } else {
-      n.set_operand(1, n.output_fact(0).rank() == 1 ? n.ints({0})
-                                                    : n.concat({n.ints({0}), n.slice(n.original(1), 1, kToTheEnd)}, 0));
+      n.set_operand(1,
+                    n.output_fact(0).rank() == 1 ? n.ints({0}) : n.concat({n.ints({0}), n.slice(n.original(1), 1)}, 0));
     }
     return n.keep(Form::kMerged);
   }
@@ -74,8 +72,7 @@ void batch_flatten(NodeBatch& n, const ops::Batching&) {
   const int rank = n.rank(0);
   const int64_t axis = n.positive_axis(n.node().attribute_int("axis", 1), rank);
   if (n.is_merged(0) && axis == 1) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   ir::Value* target = nullptr;
   if (axis == 0) {
@@ -136,8 +133,7 @@ void batch_transpose(NodeBatch& n, const ops::Batching&) {
     std::iota(permutation.rbegin(), permutation.rend(), 0);
   }
   if (n.is_merged(0) && permutation.front() == 0) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   for (int64_t& axis : permutation) ++axis;
   permutation.insert(permutation.begin(), 0);
@@ -153,8 +149,7 @@ void batch_expand(NodeBatch& n, const ops::Batching&) {
   const auto length = n.rank(1) == 1 ? n.fact(1).dim(0).constant() : std::nullopt;
   if (!length) NodeBatch::refuse("the length of its shape is not known");
   if (n.is_merged(0) && *length <= rank && NodeBatch::starts_with_one(n.output_fact(0))) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   ir::Value* x = n.leading(0);
   ir::Value* target = n.original(1);
@@ -173,8 +168,7 @@ void batch_expand(NodeBatch& n, const ops::Batching&) {
 void batch_tile(NodeBatch& n, const ops::Batching&) {
   require_same_for_all(n, 1, "number of repetitions");
   if (n.is_merged(0) && NodeBatch::starts_with_one(n.output_fact(0))) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   ir::Value* repeats = n.concat({n.ints({1}), n.original(1)}, 0);
   n.set_operand(0, n.leading(0));
@@ -198,8 +192,7 @@ void batch_slice(NodeBatch& n, const ops::Batching&) {
   const int rank = n.rank(0);
   const bool first = std::any_of(axes.begin(), axes.end(), [&](int64_t a) { return n.positive_axis(a, rank) == 0; });
   if (n.is_merged(0) && !first) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   for (int64_t& axis : axes) axis = n.positive_axis(axis, rank) + 1;
   n.set_operand(0, n.leading(0));
@@ -211,8 +204,7 @@ void batch_slice(NodeBatch& n, const ops::Batching&) {
 void batch_pad(NodeBatch& n, const ops::Batching&) {
   for (int i = 1; i < n.num_inputs(); ++i) require_same_for_all(n, i, "amount of padding");
   if (n.is_merged(0) && NodeBatch::starts_with_one(n.output_fact(0))) {
-    n.set_operand(0, n.merged(0));
-    return n.keep(Form::kMerged);
+    return n.keep_on(Form::kMerged);
   }
   const int64_t rank = n.rank(0);
   const auto axes = n.original(3) ? n.constant_ints(3) : std::nullopt;
@@ -236,7 +228,7 @@ void batch_pad(NodeBatch& n, const ops::Batching&) {
     return n.keep(Form::kLeading);
   }
   ir::Value *zero = n.ints({0}), *pads = n.original(1);
-  ir::Value* longer = n.concat({zero, n.slice(pads, 0, rank), zero, n.slice(pads, rank, kToTheEnd)}, 0);
+  ir::Value* longer = n.concat({zero, n.slice(pads, 0, rank), zero, n.slice(pads, rank)}, 0);
   n.set_operand(0, n.leading(0));
   n.set_operand(1, longer);
   n.keep(Form::kLeading);
@@ -262,7 +254,7 @@ void batch_size_of(NodeBatch& n, const ops::Batching&) {
 
 void batch_like(NodeBatch& n, const ops::Batching&) {
   // Any sample will do for its shape.
-  n.set_operand(0, n.emit("Gather", {n.leading(0), n.squeeze(n.ints({0}), {0})}, {{"axis", int64_t{0}}}));
+  n.set_operand(0, n.emit("Gather", {n.leading(0), n.integer(0)}, {{"axis", int64_t{0}}}));
   n.note_change();
 }
 

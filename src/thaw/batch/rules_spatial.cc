@@ -8,8 +8,6 @@
 namespace thaw::batch {
 namespace {
 
-constexpr int64_t kToTheEnd = INT64_MAX;
-
 bool is_read(const ir::Node& node, int output) {
   const ir::Value* value = node.output(output);
   return value && value->is_used();
@@ -58,20 +56,12 @@ void batch_first(NodeBatch& n, const ops::Batching&) {
     return n.keep(Form::kMerged);
   }
   // A sample is a batch itself: both batches become one, and part again.
-  const auto joined = [&](int i) {
-    ir::Value* x = n.leading(i);
-    return n.emit("Reshape", {x, n.concat({n.ints({-1}), n.slice(n.shape(x), 2, kToTheEnd)}, 0)});
-  };
-  ir::Value* first = n.leading(0);
-  ir::Value* both = n.slice(n.shape(first), 0, 2);
+  ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
   for (int i = 0; i < n.num_inputs(); ++i)
-    if (n.original(i) && holds_samples(node, i) && !is_shared_mask(i)) n.set_operand(i, joined(i));
+    if (n.original(i) && holds_samples(node, i) && !is_shared_mask(i)) n.set_operand(i, n.joined(n.leading(i)));
   Emitter after = n.after();
   for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
-    ir::Value* y = node.output(i);
-    if (!y) continue;
-    ir::Value* parted = after.emit("Reshape", {y, after.concat({both, after.slice(after.shape(y), 1, kToTheEnd)}, 0)});
-    n.become(i, parted, Form::kLeading);
+    if (ir::Value* y = node.output(i)) n.become(i, after.parted(y, both), Form::kLeading);
   }
 }
 
@@ -86,7 +76,7 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
   if (n.can_merge(0) && NodeBatch::starts_with_one(n.output_fact(0))) {
     n.set_operand(0, n.merged(0));
     if (sizes && !by_axes) {
-      n.set_operand(3, n.concat({n.batch_size(), n.slice(sizes, 1, kToTheEnd)}, 0));
+      n.set_operand(3, n.concat({n.batch_size(), n.slice(sizes, 1)}, 0));
       n.note_change();
     }
     return n.keep(Form::kMerged);
@@ -97,24 +87,18 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
   const ops::Fact &in = n.fact(0), &out = n.output_fact(0);
   if (in.rank() > 1 && out.rank() > 0 && dim::same(in.dim(0), out.dim(0))) {
     // The sample's first axis stays as it is: it joins the batch, and kernels see the axes they know.
-    ir::Value* joined = n.emit("Reshape", {x, n.concat({n.ints({-1}), n.slice(n.shape(x), 2, kToTheEnd)}, 0)});
-    if (sizes && !by_axes)
-      n.set_operand(3, n.concat({n.slice(n.shape(joined), 0, 1), n.slice(sizes, 1, kToTheEnd)}, 0));
+    ir::Value* joined = n.joined(x);
+    if (sizes && !by_axes) n.set_operand(3, n.concat({n.slice(n.shape(joined), 0, 1), n.slice(sizes, 1)}, 0));
     ir::Value* both = n.slice(n.shape(x), 0, 2);
     n.set_operand(0, joined);
-    Emitter after = n.after();
-    ir::Value* y = node.output(0);
-    n.become(0, after.emit("Reshape", {y, after.concat({both, after.slice(after.shape(y), 1, kToTheEnd)}, 0)}),
-             Form::kLeading);
-    return;
+    return n.become(0, n.after().parted(node.output(0), both), Form::kLeading);
   }
   if (node.attribute_string("mode", "nearest") == "cubic")
     NodeBatch::refuse("its scales are not known, and cubic kernels take no further axis");
   n.set_operand(0, x);
   if (by_axes) {
-    std::vector<int64_t> axes;
-    for (const int64_t axis : node.attribute_ints("axes")) axes.push_back(axis < 0 ? axis : axis + 1);
-    node.set_attribute({"axes", axes});
+    const auto axes = node.attribute_ints("axes");
+    node.set_attribute({"axes", NodeBatch::shifted({axes.begin(), axes.end()})});
   } else if (sizes) {
     n.set_operand(3, n.concat({n.batch_size(), sizes}, 0));
   } else {

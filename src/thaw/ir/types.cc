@@ -88,4 +88,14 @@ bool operator==(const Type& a, const Type& b) {
   return false;
 }
 
+std::string dims_text(const Type& type) {
+  if (!type.shape) return "[?]";
+  std::string dims;
+  for (const DeclaredDim& dim : *type.shape) {
+    dims += dims.empty() ? "" : ", ";
+    dims += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : dim.param;
+  }
+  return "[" + dims + "]";
+}
+
 }  // namespace thaw::ir

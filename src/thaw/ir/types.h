@@ -83,4 +83,7 @@ struct Type {
 };
 bool operator==(const Type& a, const Type& b);  // `wire` aside
 
+// The declared dims of a tensor for messages: "[1, 3, width, ?]"; "[?]" where no shape is declared.
+std::string dims_text(const Type& type);
+
 }  // namespace thaw::ir

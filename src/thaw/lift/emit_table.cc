@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "thaw/ir/insert_node.h"
+
 namespace thaw::lift {
 
 ir::Value* TableEmitter::emit(std::string_view op, std::vector<ir::Value*> inputs,
                               std::vector<ir::Attribute> attributes) {
-  const std::string name = graph_.unique_name(fmt::format("lift_{}", op));
-  ir::Value* out = graph_.add_value(name);
-  ir::Node* node = graph_.add_node(std::string(op), "", std::move(inputs), {out}, name, before_);
-  for (ir::Attribute& attribute : attributes) node->set_attribute(std::move(attribute));
-  ++num_nodes_;
-  return out;
+  const std::string name = fmt::format("lift_{}", op);
+  if (!attributes.empty())
+    return ir::insert_node(graph_, before_, op, std::move(inputs), std::move(attributes), name,
+                           graph_.unique_name(name));
+  ir::Value*& made = made_[{std::string(op), inputs}];
+  if (!made) made = ir::insert_node(graph_, before_, op, std::move(inputs), {}, name, graph_.unique_name(name));
+  return made;
 }
 
 ir::Value* TableEmitter::ints(const std::vector<int64_t>& values) {

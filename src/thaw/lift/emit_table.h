@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thaw/pass/emit_dim.h"
@@ -30,7 +31,6 @@ class TableEmitter {
   ir::Value* arange(dim::Dim length);  // int64 [length]
   ir::Value* column(ir::Value* x);     // [n] -> [n, 1]
   ir::Value* concat(std::vector<ir::Value*> parts, int64_t axis);
-  int num_nodes() const { return num_nodes_; }
 
  private:
   ir::Graph& graph_;
@@ -38,7 +38,8 @@ class TableEmitter {
   ir::Node* before_;
   std::map<std::vector<int64_t>, ir::Value*> ints_;
   std::map<int64_t, ir::Value*> integers_;
-  int num_nodes_ = 0;
+  // Nodes without attributes, by operator and inputs: the same is made once.
+  std::map<std::pair<std::string, std::vector<ir::Value*>>, ir::Value*> made_;
 };
 
 }  // namespace thaw::lift

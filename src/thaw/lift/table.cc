@@ -145,24 +145,18 @@ std::optional<TableFit> fit_columns(const Rows& rows, const Form& form, const st
   // A sine of small angles looks like a line: all columns are of one function where they can be.
   constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
   std::vector<ColumnFit> fits;
-  for (const Function function : kEach) {
+  const auto fit_all = [&](std::span<const Function> functions) {
     fits.clear();
-    for (int64_t column = 0; column < rows.width; ++column) {
-      const auto fit = fit_column(rows, static_cast<size_t>(column), layouts, {&function, 1});
-      if (!fit) break;
+    for (size_t column = 0; column < static_cast<size_t>(rows.width); ++column) {
+      const auto fit = fit_column(rows, column, layouts, functions);
+      if (!fit) return false;
       fits.push_back(*fit);
     }
-    if (static_cast<int64_t>(fits.size()) == rows.width) break;
-  }
-  if (static_cast<int64_t>(fits.size()) != rows.width) {
-    fits.clear();
-    for (int64_t column = 0; column < rows.width; ++column) {
-      const auto fit = fit_column(rows, static_cast<size_t>(column), layouts, kEach);
-      if (!fit) return std::nullopt;
-      fits.push_back(*fit);
-    }
-  }
-  if (fits.empty()) return std::nullopt;
+    return true;
+  };
+  const bool alike =
+      std::any_of(std::begin(kEach), std::end(kEach), [&](const Function& f) { return fit_all({&f, 1}); });
+  if ((!alike && !fit_all(kEach)) || fits.empty()) return std::nullopt;
   for (size_t begin = 0; begin < fits.size();) {
     const size_t end = end_of_run(fits, begin);
     straighten(rows, begin, layouts, std::span(fits).subspan(begin, end - begin));
@@ -175,14 +169,11 @@ std::optional<TableFit> fit_columns(const Rows& rows, const Form& form, const st
   const bool is_integer = rows.is_integer;
   table.emit = [fits, form, layouts, type, is_integer](TableEmitter& e) {
     std::vector<ir::Value*> parts;
-    std::vector<std::pair<size_t, LayoutNodes>> made;
     for (size_t begin = 0; begin < fits.size();) {
       const size_t end = end_of_run(fits, begin);
-      const size_t layout = fits[begin].layout;
-      auto nodes = std::find_if(made.begin(), made.end(), [&](const auto& m) { return m.first == layout; });
-      if (nodes == made.end()) nodes = made.insert(made.end(), {layout, emit_layout(layouts[layout], e)});
-      parts.push_back(emit_run(e, nodes->second.of(fits[begin].coordinate), std::span(fits).subspan(begin, end - begin),
-                               is_integer));
+      const LayoutNodes nodes = emit_layout(layouts[fits[begin].layout], e);
+      parts.push_back(
+          emit_run(e, nodes.of(fits[begin].coordinate), std::span(fits).subspan(begin, end - begin), is_integer));
       begin = end;
     }
     return shaped(e, e.concat(parts, 1), form, type, is_integer);

@@ -6,6 +6,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text.h"
+#include "thaw/ir/insert_node.h"
 
 namespace thaw::pass {
 
@@ -51,12 +52,12 @@ Value* DimEmitter::constant(int64_t value) {
   return made;
 }
 
-Value* DimEmitter::emit_node(std::string_view op, std::vector<Value*> inputs, std::string_view hint) {
-  Value* out = graph_.add_value(graph_.unique_name(fmt::format("thaw_{}", hint)));
-  graph_.add_node(std::string(op), "", std::move(inputs), {out},
-                  graph_.unique_name(fmt::format("Thaw{}_{}", op, num_nodes_)), before_);
+Value* DimEmitter::emit_node(std::string_view op, std::vector<Value*> inputs, std::string_view hint,
+                             std::vector<ir::Attribute> attributes) {
+  const std::string node_name = graph_.unique_name(fmt::format("Thaw{}_{}", op, num_nodes_));
   ++num_nodes_;
-  return out;
+  return ir::insert_node(graph_, before_, op, std::move(inputs), std::move(attributes), fmt::format("thaw_{}", hint),
+                         node_name);
 }
 
 Value* DimEmitter::read_symbol(int id) {
@@ -66,8 +67,7 @@ Value* DimEmitter::read_symbol(int id) {
     if (!flat) {
       flat = emit_node("Reshape", {origin.input, constant(-1)}, "values");
       if (origin.input->type.elem_type != ir::DataType::kInt64) {
-        flat = emit_node("Cast", {flat}, "wide");
-        flat->producer()->set_attribute({"to", static_cast<int64_t>(ir::DataType::kInt64)});
+        flat = emit_node("Cast", {flat}, "wide", {{"to", static_cast<int64_t>(ir::DataType::kInt64)}});
       }
     }
     return emit_node("Gather", {flat, constant(origin.index)}, "value");
@@ -153,15 +153,9 @@ Value* DimEmitter::emit_shape(const ops::Shape& dims, std::string_view name_hint
   std::vector<Value*> parts;
   for (Dim d : dims) parts.push_back(emit(d));
   if (parts.size() == 1) return parts[0];
-  Value* out = graph_.add_value(graph_.unique_name(name_hint));
-  ir::Node* concat = graph_.add_node("Concat", "", std::move(parts), {out}, graph_.unique_name("ThawConcat"), before_);
-  ir::Attribute axis;
-  axis.name = "axis";
-  axis.value = int64_t{0};
-  axis.type = 2;  // INT
-  concat->set_attribute(std::move(axis));
   ++num_nodes_;
-  return out;
+  return ir::insert_node(graph_, before_, "Concat", std::move(parts), {{"axis", int64_t{0}}}, name_hint,
+                         graph_.unique_name("ThawConcat"));
 }
 
 }  // namespace thaw::pass

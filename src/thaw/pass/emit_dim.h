@@ -41,7 +41,8 @@ class DimEmitter {
   };
   ir::Value* constant(int64_t value);
   ir::Value* read_symbol(int id);
-  ir::Value* emit_node(std::string_view op, std::vector<ir::Value*> inputs, std::string_view hint);
+  ir::Value* emit_node(std::string_view op, std::vector<ir::Value*> inputs, std::string_view hint,
+                       std::vector<ir::Attribute> attributes = {});
   ir::Value* emit_product(const dim::Monomial& monomial);
   ir::Value* emit_atom(const dim::Atom& atom);
   ir::Value* emit_floor(dim::Dim numerator, dim::Dim denominator);

@@ -1,4 +1,5 @@
-// Removing what nothing reads: nodes of the main graph whose outputs are unused, then initializers.
+// Removing what nothing reads: nodes of the main graph and its subgraphs whose outputs are unused, then initializers of
+// the main graph.
 //
 // requires  nothing
 // ensures   outputs and inputs stay; a node that could have an effect of its own does not exist in ONNX, so all go

@@ -90,12 +90,7 @@ std::string declared_text(const ir::Type& type) {
   if (text.empty()) text = type.kind == ir::Type::Kind::kNone ? "none" : "?";
   const bool tensor = type.kind == ir::Type::Kind::kTensor || type.kind == ir::Type::Kind::kSparseTensor;
   if (!tensor || !type.shape) return text;
-  std::string dims;
-  for (const ir::DeclaredDim& dim : *type.shape) {
-    dims += dims.empty() ? "" : ", ";
-    dims += dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : dim.param;
-  }
-  return text + " [" + dims + "]";
+  return text + " " + ir::dims_text(type);
 }
 
 }  // namespace thaw::report
