@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -21,29 +22,18 @@ struct Options {
   Format format = Format::kText;
 };
 
-void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<batch::Note>& notes) {
-  json.member_array(name);
-  for (const batch::Note& note : notes) {
-    json.begin_object(report::JsonWriter::Layout::kLine);
-    json.member("where", note.where);
-    json.member("message", note.message);
-    json.end_object();
-  }
-  json.end_array();
-}
-
 std::string as_json(const Options& options, const batch::Report& report) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
   json.member("model", options.model);
   json.member("output", options.output);
-  write_notes(json, "inputs", report.inputs);
-  write_notes(json, "outputs", report.outputs);
+  write_notes(json, "inputs", views(report.inputs));
+  write_notes(json, "outputs", views(report.outputs));
   json.member("kept", report.kept);
   json.member("rewritten", report.rewritten);
   json.member("untouched", report.untouched);
-  write_notes(json, "loops", report.loops);
+  write_notes(json, "loops", views(report.loops));
   json.end_object();
   return text + "\n";
 }

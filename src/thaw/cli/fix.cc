@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/until_exit.h"
@@ -24,33 +25,6 @@ struct Options {
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
-
-constexpr size_t kMostShown = 12;
-
-void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<pass::FixNote>& notes) {
-  json.member_array(name);
-  for (const pass::FixNote& n : notes) {
-    json.begin_object(report::JsonWriter::Layout::kLine);
-    json.member("code", n.code);
-    json.member("where", n.where);
-    json.member("message", n.message);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string notes_text(std::string_view heading, const std::vector<pass::FixNote>& notes, bool all) {
-  std::string out = fmt::format("{} ({})\n", heading, notes.size());
-  for (size_t i = 0; i < notes.size(); ++i) {
-    if (!all && i == kMostShown) {
-      out += fmt::format("  … and {} more (--all prints them)\n", notes.size() - i);
-      break;
-    }
-    out += fmt::format("  {}  {}: {}\n", notes[i].code, report::printable(notes[i].where),
-                       report::printable(notes[i].message));
-  }
-  return out;
-}
 
 int fix_model(const Options& options) {
   if (options.output.empty() && !options.dry_run)
@@ -74,15 +48,15 @@ int fix_model(const Options& options) {
       json.value(options.output);
     else
       json.null();
-    write_notes(json, "changed", report.changed);
-    write_notes(json, "left", report.left);
+    write_notes(json, "changed", views(report.changed));
+    write_notes(json, "left", views(report.left));
     json.end_object();
     write_output(json_text + "\n");
     return kFine;
   }
   std::string text;
-  if (report.modified()) text += notes_text("changed", report.changed, options.all);
-  if (!report.left.empty()) text += notes_text("left as it is", report.left, options.all);
+  if (report.modified()) text += notes_text("changed", views(report.changed), options.all);
+  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
   if (write)
     text += fmt::format("wrote {}\n", report::printable(options.output));
   else if (!report.modified())

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/lift_check.h"
+#include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -24,31 +25,6 @@ struct Options {
   bool no_check = false, all = false;
   Format format = Format::kText;
 };
-
-constexpr size_t kMostShown = 12;
-
-void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<lift::Note>& notes) {
-  json.member_array(name);
-  for (const lift::Note& note : notes) {
-    json.begin_object(report::JsonWriter::Layout::kLine);
-    json.member("where", note.where);
-    json.member("message", note.message);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string notes_text(std::string_view heading, const std::vector<lift::Note>& notes, bool all) {
-  std::string text = fmt::format("{} ({})\n", heading, notes.size());
-  for (size_t i = 0; i < notes.size(); ++i) {
-    if (!all && i == kMostShown) {
-      text += fmt::format("  … and {} more (--all prints them)\n", notes.size() - i);
-      break;
-    }
-    text += fmt::format("  {}: {}\n", report::printable(notes[i].where), report::printable(notes[i].message));
-  }
-  return text;
-}
 
 int lift_traces(const Options& options) {
   std::vector<lift::Trace> traces;
@@ -75,9 +51,9 @@ int lift_traces(const Options& options) {
     } else {
       json.null();
     }
-    write_notes(json, "sizes", report.variables);
-    write_notes(json, "lifted", report.lifted);
-    write_notes(json, "unexplained", report.unexplained);
+    write_notes(json, "sizes", views(report.variables));
+    write_notes(json, "lifted", views(report.lifted));
+    write_notes(json, "unexplained", views(report.unexplained));
     json.member_array("checked");
     for (const TraceCheck& check : checks) {
       json.begin_object(report::JsonWriter::Layout::kLine);
@@ -90,9 +66,9 @@ int lift_traces(const Options& options) {
     json.end_object();
     write_output(text + "\n");
   } else {
-    std::string text = notes_text("sizes", report.variables, options.all);
-    if (!report.lifted.empty()) text += notes_text("lifted", report.lifted, options.all);
-    if (!report.unexplained.empty()) text += notes_text("not explained", report.unexplained, options.all);
+    std::string text = notes_text("sizes", views(report.variables), options.all);
+    if (!report.lifted.empty()) text += notes_text("lifted", views(report.lifted), options.all);
+    if (!report.unexplained.empty()) text += notes_text("not explained", views(report.unexplained), options.all);
     for (const TraceCheck& check : checks)
       text += fmt::format("{} {}: largest difference {:.3g}\n", check.agrees ? "agrees with" : "DIFFERS from",
                           check.trace, check.max_abs);
