@@ -15,6 +15,11 @@ void write_notes(report::JsonWriter& json, std::string_view name, const std::vec
     json.optional_member("code", note.code);
     json.member("where", note.where);
     json.member("message", note.message);
+    if (!note.at.empty()) {
+      json.member_array("at");
+      for (const std::string& text : note.at) json.value(text);
+      json.end_array();
+    }
     json.end_object();
   }
   json.end_array();

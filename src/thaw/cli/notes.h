@@ -1,8 +1,10 @@
 // Notes: what a verb did, or left, and where. batch, fix and lift print lists of them.
 //
-// A note is any struct with `where` and `message`, and with `code` where a rule of docs/rules.md is meant.
+// A note is any struct with `where` and `message`; with `code` where a rule of docs/rules.md is meant; and with `at`,
+// the evidence: what was there in each of several models.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +15,10 @@ namespace thaw::cli {
 
 struct NoteView {
   std::string_view code, where, message;
+  std::span<const std::string> at;
 };
 
-// [{"code", "where", "message"}], each on a line, without "code" where it is empty.
+// [{"code", "where", "message", "at": […]}], each on a line, without "code" and "at" where they are empty.
 void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes);
 // "heading (3)" and a line for each, the first dozen unless `all`.
 std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
@@ -26,8 +29,9 @@ std::vector<NoteView> views(const std::vector<Note>& notes) {
   std::vector<NoteView> result;
   result.reserve(notes.size());
   for (const Note& note : notes) {
-    NoteView& view = result.emplace_back(NoteView{.code = {}, .where = note.where, .message = note.message});
+    NoteView& view = result.emplace_back(NoteView{.code = {}, .where = note.where, .message = note.message, .at = {}});
     if constexpr (requires { note.code; }) view.code = note.code;
+    if constexpr (requires { note.at; }) view.at = note.at;
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/text.h"
 #include "thaw/lift/align.h"
+#include "thaw/lift/evidence.h"
 #include "thaw/lift/table.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
@@ -70,6 +71,12 @@ std::string place_of(const Difference& difference) {
   return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
 }
 
+std::vector<std::string> texts(const std::vector<int64_t>& numbers) {
+  std::vector<std::string> result;
+  for (const int64_t number : numbers) result.push_back(std::to_string(number));
+  return result;
+}
+
 }  // namespace
 
 Report lift(std::vector<Trace>& traces, const Options& options) {
@@ -83,7 +90,7 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
   const std::vector<Variable> variables = find_variables(traces, options.added, scope);
   Report report;
   for (const Variable& v : variables)
-    report.variables.push_back({dim::to_string(v.symbol), fmt::format("{}", fmt::join(v.at, ", "))});
+    report.variables.push_back({dim::to_string(v.symbol), fmt::format("{}", fmt::join(v.at, ", ")), texts(v.at)});
   const Alignment alignment = align(traces);
   for (const std::string& clause : alignment.unaligned)
     report.unexplained.push_back({clause, "only constants are lifted"});
@@ -103,13 +110,13 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
       return same_tables(group.readers.front()->tensors, difference.tensors);
     });
     if (known != fits.end()) {
-      report.lifted.push_back({place_of(difference), known->fit.description});
+      report.lifted.push_back({place_of(difference), known->fit.description, evidence(difference.tensors)});
       known->readers.push_back(&difference);
     } else if (auto fit = fit_table(difference.tensors, context, reason)) {
-      report.lifted.push_back({place_of(difference), fit->description});
+      report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
       fits.push_back({{&difference}, std::move(*fit)});
     } else {
-      report.unexplained.push_back({place_of(difference), reason});
+      report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
   }
   if (!report.unexplained.empty()) return report;

@@ -21,6 +21,9 @@ struct Options {
 struct Note {
   std::string where;    // "Split 'node' reads 'tensor'"
   std::string message;  // what it became, or why it is not explained
+  // What it was in each trace, the evidence: "22", "30"; "[1, 22, 30]"; "float32[660,1,16]". Empty where no constant is
+  // meant.
+  std::vector<std::string> at = {};
 };
 
 struct Report {
