@@ -13,6 +13,7 @@
 // and all that is elementwise run merged as they are.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,12 +35,18 @@ struct Note {
   std::string message;  // one clause
 };
 
+// How many nodes of one operator.
+struct NodeCounts {
+  int kept = 0, rewritten = 0, untouched = 0, loops = 0;
+};
+
 struct Report {
-  std::vector<Note> inputs, outputs;  // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
-  int kept = 0;                       // nodes that batch as they are
-  int rewritten = 0;                  // nodes whose axes, shapes or operands changed
-  int untouched = 0;                  // nodes that no sample reaches
-  std::vector<Note> loops;            // nodes that run sample by sample, and why
+  std::vector<Note> inputs, outputs;            // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
+  int kept = 0;                                 // nodes that batch as they are
+  int rewritten = 0;                            // nodes whose axes, shapes or operands changed
+  int untouched = 0;                            // nodes that no sample reaches
+  std::vector<Note> loops;                      // nodes that run sample by sample, and why
+  std::map<std::string, NodeCounts> operators;  // the same numbers by operator
 };
 
 // Changes the model in place. Throws thaw::Error, naming the node and the reason, where it cannot be batched; the model

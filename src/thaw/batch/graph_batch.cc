@@ -70,6 +70,7 @@ void batch_if(State& state, NodeBatch& n) {
 void batch_node(State& state, ir::Node& node) {
   NodeBatch n(state, node);
   const ops::Batching batching = ops::batching_of(node.domain(), node.op_type());
+  NodeCounts& count = state.report.operators[node.op_type()];  // a rule may make another operator of it
   try {
     if (batching.kind == ops::BatchKind::kIf) {
       batch_if(state, n);
@@ -87,9 +88,11 @@ void batch_node(State& state, ir::Node& node) {
     }
     run_per_sample(n);
     state.report.loops.push_back({node.describe(), reason.why});
+    ++count.loops;
     return;
   }
   ++(n.kept_as_it_was() ? state.report.kept : state.report.rewritten);
+  ++(n.kept_as_it_was() ? count.kept : count.rewritten);
 }
 
 }  // namespace
@@ -103,6 +106,7 @@ void batch_graph(State& state, ir::Graph& graph, ir::Node* first) {
       batch_node(state, *node);
     } else {
       ++state.report.untouched;
+      ++state.report.operators[node->op_type()].untouched;
     }
   }
 }

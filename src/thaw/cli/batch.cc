@@ -34,6 +34,16 @@ std::string as_json(const Options& options, const batch::Report& report) {
   json.member("rewritten", report.rewritten);
   json.member("untouched", report.untouched);
   write_notes(json, "loops", views(report.loops));
+  json.member_object("operators");
+  for (const auto& [op, count] : report.operators) {
+    json.member_object(op, report::JsonWriter::Layout::kLine);
+    json.member("kept", count.kept);
+    json.member("rewritten", count.rewritten);
+    json.member("untouched", count.untouched);
+    json.member("loops", count.loops);
+    json.end_object();
+  }
+  json.end_object();
   json.end_object();
   return text + "\n";
 }
