@@ -27,7 +27,7 @@ def samples_agree(single, batched, samples, shared=None):
             assert len(result) == len(samples)
             got = result[k] if result.ndim == wanted.ndim + 1 else result[k:k + 1]
             assert got.shape == wanted.shape
-            worst = max(worst, float(np.abs(got.astype(np.float64) - wanted).max()))
+            worst = max(worst, float(np.abs(got.astype(np.float64) - wanted).max(initial=0)))
     return worst
 
 
@@ -103,6 +103,27 @@ def test_voice_detection_with_its_states(batch, file, sample):
                for _ in range(5)]
     takes_rate = any(i.name == "sr" for i in session(model).get_inputs())
     assert samples_agree(model, batched, samples, dict(sr=np.array(16000)) if takes_rate else {}) <= TOLERANCE
+
+
+@pytest.mark.parametrize("rate, size", [(16000, 576), (8000, 288)])
+def test_voice_detection_at_two_rates_in_one_if(batch, rate, size):
+    """Each rate has a branch of its own, where `If(size == 1) Squeeze` can go one way only: sizes stay free for both."""
+    model = need_package("silero_vad") / "data" / "silero_vad.onnx"
+    batched, report = batch(model, "--inputs", "input,state", "--sample", "input_dim0=1,state_dim1=1")
+    assert [n["message"].split(" -> ")[1] for n in report["inputs"]] == ["[batch, ?]", "[batch, 2, 1, 128]"]
+    rng = np.random.default_rng(rate)
+    samples = [dict(input=rng.standard_normal((1, size), dtype=np.float32), state=rng.standard_normal((2, 1, 128), dtype=np.float32))
+               for _ in range(5)]
+    assert samples_agree(model, batched, samples, dict(sr=np.array(rate))) <= TOLERANCE
+
+
+def test_voice_detection_over_a_sequence_of_windows(batch):
+    batched, _ = batch(need_package("silero_vad") / "data" / "silero_vad_16k_sequence.onnx")
+    model = need_package("silero_vad") / "data" / "silero_vad_16k_sequence.onnx"
+    rng = np.random.default_rng(3)
+    state = lambda: rng.standard_normal((1, 1, 128), dtype=np.float32)
+    samples = [dict(input=rng.standard_normal((11, 576), dtype=np.float32), h=state(), c=state()) for _ in range(3)]
+    assert samples_agree(model, batched, samples) <= TOLERANCE
 
 
 def test_scrfd_itself(thaw, batch, tmp_path):

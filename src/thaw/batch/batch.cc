@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/batch/graph_batch.h"
+#include "thaw/batch/settle_branches.h"
 #include "thaw/core/error.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
@@ -93,23 +94,39 @@ void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, c
   }
 }
 
-// Every output holds a result for each sample, under the name it had.
+// What an output is declared as: its own axes are found out later.
+ir::Type output_type(const ir::Value& output, const ops::Fact& fact, Form form, const std::string& name) {
+  if (!fact.is_tensor() || !fact.has_rank()) {
+    ir::Type type = fact.is_tensor() ? ir::Type::tensor(fact.dtype) : output.type;
+    forget_shape(type);
+    return type;
+  }
+  ir::Type type = ir::Type::tensor(fact.dtype);
+  type.shape.emplace(static_cast<size_t>(fact.rank() + (form == Form::kLeading ? 1 : 0)));
+  (*type.shape)[0].param = name;
+  return type;
+}
+
+// Every output holds a result for each sample, under the name it had. Of a sequence, every item does.
 void finish_outputs(State& state, bool any_merged) {
   ir::Graph& graph = *state.model.graph;
   Emitter end(state, graph, nullptr);
   for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) {
     ir::Value* output = graph.outputs()[static_cast<size_t>(i)];
     const ops::Fact& fact = state.fact(output);
-    if (!fact.is_tensor() || !fact.has_rank()) {
+    const auto found = state.batched.find(output);
+    const bool is_known = fact.is_tensor() && fact.has_rank();
+    const bool can_be = fact.is_tensor() || fact.kind == ops::Fact::Kind::kSequence;
+    if (!is_known && (found == state.batched.end() || !can_be)) {
       throw Error({.what = "its rank is not known, so that it cannot be batched",
                    .where = fmt::format("output '{}'", output->name()),
                    .expected = "a tensor of known rank",
                    .next = "see what `thaw inspect` says of it"});
     }
-    const auto found = state.batched.find(output);
     Batched result =
         found == state.batched.end() ? Batched{end.repeated(output, fact.rank()), Form::kLeading} : found->second;
-    if (any_merged && result.form == Form::kLeading && found != state.batched.end() && NodeBatch::starts_with_one(fact))
+    if (any_merged && result.form == Form::kLeading && found != state.batched.end() && is_known &&
+        NodeBatch::starts_with_one(fact))
       result = {end.squeeze(result.value, {1}), Form::kMerged};
     if (!any_merged && result.form == Form::kMerged) result = {end.unsqueeze(result.value, {1}), Form::kLeading};
     const std::string name = output->name();
@@ -120,22 +137,16 @@ void finish_outputs(State& state, bool any_merged) {
       if (!output->is_input()) graph.rename(output, graph.unique_name(name + "_sample"));
       if (graph.find(name) == nullptr) graph.rename(result.value, name);
     }
-    ir::Type type = ir::Type::tensor(fact.dtype);
-    type.shape.emplace(static_cast<size_t>(fact.rank() + (result.form == Form::kLeading ? 1 : 0)));
-    (*type.shape)[0].param = state.options.name;
-    result.value->type = std::move(type);
+    result.value->type = output_type(*output, fact, result.form, state.options.name);
   }
 }
 
-// What was declared of the tensors inside is about one sample.
+// What was declared of the tensors inside is about one sample. Inputs and outputs of subgraphs were seen to.
 void forget_declarations(ir::Graph& graph) {
   const std::vector<ir::Value*> declared = graph.value_infos();
   for (ir::Value* value : declared) graph.clear_value_info(value);
   for (ir::Node* node : graph.nodes()) {
-    for (ir::Graph* inner : node->subgraphs()) {
-      forget_declarations(*inner);
-      for (ir::Value* output : inner->outputs()) output->type.shape.reset();
-    }
+    for (ir::Graph* inner : node->subgraphs()) forget_declarations(*inner);
   }
 }
 
@@ -169,9 +180,12 @@ Report batch(ir::Model& model, const Options& options) {
     first = {1, {}, {}};
   }
   check_name(model, merged, options);
+  settle_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
-  State state(model, options, sample, opset);
+  Reach reach(inputs);
+  reach.follow(*model.graph);
+  State state(model, options, sample, std::move(reach), opset);
   const ir::DeclaredDim axis{std::nullopt, options.name, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     ir::Value* input = inputs[i];

@@ -9,6 +9,9 @@ namespace thaw::batch {
 // cannot.
 void batch_graph(State& state, ir::Graph& graph, ir::Node* first);
 
+// A declared type without its axes, those of a sequence's items included.
+void forget_shape(ir::Type& type);
+
 // Runs the node once for each sample, in a Scan over the batch axis. Results must have the same shape for all samples.
 void run_per_sample(NodeBatch& n);
 

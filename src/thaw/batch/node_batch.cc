@@ -72,6 +72,17 @@ ir::Value* Emitter::expanded(ir::Value* x, int rank) {
 
 ir::Value* Emitter::repeated(ir::Value* x, int rank) { return expanded(unsqueeze(x, {0}), rank + 1); }
 
+ir::Value* Emitter::as_leading(ir::Value* original) {
+  const auto found = state_.batched.find(original);
+  if (found != state_.batched.end())
+    return found->second.form == Form::kMerged ? unsqueeze(found->second.value, {1}) : found->second.value;
+  const ops::Fact& fact = state_.fact(original);
+  if (fact.kind == ops::Fact::Kind::kSequence && fact.length.is_constant(0)) return original;
+  if (!fact.is_tensor()) throw CannotBatch{"a sequence that is the same for all samples meets what differs"};
+  if (!fact.has_rank()) throw CannotBatch{fmt::format("the rank of '{}' is not known", original->name())};
+  return repeated(original, fact.rank());
+}
+
 ir::Value* Emitter::joined(ir::Value* x) { return emit("Reshape", {x, concat({ints({-1}), slice(shape(x), 2)}, 0)}); }
 
 ir::Value* Emitter::parted(ir::Value* y, ir::Value* both) {
@@ -119,7 +130,7 @@ bool NodeBatch::can_merge(int i) const { return starts_with_one(fact(i)); }
 
 ir::Value* NodeBatch::leading(int i) {
   const Batched* found = find(i);
-  if (!found) return repeated(node_.input(i), rank(i));
+  if (!found) return as_leading(node_.input(i));
   if (found->form == Form::kLeading) return found->value;
   if (is_inside_branch()) return unsqueeze(found->value, {1});
   ir::Value*& made = state_.as_leading[node_.input(i)];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thaw/batch/batch.h"
+#include "thaw/batch/reach.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ops/batching.h"
 
@@ -29,12 +30,13 @@ using Attributes = std::vector<ir::Attribute>;
 
 // What is known while a model is batched.
 struct State {
-  State(ir::Model& of, const Options& by, const infer::Result& inferred, int64_t version)
-      : model(of), options(by), sample(inferred), opset(version) {}
+  State(ir::Model& of, const Options& by, const infer::Result& inferred, Reach reached, int64_t version)
+      : model(of), options(by), sample(inferred), reach(std::move(reached)), opset(version) {}
 
   ir::Model& model;
   const Options& options;
   const infer::Result& sample;  // of the model before batching: shapes of one sample
+  Reach reach;                  // of the same: what may differ from sample to sample
   int64_t opset;
   std::unordered_map<const ir::Value*, Batched> batched;                   // by value of the original model
   std::unordered_map<const ir::Value*, ir::Value*> as_leading, as_merged;  // conversions made so far
@@ -68,6 +70,9 @@ class Emitter {
   ir::Value* scalar(double value, ir::DataType type);
   // A tensor that no sample reaches, repeated for each: leading.
   ir::Value* repeated(ir::Value* x, int rank);
+  // A value of the original model for every sample, in the leading form: repeated where no sample reaches it. Throws
+  // CannotBatch where its rank is not known, or where it is a sequence that is the same for all samples and not empty.
+  ir::Value* as_leading(ir::Value* original);
   // [1, …] of that rank for each sample: [batch, …].
   ir::Value* expanded(ir::Value* x, int rank);
   // A sample's own first axis joins the batch, [batch, b, …] -> [batch * b, …], and parts from it again; both: [batch,
@@ -86,6 +91,7 @@ class NodeBatch : public Emitter {
   NodeBatch(State& state, ir::Node& node) : Emitter(state, *node.graph(), &node), node_(node) {}
 
   ir::Node& node() { return node_; }
+  State& state() { return state_; }
   int64_t opset() const { return state_.opset; }
   int num_inputs() const { return static_cast<int>(node_.inputs().size()); }
   ir::Value* original(int i) const { return node_.input(i); }
@@ -170,5 +176,11 @@ void batch_gather_elements(NodeBatch&, const ops::Batching&);
 void batch_gather_nd(NodeBatch&, const ops::Batching&);
 void batch_scatter_elements(NodeBatch&, const ops::Batching&);
 void batch_scatter_nd(NodeBatch&, const ops::Batching&);
+void batch_if(NodeBatch&, const ops::Batching&);
+void batch_loop(NodeBatch&, const ops::Batching&);
+void batch_scan(NodeBatch&, const ops::Batching&);
+void batch_sequence_map(NodeBatch&, const ops::Batching&);
+void batch_sequence(NodeBatch&, const ops::Batching&);
+void batch_length(NodeBatch&, const ops::Batching&);
 
 }  // namespace thaw::batch

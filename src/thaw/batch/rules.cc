@@ -64,7 +64,18 @@ Rule rule_of(ops::BatchKind kind) {
       return batch_recurrent;
     case kLike:
       return batch_like;
-    case kIf:  // the walk over graphs does it
+    case kIf:
+      return batch_if;
+    case kLoop:
+      return batch_loop;
+    case kScan:
+      return batch_scan;
+    case kSequenceMap:
+      return batch_sequence_map;
+    case kSequence:
+      return batch_sequence;
+    case kLength:
+      return batch_length;
     case kNone:
       return nullptr;
   }

@@ -11,7 +11,6 @@ constexpr std::string_view kSizedByData =
     "the size of its output depends on its data, which differs from sample to sample";
 constexpr std::string_view kDraws = "it draws random numbers, which a batch would draw in another order";
 constexpr std::string_view kWholeTensor = "it looks at the whole tensor at once, all samples together";
-constexpr std::string_view kSequence = "sequences cannot hold a batch";
 
 struct Row {
   std::string_view name;
@@ -103,6 +102,19 @@ constexpr Row kOnnxRows[] = {
     {"LSTM", {kRecurrent}},
     {"RNN", {kRecurrent}},
     {"If", {kIf}},
+    {"Loop", {kLoop}},
+    {"Scan", {kScan}},
+    {"SequenceMap", {kSequenceMap}},
+    {"ConcatFromSequence", {kSequence}},
+    {"SequenceAt", {kSequence}},
+    {"SequenceConstruct", {kSequence}},
+    {"SequenceErase", {kSequence}},
+    {"SequenceInsert", {kSequence}},
+    {"SplitToSequence", {kSequence}},
+    {"Optional", {kSequence}},
+    {"OptionalGetElement", {kSequence}},
+    {"SequenceLength", {kLength}},
+    {"OptionalHasElement", {kLength}},
     {"EyeLike", {kLike}},
 
     {"Compress", {kNone, 0, kSizedByData}},
@@ -118,16 +130,6 @@ constexpr Row kOnnxRows[] = {
     {"RandomUniformLike", {kNone, 0, kDraws}},
     {"DynamicQuantizeLinear", {kNone, 0, kWholeTensor}},
     {"MaxUnpool", {kNone, 0, "its indices count the whole tensor, all samples together"}},
-    {"Loop", {kNone, 0, "its body may run a different number of times for each sample"}},
-    {"Scan", {kNone, 0, "its body may carry different states for each sample"}},
-    {"ConcatFromSequence", {kNone, 0, kSequence}},
-    {"SequenceAt", {kNone, 0, kSequence}},
-    {"SequenceConstruct", {kNone, 0, kSequence}},
-    {"SequenceErase", {kNone, 0, kSequence}},
-    {"SequenceInsert", {kNone, 0, kSequence}},
-    {"SequenceLength", {kNone, 0, kSequence}},
-    {"SequenceMap", {kNone, 0, kSequence}},
-    {"SplitToSequence", {kNone, 0, kSequence}},
     {"ReverseSequence", {kNone, 0, "its batch axis is taken"}},
     {"ImageDecoder", {kNone, 0, kSizedByData}},
     {"SoftmaxCrossEntropyLoss", {kNone, 0, kWholeTensor}},

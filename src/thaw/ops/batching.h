@@ -42,8 +42,13 @@ enum class BatchKind : uint8_t {
   kEinsum,
   kRecurrent,
   kIf,
-  kLike,  // operand 0 gives a shape only
-  kNone,  // cannot: `why` says so
+  kLoop,
+  kScan,
+  kSequenceMap,
+  kSequence,  // makes or takes apart sequences and optionals; each item holds all samples
+  kLength,    // of a sequence, or whether an optional holds something
+  kLike,      // operand 0 gives a shape only
+  kNone,      // cannot: `why` says so
 };
 
 struct Batching {

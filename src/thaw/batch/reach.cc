@@ -1,0 +1,84 @@
+#include "thaw/batch/reach.h"
+
+#include <algorithm>
+
+#include "thaw/ops/batching.h"
+
+namespace thaw::batch {
+namespace {
+
+// Operators whose result tells nothing but the shape, or the length, of what they read.
+bool looks_at_shape_only(const ir::Node& node) {
+  using enum ops::BatchKind;
+  const ops::BatchKind kind = ops::batching_of(node.domain(), node.op_type()).kind;
+  return kind == kShape || kind == kSize || kind == kLike;
+}
+
+}  // namespace
+
+bool Reach::reads(const ir::Node& node) const {
+  const auto inputs = node.inputs();
+  // The other operand of a CastLike gives a type.
+  const size_t count = node.op_type() == "CastLike" ? std::min<size_t>(inputs.size(), 1) : inputs.size();
+  return std::any_of(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(count),
+                     [&](const ir::Value* value) { return value && contains(value); });
+}
+
+bool Reach::reads(const ir::Graph& graph) const {
+  const auto& outputs = graph.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&](const ir::Value* value) { return contains(value); });
+}
+
+void Reach::follow(const ir::Graph& graph) {
+  for (const ir::Node* node : graph.nodes()) follow(*node);
+}
+
+void Reach::follow(const ir::Node& node) {
+  if (looks_at_shape_only(node)) return;
+  const auto outputs = node.outputs();
+  const std::vector<ir::Graph*> graphs = node.subgraphs();
+  const bool is_loop = (node.op_type() == "Loop" || node.op_type() == "Scan") && graphs.size() == 1;
+  if (is_loop) return follow_loop(node, *graphs.front());
+  for (const ir::Graph* graph : graphs) follow(*graph);
+  if (reads(node)) {
+    for (const ir::Graph* graph : graphs)
+      for (const ir::Value* formal : graph->inputs()) add(formal);
+    for (const ir::Value* output : outputs) add(output);
+    for (const ir::Graph* graph : graphs) follow(*graph);
+    return;
+  }
+  for (const ir::Graph* graph : graphs) {
+    if (node.op_type() != "If" && reads(*graph)) {
+      for (const ir::Value* output : outputs) add(output);
+    }
+    for (size_t i = 0; i < outputs.size() && i < graph->outputs().size(); ++i)
+      if (contains(graph->outputs()[i])) add(outputs[i]);
+  }
+}
+
+void Reach::follow_loop(const ir::Node& node, const ir::Graph& body) {
+  const bool is_loop = node.op_type() == "Loop";
+  const size_t first = is_loop ? 2 : 0;  // inputs before the values that go around; a Loop's body returns one more
+  const size_t skipped = is_loop ? 1 : 0;
+  const size_t inputs = node.inputs().size();
+  const size_t scanned = is_loop ? 0 : static_cast<size_t>(node.attribute_int("num_scan_inputs", 0));
+  const size_t carried = inputs > first + scanned ? inputs - first - scanned : 0;
+  for (size_t i = first; i < inputs && i < body.inputs().size(); ++i)
+    if (contains(node.inputs()[i])) add(body.inputs()[i]);
+  for (bool more = true; more;) {
+    more = false;
+    follow(body);
+    for (size_t i = 0; i < carried && skipped + i < body.outputs().size() && first + i < body.inputs().size(); ++i) {
+      if (!contains(body.outputs()[skipped + i]) || contains(body.inputs()[first + i])) continue;
+      add(body.inputs()[first + i]);
+      more = true;
+    }
+  }
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const bool goes_around = i < carried && contains(body.inputs()[first + i]);
+    const bool returned = skipped + i < body.outputs().size() && contains(body.outputs()[skipped + i]);
+    if (goes_around || returned) add(node.outputs()[i]);
+  }
+}
+
+}  // namespace thaw::batch

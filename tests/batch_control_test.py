@@ -1,0 +1,192 @@
+"""thaw batch on If, Loop and Scan: what decides is the same for all samples, what they compute is not."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from batch_models_test import TOLERANCE, batch, samples_agree  # noqa: F401 (batch is a fixture)
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+
+
+def info(name, type_=FLOAT, dims=None):
+    return helper.make_tensor_value_info(name, type_, dims)
+
+
+def constant(name, values, type_=np.int64):
+    return numpy_helper.from_array(np.array(values, type_), name)
+
+
+def model_of(nodes, inputs, outputs, constants=(), opset=17):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(constants))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+
+
+def node(op, inputs, outputs, name=None, **attributes):
+    return helper.make_node(op, inputs.split(), outputs.split(), name or outputs.split()[0], **attributes)
+
+
+def draw(count, seed=0, **shapes):
+    rng = np.random.default_rng(seed)
+    return [{name: rng.standard_normal(dims, dtype=np.float32) for name, dims in shapes.items()} for _ in range(count)]
+
+
+def squeeze_where_it_can(after, width):
+    """If(width of x == 1) Squeeze else Identity, as TorchScript writes squeeze, and what follows it."""
+    squeezed = helper.make_graph([node("Squeeze", "x one_", "a")], "then", [], [info("a")])
+    kept = helper.make_graph([node("Identity", "x", "b")], "else", [], [info("b")])
+    nodes = [node("Shape", "x", "shape"), node("Gather", "shape one", "size"), node("Equal", "size one", "is_one"),
+             node("If", "is_one", "i", then_branch=squeezed, else_branch=kept), *after]
+    constants = [constant("one", 1), constant("one_", [1]), constant("zero_", [0]),
+                 numpy_helper.from_array(np.random.default_rng(0).standard_normal((5, 3, 2)).astype(np.float32), "w")]
+    return model_of(nodes, [info("x", dims=[1, width, 3, 7])], [info("y")], constants)
+
+
+def test_an_if_that_can_go_one_way_only_is_settled(save, batch):
+    """A Conv over one axis follows: it takes [1, 3, 7], not [1, n, 3, 7]."""
+    model = save(squeeze_where_it_can([node("Conv", "i w", "y", kernel_shape=[2])], None))
+    batched, _ = batch(model)
+    assert "If" not in {n.op_type for n in onnx.load(batched).graph.node}
+    assert samples_agree(model, batched, draw(5, x=(1, 1, 3, 7))) <= TOLERANCE
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_an_if_that_sizes_decide_is_settled(save, batch, width):
+    model = save(squeeze_where_it_can([node("Relu", "i", "y")], None))
+    batched, _ = batch(model, "--sample", f"x_dim1={width}")
+    assert samples_agree(model, batched, draw(3, x=(1, width, 3, 7))) == 0
+
+
+def test_an_if_that_can_go_both_ways_to_different_ranks_is_refused(thaw, save, tmp_path):
+    message = thaw.error("batch", save(squeeze_where_it_can([node("Relu", "i", "y")], None)), "-o", tmp_path / "out.onnx")
+    assert "If 'i'" in message and "different ranks" in message
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_an_if_by_an_input_keeps_both_branches(save, batch, flag):
+    """Branches of one rank: which one runs is said when it runs."""
+    then = helper.make_graph([node("Transpose", "x", "a", perm=[0, 2, 1])], "then", [], [info("a")])
+    other = helper.make_graph([node("Constant", "", "b", value=constant("", np.ones((1, 3, 2)), np.float32))], "else", [], [info("b")])
+    model = save(model_of([node("If", "flag", "i", then_branch=then, else_branch=other), node("Mul", "i i", "y")],
+                          [info("x", dims=[1, 2, 3]), info("flag", BOOL, [])], [info("y")]))
+    batched, _ = batch(model, "--inputs", "x")
+    assert samples_agree(model, batched, draw(5, x=(1, 2, 3)), dict(flag=np.array(flag))) == 0
+
+
+def test_an_if_whose_condition_differs_gives_each_sample_its_own_branch(save, batch):
+    """Both branches are computed for all; a value of the sample decides."""
+    then = helper.make_graph([node("MatMul", "x w", "a")], "then", [], [info("a")])
+    other = helper.make_graph([node("MatMul", "x v", "b0"), node("Neg", "b0", "b")], "else", [], [info("b")])
+    rng = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(rng.standard_normal((5, 7)).astype(np.float32), name) for name in "wv"]
+    model = save(model_of([node("ReduceSum", "x", "sum", keepdims=0), node("Greater", "sum zero", "more"),
+                           node("If", "more", "i", then_branch=then, else_branch=other), node("Relu", "i", "y")],
+                          [info("x", dims=[1, 3, 5])], [info("y")], [*weights, constant("zero", 0, np.float32)]))
+    batched, _ = batch(model)
+    samples = draw(11, x=(1, 3, 5))
+    assert len({bool(s["x"].sum() > 0) for s in samples}) == 2
+    assert samples_agree(model, batched, samples) <= TOLERANCE
+
+
+def loop_body(nodes, carried, scanned=(), names=("i", "go")):
+    """A body that goes on: iteration and condition in, the condition, carried values and collected ones out."""
+    inputs = [info(names[0], INT64, []), info(names[1], BOOL, []), *[info(a) for a, _ in carried]]
+    outputs = [info("on", BOOL, []), *[info(b) for _, b in carried], *[info(s) for s in scanned]]
+    return helper.make_graph([node("Identity", names[1], "on"), *nodes], "body", inputs, outputs)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 5])
+@pytest.mark.parametrize("shape", [[1, 3, 5], [3, 5]])
+def test_a_loop_carries_samples_and_collects_them(save, batch, trips, shape):
+    """h' = tanh(h W) + x, where x is captured; h begins as zeros that are the same for all."""
+    body = loop_body([node("MatMul", "h w", "p"), node("Tanh", "p", "t"), node("Add", "t x", "h2"),
+                      node("ReduceSum", "h2", "r", keepdims=0), node("Identity", "h2", "step")], [("h", "h2")], ["r", "step"])
+    body.output[2].CopyFrom(info("r", dims=[]))
+    body.output[3].CopyFrom(info("step", dims=shape))
+    weights = numpy_helper.from_array(np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32) / 3, "w")
+    zeros = numpy_helper.from_array(np.zeros(shape, np.float32), "zeros")
+    model = save(model_of([node("Loop", "trips yes zeros", "last sums steps", name="loop", body=body)],
+                          [info("x", dims=shape), info("trips", INT64, [])],
+                          [info("last"), info("sums"), info("steps")], [weights, zeros, constant("yes", True, bool)]))
+    batched, _ = batch(model, "--inputs", "x")
+    assert samples_agree(model, batched, draw(7, x=shape), dict(trips=np.array(trips))) <= TOLERANCE
+
+
+def test_a_loop_that_counts_by_what_it_carries(save, batch):
+    """The counter is the same for all samples and stays a plain number; the condition reads it."""
+    body = helper.make_graph(
+        [node("Add", "n one", "n2"), node("Less", "n2 limit", "on"), node("Mul", "h half", "h2"), node("Add", "h2 n2", "h3")],
+        "body", [info("i", INT64, []), info("go", BOOL, []), info("n", FLOAT, []), info("h")],
+        [info("on", BOOL, []), info("n2", FLOAT, []), info("h3")])
+    model = save(model_of([node("Loop", "none yes zero x", "n3 y", name="loop", body=body)],
+                          [info("x", dims=[1, 3]), info("limit", FLOAT, [])], [info("n3"), info("y")],
+                          [constant("yes", True, bool), constant("zero", 0, np.float32), constant("one", 1, np.float32),
+                           constant("half", 0.5, np.float32), constant("none", 100)]))
+    batched, _ = batch(model, "--inputs", "x")
+    for limit in (2, 7):
+        assert samples_agree(model, batched, draw(5, x=(1, 3)), dict(limit=np.array(limit, np.float32))) <= TOLERANCE
+
+
+def test_loops_inside_loops_and_ifs(save, batch):
+    """The inner one captures what the outer one carries; an If in it takes the even iterations."""
+    then = helper.make_graph([node("Mul", "g x", "a")], "then", [], [info("a")])
+    other = helper.make_graph([node("Sub", "g h", "b")], "else", [], [info("b")])
+    inner = loop_body([node("Mod", "j two", "odd"), node("Cast", "odd", "c", to=BOOL),
+                       node("If", "c", "g2", then_branch=then, else_branch=other)], [("g", "g2")], names=("j", "inner_go"))
+    inner.output[0].name = inner.node[0].output[0] = "inner_on"
+    outer = loop_body([node("Loop", "three yes h", "h2", body=inner), node("Tanh", "h2", "h3")], [("h", "h3")], ["h3_"],)
+    outer.node.append(node("Neg", "h3", "h3_"))
+    model = save(model_of([node("Loop", "two yes x", "y z", name="loop", body=outer)], [info("x", dims=[2, 3])], [info("y"), info("z")],
+                          [constant("two", 2), constant("three", 3), constant("yes", True, bool)]))
+    batched, _ = batch(model)
+    assert samples_agree(model, batched, draw(5, x=(2, 3))) <= TOLERANCE
+
+
+def test_a_loop_that_each_sample_leaves_at_another_time_is_refused(thaw, save, tmp_path):
+    body = helper.make_graph(
+        [node("Mul", "h half", "h2"), node("ReduceSum", "h2", "s", keepdims=0), node("Greater", "s one", "on"), node("Identity", "h2", "kept")],
+        "body", [info("i", INT64, []), info("go", BOOL, []), info("h")], [info("on", BOOL, []), info("h2"), info("kept")])
+    model = save(model_of([node("Loop", "many yes x", "y z", name="halve", body=body)], [info("x", dims=[1, 3])], [info("y"), info("z")],
+                          [constant("yes", True, bool), constant("one", 1, np.float32), constant("half", 0.5, np.float32), constant("many", 9)]))
+    message = thaw.error("batch", model, "-o", tmp_path / "out.onnx")
+    assert "Loop 'halve'" in message and "differs from sample to sample" in message and "--allow-loop" not in message
+
+
+@pytest.mark.parametrize("axes", [{}, dict(scan_input_axes=[1, 0], scan_output_axes=[2, 0]),
+                                  dict(scan_input_axes=[-2, -2], scan_output_axes=[-1, -3]),
+                                  dict(scan_input_directions=[1, 0], scan_output_directions=[0, 1])])
+@pytest.mark.parametrize("inputs", ["x,z", "x", "z"])
+def test_a_scan_over_any_axis(save, batch, axes, inputs):
+    """Two scanned inputs, of which one or both differ; a state that begins alike; two outputs."""
+    at = axes.get("scan_input_axes", [0, 0])
+    x_shape, z_shape = [3, 2], [2]
+    x_shape.insert(at[0] % 3, 7)
+    z_shape.insert(at[1] % 2, 7)
+    body = helper.make_graph([node("Add", "xs zs", "q"), node("Add", "h q", "h2"), node("Sub", "q h", "a"), node("Mul", "h2 q", "b")],
+                             "body", [info("h"), info("xs"), info("zs")], [info("h2"), info("a"), info("b")])
+    zeros = numpy_helper.from_array(np.full((3, 2), 0.5, np.float32), "zeros")
+    model = save(model_of([node("Scan", "zeros x z", "last as bs", name="scan", body=body, num_scan_inputs=2, **axes)],
+                          [info("x", dims=x_shape), info("z", dims=z_shape)], [info("last"), info("as"), info("bs")], [zeros]))
+    batched, _ = batch(model, "--inputs", inputs)
+    samples = draw(5, x=x_shape, z=z_shape)
+    shared = {name: samples[0][name] for name in ("x", "z") if name not in inputs.split(",")}
+    samples = [{name: s[name] for name in inputs.split(",")} for s in samples]
+    assert samples_agree(model, batched, samples, shared) <= TOLERANCE
+
+
+def test_sequences_hold_all_samples_in_each_item(save, batch):
+    """Split, insert, take out, ask for the length, join again; a loop that fills an empty one."""
+    body = helper.make_graph([node("Identity", "go", "on"), node("Mul", "x i_", "part"), node("Cast", "i", "i_", to=FLOAT),
+                              node("SequenceInsert", "s part", "s2")],
+                             "body", [info("i", INT64, []), info("go", BOOL, []), helper.make_tensor_sequence_value_info("s", FLOAT, None)],
+                             [info("on", BOOL, []), helper.make_tensor_sequence_value_info("s2", FLOAT, None)])
+    body.node.insert(1, body.node.pop(2))
+    nodes = [node("SplitToSequence", "x sizes", "parts", axis=1), node("SequenceAt", "parts one", "second"),
+             node("SequenceErase", "parts zero", "rest"), node("SequenceInsert", "rest second", "more"), node("SequenceLength", "more", "n"),
+             node("ConcatFromSequence", "more", "joined", axis=1), node("Cast", "n", "n_", to=FLOAT), node("Mul", "joined n_", "y"),
+             node("SequenceEmpty", "", "none"), node("Loop", "three yes none", "filled", body=body),
+             node("ConcatFromSequence", "filled", "z", axis=0, new_axis=1)]
+    model = save(model_of(nodes, [info("x", dims=[3, 7])], [info("y"), info("z")],
+                          [constant("sizes", [2, 3, 2]), constant("zero", 0), constant("one", 1), constant("three", 3), constant("yes", True, bool)]))
+    batched, _ = batch(model)
+    assert samples_agree(model, batched, draw(5, x=(3, 7))) == 0
