@@ -84,14 +84,51 @@ def trace(h, w, tables, axis_last=False):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+def loose(h, w, t, tables):
+    """A model of t frames whose outputs are the tables as they are, beside x."""
+    constants = [numpy_helper.from_array(np.ascontiguousarray(table), name) for name, table in tables.items()]
+    nodes = [helper.make_node("Identity", [c.name], [f"{c.name}_out"]) for c in constants]
+    nodes.append(helper.make_node("Neg", ["x"], ["x_out"]))
+    outputs = [helper.make_tensor_value_info(f"{c.name}_out", c.data_type, [None] * len(c.dims)) for c in constants]
+    outputs.append(helper.make_tensor_value_info("x_out", TensorProto.FLOAT, None))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["num_patches", 3])],
+                              outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def check_loose(lift, make, sizes=None, unseen=None, tolerance=2e-6):
+    """make(h, w, t) -> tables by name: lifted from some sizes, they are right at others, type and shape and all."""
+    sizes, unseen = sizes or WINDOW_GRIDS, unseen or WINDOW_UNSEEN
+    sizes, unseen = ([(*size, 1)[:3] for size in each] for each in (sizes, unseen))
+    out, printed = lift({size: loose(*size, make(*size)) for size in sizes})
+    run = session(out)
+    for h, w, t in [*sizes, *unseen]:
+        feed = dict(x=np.ones((t * h * w, 3), np.float32), grid_thw=np.array([[t, h, w]]))
+        names = [o.name for o in run.get_outputs()]
+        got = dict(zip(names, run.run(None, {i.name: feed[i.name] for i in run.get_inputs()})))
+        for name, wanted in make(h, w, t).items():
+            one = got[f"{name}_out"]
+            assert one.shape == wanted.shape and one.dtype == wanted.dtype, (name, h, w, one.shape)
+            if wanted.dtype.kind == "f":
+                assert np.all((one == wanted) | (np.abs(one - wanted) <= tolerance * np.maximum(1, np.abs(wanted)))), (name, h, w)
+            else:
+                assert np.array_equal(one, wanted), (name, h, w)
+    return printed
+
+
+WINDOW_GRIDS = [(18, 26), (22, 30), (24, 32)]
+WINDOW_UNSEEN = [(30, 22), (2, 2), (8, 8), (46, 10), (6, 74)]
+
+
 @pytest.fixture
 def lift(thaw, save, tmp_path):
-    """lift(models by (h, w)) -> (path, what the command printed)"""
+    """lift(models by (h, w) or (h, w, t)) -> (path, what the command printed)"""
     def run(models, *args, code=0):
         paths, values = [], {}
-        for (h, w), model in models.items():
-            paths.append(save(model, f"trace_{h}x{w}"))
-            values[paths[-1].name] = dict(grid_thw=[[1, h, w]], x=dict(shape=[h * w, 3]))
+        for (h, w, *frames), model in models.items():
+            t = frames[0] if frames else 1
+            paths.append(save(model, f"trace_{t}x{h}x{w}"))
+            values[paths[-1].name] = dict(grid_thw=[[t, h, w]], x=dict(shape=[t * h * w, 3]))
         (tmp_path / "values.json").write_text(json.dumps(values))
         out = tmp_path / "lifted.onnx"
         result = thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", "--add-input", "grid_thw:int64[1,3]",
@@ -114,6 +151,87 @@ def test_a_table(lift, name, axis_last):
         wanted = np.concatenate([x, *(t.astype(np.float32) for t in tables(h, w))], 1)
         assert got.shape == wanted.shape
         assert np.abs(got - wanted).max() <= 2e-5 * max(1, np.abs(wanted).max())
+
+
+def windows(h, w, s, t=1):
+    """The cells of t frames of h x w in the order of windows of s x s, and the cells that each window holds."""
+    cells = np.arange(h * w).reshape(h, w)
+    each = [cells[i:i + s, j:j + s].reshape(-1) for i in range(0, h, s) for j in range(0, w, s)]
+    return (np.concatenate([np.concatenate(each) + frame * h * w for frame in range(t)]),
+            np.array([len(window) for window in each] * t))
+
+
+def patches_of(units, m=2):
+    """Each unit as its m * m patches, which stand together."""
+    return (units[:, None] * m * m + np.arange(m * m)).reshape(-1)
+
+
+def window_tables(h, w, t):
+    index, lengths = windows(h // 2, w // 2, 4, t)
+    return dict(index=index, inverse=np.argsort(index), patches=patches_of(index).astype(np.int32),
+                patch_inverse=np.argsort(patches_of(index))[None])
+
+
+def test_indices_of_windows(lift):
+    printed = check_loose(lift, window_tables, unseen=[*WINDOW_UNSEEN, (22, 30, 3), (10, 26, 2)])
+    assert "windows of 4 x 4 in a grid" in printed
+
+
+def test_windows_of_single_patches(lift):
+    def make(h, w, t):
+        index, lengths = windows(h, w, 7, t)
+        return dict(index=index, inverse=np.argsort(index), lengths=lengths)
+    check_loose(lift, make, unseen=[(17, 29), (29, 17), (3, 5), (7, 7), (11, 13, 3)])
+
+
+def test_windows_from_traces_with_frames(lift):
+    check_loose(lift, window_tables, sizes=[(18, 26, 2), (22, 30, 3), (24, 32, 1)], unseen=[(30, 22, 5), (2, 2, 2)])
+
+
+def test_rotary_tables_in_the_order_of_windows(lift):
+    def make(h, w, t):
+        index, _ = windows(h // 2, w // 2, 4, t)
+        rows, columns = (np.tile(x, t)[patches_of(index)] for x in blocks(h, w))
+        both = np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1).astype(np.float32)
+        return dict(angles=both, cos=np.cos(np.concatenate([both, both], 1)), sin=np.sin(both)[:, None],
+                    columns_first=np.cos(both[:, ::-1]))
+    printed = check_loose(lift, make, tolerance=2e-5)
+    assert "windows of 4 x 4 blocks of 2 x 2" in printed
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_lengths_of_windows_and_their_sums(lift, dtype):
+    def make(h, w, t):
+        _, lengths = windows(h // 2, w // 2, 4, t)
+        lengths = (lengths * 4).astype(dtype)
+        return dict(lengths=lengths, sums=np.concatenate([[0], np.cumsum(lengths)]).astype(dtype))
+    printed = check_loose(lift, make, unseen=[*WINDOW_UNSEEN, (22, 30, 3)])
+    assert "lengths of windows of 8 x 8" in printed
+
+
+def test_windows_of_a_sequence(lift):
+    def make(h, w, t):
+        n = h * w
+        lengths = np.array([104] * (n // 104) + [n % 104] * (n % 104 > 0))
+        return dict(lengths=lengths, sums=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+    printed = check_loose(lift, make, unseen=[(2, 2), (8, 13), (13, 16), (7, 89), (30, 22)])
+    assert "windows of 104 of num_patches" in printed
+
+
+def test_sums_of_frames(lift):
+    def make(h, w, t):
+        return dict(sums=np.arange(t + 1, dtype=np.int32) * h * w)
+    check_loose(lift, make, sizes=[(18, 26, 2), (22, 30, 3), (24, 32, 5)], unseen=[(30, 22, 1), (2, 2, 7), (46, 10, 4)])
+
+
+def test_shifted_windows(lift):
+    def make(h, w, t):
+        cells = np.roll(np.arange(h * w).reshape(h, w), (-3, -3), (0, 1))
+        order = cells.reshape(h // 6, 6, w // 6, 6).transpose(0, 2, 1, 3).reshape(-1)
+        whole, _ = windows(h, w, 6)
+        return dict(order=order, back=np.argsort(order), whole=whole, whole_back=np.argsort(whole))
+    printed = check_loose(lift, make, sizes=[(18, 30), (24, 36), (30, 24)], unseen=[(30, 18), (6, 6), (42, 66), (6, 30)])
+    assert "rolled by 3" in printed
 
 
 def test_what_is_not_explained_is_named_and_nothing_is_written(lift):

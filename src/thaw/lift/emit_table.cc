@@ -37,7 +37,9 @@ ir::Value* TableEmitter::floats(const std::vector<int64_t>& dims, const std::vec
 }
 
 ir::Value* TableEmitter::cast(ir::Value* x, ir::DataType type) {
-  return emit("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
+  ir::Value*& made = casts_[{x, type}];
+  if (!made) made = emit("Cast", {x}, {{"to", static_cast<int64_t>(type)}});
+  return made;
 }
 
 ir::Value* TableEmitter::arange(dim::Dim length) {

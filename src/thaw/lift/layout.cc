@@ -1,6 +1,8 @@
 #include "thaw/lift/layout.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -12,38 +14,29 @@ namespace {
 constexpr int64_t kBlocks[] = {1, 2, 3, 4};
 constexpr size_t kMostLayouts = 64;
 
-// Coordinates of the rows of frames of height x width, in blocks.
-void place_rows(int64_t length, int64_t height, int64_t width, int64_t block, std::vector<int64_t>& rows,
-                std::vector<int64_t>& columns) {
-  const int64_t frame = height * width, across = width / block, unit = block * block;
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t in_frame = i % frame, in_block = in_frame % unit, at = in_frame / unit;
-    rows.push_back(at / across * block + in_block / block);
-    columns.push_back(at % across * block + in_block % block);
-  }
+bool all_of(const std::vector<int64_t>& values, auto predicate) {
+  return std::all_of(values.begin(), values.end(), predicate);
 }
 
-// A side of a grid: a size of the inputs, or its exact part (patches of an image's height).
-struct Side {
-  const Variable* variable;
-  dim::Dim dim;
-  std::vector<int64_t> at;
-};
+// The sides of an edge window: what is left of a side after so many windows.
+Formula rest(const Formula& side, const Formula& windows, int64_t window) {
+  return smaller(Formula(window), side - windows * Formula(window));
+}
 
-std::vector<Side> possible_sides(std::span<const Variable> variables, const std::vector<int64_t>& lengths) {
+std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<const int64_t> totals) {
   constexpr int64_t kLargestPatch = 64;
   std::vector<Side> sides;
   for (const Variable& v : variables) {
     for (int64_t part = 1; part <= kLargestPatch; ++part) {
-      Side side{&v, part == 1 ? v.symbol : dim::floor_div(v.symbol, part), {}};
+      Side side{&v, {part == 1 ? v.symbol : dim::floor_div(v.symbol, part), {}}};
       bool exact = true, more = false, less = false, divides = true;
-      for (size_t k = 0; k < lengths.size(); ++k) {
+      for (size_t k = 0; k < totals.size(); ++k) {
         const int64_t at = v.at[k] / part;
         exact &= v.at[k] % part == 0;
         more |= at > 1;  // a side is more than one row, and less than all of them
-        less |= at < lengths[k];
-        divides &= at > 0 && lengths[k] % at == 0;
-        side.at.push_back(at);
+        less |= at < totals[k];
+        divides &= at > 0 && totals[k] % at == 0;
+        side.size.at.push_back(at);
       }
       if (exact && more && less && divides) sides.push_back(std::move(side));
     }
@@ -52,76 +45,157 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, const std:
 }
 
 // Whether grids of these sides make up the tables: one each, or as many as some size of the inputs says.
-bool make_up(const Side& h, const Side& w, const std::vector<int64_t>& lengths, std::span<const Variable> variables) {
+bool make_up(const Size& h, const Size& w, std::span<const int64_t> lengths, std::span<const Variable> variables) {
   std::vector<int64_t> frames;
-  bool varies = false;
-  for (size_t k = 0; k < lengths.size(); ++k) {
-    if (lengths[k] % (h.at[k] * w.at[k]) != 0) return false;
-    frames.push_back(lengths[k] / (h.at[k] * w.at[k]));
-    varies |= h.at[k] != h.at[0] || w.at[k] != w.at[0];
-  }
-  const bool single = std::all_of(frames.begin(), frames.end(), [](int64_t n) { return n == 1; });
-  return varies &&
-         (single || std::any_of(variables.begin(), variables.end(), [&](const Variable& v) { return v.at == frames; }));
+  for (size_t k = 0; k < lengths.size(); ++k) frames.push_back(lengths[k] / (h.at[k] * w.at[k]));
+  return all_of(frames, [](int64_t n) { return n == 1; }) ||
+         std::any_of(variables.begin(), variables.end(), [&](const Variable& v) { return v.at == frames; });
 }
 
 }  // namespace
 
+const char* name_of(Coordinate c) {
+  return c == Coordinate::kIndex   ? "index"
+         : c == Coordinate::kFrame ? "frame"
+         : c == Coordinate::kRow   ? "row"
+                                   : "column";
+}
+
 std::string Layout::describe() const {
   if (!is_grid()) return "a row each";
-  const std::string sides = fmt::format("{} x {}", dim::to_string(height), dim::to_string(width));
-  return block == 1 ? "rows of a grid " + sides : fmt::format("blocks of {0} x {0} in a grid {1}", block, sides);
+  const std::string sides = fmt::format("{} x {}", dim::to_string(height_.dim), dim::to_string(width_.dim));
+  const std::string blocks = block_ == 1 ? "" : fmt::format("blocks of {0} x {0}", block_);
+  if (window_ != 0)
+    return fmt::format("windows of {0} x {0}{1}{2} in a grid {3}", window_, block_ == 1 ? "" : " ", blocks, sides);
+  return block_ == 1 ? "rows of a grid " + sides : fmt::format("{} in a grid {}", blocks, sides);
 }
 
-std::vector<Layout> possible_layouts(dim::Dim length, std::span<const int64_t> lengths,
-                                     std::span<const Variable> variables) {
-  const std::vector<int64_t> all(lengths.begin(), lengths.end());
-  Layout plain;
-  plain.length = length;
-  plain.lengths = all;
-  std::vector<Layout> layouts{plain};
-  const std::vector<Side> sides = possible_sides(variables, all);
+Place Layout::place(const Formula& index) const {
+  const Formula frame_size = height_ * width_, side(block_);
+  const Formula in_frame = index % frame_size, in_block = in_frame % (side * side), unit = in_frame / (side * side);
+  const Formula down = height_ / constant_size(block_, height_.at.size()),
+                across = width_ / constant_size(block_, width_.at.size());
+  Formula row, column;
+  if (window_ == 0) {
+    row = unit / across;
+    column = unit % across;
+  } else {
+    const Formula window(window_), strip = window * across;
+    const Formula window_row = unit / strip, in_strip = unit - window_row * strip;
+    const Formula tall = rest(down, window_row, window_), window_column = in_strip / (window * tall);
+    const Formula wide = rest(across, window_column, window_), in_window = in_strip - window_column * window * tall;
+    row = window_row * window + in_window / wide;
+    column = window_column * window + in_window % wide;
+  }
+  return {index / frame_size, row * side + in_block / side, column * side + in_block % side};
+}
+
+Formula Layout::index(const Place& at) const {
+  const Formula side(block_), row = at.row / side, column = at.column / side;
+  const Formula down = height_ / constant_size(block_, height_.at.size()),
+                across = width_ / constant_size(block_, width_.at.size());
+  Formula unit = row * across + column;
+  if (window_ != 0) {
+    const Formula window(window_), window_row = row / window, window_column = column / window;
+    const Formula tall = rest(down, window_row, window_), wide = rest(across, window_column, window_);
+    unit = window_row * window * across + window_column * window * tall + row % window * wide + column % window;
+  }
+  const Formula in_block = at.row % side * side + at.column % side;
+  return at.frame * Formula(height_ * width_) + unit * (side * side) + in_block;
+}
+
+Formula Layout::coordinate(Coordinate c, const Formula& index) const {
+  if (c == Coordinate::kIndex) return index;
+  if (c == Coordinate::kFrame) return index / Formula(height_ * width_);
+  return c == Coordinate::kRow ? place(index).row : place(index).column;
+}
+
+const std::vector<int64_t>& Layout::at(Coordinate c, size_t trace) const {
+  const auto [known, is_new] = known_.try_emplace({c, trace});
+  if (is_new) {
+    Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(length_.at[trace]))}};
+    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
+    const Array all = evaluate(coordinate(c, position(0)), points);
+    known->second.assign(all.entries.begin(), all.entries.end());
+    known->second.resize(points.positions[0].size(), 0);  // a coordinate that is a constant
+  }
+  return known->second;
+}
+
+std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> variables,
+                                                  std::span<const int64_t> totals) {
+  const std::vector<Side> sides = possible_sides(variables, totals);
+  std::vector<std::pair<Side, Side>> grids;
   for (const Side& h : sides) {
     for (const Side& w : sides) {
-      if (h.variable == w.variable || !make_up(h, w, all, variables)) continue;
-      for (const int64_t block : kBlocks) {
-        const bool whole = std::equal(h.at.begin(), h.at.end(), w.at.begin(),
-                                      [&](int64_t a, int64_t b) { return a % block == 0 && b % block == 0; });
-        if (!whole || layouts.size() == kMostLayouts) continue;
-        Layout grid = plain;
-        grid.height = h.dim;
-        grid.width = w.dim;
-        grid.block = block;
-        grid.heights = h.at;
-        grid.widths = w.at;
-        for (size_t k = 0; k < all.size(); ++k) {
-          place_rows(all[k], h.at[k], w.at[k], block, grid.rows.emplace_back(), grid.columns.emplace_back());
-        }
-        layouts.push_back(std::move(grid));
+      if (h.variable == w.variable) continue;
+      bool varies = false, divides = true;
+      for (size_t k = 0; k < totals.size(); ++k) {
+        divides &= totals[k] % (h.size.at[k] * w.size.at[k]) == 0;
+        varies |= h.size.at[k] != h.size.at[0] || w.size.at[k] != w.size.at[0];
       }
+      if (divides && varies) grids.emplace_back(h, w);
     }
   }
-  return layouts;
+  return grids;
 }
 
-LayoutNodes emit_layout(const Layout& layout, TableEmitter& e) {
-  LayoutNodes nodes;
-  nodes.index = e.arange(layout.length);
-  if (!layout.is_grid()) return nodes;
-  ir::Value* frame = e.size(layout.height * layout.width);
-  ir::Value* in_frame = e.remainder(nodes.index, frame);
-  if (layout.block == 1) {
-    ir::Value* width = e.size(layout.width);
-    nodes.row = e.div(in_frame, width);
-    nodes.column = e.remainder(in_frame, width);
-    return nodes;
+Layouts::Layouts(Size length, std::span<const Variable> variables) {
+  layouts_.push_back(std::make_shared<const Layout>(length));
+  for (const auto& [h, w] : possible_grids(variables, length.at)) {
+    if (!make_up(h.size, w.size, length.at, variables)) continue;
+    for (const int64_t block : kBlocks) {
+      const auto whole = [&](int64_t side) { return side % block == 0; };
+      if (!all_of(h.size.at, whole) || !all_of(w.size.at, whole) || layouts_.size() == kMostLayouts) continue;
+      layouts_.push_back(std::make_shared<const Layout>(length, h.size, w.size, block, 0));
+    }
   }
-  ir::Value *side = e.ints({layout.block}), *unit = e.ints({layout.block * layout.block});
-  ir::Value* across = e.size(dim::floor_div(layout.width, layout.block));
-  ir::Value *at = e.div(in_frame, unit), *in_block = e.remainder(in_frame, unit);
-  nodes.row = e.add(e.mul(e.div(at, across), side), e.div(in_block, side));
-  nodes.column = e.add(e.mul(e.remainder(at, across), side), e.remainder(in_block, side));
-  return nodes;
+}
+
+const std::vector<LayoutPtr>& Layouts::windows(int64_t window) {
+  const auto [known, is_new] = windows_.try_emplace(window);
+  if (is_new) {
+    for (const LayoutPtr& grid : layouts_) {
+      if (!grid->is_grid()) continue;
+      // Windows as wide as the grid itself are its rows.
+      bool narrower = false;
+      for (const int64_t width : grid->width().at) narrower |= width / grid->block() > window;
+      if (narrower)
+        known->second.push_back(
+            std::make_shared<const Layout>(grid->length(), grid->height(), grid->width(), grid->block(), window));
+    }
+  }
+  return known->second;
+}
+
+std::vector<int64_t> possible_windows(const View& view) {
+  constexpr int64_t kLargestWindow = 256;
+  size_t largest = 0;
+  for (size_t k = 1; k < view.traces(); ++k)
+    if (view.length().at[k] > view.length().at[largest]) largest = k;
+  const int64_t length = view.length().at[largest];
+  std::vector<int64_t> windows;
+  for (const int64_t column : {int64_t{0}, view.width - 1}) {
+    for (const int64_t block : kBlocks) {
+      const int64_t unit = block * block, end = std::min(length / unit, kLargestWindow);
+      const auto entry = [&](int64_t at) { return view.at(largest, at * unit, column); };
+      // Of a rolled grid the first window is cut: the distance of the second end from the first tells.
+      int64_t same = 0, other = 0, bend = 0, next_bend = 0;
+      for (int64_t at = 1; at < end; ++at) {
+        if (same == 0 && entry(at) == entry(0)) same = at;
+        if (other == 0 && entry(at) != entry(0)) other = at;
+        if (view.close(entry(at) - entry(at - 1), entry(1) - entry(0))) continue;
+        if (bend == 0) {
+          bend = at;
+        } else if (next_bend == 0) {
+          next_bend = at;
+        }
+      }
+      for (const int64_t window : {same, other, bend, next_bend - bend})
+        if (window > 1 && std::find(windows.begin(), windows.end(), window) == windows.end()) windows.push_back(window);
+    }
+  }
+  return windows;
 }
 
 }  // namespace thaw::lift

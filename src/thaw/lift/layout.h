@@ -1,41 +1,82 @@
 // How the rows of a table are counted: one after the other, or over a grid whose sides are sizes of the model.
 //
-// A table of h * w rows (or of whole frames of h * w) counts them row by row, or in blocks of m x m: (block row, block
-// column, row in block, column in block), as image processors that merge patches write them. A layout gives each row of
-// the table its coordinates, in every trace for fitting and as nodes for the lifted model.
+// A table of h * w rows (or of whole frames of h * w) counts them row by row; in blocks of m x m, (block row, block
+// column, row in block, column in block), as image processors that merge patches write them; or window by window, of
+// s x s blocks each, those at the right and lower edge cut. A layout gives the row, column and frame of the p-th entry
+// and, the other way round, where a row and column stand, as formulas.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "thaw/lift/emit_table.h"
-#include "thaw/lift/solve.h"
+#include "thaw/lift/view.h"
 
 namespace thaw::lift {
 
-enum class Coordinate : uint8_t { kIndex, kRow, kColumn };
+enum class Coordinate : uint8_t { kIndex, kFrame, kRow, kColumn };
+const char* name_of(Coordinate coordinate);
 
-struct Layout {
-  dim::Dim length, height, width;  // height and width unknown: the rows have an index only
-  int64_t block = 1;
-  // By trace.
-  std::vector<int64_t> lengths, heights, widths;
-  std::vector<std::vector<int64_t>> rows, columns;
+struct Place {
+  Formula frame, row, column;
+};
 
-  bool is_grid() const { return !heights.empty(); }
+class Layout {
+ public:
+  explicit Layout(Size length) : length_(std::move(length)) {}
+  Layout(Size length, Size height, Size width, int64_t block, int64_t window)
+      : length_(std::move(length)),
+        height_(std::move(height)),
+        width_(std::move(width)),
+        block_(block),
+        window_(window) {}
+
+  bool is_grid() const { return !height_.at.empty(); }
+  const Size& length() const { return length_; }
+  const Size& height() const { return height_; }
+  const Size& width() const { return width_; }
+  int64_t block() const { return block_; }
+  int64_t window() const { return window_; }
   std::string describe() const;
+
+  Place place(const Formula& index) const;
+  Formula index(const Place& place) const;
+  Formula coordinate(Coordinate coordinate, const Formula& index) const;
+  // The coordinate of each entry in a trace; computed once.
+  const std::vector<int64_t>& at(Coordinate coordinate, size_t trace) const;
+
+ private:
+  Size length_, height_, width_;  // of a grid: in rows and columns of single entries
+  int64_t block_ = 1, window_ = 0;
+  mutable std::map<std::pair<Coordinate, size_t>, std::vector<int64_t>> known_;
+};
+using LayoutPtr = std::shared_ptr<const Layout>;
+
+// A side of a grid: a size of the inputs, or its exact part (patches of an image's height).
+struct Side {
+  const Variable* variable;
+  Size size;
 };
 
-// The layouts that a table of these lengths may have, the simplest first.
-std::vector<Layout> possible_layouts(dim::Dim length, std::span<const int64_t> lengths,
-                                     std::span<const Variable> variables);
+// The layouts that tables of one length may have, the simplest first; shared by all tables of that length.
+class Layouts {
+ public:
+  Layouts(Size length, std::span<const Variable> variables);
+  const std::vector<LayoutPtr>& plain_and_grids() const { return layouts_; }
+  // Window by window, for the grids above.
+  const std::vector<LayoutPtr>& windows(int64_t window);
 
-// The coordinates of the rows as int64 [length].
-struct LayoutNodes {
-  ir::Value *index = nullptr, *row = nullptr, *column = nullptr;
-  ir::Value* of(Coordinate c) const { return c == Coordinate::kIndex ? index : c == Coordinate::kRow ? row : column; }
+ private:
+  std::vector<LayoutPtr> layouts_;
+  std::map<int64_t, std::vector<LayoutPtr>> windows_;
 };
-LayoutNodes emit_layout(const Layout& layout, TableEmitter& emitter);
+
+// Pairs of sides whose product divides each of the totals: height and width, in both orders.
+std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> variables, std::span<const int64_t> totals);
+
+// Sides of windows that the order of the entries speaks for: where a run of one row, or of all columns, ends first.
+std::vector<int64_t> possible_windows(const View& view);
 
 }  // namespace thaw::lift

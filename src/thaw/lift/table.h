@@ -1,12 +1,12 @@
-// Tables: constants with an axis that grows with the input, and the generators that make them.
+// Tables: constants with axes that grow with the input, and the generators that make them.
 //
-// A generator is fitted on all traces at once and must give every entry of every table. Generators: a constant, affine
-// in a coordinate (arange, position ids, an outer product with a vector), cosine and sine of a multiple of a coordinate
-// (rotary angles), affine in row and column (indices that reorder a grid), and the entries and weights of bilinear
-// interpolation from a square grid of positions.
+// A generator is fitted on all traces at once and must give every entry of every table; generators.h lists them, the
+// simplest is tried first.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,15 +17,16 @@
 namespace thaw::lift {
 
 struct TableFit {
-  std::string description;                        // "cos(x * f) of rows and columns of blocks of 2 x 2 …"
+  std::string description;                        // "cos of a multiple of row of blocks of 2 x 2 in a grid …"
   std::function<ir::Value*(TableEmitter&)> emit;  // the table, of its type and shape
 };
 
-// What fitting one table may use of others: sides of grids of positions that were read.
+// What fitting one table may use of others: sides of grids of positions that were read, and how rows are counted.
 struct TableContext {
   std::span<const Variable> variables;
   const Solver& solver;
-  std::vector<int64_t> sides;
+  std::vector<int64_t> sides = {};
+  std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
 };
 
 // tensors: the table in each trace. `reason` says why there is no fit.

@@ -1,0 +1,213 @@
+// Columns that are functions of one coordinate.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+enum class Function : uint8_t { kAffine, kCos, kSin };
+
+const char* name_of(Function f) {
+  return f == Function::kAffine ? "affine in" : f == Function::kCos ? "cos of a multiple of" : "sin of a multiple of";
+}
+
+// f(scale * coordinate + offset).
+struct ColumnFit {
+  LayoutPtr layout;
+  Coordinate coordinate = Coordinate::kIndex;
+  Function function = Function::kAffine;
+  double scale = 0, offset = 0;
+  double weight = 0;  // kCos, kSin: how well the scale is known
+  bool same_kind(const ColumnFit& other) const {
+    return layout == other.layout && coordinate == other.coordinate && function == other.function;
+  }
+  double at(double x) const {
+    if (function == Function::kAffine) return scale * x + offset;
+    return function == Function::kSin ? std::sin(scale * x) : std::cos(scale * x);
+  }
+};
+
+// A column as a function of a coordinate, over all traces: its values at 0, 1, …; NaN where the coordinate is never.
+using Values = std::vector<double>;
+
+std::optional<Values> as_function(const View& view, int64_t column, const Layout& layout, Coordinate c) {
+  Values values;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t length = view.length().at[k];
+    const std::vector<int64_t>* at = c == Coordinate::kIndex ? nullptr : &layout.at(c, k);
+    for (int64_t r = 0; r < length; ++r) {
+      const auto x = static_cast<size_t>(at ? (*at)[static_cast<size_t>(r)] : r);
+      if (x >= values.size()) values.resize(x + 1, std::numeric_limits<double>::quiet_NaN());
+      const double entry = view.at(k, r, column);
+      if (std::isnan(values[x])) {
+        values[x] = entry;
+      } else if (!view.close(values[x], entry)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return values;
+}
+
+bool matches(const Values& values, const View& view, const ColumnFit& fit) {
+  for (size_t x = 0; x < values.size(); ++x)
+    if (!std::isnan(values[x]) && !view.close(values[x], fit.at(static_cast<double>(x)))) return false;
+  return true;
+}
+
+bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
+  size_t first = 0, last = values.size() - 1;
+  while (first < last && std::isnan(values[first])) ++first;
+  fit.scale = last == first ? 0 : (values[last] - values[first]) / static_cast<double>(last - first);
+  if (view.exact() && fit.scale != std::round(fit.scale)) return false;
+  fit.offset = values[first] - fit.scale * static_cast<double>(first);
+  return matches(values, view, fit);
+}
+
+// At a larger coordinate the angle of a step is better known, up to whole turns, which the smaller ones tell; where the
+// function is flat it is not known at all.
+bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
+  const bool sine = fit.function == Function::kSin;
+  for (size_t x = 1; x < values.size(); ++x) {
+    const double entry = values[x];
+    if (std::isnan(entry)) continue;
+    if (std::abs(entry) > 1 + view.tolerance) return false;
+    const double bounded = std::clamp(entry, -1.0, 1.0), at = static_cast<double>(x);
+    const double base = sine ? std::asin(bounded) : std::acos(bounded);
+    const double weight = std::sqrt(1 - bounded * bounded) * at;
+    if (weight <= fit.weight) continue;
+    const double expected = fit.weight > 0 ? fit.scale * at : base;
+    // All angles with that sine or cosine: the nearest to what is expected.
+    double best = base;
+    for (const double candidate : {base, sine ? std::numbers::pi - base : -base}) {
+      const double turned =
+          candidate + 2 * std::numbers::pi * std::round((expected - candidate) / (2 * std::numbers::pi));
+      if (std::abs(turned - expected) < std::abs(best - expected)) best = turned;
+    }
+    fit.scale = best / at;
+    fit.weight = weight;
+  }
+  return fit.weight > 0 && matches(values, view, fit);
+}
+
+std::optional<ColumnFit> fit_in(const View& view, int64_t column, const LayoutPtr& layout, Coordinate c, Function f) {
+  const auto values = as_function(view, column, *layout, c);
+  if (!values || values->empty()) return std::nullopt;
+  ColumnFit fit{.layout = layout, .coordinate = c, .function = f};
+  if (f == Function::kAffine ? fit_affine(*values, view, fit) : fit_angle(*values, view, fit)) return fit;
+  return std::nullopt;
+}
+
+// like: the column before, which tells how the rows are counted most of the time.
+std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::span<const Function> functions,
+                                    const ColumnFit* like) {
+  if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
+    if (auto fit = fit_in(table.view, column, like->layout, like->coordinate, like->function)) return fit;
+  for (const LayoutPtr& layout : table.layouts) {
+    for (const Coordinate c : {Coordinate::kIndex, Coordinate::kRow, Coordinate::kColumn, Coordinate::kFrame}) {
+      if ((c == Coordinate::kIndex) == layout->is_grid()) continue;
+      const auto values = as_function(table.view, column, *layout, c);
+      if (!values || values->empty()) continue;
+      for (const Function f : functions) {
+        if (table.view.kind != Kind::kReal && f != Function::kAffine) continue;
+        ColumnFit fit{.layout = layout, .coordinate = c, .function = f};
+        if (f == Function::kAffine ? fit_affine(*values, table.view, fit) : fit_angle(*values, table.view, fit))
+          return fit;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
+// columns of a run go with a geometric progression, their scales become exactly that.
+void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run) {
+  if (run.size() < 3 || run.front().function == Function::kAffine) return;
+  // A line through the logarithms, each weighed by how well it is known.
+  double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (size_t j = 0; j < run.size(); ++j) {
+    if (run[j].scale <= 0) return;
+    // The error of the logarithm is that of the step over the step.
+    const double weight = std::pow(run[j].weight * run[j].scale, 2), x = static_cast<double>(j),
+                 y = std::log(run[j].scale);
+    sum += weight;
+    sum_x += weight * x;
+    sum_y += weight * y;
+    sum_xx += weight * x * x;
+    sum_xy += weight * x * y;
+  }
+  const double spread = sum * sum_xx - sum_x * sum_x;
+  if (spread <= 0) return;
+  const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
+  std::vector<ColumnFit> straight(run.begin(), run.end());
+  for (size_t j = 0; j < run.size(); ++j) {
+    straight[j].scale = std::exp(start + slope * static_cast<double>(j));
+    const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].layout, run[j].coordinate);
+    if (!values || !matches(*values, view, straight[j])) return;
+  }
+  std::copy(straight.begin(), straight.end(), run.begin());
+}
+
+size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
+  size_t end = begin + 1;
+  while (end < fits.size() && fits[end].same_kind(fits[begin])) ++end;
+  return end;
+}
+
+// Consecutive columns of one kind, as one outer product of the coordinate and their scales.
+Part part_of(std::span<const ColumnFit> run, const View& view) {
+  const Kind kind = view.exact() ? Kind::kInteger : Kind::kReal;
+  const ColumnFit& first = run.front();
+  Values scales, offsets;
+  for (const ColumnFit& fit : run) {
+    scales.push_back(fit.scale);
+    offsets.push_back(fit.offset);
+  }
+  const Formula coordinate = first.layout->coordinate(first.coordinate, position(0));
+  const Formula scaled = coordinate * numbers(scales, kind, view.last_axis());
+  const auto count = static_cast<int64_t>(run.size());
+  if (first.function == Function::kCos) return {cosine(scaled), count};
+  if (first.function == Function::kSin) return {sine(scaled), count};
+  return {scaled + numbers(offsets, kind, view.last_axis()), count};
+}
+
+}  // namespace
+
+std::optional<Generated> fit_columns(const RowTable& table) {
+  const View& view = table.view;
+  if (view.kind == Kind::kTruth || view.width == 0) return std::nullopt;
+  // A sine of small angles looks like a line: all columns are of one function where they can be.
+  constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
+  std::vector<ColumnFit> fits;
+  const auto fit_all = [&](std::span<const Function> functions) {
+    fits.clear();
+    for (int64_t column = 0; column < view.width; ++column) {
+      const auto fit = fit_column(table, column, functions, fits.empty() ? nullptr : &fits.back());
+      if (!fit) return false;
+      fits.push_back(*fit);
+    }
+    return true;
+  };
+  const bool alike =
+      std::any_of(std::begin(kEach), std::end(kEach), [&](const Function& f) { return fit_all({&f, 1}); });
+  if (!alike && (view.exact() || !fit_all(kEach))) return std::nullopt;
+  const ColumnFit& first = fits.front();
+  Generated out;
+  out.description =
+      fmt::format("{} {} of {}", name_of(first.function), name_of(first.coordinate), first.layout->describe());
+  for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
+    end = end_of_run(fits, begin);
+    const auto run = std::span(fits).subspan(begin, end - begin);
+    straighten(view, static_cast<int64_t>(begin), run);
+    out.parts.push_back(part_of(run, view));
+  }
+  return out;
+}
+
+}  // namespace thaw::lift
