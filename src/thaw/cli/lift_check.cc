@@ -4,28 +4,18 @@
 #include <cmath>
 #include <random>
 
-#include "thaw/infer/frozen/frozen.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/session.h"
 
 namespace thaw::cli {
 namespace {
 
-// The shape of an input in a trace: declared, or solved from the trace's own constants.
-std::vector<int64_t> dims_in(const ir::Value& input, const ir::Model& model) {
-  dim::Scope scope;
+// The shape of an input in a trace: as declared, or as the trace's sizes tell.
+std::vector<int64_t> dims_in(const ir::Value& input, const lift::Trace& trace) {
   std::vector<int64_t> dims;
-  std::optional<infer::FrozenAnalysis> frozen;
   for (const ir::DeclaredDim& dim : *input.type.shape) {
-    if (dim.value) {
-      dims.push_back(*dim.value);
-      continue;
-    }
-    if (!frozen) frozen = infer::find_frozen(model, scope);
-    int64_t size = 1;
-    for (const auto& [id, value] : frozen->hints)
-      if (scope.symbols()[static_cast<size_t>(id)].name == dim.param) size = value;
-    dims.push_back(size);
+    const auto known = trace.sizes.find(dim.param);
+    dims.push_back(dim.value ? *dim.value : known != trace.sizes.end() ? known->second : 1);
   }
   return dims;
 }
@@ -59,7 +49,7 @@ std::vector<TraceCheck> compare_with_traces(const ir::Model& lifted, const std::
         std::vector<double> numbers(values->second.values.begin(), values->second.values.end());
         feeds[port.name] = run::Array::from_doubles(port.dtype, values->second.dims, numbers);
       } else if (const ir::Value* input = model->graph->find(port.name); input && input->type.shape) {
-        feeds[port.name] = draw(port.dtype, dims_in(*input, *model), random);
+        feeds[port.name] = draw(port.dtype, dims_in(*input, traces[k]), random);
       }
       if (trace.find_input(port.name)) own[port.name] = feeds[port.name];
     }

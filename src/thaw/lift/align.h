@@ -1,10 +1,11 @@
-// Aligning traces: which constants of one model differ between them.
+// Aligning traces: which node of one stands for which of another, and which constants differ.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "thaw/lift/traces.h"
+#include "thaw/lift/unrolled.h"
 
 namespace thaw::lift {
 
@@ -16,16 +17,22 @@ struct Difference {
   const ir::Value* value = nullptr;        // in the first trace: a constant read at several places is one
 };
 
-struct Alignment {
-  std::vector<Difference> differences;  // in the order of the nodes
-  std::vector<std::string> unaligned;   // what differs and is no constant, a clause each
+// A loop over windows that every trace has unrolled, each as often as its size asks for.
+struct Loop {
+  std::vector<Unrolled> traces;
+  std::vector<int64_t> lengths;       // of all branches of all traces
+  std::vector<Difference> constants;  // in the branches; their tensors are by branch, as the lengths
 };
 
-// Whether two tensors hold the same. Of large ones, which are weights, only some pages are compared.
-bool same_tensor(const ir::Tensor& a, const ir::Tensor& b);
+struct Alignment {
+  std::vector<std::vector<ir::Node*>> nodes;  // by trace: those at one position stand for each other
+  std::vector<Difference> differences;        // in the order of the nodes
+  std::vector<Loop> loops;
+  std::vector<std::string> unaligned;  // what differs and is no constant, a clause each
+};
 
-// Traces of the same operators in the same order align node by node. Throws thaw::Error where they do not: the amount
-// of structure differs (a window or chunk each, unrolled).
+// Traces of the same operators in the same order align node by node, Constant nodes and the repeated branches of
+// unrolled loops apart. Throws thaw::Error where they do not.
 Alignment align(const std::vector<Trace>& traces);
 
 }  // namespace thaw::lift

@@ -13,8 +13,9 @@ namespace thaw::lift {
 
 class TableEmitter {
  public:
-  TableEmitter(ir::Model& model, pass::DimEmitter& sizes)
-      : graph_(*model.graph), sizes_(sizes), before_(graph_.nodes().front()) {}
+  // before: the node that all that is emitted stands before; the first of the graph where none is given.
+  TableEmitter(ir::Model& model, pass::DimEmitter& sizes, ir::Node* before = nullptr)
+      : graph_(*model.graph), sizes_(sizes), before_(before ? before : graph_.nodes().front()) {}
 
   pass::DimEmitter& sizes() { return sizes_; }
   ir::Value* emit(std::string_view op, std::vector<ir::Value*> inputs, std::vector<ir::Attribute> attributes = {});

@@ -9,6 +9,8 @@
 #include "thaw/dim/text.h"
 #include "thaw/lift/align.h"
 #include "thaw/lift/evidence.h"
+#include "thaw/lift/loop_body.h"
+#include "thaw/lift/same.h"
 #include "thaw/lift/table.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
@@ -71,11 +73,172 @@ std::string place_of(const Difference& difference) {
   return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
 }
 
-std::vector<std::string> texts(const std::vector<int64_t>& numbers) {
+template <typename Numbers>
+std::vector<std::string> texts(const Numbers& numbers) {
   std::vector<std::string> result;
-  for (const int64_t number : numbers) result.push_back(std::to_string(number));
+  for (const auto& number : numbers) result.push_back(std::to_string(number));
   return result;
 }
+
+// Constants that are the same in every trace, wherever they stand: fitted, and made, once. Every layer of a tower has
+// tables of its own that are.
+struct Group {
+  std::vector<const Difference*> readers;
+  TableFit fit;
+};
+
+// Loops over the same windows.
+struct LoopGroup {
+  std::vector<std::vector<int64_t>> lengths;  // by trace
+  std::vector<std::pair<const Loop*, LoopBody>> loops;
+  std::optional<int64_t> size;  // of all windows but the last
+  std::optional<TableFit> fit;  // of the lengths, where they are not all equal
+};
+
+class Lifting {
+ public:
+  Lifting(std::vector<Trace>& traces, const Options& options)
+      : traces_(traces),
+        options_(options),
+        variables_(find_variables(traces, options.added, scope_)),
+        solver_(variables_),
+        context_{variables_, solver_} {
+    for (Trace& trace : traces_) pass::remove_unused(*trace.model);
+    for (const Variable& v : variables_)
+      report_.variables.push_back({dim::to_string(v.symbol), fmt::format("{}", fmt::join(v.at, ", ")), texts(v.at)});
+    alignment_ = align(traces_);
+    for (const std::string& clause : alignment_.unaligned)
+      report_.unexplained.push_back({clause, "only constants and loops over windows are lifted"});
+  }
+
+  Report run() {
+    for (const Difference& difference : alignment_.differences) explain(difference);
+    if (!alignment_.loops.empty()) {
+      const TraceShapes shapes(traces_, variables_, alignment_);
+      for (const Loop& loop : alignment_.loops) explain(loop, shapes);
+    }
+    if (report_.unexplained.empty()) rewrite();
+    return std::move(report_);
+  }
+
+ private:
+  void explain(const Difference& difference) {
+    if (options_.keep_static.contains(difference.value->name())) return;
+    std::string reason;
+    const auto known = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+      return same_tables(group.readers.front()->tensors, difference.tensors);
+    });
+    if (known != groups_.end()) {
+      report_.lifted.push_back({place_of(difference), known->fit.description, evidence(difference.tensors)});
+      known->readers.push_back(&difference);
+    } else if (auto fit = fit_table(difference.tensors, context_, reason)) {
+      report_.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
+      groups_.push_back({{&difference}, std::move(*fit)});
+    } else {
+      report_.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
+    }
+  }
+
+  void explain(const Loop& loop, const TraceShapes& shapes) {
+    std::vector<std::vector<int64_t>> lengths;
+    std::vector<std::string> evidence;
+    for (const Unrolled& unrolled : loop.traces) {
+      lengths.push_back(unrolled.lengths);
+      evidence.push_back(fmt::format("{} branches", unrolled.lengths.size()));
+    }
+    const std::string place = fmt::format("{} joins a branch for each window", loop.traces[0].joins[0]->describe());
+    auto group = std::find_if(loop_groups_.begin(), loop_groups_.end(),
+                              [&](const LoopGroup& known) { return known.lengths == lengths; });
+    if (group == loop_groups_.end()) {
+      LoopGroup fresh{.lengths = lengths, .loops = {}, .size = {}, .fit = {}};
+      std::string reason;
+      if (!explain_lengths(fresh, reason)) {
+        report_.unexplained.push_back({place, reason, evidence});
+        return;
+      }
+      group = loop_groups_.insert(loop_groups_.end(), std::move(fresh));
+    }
+    try {
+      group->loops.emplace_back(&loop, batched_body(loop, alignment_, shapes, *traces_[0].model));
+    } catch (const CannotRoll& reason) {
+      report_.unexplained.push_back({place, reason.why, evidence});
+      return;
+    }
+    report_.lifted.push_back({place,
+                              group->size
+                                  ? fmt::format("one batch of windows of {}, the last of what is left", *group->size)
+                                  : "one batch of windows, padded: " + group->fit->description,
+                              evidence});
+  }
+
+  // Windows of a grid are told by its sides. Windows of a list are told by their size, and by the tensor that is cut.
+  bool explain_lengths(LoopGroup& group, std::string& reason) {
+    const auto equal = equal_windows(group.lengths);
+    const bool has_short_one = std::any_of(group.lengths.begin(), group.lengths.end(), [&](const auto& lengths) {
+      return lengths.size() > 1 && lengths.back() != lengths.front();
+    });
+    if (equal && has_short_one) {
+      group.size = equal;
+      return true;
+    }
+    std::vector<ir::Tensor> lists;
+    for (const auto& lengths : group.lengths)
+      lists.push_back(ir::Tensor::from_int64("window_lengths", {static_cast<int64_t>(lengths.size())}, lengths));
+    std::vector<const ir::Tensor*> tensors;
+    for (const ir::Tensor& list : lists) tensors.push_back(&list);
+    group.fit = fit_table(tensors, context_, reason);
+    if (!group.fit) group.size = equal;
+    return group.fit || group.size;
+  }
+
+  void rewrite() {
+    ir::Model& model = *traces_.front().model;
+    std::unordered_map<const ir::Value*, ops::Shape> shapes;
+    declare_inputs(model, variables_, traces_, options_, scope_, shapes);
+    pass::DimEmitter sizes(model, shapes);
+    for (const Variable& v : variables_) {
+      if (v.is_dim) continue;
+      sizes.read_from(v.symbol, model.graph->find(v.input), v.index);
+    }
+    TableEmitter emitter(model, sizes);
+    for (const Group& group : groups_) {
+      ir::Value* computed = group.fit.emit(emitter);
+      for (const Difference* reader : group.readers)
+        model.graph->replace_uses(reader->node->input(reader->input), computed);
+    }
+    for (const LoopGroup& group : loop_groups_) roll(group, model, sizes, emitter);
+    if (!loop_groups_.empty()) model.graph->sort_topologically();
+    forget_declarations(*model.graph);
+    pass::remove_unused(model);
+    pass::FixReport ignored;
+    pass::declare_truly(model, ignored);
+  }
+
+  static void roll(const LoopGroup& group, ir::Model& model, pass::DimEmitter& sizes, TableEmitter& top) {
+    const Loop& first = *group.loops.front().first;
+    const ir::Node* split = first.traces[0].splits.front();
+    TableEmitter e(model, sizes, first.traces[0].joins.front());
+    const int64_t axis = group.loops.front().second.pieces.front().axis;
+    ir::Value* positions = e.emit("Slice", {e.emit("Shape", {split->input(0)}), e.ints({axis}), e.ints({axis + 1})});
+    ir::Value* lengths = group.size ? emit_equal_windows(e, positions, *group.size) : group.fit->emit(top);
+    const WindowNodes windows = emit_windows(e, lengths, positions);
+    for (const auto& [loop, body] : group.loops) {
+      TableEmitter there(model, sizes, loop->traces[0].joins.front());
+      put_body(body, *loop, windows, there, *model.graph);
+    }
+  }
+
+  std::vector<Trace>& traces_;
+  const Options& options_;
+  dim::Scope scope_;
+  std::vector<Variable> variables_;
+  Solver solver_;
+  TableContext context_;
+  Alignment alignment_;
+  Report report_;
+  std::vector<Group> groups_;
+  std::vector<LoopGroup> loop_groups_;
+};
 
 }  // namespace
 
@@ -86,62 +249,7 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
                  .expected = "two or more traces of one model at different sizes",
                  .next = "export the model at another size too"});
   }
-  dim::Scope scope;
-  const std::vector<Variable> variables = find_variables(traces, options.added, scope);
-  Report report;
-  for (const Variable& v : variables)
-    report.variables.push_back({dim::to_string(v.symbol), fmt::format("{}", fmt::join(v.at, ", ")), texts(v.at)});
-  const Alignment alignment = align(traces);
-  for (const std::string& clause : alignment.unaligned)
-    report.unexplained.push_back({clause, "only constants are lifted"});
-
-  const Solver solver(variables);
-  TableContext context{variables, solver, {}};
-  // Every layer of a tower has tables of its own that are the same: each is fitted, and made, once.
-  struct Group {
-    std::vector<const Difference*> readers;
-    TableFit fit;
-  };
-  std::vector<Group> fits;
-  for (const Difference& difference : alignment.differences) {
-    if (options.keep_static.contains(difference.value->name())) continue;
-    std::string reason;
-    const auto known = std::find_if(fits.begin(), fits.end(), [&](const Group& group) {
-      return same_tables(group.readers.front()->tensors, difference.tensors);
-    });
-    if (known != fits.end()) {
-      report.lifted.push_back({place_of(difference), known->fit.description, evidence(difference.tensors)});
-      known->readers.push_back(&difference);
-    } else if (auto fit = fit_table(difference.tensors, context, reason)) {
-      report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
-      fits.push_back({{&difference}, std::move(*fit)});
-    } else {
-      report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
-    }
-  }
-  if (!report.unexplained.empty()) return report;
-
-  ir::Model& model = *traces.front().model;
-  std::unordered_map<const ir::Value*, ops::Shape> shapes;
-  declare_inputs(model, variables, traces, options, scope, shapes);
-  pass::DimEmitter sizes(model, shapes);
-  for (const Variable& v : variables) {
-    if (v.is_dim) continue;
-    sizes.read_from(v.symbol, model.graph->find(v.input), v.index);
-  }
-  TableEmitter emitter(model, sizes);
-  for (const Group& group : fits) {
-    ir::Value* computed = group.fit.emit(emitter);
-    for (const Difference* reader : group.readers) {
-      ir::Value* frozen = reader->node->input(reader->input);
-      model.graph->replace_uses(frozen, computed);
-    }
-  }
-  forget_declarations(*model.graph);
-  pass::remove_unused(model);
-  pass::FixReport ignored;
-  pass::declare_truly(model, ignored);
-  return report;
+  return Lifting(traces, options).run();
 }
 
 }  // namespace thaw::lift

@@ -23,6 +23,21 @@ std::map<std::string, int64_t> solved_names(const ir::Model& model) {
   return sizes;
 }
 
+// Sizes of names that the shapes of told inputs give.
+std::map<std::string, int64_t> told_names(const Trace& trace) {
+  std::map<std::string, int64_t> sizes;
+  for (const ir::Value* input : trace.model->graph->inputs()) {
+    const auto told = trace.values.find(input->name());
+    if (told == trace.values.end() || !input->type.shape || told->second.dims.size() != input->type.shape->size())
+      continue;
+    for (size_t axis = 0; axis < told->second.dims.size(); ++axis) {
+      const std::string& name = (*input->type.shape)[axis].param;
+      if (!name.empty()) sizes.emplace(name, told->second.dims[axis]);
+    }
+  }
+  return sizes;
+}
+
 const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
   for (const ir::Value* input : trace.model->graph->inputs()) {
     if (input->name() != like.name()) continue;
@@ -61,10 +76,12 @@ void add_values(const std::vector<Trace>& traces, const std::string& input, dim:
 
 }  // namespace
 
-std::vector<Variable> find_variables(const std::vector<Trace>& traces, const std::vector<AddedInput>& added,
+std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
-  std::vector<std::map<std::string, int64_t>> named;
-  for (const Trace& trace : traces) named.push_back(solved_names(*trace.model));
+  for (Trace& trace : traces) {
+    trace.sizes = told_names(trace);
+    trace.sizes.merge(solved_names(*trace.model));
+  }
   std::vector<Variable> dims, values;
   for (const ir::Value* input : traces.front().model->graph->inputs()) {
     if (input->initializer()) continue;
@@ -84,7 +101,7 @@ std::vector<Variable> find_variables(const std::vector<Trace>& traces, const std
           v.at.push_back(*dim.value);
         } else if (values_of != traces[k].values.end() && axis < values_of->second.dims.size()) {
           v.at.push_back(values_of->second.dims[axis]);
-        } else if (const auto known = named[k].find(dim.param); known != named[k].end()) {
+        } else if (const auto known = traces[k].sizes.find(dim.param); known != traces[k].sizes.end()) {
           v.at.push_back(known->second);
         }
         if (!dim.param.empty()) name = dim.param;

@@ -21,6 +21,7 @@ struct Trace {
   std::string name;  // of the file, for messages
   std::unique_ptr<ir::Model> model;
   std::map<std::string, InputValues> values;  // by input
+  std::map<std::string, int64_t> sizes = {};  // of declared names; filled by find_variables
 };
 
 // Something that differs from trace to trace and that the model sees: a dim of an input, or an element of one.
@@ -42,7 +43,7 @@ struct AddedInput {
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
 // be. Throws thaw::Error where the traces' inputs differ in name, type or rank.
-std::vector<Variable> find_variables(const std::vector<Trace>& traces, const std::vector<AddedInput>& added,
+std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope);
 
 }  // namespace thaw::lift

@@ -1,0 +1,225 @@
+#include "thaw/lift/unrolled.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "thaw/lift/same.h"
+
+namespace thaw::lift {
+namespace {
+
+constexpr size_t kMostNodes = 2000;            // of one branch: longer ones are no loop's body
+constexpr int64_t kLargestConstant = 1 << 20;  // that may differ between branches: sizes and small tables, no weights
+
+// The lengths of a Split's pieces; nullopt where they are not constants.
+std::optional<std::vector<int64_t>> pieces_of(const ir::Node& node) {
+  if (node.op_type() != "Split" || !node.domain().empty()) return std::nullopt;
+  std::vector<int64_t> lengths;
+  if (const ir::Value* list = node.input(1)) {
+    if (const ir::Tensor* tensor = list->constant(); tensor && !list->is_input()) lengths = tensor->to_int64();
+  } else {
+    const auto attribute = node.attribute_ints("split");
+    lengths.assign(attribute.begin(), attribute.end());
+  }
+  if (lengths.empty() || lengths.size() != node.outputs().size()) return std::nullopt;
+  return lengths;
+}
+
+bool is_single_split(const ir::Node& node) { return node.outputs().size() == 1 && pieces_of(node).has_value(); }
+bool is_single_join(const ir::Node& node) {
+  return node.op_type() == "Concat" && node.domain().empty() && node.inputs().size() == 1;
+}
+
+// One branch beside the first: which node stands for which.
+class Matching {
+ public:
+  explicit Matching(size_t branch) : branch_(static_cast<int>(branch)) {}
+
+  // Whether the value of this branch is made as that of the first is.
+  bool match(const ir::Value* first, const ir::Value* other) {
+    todo_.emplace_back(first, other);
+    while (!todo_.empty()) {
+      const auto [a, b] = todo_.back();
+      todo_.pop_back();
+      if (!match_values(a, b)) return false;
+    }
+    return !splits.empty();
+  }
+
+  std::unordered_map<const ir::Node*, const ir::Node*> partner;  // of the first branch's nodes
+  std::vector<ir::Node*> splits;
+  struct Constants {
+    const ir::Node* node;
+    int input;
+    const ir::Tensor *first, *other;
+  };
+  std::vector<Constants> constants;
+
+ private:
+  bool match_values(const ir::Value* a, const ir::Value* b) {
+    if (a == b) return true;
+    if (!a || !b) return false;
+    ir::Node *x = a->producer(), *y = b->producer();
+    if (x && x == y) {
+      if (!pieces_of(*x) || a->producer_index() != 0 || b->producer_index() != branch_) return false;
+      if (std::find(splits.begin(), splits.end(), x) == splits.end()) splits.push_back(x);
+      return true;
+    }
+    if (!x || !y || a->producer_index() != b->producer_index()) return false;
+    const auto [known, is_new] = partner.emplace(x, y);
+    if (!is_new) return known->second == y;
+    return partner.size() <= kMostNodes && match_nodes(*x, *y);
+  }
+
+  bool match_nodes(const ir::Node& x, const ir::Node& y) {
+    if (x.op_type() != y.op_type() || x.domain() != y.domain() || x.inputs().size() != y.inputs().size() ||
+        x.outputs().size() != y.outputs().size() || x.attributes().size() != y.attributes().size())
+      return false;
+    for (const ir::Attribute& attribute : x.attributes()) {
+      const ir::Attribute* other = y.attribute(attribute.name);
+      if (!other || !same_attribute(attribute, *other)) return false;
+    }
+    for (int i = 0; i < static_cast<int>(x.inputs().size()); ++i) {
+      const ir::Value *a = x.input(i), *b = y.input(i);
+      const ir::Tensor *left = a ? a->constant() : nullptr, *right = b ? b->constant() : nullptr;
+      if (left && right && a != b) {
+        if (same_tensor(*left, *right)) continue;
+        if (left->num_elements() > kLargestConstant) return false;
+        constants.push_back({&x, i, left, right});
+      } else {
+        todo_.emplace_back(a, b);
+      }
+    }
+    return true;
+  }
+
+  int branch_;
+  std::vector<std::pair<const ir::Value*, const ir::Value*>> todo_;
+};
+
+void note_constants(Unrolled& unrolled, const Matching& matching, size_t branch) {
+  for (const Matching::Constants& c : matching.constants) {
+    auto& tensors = unrolled.constants[{c.node, c.input}];
+    tensors.resize(unrolled.lengths.size(), c.first);
+    tensors[branch] = c.other;
+  }
+}
+
+// Many branches: each beside the first.
+std::optional<Unrolled> match_branches(ir::Node& join) {
+  Unrolled unrolled;
+  unrolled.joins = {&join};
+  const size_t count = join.inputs().size();
+  for (size_t i = 1; i < count; ++i) {
+    Matching matching(i);
+    if (!matching.match(join.input(0), join.input(static_cast<int>(i)))) return std::nullopt;
+    if (i == 1) {
+      unrolled.splits = matching.splits;
+      unrolled.lengths = *pieces_of(*matching.splits.front());
+      if (unrolled.lengths.size() != count) return std::nullopt;
+    }
+    for (const ir::Node* split : matching.splits) {
+      if (std::find(unrolled.splits.begin(), unrolled.splits.end(), split) == unrolled.splits.end() ||
+          *pieces_of(*split) != unrolled.lengths)
+        return std::nullopt;
+    }
+    for (const auto& [first, other] : matching.partner) {
+      unrolled.body.insert(first);
+      unrolled.repeats.insert(other);
+    }
+    note_constants(unrolled, matching, i);
+  }
+  return unrolled;
+}
+
+// Single pieces: the nodes that depend on one, up to a Concat of one operand.
+std::unordered_set<const ir::Node*> reached_by_single_pieces(const ir::Graph& graph) {
+  std::unordered_set<const ir::Node*> reached;
+  for (const ir::Node* node : graph.nodes()) {
+    if (is_single_join(*node) || is_single_split(*node)) continue;
+    const bool any = std::any_of(node->inputs().begin(), node->inputs().end(), [&](const ir::Value* v) {
+      const ir::Node* producer = v ? v->producer() : nullptr;
+      return producer && (is_single_split(*producer) || reached.contains(producer));
+    });
+    if (any) reached.insert(node);
+  }
+  return reached;
+}
+
+// One branch: what lies between Splits with one output and a Concat of one operand.
+std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<const ir::Node*>& reached) {
+  Unrolled unrolled;
+  unrolled.joins = {&join};
+  std::vector<const ir::Node*> todo{&join};
+  while (!todo.empty()) {
+    const ir::Node* node = todo.back();
+    todo.pop_back();
+    for (const ir::Value* value : node->inputs()) {
+      ir::Node* producer = value ? value->producer() : nullptr;
+      if (!producer) continue;
+      if (is_single_split(*producer)) {
+        if (std::find(unrolled.splits.begin(), unrolled.splits.end(), producer) == unrolled.splits.end())
+          unrolled.splits.push_back(producer);
+      } else if (reached.contains(producer) && unrolled.body.insert(producer).second) {
+        todo.push_back(producer);
+      }
+    }
+    if (unrolled.body.size() > kMostNodes) return std::nullopt;
+  }
+  if (unrolled.splits.empty()) return std::nullopt;
+  unrolled.lengths = *pieces_of(*unrolled.splits.front());
+  for (const ir::Node* split : unrolled.splits)
+    if (*pieces_of(*split) != unrolled.lengths) return std::nullopt;
+  return unrolled;
+}
+
+bool keeps_to_itself(const Unrolled& unrolled) {
+  const auto stays = [&](const std::unordered_set<const ir::Node*>& nodes) {
+    return std::all_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) {
+      return node->subgraphs().empty() && std::all_of(node->outputs().begin(), node->outputs().end(), [&](auto* v) {
+               return !v ||
+                      (!v->is_output() && std::all_of(v->uses().begin(), v->uses().end(), [&](const ir::Use& use) {
+                        return unrolled.body.contains(use.node) || unrolled.repeats.contains(use.node) ||
+                               std::find(unrolled.joins.begin(), unrolled.joins.end(), use.node) !=
+                                   unrolled.joins.end();
+                      }));
+             });
+    });
+  };
+  return stays(unrolled.body) && stays(unrolled.repeats);
+}
+
+void merge(Unrolled& into, Unrolled&& other) {
+  for (ir::Node* split : other.splits)
+    if (std::find(into.splits.begin(), into.splits.end(), split) == into.splits.end()) into.splits.push_back(split);
+  into.joins.push_back(other.joins.front());
+  into.body.merge(other.body);
+  into.repeats.merge(other.repeats);
+  into.constants.merge(other.constants);
+}
+
+}  // namespace
+
+std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
+  std::vector<Unrolled> found;
+  std::unordered_map<const ir::Node*, size_t> by_split;
+  const auto reached = reached_by_single_pieces(graph);
+  for (ir::Node* node : graph.nodes()) {
+    if (node->op_type() != "Concat" || !node->domain().empty()) continue;
+    auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, reached) : match_branches(*node);
+    if (!unrolled) continue;
+    const auto known = by_split.find(unrolled->splits.front());
+    const size_t at = known == by_split.end() ? found.size() : known->second;
+    for (const ir::Node* split : unrolled->splits) by_split[split] = at;
+    if (at < found.size()) {
+      merge(found[at], std::move(*unrolled));
+    } else {
+      found.push_back(std::move(*unrolled));
+    }
+  }
+  std::erase_if(found, [](const Unrolled& unrolled) { return !keeps_to_itself(unrolled); });
+  return found;
+}
+
+}  // namespace thaw::lift
