@@ -25,7 +25,7 @@ def _vit(kind):
 def _tower(rotary):
     return Family(f"vision_tower_{rotary}", vision_tower.dynamic,
                   lambda h, w: vision_tower.static(h, w, rotary=rotary), _grid,
-                  ((10, 14), (12, 16), (22, 26)), ((6, 34),), ("pixel_values",))
+                  ((14, 10), (12, 16), (22, 26)), ((6, 34),), ("pixel_values",))
 
 
 def _grid(h, w, for_static=False):
