@@ -107,8 +107,9 @@ ir::Type output_type(const ir::Value& output, const ops::Fact& fact, Form form, 
   return type;
 }
 
-// Every output holds a result for each sample, under the name it had. Of a sequence, every item does.
-void finish_outputs(State& state, bool any_merged) {
+// Every output holds a result for each sample, under the name it had; a rule may have put another value in its place.
+// Of a sequence, every item does.
+void finish_outputs(State& state, bool any_merged, const std::vector<std::string>& names) {
   ir::Graph& graph = *state.model.graph;
   Emitter end(state, graph, nullptr);
   for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) {
@@ -129,14 +130,14 @@ void finish_outputs(State& state, bool any_merged) {
         NodeBatch::starts_with_one(fact))
       result = {end.squeeze(result.value, {1}), Form::kMerged};
     if (!any_merged && result.form == Form::kMerged) result = {end.unsqueeze(result.value, {1}), Form::kLeading};
-    const std::string name = output->name();
+    const std::string& name = names[static_cast<size_t>(i)];
     if (result.value->is_input() || (result.value != output && result.value->is_output()))
       result.value = end.emit("Identity", {result.value});
-    if (result.value != output) {
-      graph.set_output(i, result.value);
-      if (!output->is_input()) graph.rename(output, graph.unique_name(name + "_sample"));
-      if (graph.find(name) == nullptr) graph.rename(result.value, name);
-    }
+    if (result.value != output) graph.set_output(i, result.value);
+    ir::Value* holder = graph.find(name);
+    if (holder != nullptr && holder != result.value && !holder->is_input())
+      graph.rename(holder, graph.unique_name(name + "_sample"));
+    if (graph.find(name) == nullptr) graph.rename(result.value, name);
     result.value->type = output_type(*output, fact, result.form, state.options.name);
   }
 }
@@ -160,6 +161,8 @@ Report batch(ir::Model& model, const Options& options) {
                  .expected = fmt::format("opset {} or newer", kOldestOpset),
                  .next = "convert it with onnx.version_converter first"});
   }
+  std::vector<std::string> output_names;
+  for (const ir::Value* output : model.graph->outputs()) output_names.push_back(output->name());
   const std::vector<ir::Value*> inputs = chosen_inputs(model, options);
   fix_sample(model, options);
   std::vector<ir::Value*> merged;
@@ -197,18 +200,21 @@ Report batch(ir::Model& model, const Options& options) {
       shape.insert(shape.begin(), axis);
     }
     state.batched[input] = {input, is_merged ? Form::kMerged : Form::kLeading};
-    state.report.inputs.push_back({input->name(), fmt::format("{} -> {}", before[i], ir::dims_text(input->type))});
   }
   ir::Graph& graph = *model.graph;
   ir::Node* first = graph.nodes().front();
   Emitter start(state, graph, first);
   state.size = start.slice(start.shape(inputs.front()), 0, 1);
   batch_graph(state, graph, first);
-  finish_outputs(state, !merged.empty());
+  finish_outputs(state, !merged.empty(), output_names);
   forget_declarations(graph);
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    state.report.inputs.push_back(
+        {inputs[i]->name(), fmt::format("{} -> {}", before[i], ir::dims_text(inputs[i]->type))});
+  }
   for (const ir::Value* output : graph.outputs())
     state.report.outputs.push_back({output->name(), ir::dims_text(output->type)});
   return std::move(state.report);

@@ -3,74 +3,47 @@
 
 #include <memory>
 
-#include <fmt/format.h>
-
-#include "thaw/cli/notes.h"
+#include "thaw/cli/batch_check.h"
+#include "thaw/cli/batch_report.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/report_file.h"
+#include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
-#include "thaw/report/json_writer.h"
-#include "thaw/report/printable.h"
+#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct Options {
-  std::string model, output, sample;
+  std::string model, output, sample, report;
+  std::vector<std::string> values;
+  bool no_check = false;
   batch::Options batch;
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
 
-std::string as_json(const Options& options, const batch::Report& report) {
-  std::string text;
-  report::JsonWriter json(text);
-  json.begin_object();
-  json.member("model", options.model);
-  json.member("output", options.output);
-  write_notes(json, "inputs", views(report.inputs));
-  write_notes(json, "outputs", views(report.outputs));
-  json.member("kept", report.kept);
-  json.member("rewritten", report.rewritten);
-  json.member("untouched", report.untouched);
-  write_notes(json, "loops", views(report.loops));
-  json.member_object("operators");
-  for (const auto& [op, count] : report.operators) {
-    json.member_object(op, report::JsonWriter::Layout::kLine);
-    json.member("kept", count.kept);
-    json.member("rewritten", count.rewritten);
-    json.member("untouched", count.untouched);
-    json.member("loops", count.loops);
-    json.end_object();
-  }
-  json.end_object();
-  json.end_object();
-  return text + "\n";
-}
-
-std::string as_text(const Options& options, const batch::Report& report) {
-  std::string text;
-  for (const batch::Note& note : report.inputs)
-    text += fmt::format("input   {}  {}\n", report::printable(note.where), report::printable(note.message));
-  for (const batch::Note& note : report.outputs)
-    text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
-  text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.kept,
-                      report.rewritten, report.untouched);
-  for (const batch::Note& note : report.loops)
-    text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
-  return text + fmt::format("wrote {}\n", report::printable(options.output));
-}
-
 int batch_model(const Options& options) {
+  ReportFile file(options.report, {options.model, options.output});
+  run::FeedOptions feeds;
+  run::add_values(options.values, feeds);
   auto model = ir::load(options.model);
   batch::Options how = options.batch;
   how.sample = parse_sizes(options.sample, "--sample");
-  const batch::Report report = batch::batch(*model, how);
+  BatchRun run{.model = options.model, .output = options.output, .report = {}, .ports = {}, .check = !options.no_check, .checked = {}};
+  note_before(*model, run.ports);
+  run.report = batch::batch(*model, how);
+  note_after(*model, run.ports);
+  if (run.check) run.checked = compare_with_samples(*model, options.model, how, feeds);
+  run.written = all_agree(run.checked.runs);
   ir::SaveOptions save;
   save.external = options.external;
-  ir::save(*model, options.output, save);
-  write_output(options.format == Format::kJson ? as_json(options, report) : as_text(options, report));
-  return kFine;
+  if (run.written) ir::save(*model, options.output, save);
+  const std::string json = batch_json(run);
+  file.write(json, [&] { return batch_page(run); });
+  write_output(options.format == Format::kJson ? json : batch_text(run));
+  return run.written ? kFine : kFindings;
 }
 
 }  // namespace
@@ -91,6 +64,10 @@ Action define_batch(CLI::App& app) {
                                   {"single", ir::ExternalPolicy::kSingle},
                                   {"inline", ir::ExternalPolicy::kInline}},
                                  "where weights outside the model file go: as they are, into one data file, or inside");
+  app.add_flag("--no-check", options->no_check, "do not run the result beside the model, sample by sample");
+  add_texts(app, "--values", options->values, "NAME=1,22,30",
+            "the elements of a small input of one sample, for the check; the rest is drawn");
+  add_report(app, options->report);
   add_format(app, options->format);
   app.footer(
       "thaw batch detector.onnx -o batched.onnx\n"

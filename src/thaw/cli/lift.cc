@@ -4,29 +4,28 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/format.h>
-
 #include "thaw/cli/lift_check.h"
-#include "thaw/cli/notes.h"
+#include "thaw/cli/lift_report.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/report_file.h"
 #include "thaw/cli/verb.h"
-#include "thaw/core/error.h"
 #include "thaw/lift/values.h"
-#include "thaw/report/json_writer.h"
-#include "thaw/report/printable.h"
 
 namespace thaw::cli {
 namespace {
 
 struct Options {
   std::vector<std::string> traces, added, keep_static;
-  std::string output, values;
+  std::string output, values, report;
   bool no_check = false, all = false;
   Format format = Format::kText;
 };
 
 int lift_traces(const Options& options) {
+  std::vector<std::string> others = options.traces;
+  others.insert(others.end(), {options.output, options.values});
+  ReportFile file(options.report, others);
   std::vector<lift::Trace> traces;
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
@@ -34,48 +33,23 @@ int lift_traces(const Options& options) {
   lift::Options how;
   for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
   how.keep_static.insert(options.keep_static.begin(), options.keep_static.end());
-  const lift::Report report = lift::lift(traces, how);
-  const bool whole = report.unexplained.empty();
-  std::vector<TraceCheck> checks;
-  if (whole && !options.no_check) checks = compare_with_traces(*traces.front().model, options.traces, traces);
-  const bool agrees = std::all_of(checks.begin(), checks.end(), [](const TraceCheck& c) { return c.agrees; });
-  const bool write = whole && agrees;
-  if (write) ir::save(*traces.front().model, options.output);
-  if (options.format == Format::kJson) {
-    std::string text;
-    report::JsonWriter json(text);
-    json.begin_object();
-    json.key("output");
-    if (write) {
-      json.value(options.output);
-    } else {
-      json.null();
-    }
-    write_notes(json, "sizes", views(report.variables));
-    write_notes(json, "lifted", views(report.lifted));
-    write_notes(json, "unexplained", views(report.unexplained));
-    json.member_array("checked");
-    for (const TraceCheck& check : checks) {
-      json.begin_object(report::JsonWriter::Layout::kLine);
-      json.member("trace", check.trace);
-      json.member("max_abs", check.max_abs);
-      json.member("agrees", check.agrees);
-      json.end_object();
-    }
-    json.end_array();
-    json.end_object();
-    write_output(text + "\n");
-  } else {
-    std::string text = notes_text("sizes", views(report.variables), options.all);
-    if (!report.lifted.empty()) text += notes_text("lifted", views(report.lifted), options.all);
-    if (!report.unexplained.empty()) text += notes_text("not explained", views(report.unexplained), options.all);
-    for (const TraceCheck& check : checks)
-      text += fmt::format("{} {}: largest difference {:.3g}\n", check.agrees ? "agrees with" : "DIFFERS from",
-                          check.trace, check.max_abs);
-    text += write ? fmt::format("wrote {}\n", report::printable(options.output)) : "nothing was written\n";
-    write_output(text);
+  LiftRun run;
+  run.traces = inputs_of(traces);
+  run.output = options.output;
+  run.report = lift::lift(traces, how);
+  const bool whole = run.report.unexplained.empty();
+  const ir::Model& model = *traces.front().model;
+  if (whole) {
+    run.inputs = describe_ports(model.graph->inputs());
+    run.outputs = describe_ports(model.graph->outputs());
+    if (!options.no_check) run.checks = compare_with_traces(model, options.traces, traces);
   }
-  return write ? kFine : kFindings;
+  run.written = whole && all_agree(run.checks);
+  if (run.written) ir::save(model, options.output);
+  const std::string json = lift_json(run);
+  file.write(json, [&] { return lift_page(run); });
+  write_output(options.format == Format::kJson ? json : lift_text(run, options.all));
+  return run.written ? kFine : kFindings;
 }
 
 }  // namespace
@@ -93,6 +67,7 @@ Action define_lift(CLI::App& app) {
   add_list(app, "--keep-static", options->keep_static, "NAME,…", "constants that stay as they are in the first trace");
   app.add_flag("--no-check", options->no_check, "do not run the result beside each trace at its own size");
   app.add_flag("--all", options->all, "print every constant, not the first few");
+  add_report(app, options->report);
   add_format(app, options->format);
   app.footer("thaw lift vision_22x30.onnx vision_28x20.onnx vision_16x24.onnx -o vision.onnx --values grids.json");
   return [options] { return lift_traces(*options); };

@@ -1,77 +1,77 @@
 #include "thaw/cli/lift_check.h"
 
-#include <algorithm>
-#include <cmath>
-#include <random>
-
-#include "thaw/run/elements.h"
+#include "thaw/core/error.h"
+#include "thaw/run/feeds.h"
+#include "thaw/run/index_bounds.h"
 #include "thaw/run/session.h"
 
 namespace thaw::cli {
 namespace {
 
 // The shape of an input in a trace: as declared, or as the trace's sizes tell.
-std::vector<int64_t> dims_in(const ir::Value& input, const lift::Trace& trace) {
-  std::vector<int64_t> dims;
+std::vector<dim::Dim> dims_in(const ir::Value& input, const lift::Trace& trace) {
+  std::vector<dim::Dim> dims;
   for (const ir::DeclaredDim& dim : *input.type.shape) {
     const auto known = trace.sizes.find(dim.param);
-    dims.push_back(dim.value ? *dim.value : known != trace.sizes.end() ? known->second : 1);
+    dims.emplace_back(dim.value ? *dim.value : known != trace.sizes.end() ? known->second : 1);
   }
   return dims;
 }
 
-run::Array draw(ir::DataType type, const std::vector<int64_t>& dims, std::mt19937& random) {
-  int64_t count = 1;
-  for (const int64_t dim : dims) count *= dim;
-  std::vector<double> values(static_cast<size_t>(count));
-  std::normal_distribution<double> normal;
-  for (double& value : values) value = ir::is_floating(type) ? normal(random) : static_cast<double>(random() % 2);
-  return run::Array::from_doubles(type, dims, values);
+// What the lifted model is fed at a trace's size.
+run::Arrays feeds_at(const run::Session& lifted, const ir::Model& model, const lift::Trace& trace) {
+  run::Arrays feeds;
+  std::vector<run::InputSpec> drawn;
+  std::map<std::string, int64_t> bounds = run::index_bounds(*model.graph);
+  for (const run::Port& port : lifted.inputs()) {
+    if (port.has_default) continue;
+    run::InputSpec spec{.name = port.name, .dtype = port.dtype, .dims = {}, .index_bound = {}};
+    if (const auto bound = bounds.find(port.name); bound != bounds.end()) spec.index_bound = bound->second;
+    const ir::Value* input = model.graph->find(port.name);
+    if (const auto given = trace.values.find(port.name); given != trace.values.end()) {
+      const lift::InputValues& values = given->second;
+      if (!values.values.empty()) {
+        feeds[port.name] = run::Array::from_int64(port.dtype, values.dims, values.values);
+        continue;
+      }
+      spec.dims.emplace(values.dims.begin(), values.dims.end());
+    } else if (input != nullptr && input->type.shape) {
+      spec.dims = dims_in(*input, trace);
+    } else {
+      throw Error({.what = "its value is not given for '" + trace.name + "', and the trace does not tell its shape",
+                   .where = "input '" + port.name + "'",
+                   .expected = "a value to check the lifted model with",
+                   .next = "give it with --values, or pass --no-check"});
+    }
+    drawn.push_back(std::move(spec));
+  }
+  const dim::Scope none;
+  feeds.merge(run::Feeder(std::move(drawn), none, {}).make({}));
+  return feeds;
 }
 
 }  // namespace
 
-std::vector<TraceCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
-                                            const std::vector<lift::Trace>& traces) {
-  std::mt19937 random(7);
+std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
+                                          const std::vector<lift::Trace>& traces) {
   run::Session result(lifted);
-  std::vector<TraceCheck> checks;
+  std::vector<RunCheck> checks;
   for (size_t k = 0; k < paths.size(); ++k) {
     const auto model = ir::load(paths[k]);
     run::Session trace(*model);
-    run::Arrays feeds, own;
-    for (const run::Port& port : result.inputs()) {
-      if (port.has_default) continue;
-      const auto values = traces[k].values.find(port.name);
-      if (values != traces[k].values.end() && values->second.values.empty()) {
-        feeds[port.name] = draw(port.dtype, values->second.dims, random);
-      } else if (values != traces[k].values.end()) {
-        std::vector<double> numbers(values->second.values.begin(), values->second.values.end());
-        feeds[port.name] = run::Array::from_doubles(port.dtype, values->second.dims, numbers);
-      } else if (const ir::Value* input = model->graph->find(port.name); input && input->type.shape) {
-        feeds[port.name] = draw(port.dtype, dims_in(*input, traces[k]), random);
-      }
-      if (trace.find_input(port.name)) own[port.name] = feeds[port.name];
+    const run::Arrays feeds = feeds_at(result, *model, traces[k]);
+    RunCheck& check = checks.emplace_back();
+    check.name = traces[k].name;
+    note_inputs(feeds, check);
+    run::Arrays own;
+    for (const auto& [name, array] : feeds)
+      if (trace.find_input(name) != nullptr) own.emplace(name, array);
+    const run::Arrays wanted = trace.run(own);
+    try {
+      compare_outputs(wanted, result.run(feeds), check);
+    } catch (const Error& error) {
+      fail_check(check, error.what());
     }
-    const run::Arrays wanted = trace.run(own), got = result.run(feeds);
-    TraceCheck check{.trace = traces[k].name, .max_abs = 0, .agrees = true};
-    for (const auto& [name, array] : wanted) {
-      const auto other = got.find(name);
-      if (other == got.end() || other->second.dims != array.dims) {
-        check.agrees = false;
-        check.max_abs = INFINITY;
-        continue;
-      }
-      const std::vector<double> a = run::to_doubles(array), b = run::to_doubles(other->second);
-      double largest = 1e-6, worst = 0;
-      for (size_t i = 0; i < a.size(); ++i) {
-        largest = std::max(largest, std::abs(a[i]));
-        worst = std::max(worst, std::abs(a[i] - b[i]));
-      }
-      check.max_abs = std::max(check.max_abs, worst);
-      check.agrees &= worst <= 1e-3 * largest;
-    }
-    checks.push_back(check);
   }
   return checks;
 }

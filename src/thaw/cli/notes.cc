@@ -1,6 +1,10 @@
 #include "thaw/cli/notes.h"
 
+#include <map>
+#include <utility>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/report/printable.h"
 
@@ -35,6 +39,37 @@ std::string notes_text(std::string_view heading, const std::vector<NoteView>& no
     const NoteView& note = notes[i];
     text += fmt::format("  {}{}{}: {}\n", note.code, note.code.empty() ? "" : "  ", report::printable(note.where),
                         report::printable(note.message));
+  }
+  return text;
+}
+
+std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes) {
+  std::vector<NoteGroup> groups;
+  std::map<std::pair<std::string_view, std::vector<std::string_view>>, size_t> known;
+  for (const NoteView& note : notes) {
+    const auto [at, is_new] = known.try_emplace({note.message, {note.at.begin(), note.at.end()}}, groups.size());
+    if (is_new) groups.push_back({.message = note.message, .at = note.at, .where = {}});
+    groups[at->second].where.emplace_back(note.where);
+  }
+  return groups;
+}
+
+std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all) {
+  std::string text = fmt::format("{} ({})\n", heading, notes.size());
+  const std::vector<NoteGroup> groups = grouped_notes(notes);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (!all && i == kMostShown) {
+      text += fmt::format("  … and {} more (--all prints them)\n", groups.size() - i);
+      break;
+    }
+    const NoteGroup& group = groups[i];
+    text += fmt::format("  {}\n", report::printable(group.message));
+    if (!group.at.empty()) text += fmt::format("    from {}\n", fmt::join(group.at, " | "));
+    const size_t shown = all ? group.where.size() : 1;
+    for (size_t k = 0; k < shown; ++k)
+      text += fmt::format(
+          "    at {}{}\n", report::printable(group.where[k]),
+          k + 1 == shown && shown < group.where.size() ? fmt::format(", and {} more", group.where.size() - shown) : "");
   }
   return text;
 }

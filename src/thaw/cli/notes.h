@@ -18,10 +18,21 @@ struct NoteView {
   std::span<const std::string> at;
 };
 
+// Notes that say the same from the same evidence, as every layer of a tower has them.
+struct NoteGroup {
+  std::string_view message;
+  std::span<const std::string> at;
+  std::vector<std::string> where;
+};
+std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes);
+
 // [{"code", "where", "message", "at": […]}], each on a line, without "code" and "at" where they are empty.
 void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes);
 // "heading (3)" and a line for each, the first dozen unless `all`.
 std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
+
+// "heading (3)", and what each group says, its evidence and its first place; every group and place with `all`.
+std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
 
 // The notes as views, which must not outlive them.
 template <typename Note>

@@ -1,0 +1,223 @@
+#include "thaw/cli/batch_check.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/model_inputs.h"
+#include "thaw/core/error.h"
+#include "thaw/infer/frozen/frozen.h"
+#include "thaw/run/relax.h"
+#include "thaw/run/session.h"
+#include "thaw/run/sweep.h"
+
+namespace thaw::cli {
+namespace {
+
+constexpr size_t kRuns = 2;                             // sizes to compare at, where there is a choice
+constexpr size_t kRounds = 2;                           // sizes tried at one scale
+constexpr uint64_t kMaxDrawnBytes = uint64_t{1} << 26;  // of one sample at sizes that nobody asked for
+
+enum class Form : uint8_t { kShared, kMerged, kLeading };
+
+// The model for one sample: its inputs declared as they are in one sample, and how each stands in the batched model.
+struct Sample {
+  std::unique_ptr<ir::Model> model;
+  std::map<std::string, Form> forms;
+};
+
+template <typename Matches>
+void fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
+  for (ir::Value* input : model.graph->inputs()) {
+    if (!input->type.shape) continue;
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      if (!(dim.value && *dim.value > 0) && matches(*input, axis, dim)) dim = {size, {}, {}};
+    }
+  }
+}
+
+Sample one_sample(const ir::Model& batched, const std::filesystem::path& original, const batch::Options& options) {
+  Sample sample{ir::load(original), {}};
+  for (const auto& [name, size] : options.sample) {
+    fix_dims(*sample.model, size, [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
+      return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
+    });
+  }
+  for (ir::Value* input : sample.model->graph->inputs()) {
+    Form& form = sample.forms[input->name()];
+    form = Form::kShared;
+    const bool chosen = options.inputs.empty() ||
+                        std::find(options.inputs.begin(), options.inputs.end(), input->name()) != options.inputs.end();
+    const ir::Value* many = batched.graph->find(input->name());
+    if (!chosen || input->initializer() || many == nullptr || !many->type.shape || !input->type.shape) continue;
+    form = many->type.shape->size() > input->type.shape->size() ? Form::kLeading : Form::kMerged;
+    if (form == Form::kLeading) continue;
+    ir::DeclaredDim& first = input->type.shape->front();
+    if (const std::string name = first.param; !name.empty())
+      fix_dims(*sample.model, 1,
+               [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
+    first = {1, {}, {}};
+  }
+  return sample;
+}
+
+// The model as it is; or, where ONNX Runtime stumbles over sizes that it declares inside, without those.
+class Original {
+ public:
+  explicit Original(ir::Model& model) : model_(model) {}
+
+  run::Arrays run(const run::Arrays& feeds) {
+    if (!refused_.empty()) throw Error({refused_});
+    try {
+      if (!session_) session_.emplace(model_);
+      return session_->run(feeds);
+    } catch (const Error&) {
+      if (relaxed_) throw;
+      relax();
+      return session_->run(feeds);
+    }
+  }
+
+ private:
+  void relax() {
+    relaxed_ = true;
+    run::drop_declared_sizes(model_);
+    try {
+      session_.emplace(model_);
+    } catch (const Error& error) {
+      refused_ = error.what();
+      throw;
+    }
+  }
+
+  ir::Model& model_;
+  std::optional<run::Session> session_;
+  bool relaxed_ = false;
+  std::string refused_;  // why ONNX Runtime does not take the model at any size
+};
+
+class Comparison {
+ public:
+  Comparison(const ir::Model& batched, const std::filesystem::path& path, const batch::Options& options,
+             const run::FeedOptions& feeds)
+      : batched_(batched), path_(path), options_(options), sample_(one_sample(batched, path, options)) {
+    const std::vector<run::InputSpec> inputs = model_inputs(*sample_.model, scope_);
+    for (uint64_t k = 0; k < kCheckedSamples; ++k) {
+      run::FeedOptions drawn = feeds;
+      drawn.seed += k;
+      feeders_.emplace_back(inputs, scope_, std::move(drawn));
+    }
+    original_.emplace(*sample_.model);
+  }
+
+  BatchCheck run() {
+    BatchCheck check;
+    const std::vector<run::FreeSymbol> free = feeders_.front().free_symbols({});
+    if (free.empty()) {
+      try_point({}, check);
+      return check;
+    }
+    for (const run::Scale& scale : run::default_scales()) {
+      for (size_t round = 0; round < kRounds; ++round) {
+        run::Point point;
+        run::add_default_sizes(point, free, round, scale);
+        if (feeders_.front().drawn_bytes(point) > kMaxDrawnBytes) continue;
+        try_point(point, check);
+        if (check.runs.size() == kRuns || !all_agree(check.runs)) return check;
+      }
+    }
+    if (check.runs.empty()) try_frozen(free, check);
+    return check;
+  }
+
+ private:
+  // A model whose sizes are frozen inside runs where it was frozen, if anywhere.
+  void try_frozen(const std::vector<run::FreeSymbol>& free, BatchCheck& check) {
+    dim::Scope scope;
+    const Sample fresh = one_sample(batched_, path_, options_);
+    run::Point point;
+    for (const auto& [id, size] : infer::find_frozen(*fresh.model, scope).hints) {
+      const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
+      if (std::any_of(free.begin(), free.end(), [&](const run::FreeSymbol& symbol) { return symbol.name == name; }))
+        point.sizes.emplace_back(name, size);
+    }
+    if (point.sizes.size() == free.size()) try_point(point, check);
+  }
+
+  // Adds a run, unless the model itself does not run at these sizes.
+  void try_point(const run::Point& point, BatchCheck& check) {
+    std::vector<run::Arrays> samples, wanted;
+    try {
+      for (const run::Feeder& feeder : feeders_) {
+        samples.push_back(feeder.make(point));
+        for (const auto& [name, form] : sample_.forms)
+          if (form == Form::kShared && samples.front().contains(name)) samples.back()[name] = samples.front()[name];
+        wanted.push_back(original_->run(samples.back()));
+      }
+    } catch (const Error& error) {
+      if (check.reason.empty()) check.reason = error.what();
+      return;
+    }
+    const run::Arrays feeds = joined(samples);
+    RunCheck& result = check.runs.emplace_back();
+    result.name = point.sizes.empty() ? "the model's sizes" : run::describe(point);
+    note_inputs(feeds, result);
+    run::Arrays got;
+    try {
+      if (!result_) result_.emplace(batched_);
+      got = result_->run(feeds);
+    } catch (const Error& error) {
+      return fail_check(result, error.what());
+    }
+    for (size_t k = 0; k < wanted.size(); ++k) compare_outputs(wanted[k], of_sample(got, wanted[k], k), result);
+  }
+
+  run::Arrays joined(const std::vector<run::Arrays>& samples) const {
+    run::Arrays feeds = samples.front();
+    for (auto& [name, array] : feeds) {
+      const auto form = sample_.forms.find(name);
+      if (form == sample_.forms.end() || form->second == Form::kShared) continue;
+      std::vector<run::Array> parts;
+      for (const run::Arrays& sample : samples) parts.push_back(sample.at(name));
+      array = form->second == Form::kMerged ? run::concat_rows(parts) : run::stack(parts);
+    }
+    return feeds;
+  }
+
+  // Sample k of the batched model's results.
+  static run::Arrays of_sample(const run::Arrays& got, const run::Arrays& wanted, size_t k) {
+    run::Arrays one;
+    for (const auto& [name, array] : got) {
+      const auto own = wanted.find(name);
+      if (own == wanted.end() || array.dims.empty() || array.dims[0] != kCheckedSamples) {
+        one.emplace(name, array);
+        continue;
+      }
+      run::Array row = run::rows(array, static_cast<int64_t>(k), static_cast<int64_t>(k) + 1);
+      if (row.dims.size() == own->second.dims.size() + 1) row.dims.erase(row.dims.begin());
+      one.emplace(name, std::move(row));
+    }
+    return one;
+  }
+
+  const ir::Model& batched_;
+  const std::filesystem::path& path_;
+  const batch::Options& options_;
+  Sample sample_;
+  dim::Scope scope_;
+  std::vector<run::Feeder> feeders_;
+  std::optional<Original> original_;
+  std::optional<run::Session> result_;
+};
+
+}  // namespace
+
+BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
+                                const batch::Options& options, const run::FeedOptions& feeds) {
+  return Comparison(batched, original, options, feeds).run();
+}
+
+}  // namespace thaw::cli

@@ -1,0 +1,29 @@
+// Running a batched model beside the model that it was made of, sample by sample, before it is written.
+//
+// Three samples are drawn, each other numbers. The model runs on each, the batched model on all three at once, and
+// sample i of the result must be the model's result on sample i. Free sizes are small, distinct and other in each
+// round; those that the model does not run at say nothing and are passed over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/batch/batch.h"
+#include "thaw/cli/run_check.h"
+#include "thaw/run/feeds.h"
+
+namespace thaw::cli {
+
+constexpr int kCheckedSamples = 3;
+
+struct BatchCheck {
+  std::vector<RunCheck> runs;  // by sizes; empty: not checked
+  std::string reason;          // why not: what the model itself answered
+};
+
+// `original` is the file that `batched` was made of with these options; `feeds` says what inputs are given rather than
+// drawn, the same in every sample. Throws thaw::Error where they name what is no input.
+BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
+                                const batch::Options& options, const run::FeedOptions& feeds);
+
+}  // namespace thaw::cli

@@ -1,0 +1,36 @@
+// --report FILE: what a verb did, as a page for people (.html) or as the JSON that --format json prints (.json).
+//
+// Whether the file can be written is tried before the work begins, so that a folder that is not there is said at once.
+// The file appears whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace thaw::cli {
+
+void add_report(CLI::App& app, std::string& path);
+
+class ReportFile {
+ public:
+  // An empty path: no report. Throws thaw::Error for another ending, for a path that is one of `others` (what the verb
+  // reads and writes), and where the file cannot be written.
+  ReportFile(const std::string& path, const std::vector<std::string>& others);
+
+  // Writes the one that the ending asks for; html() makes the page.
+  template <typename Html>
+  void write(std::string_view json, const Html& html) {
+    if (!path_.empty()) publish(is_page_ ? html() : std::string(json));
+  }
+
+ private:
+  void publish(const std::string& text) const;
+
+  std::string path_;
+  bool is_page_ = false;
+};
+
+}  // namespace thaw::cli

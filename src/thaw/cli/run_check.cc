@@ -1,0 +1,118 @@
+#include "thaw/cli/run_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "thaw/report/printable.h"
+#include "thaw/run/compare.h"
+#include "thaw/run/elements.h"
+#include "thaw/run/summary.h"
+
+namespace thaw::cli {
+namespace {
+
+constexpr double kAgrees = 1e-3, kAgreesIn16Bits = 1e-2;
+constexpr double kLeastScale = 1e-6;  // an output of zeros is allowed this times the share
+
+double largest_of(const run::Array& array) {
+  const run::Summary summary = run::summarize(array);
+  return std::max(std::abs(summary.lowest.value_or(0)), std::abs(summary.highest.value_or(0)));
+}
+
+}  // namespace
+
+void note_inputs(const run::Arrays& feeds, RunCheck& check) {
+  for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));
+}
+
+void fail_check(RunCheck& check, std::string message) {
+  check.agrees = false;
+  check.max_abs = std::numeric_limits<double>::infinity();
+  if (check.message.empty()) check.message = std::move(message);
+}
+
+void compare_output(const std::string& name, const run::Array& wanted, const run::Array& got, RunCheck& check) {
+  const run::Comparison result = run::compare(got, wanted, {});
+  if (!result.comparable) return fail_check(check, fmt::format("output '{}' {}", name, result.reason));
+  if (wanted.is_string() || run::is_complex(wanted.dtype) || result.not_finite > 0) {
+    if (!result.passed) return fail_check(check, fmt::format("output '{}': {}", name, result.reason));
+    check.max_abs = std::max(check.max_abs, result.max_abs);
+    return;
+  }
+  const double largest = largest_of(wanted);
+  if (result.max_abs >= check.max_abs) {
+    check.largest = result.max_abs > check.max_abs ? largest : std::max(check.largest, largest);
+    check.max_abs = result.max_abs;
+  }
+  const double share = ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : kAgrees;
+  if (result.max_abs <= share * std::max(largest, kLeastScale)) return;
+  check.agrees = false;
+  if (check.message.empty())
+    check.message =
+        fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name, result.max_abs, largest);
+}
+
+void compare_outputs(const run::Arrays& wanted, const run::Arrays& got, RunCheck& check) {
+  for (const auto& [name, array] : wanted) {
+    if (const auto other = got.find(name); other != got.end()) {
+      compare_output(name, array, other->second, check);
+    } else {
+      fail_check(check, fmt::format("there is no output '{}'", name));
+    }
+  }
+}
+
+bool all_agree(const std::vector<RunCheck>& checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const RunCheck& check) { return check.agrees; });
+}
+
+void write_checks(report::JsonWriter& json, std::string_view place, const std::vector<RunCheck>& checks) {
+  json.member_array("checked");
+  for (const RunCheck& check : checks) {
+    json.begin_object(report::JsonWriter::Layout::kLine);
+    json.member(place, check.name);
+    json.member_object("inputs");
+    for (const auto& [name, type] : check.inputs) json.member(name, type);
+    json.end_object();
+    json.member("max_abs", check.max_abs);
+    json.member("largest", check.largest);
+    json.member("agrees", check.agrees);
+    json.optional_member("message", check.message);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::string checks_text(const std::vector<RunCheck>& checks, std::string_view agrees, std::string_view differs) {
+  std::string text;
+  for (const RunCheck& check : checks) {
+    text += fmt::format("{} {}: ", check.agrees ? agrees : differs, report::printable(check.name));
+    text += std::isfinite(check.max_abs)
+                ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
+                : report::printable(check.message);
+    std::string inputs;
+    for (const auto& [name, type] : check.inputs)
+      inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", report::printable(name), type);
+    text += inputs + "\n";
+  }
+  return text;
+}
+
+void add_checks(report::HtmlPage& page, const std::string& place, const std::vector<RunCheck>& checks) {
+  using report::HtmlCell;
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const RunCheck& check : checks) {
+    std::vector<std::string> inputs;
+    for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
+    rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
+                    HtmlCell::number(check.largest),
+                    check.agrees ? HtmlCell::verdict(report::Verdict::kGood, "agrees")
+                                 : HtmlCell::verdict(report::Verdict::kBad, "differs: " + check.message)});
+  }
+  page.table({place, "inputs", "largest difference", "largest element", "verdict"}, rows);
+}
+
+}  // namespace thaw::cli

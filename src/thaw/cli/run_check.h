@@ -1,0 +1,43 @@
+// Results beside what they should be: what `thaw lift` and `thaw batch` find out before they write a model.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/run/array.h"
+
+namespace thaw::cli {
+
+// One run of the new model beside the given one, on the same inputs.
+struct RunCheck {
+  std::string name;                                         // the trace; the sizes
+  std::vector<std::pair<std::string, std::string>> inputs;  // name and "float32[660,1536]", of the new model
+  double max_abs = 0;   // largest difference of an element; infinite where the two cannot be compared
+  double largest = 0;   // largest element of what was wanted, in the output that max_abs is of
+  bool agrees = true;   // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
+  std::string message;  // why it does not
+};
+
+void note_inputs(const run::Arrays& feeds, RunCheck& check);
+
+// Adds one output to the check. A NaN or infinity that only one side has is a difference.
+void compare_output(const std::string& name, const run::Array& wanted, const run::Array& got, RunCheck& check);
+// All that are wanted.
+void compare_outputs(const run::Arrays& wanted, const run::Arrays& got, RunCheck& check);
+// A check that could not compare.
+void fail_check(RunCheck& check, std::string message);
+
+bool all_agree(const std::vector<RunCheck>& checks);
+
+// [{"trace", "inputs": {name: type}, "max_abs", "largest", "agrees", "message"}]; `place` is what a check's name is
+// called. A difference that cannot be told is null.
+void write_checks(report::JsonWriter& json, std::string_view place, const std::vector<RunCheck>& checks);
+// A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and
+// `differs` are the words before the name.
+std::string checks_text(const std::vector<RunCheck>& checks, std::string_view agrees, std::string_view differs);
+void add_checks(report::HtmlPage& page, const std::string& place, const std::vector<RunCheck>& checks);
+
+}  // namespace thaw::cli

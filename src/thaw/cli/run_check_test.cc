@@ -1,0 +1,85 @@
+#include "thaw/cli/run_check.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace thaw::cli {
+namespace {
+
+using run::Array;
+using testing::HasSubstr;
+
+Array floats(const std::vector<double>& values, ir::DataType type = ir::DataType::kFloat) {
+  return Array::from_doubles(type, {static_cast<int64_t>(values.size())}, values);
+}
+
+RunCheck compared(const Array& wanted, const Array& got) {
+  RunCheck check;
+  compare_output("y", wanted, got, check);
+  return check;
+}
+
+TEST(RunCheck, AllowsAShareOfTheLargestElement) {
+  EXPECT_TRUE(compared(floats({10, 0.5}), floats({10, 0.509})).agrees);
+  const RunCheck differs = compared(floats({10, 0.5}), floats({10, 0.52}));
+  EXPECT_FALSE(differs.agrees);
+  EXPECT_NEAR(differs.max_abs, 0.02, 1e-6);
+  EXPECT_EQ(differs.largest, 10);
+  EXPECT_THAT(differs.message, HasSubstr("'y'"));
+}
+
+TEST(RunCheck, AllowsMoreOf16Bits) {
+  EXPECT_TRUE(compared(floats({8, 2}, ir::DataType::kFloat16), floats({8, 2.0625}, ir::DataType::kFloat16)).agrees);
+  EXPECT_FALSE(compared(floats({8, 2}), floats({8, 2.0625})).agrees);
+}
+
+TEST(RunCheck, AnOutputOfZerosMustBeOne) {
+  EXPECT_TRUE(compared(floats({0, 0}), floats({0, 0})).agrees);
+  EXPECT_FALSE(compared(floats({0, 0}), floats({0, 1e-4})).agrees);
+}
+
+TEST(RunCheck, ANanOnOneSideIsADifference) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(compared(floats({1, 2}), floats({1, nan})).agrees);
+  EXPECT_FALSE(compared(floats({1, nan}), floats({1, 2})).agrees);
+  EXPECT_FALSE(compared(floats({1, infinity}), floats({1, -infinity})).agrees);
+  EXPECT_TRUE(compared(floats({1, nan, infinity}), floats({1, nan, infinity})).agrees);
+}
+
+TEST(RunCheck, ShapesTypesAndMissingOutputsAreDifferences) {
+  EXPECT_FALSE(compared(floats({1, 2}), floats({1, 2, 3})).agrees);
+  EXPECT_FALSE(compared(floats({1, 2}), floats({1, 2}, ir::DataType::kDouble)).agrees);
+  RunCheck check;
+  compare_outputs({{"y", floats({1})}}, {{"z", floats({1})}}, check);
+  EXPECT_FALSE(check.agrees);
+  EXPECT_THAT(check.message, HasSubstr("no output 'y'"));
+}
+
+TEST(RunCheck, KeepsTheWorstOfSeveralOutputs) {
+  RunCheck check;
+  compare_outputs({{"a", floats({100})}, {"b", floats({1})}}, {{"a", floats({100.01})}, {"b", floats({1.0001})}},
+                  check);
+  EXPECT_TRUE(check.agrees);
+  EXPECT_NEAR(check.max_abs, 0.01, 1e-5);
+  EXPECT_EQ(check.largest, 100);
+}
+
+TEST(RunCheck, WhatCannotBeToldIsNullInJson) {
+  RunCheck check;
+  check.name = "trace.onnx";
+  fail_check(check, "does not run");
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  write_checks(json, "trace", {check});
+  json.end_object();
+  EXPECT_THAT(text, HasSubstr("\"max_abs\": null"));
+  EXPECT_THAT(text, HasSubstr("\"message\": \"does not run\""));
+  EXPECT_THAT(checks_text({check}, "agrees with", "DIFFERS from"), HasSubstr("DIFFERS from trace.onnx: does not run"));
+}
+
+}  // namespace
+}  // namespace thaw::cli

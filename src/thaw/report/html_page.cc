@@ -1,0 +1,161 @@
+#include "thaw/report/html_page.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "thaw/core/version.h"
+#include "thaw/report/printable.h"
+
+namespace thaw::report {
+namespace {
+
+// Colours are the reader's scheme's; widths are in characters, so that long names wrap and wide tables scroll alone.
+constexpr std::string_view kStyle = R"(
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5a6068; --line: #d8dce1; --paper: #ffffff; --band: #f4f6f8;
+  --good: #116b34; --bad: #b3221b; --open: #8a5a00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a2a9b2; --line: #3a4047; --paper: #16181b;
+  --band: #1f2327; --good: #6fce8f; --bad: #ff8a80; --open: #f0c060; } }
+body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
+  font: 1rem/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; min-width: 40%; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem .4rem; border-bottom: 1px solid var(--line);
+  unicode-bidi: isolate; }
+th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+tbody tr:nth-child(even) { background: var(--band); }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+code { font: .9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+ul { margin: 0; padding: 0; list-style: none; }
+summary { color: var(--soft); cursor: pointer; }
+.verdict { font-weight: 600; }
+.mark { border: 1px solid; border-radius: .3rem; padding: .1rem .5rem; margin-right: .5rem; }
+.good { color: var(--good); }
+.bad { color: var(--bad); }
+.open { color: var(--open); }
+footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
+)";
+
+std::string_view class_of(Verdict verdict) {
+  return verdict == Verdict::kGood ? "good" : verdict == Verdict::kBad ? "bad" : "open";
+}
+
+// U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C: they let a name show as another.
+bool turns_writing(uint32_t code) {
+  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+uint32_t code_of(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return lead;
+  uint32_t code = lead & (0x7fu >> character.size());
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
+  return code;
+}
+
+std::string items(const std::vector<std::string>& lines, size_t begin, size_t end) {
+  std::string html = "<ul>";
+  for (size_t i = begin; i < end; ++i) html += fmt::format("<li><code>{}</code></li>", html_text(lines[i]));
+  return html + "</ul>";
+}
+
+}  // namespace
+
+std::string html_text(std::string_view text) {
+  const std::string shown = printable(text);
+  std::string html;
+  html.reserve(shown.size());
+  for (size_t i = 0; i < shown.size();) {
+    const size_t length = utf8_length(std::string_view(shown).substr(i));  // never 0: printable() left no bad bytes
+    const std::string_view character = std::string_view(shown).substr(i, length);
+    switch (character[0]) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      case '\'':
+        html += "&#39;";
+        break;
+      default:
+        if (const uint32_t code = code_of(character); turns_writing(code)) {
+          html += fmt::format("\\u{:04x}", code);
+        } else {
+          html += character;
+        }
+    }
+    i += length;
+  }
+  return html;
+}
+
+HtmlCell HtmlCell::text(std::string_view text) { return HtmlCell(html_text(text)); }
+
+HtmlCell HtmlCell::code(std::string_view text) { return HtmlCell(fmt::format("<code>{}</code>", html_text(text))); }
+
+HtmlCell HtmlCell::number(double number) {
+  if (!std::isfinite(number)) return HtmlCell("cannot be told", /*is_number=*/true);
+  return HtmlCell(fmt::format("<data value=\"{}\">{:.3g}</data>", number, number), /*is_number=*/true);
+}
+
+HtmlCell HtmlCell::count(uint64_t number) {
+  return HtmlCell(fmt::format("<data value=\"{}\">{}</data>", number, grouped(number)), /*is_number=*/true);
+}
+
+HtmlCell HtmlCell::verdict(Verdict verdict, std::string_view text) {
+  return HtmlCell(fmt::format("<span class=\"{}\">{}</span>", class_of(verdict), html_text(text)));
+}
+
+HtmlCell HtmlCell::list(const std::vector<std::string>& lines, size_t shown) {
+  if (lines.size() <= shown + 1) return HtmlCell(items(lines, 0, lines.size()));
+  return HtmlCell(fmt::format("{}<details><summary>and {} more</summary>{}</details>", items(lines, 0, shown),
+                              grouped(lines.size() - shown), items(lines, shown, lines.size())));
+}
+
+HtmlPage::HtmlPage(std::string_view title) : title_(html_text(title)) {}
+
+void HtmlPage::verdict(Verdict verdict, std::string_view word, std::string_view sentence) {
+  body_ += fmt::format("<p><span class=\"verdict mark {}\">{}</span>{}</p>\n", class_of(verdict), html_text(word),
+                       html_text(sentence));
+}
+
+void HtmlPage::heading(std::string_view text) { body_ += fmt::format("<h2>{}</h2>\n", html_text(text)); }
+
+void HtmlPage::sentence(std::string_view text) { body_ += fmt::format("<p>{}</p>\n", html_text(text)); }
+
+void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows) {
+  body_ += "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>";
+  for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", html_text(column));
+  body_ += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<HtmlCell>& row : rows) {
+    body_ += "<tr>";
+    for (const HtmlCell& cell : row)
+      body_ += fmt::format("<td{}>{}</td>", cell.is_number() ? " class=\"number\"" : "", cell.html());
+    for (size_t i = row.size(); i < columns.size(); ++i) body_ += "<td></td>";
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody>\n</table></div>\n";
+}
+
+std::string HtmlPage::finish() const {
+  // The policy forbids what the page has no need of, should anything in it ever be read as markup.
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n{2}</main>\n"
+      "<footer>Written by thaw {3}.</footer>\n</body>\n</html>\n",
+      title_, kStyle, body_, html_text(kVersion));
+}
+
+}  // namespace thaw::report
