@@ -234,6 +234,77 @@ def test_shifted_windows(lift):
     assert "rolled by 3" in printed
 
 
+PRIMES = [(11, 23), (17, 31), (29, 19)]
+PRIMES_UNSEEN = [(31, 17), (2, 2), (37, 5), (13, 43), (1, 7)]
+
+
+def check_primes(lift, make, **options):
+    return check_loose(lift, make, **dict(dict(sizes=PRIMES, unseen=PRIMES_UNSEEN), **options))
+
+
+def test_repeats_tiles_and_digits(lift):
+    def make(h, w, t):
+        frames, rows, columns = np.meshgrid(np.arange(t), np.arange(h), np.arange(w), indexing="ij")
+        n = np.arange(h * w * t)
+        return dict(positions=np.stack([frames.reshape(-1), rows.reshape(-1), columns.reshape(-1)]),
+                    pairs=n // 2, threes=np.repeat(np.arange(h), 3), tiles=np.tile(np.arange(h), 5).astype(np.int32),
+                    rest=n % 7, waves=np.cos(columns.reshape(-1)[:, None] * FREQUENCIES).astype(np.float32),
+                    middle=5 * rows.reshape(-1) + 2)
+    check_primes(lift, make, sizes=[(11, 23, 2), (17, 31, 3), (29, 19, 5)], unseen=[(31, 17, 7), (2, 2, 1), (37, 5, 2)])
+
+
+def test_strides_and_reversals(lift):
+    def make(h, w, t):
+        n = h * w
+        return dict(backwards=np.arange(n)[::-1], by_size=np.arange(h) * w, from_size=np.arange(h) + w, steps=np.arange(w) * 3 - 5,
+                    backwards_real=np.arange(h, dtype=np.float32)[::-1], all_true=np.ones(h, bool), zeros=np.zeros((w, 5), np.float32),
+                    clipped=np.minimum(np.arange(w), 8), sums=np.cumsum(np.full(h, w)), padded=np.arange(h * w) < h)
+    check_primes(lift, make)
+
+
+def test_linspace(lift):
+    def make(h, w, t):
+        ends, centres = np.linspace(-1, 1, h), (np.arange(w) + .5) / w
+        return dict(ends=ends.astype(np.float32), centres=centres.astype(np.float32), signed=(2 * centres - 1).astype(np.float32)[None],
+                    side=np.linspace(0, 27, w).astype(np.float32), rows=np.repeat(ends, w).astype(np.float32)[:, None],
+                    both=np.stack([np.repeat(ends, w), np.tile(2 * centres - 1, h)], 1).astype(np.float32))
+    check_primes(lift, make)
+
+
+def half_pixel(n, side):
+    exact = np.maximum((np.arange(n) + .5) * side / n - .5, 0)
+    low = np.maximum((2 * np.arange(n) + 1) * side - n, 0) // (2 * n)
+    return low, np.minimum(low + 1, side - 1), (exact - low).astype(np.float32)
+
+
+def test_positions_in_another_length(lift):
+    def make(h, w, t):
+        i, (low, high, rest) = np.arange(h), half_pixel(w, 13)
+        return dict(nearest=i * 16 // h, to_other=i * w // h, by_centres=(2 * i + 1) * 32 // (2 * h), bins=np.arange(h) * 48 // h,
+                    low=low, high=high, rest=rest, lower=1 - rest,
+                    aligned=np.arange(w) * 15 // max(w - 1, 1))
+    check_primes(lift, make)
+
+
+def test_positions_of_a_grid_in_a_square(lift):
+    def make(h, w, t):
+        rows, columns = raster(h, w)
+        return dict(bucketed=rows * 32 // h * 32 + columns * 32 // w,
+                    by_centres=(2 * rows + 1) * 24 // (2 * h) * 24 + (2 * columns + 1) * 24 // (2 * w))
+    check_primes(lift, make)
+
+
+def test_half_pixel_weights_of_a_grid(lift):
+    def make(h, w, t):
+        rows, columns = raster(h, w)
+        (y0, y1, fy), (x0, x1, fx) = half_pixel(h, 16), half_pixel(w, 16)
+        pairs = [(y, x) for y in (y0, y1) for x in (x0, x1)]
+        index = np.stack([y[rows] * 16 + x[columns] for y, x in pairs])
+        weight = np.stack([y[rows] * x[columns] for y in (1 - fy, fy) for x in (1 - fx, fx)])[..., None]
+        return dict(index=index, weight=weight.astype(np.float32))
+    check_primes(lift, make)
+
+
 def test_what_is_not_explained_is_named_and_nothing_is_written(lift):
     rng = np.random.default_rng(8)
     out, printed = lift({(h, w): trace(h, w, [rng.standard_normal((h * w, 2)).astype(np.float32)]) for h, w in GRIDS}, code=1)

@@ -17,32 +17,29 @@ const char* name_of(Function f) {
   return f == Function::kAffine ? "affine in" : f == Function::kCos ? "cos of a multiple of" : "sin of a multiple of";
 }
 
-// f(scale * coordinate + offset).
+// f(scale * counter + offset).
 struct ColumnFit {
-  LayoutPtr layout;
-  Coordinate coordinate = Coordinate::kIndex;
+  CounterPtr counter;
   Function function = Function::kAffine;
   double scale = 0, offset = 0;
   double weight = 0;  // kCos, kSin: how well the scale is known
-  bool same_kind(const ColumnFit& other) const {
-    return layout == other.layout && coordinate == other.coordinate && function == other.function;
-  }
+  bool same_kind(const ColumnFit& other) const { return counter == other.counter && function == other.function; }
   double at(double x) const {
     if (function == Function::kAffine) return scale * x + offset;
     return function == Function::kSin ? std::sin(scale * x) : std::cos(scale * x);
   }
 };
 
-// A column as a function of a coordinate, over all traces: its values at 0, 1, …; NaN where the coordinate is never.
+// A column as a function of a counter, over all traces: its values at 0, 1, …; NaN where the counter is never.
 using Values = std::vector<double>;
 
-std::optional<Values> as_function(const View& view, int64_t column, const Layout& layout, Coordinate c) {
+std::optional<Values> as_function(const View& view, int64_t column, const Counter& counter) {
   Values values;
   for (size_t k = 0; k < view.traces(); ++k) {
     const int64_t length = view.length().at[k];
-    const std::vector<int64_t>* at = c == Coordinate::kIndex ? nullptr : &layout.at(c, k);
+    const std::vector<int64_t>& at = counter.at(k);
     for (int64_t r = 0; r < length; ++r) {
-      const auto x = static_cast<size_t>(at ? (*at)[static_cast<size_t>(r)] : r);
+      const auto x = static_cast<size_t>(at[static_cast<size_t>(r)]);
       if (x >= values.size()) values.resize(x + 1, std::numeric_limits<double>::quiet_NaN());
       const double entry = view.at(k, r, column);
       if (std::isnan(values[x])) {
@@ -96,11 +93,15 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
   return fit.weight > 0 && matches(values, view, fit);
 }
 
-std::optional<ColumnFit> fit_in(const View& view, int64_t column, const LayoutPtr& layout, Coordinate c, Function f) {
-  const auto values = as_function(view, column, *layout, c);
+std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
+                                std::span<const Function> functions) {
+  const auto values = as_function(view, column, *counter);
   if (!values || values->empty()) return std::nullopt;
-  ColumnFit fit{.layout = layout, .coordinate = c, .function = f};
-  if (f == Function::kAffine ? fit_affine(*values, view, fit) : fit_angle(*values, view, fit)) return fit;
+  for (const Function f : functions) {
+    if (view.exact() && f != Function::kAffine) continue;
+    ColumnFit fit{.counter = counter, .function = f};
+    if (f == Function::kAffine ? fit_affine(*values, view, fit) : fit_angle(*values, view, fit)) return fit;
+  }
   return std::nullopt;
 }
 
@@ -108,20 +109,9 @@ std::optional<ColumnFit> fit_in(const View& view, int64_t column, const LayoutPt
 std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::span<const Function> functions,
                                     const ColumnFit* like) {
   if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
-    if (auto fit = fit_in(table.view, column, like->layout, like->coordinate, like->function)) return fit;
-  for (const LayoutPtr& layout : table.layouts) {
-    for (const Coordinate c : {Coordinate::kIndex, Coordinate::kRow, Coordinate::kColumn, Coordinate::kFrame}) {
-      if ((c == Coordinate::kIndex) == layout->is_grid()) continue;
-      const auto values = as_function(table.view, column, *layout, c);
-      if (!values || values->empty()) continue;
-      for (const Function f : functions) {
-        if (table.view.kind != Kind::kReal && f != Function::kAffine) continue;
-        ColumnFit fit{.layout = layout, .coordinate = c, .function = f};
-        if (f == Function::kAffine ? fit_affine(*values, table.view, fit) : fit_angle(*values, table.view, fit))
-          return fit;
-      }
-    }
-  }
+    if (auto fit = fit_in(table.view, column, like->counter, {&like->function, 1})) return fit;
+  for (const CounterPtr& counter : table.counters)
+    if (auto fit = fit_in(table.view, column, counter, functions)) return fit;
   return std::nullopt;
 }
 
@@ -148,7 +138,7 @@ void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run
   std::vector<ColumnFit> straight(run.begin(), run.end());
   for (size_t j = 0; j < run.size(); ++j) {
     straight[j].scale = std::exp(start + slope * static_cast<double>(j));
-    const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].layout, run[j].coordinate);
+    const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].counter);
     if (!values || !matches(*values, view, straight[j])) return;
   }
   std::copy(straight.begin(), straight.end(), run.begin());
@@ -169,8 +159,7 @@ Part part_of(std::span<const ColumnFit> run, const View& view) {
     scales.push_back(fit.scale);
     offsets.push_back(fit.offset);
   }
-  const Formula coordinate = first.layout->coordinate(first.coordinate, position(0));
-  const Formula scaled = coordinate * numbers(scales, kind, view.last_axis());
+  const Formula scaled = first.counter->formula() * numbers(scales, kind, view.last_axis());
   const auto count = static_cast<int64_t>(run.size());
   if (first.function == Function::kCos) return {cosine(scaled), count};
   if (first.function == Function::kSin) return {sine(scaled), count};
@@ -199,8 +188,7 @@ std::optional<Generated> fit_columns(const RowTable& table) {
   if (!alike && (view.exact() || !fit_all(kEach))) return std::nullopt;
   const ColumnFit& first = fits.front();
   Generated out;
-  out.description =
-      fmt::format("{} {} of {}", name_of(first.function), name_of(first.coordinate), first.layout->describe());
+  out.description = fmt::format("{} {}", name_of(first.function), first.counter->name());
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
     const auto run = std::span(fits).subspan(begin, end - begin);

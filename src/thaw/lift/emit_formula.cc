@@ -37,15 +37,19 @@ class Emission {
   }
 
   ir::Value* kept_rows(const FormulaNode& node) {
-    const std::vector<int64_t> dims{static_cast<int64_t>(node.numbers.size()) / node.width, node.width};
-    ir::Value* table = nullptr;
+    std::vector<int64_t> dims{static_cast<int64_t>(node.numbers.size()) / node.width};
+    if (node.width > 1) dims.push_back(node.width);
+    ir::Value *table = nullptr, *index = of(node.operands[0]);
     if (node.kind == Kind::kReal) {
       table = e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
     } else {
-      table = e_.emit("Reshape", {e_.ints({node.numbers.begin(), node.numbers.end()}), e_.ints(dims)});
+      table = e_.ints({node.numbers.begin(), node.numbers.end()});
+      if (node.width > 1) table = e_.emit("Reshape", {table, e_.ints(dims)});
       if (node.kind == Kind::kTruth) table = e_.cast(table, ir::DataType::kBool);
     }
-    return e_.emit("Gather", {table, e_.emit("Reshape", {of(node.operands[0]), e_.ints({-1})})});
+    // Of a wide table, [n, 1] becomes [n, width].
+    if (node.width > 1) index = e_.emit("Reshape", {index, e_.ints({-1})});
+    return e_.emit("Gather", {table, index});
   }
 
   ir::Value* make(const FormulaNode& node) {

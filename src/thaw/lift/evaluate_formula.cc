@@ -161,9 +161,12 @@ class Evaluation {
       }
       case FormulaOp::kRows: {
         const Array& index = operand(0);
-        std::vector<double> columns = node.width == 1 ? std::vector<double>{0} : points_.positions[1];
         Array out{index.dims, {}};
-        out.dims[1] = static_cast<int64_t>(columns.size());
+        std::vector<double> columns{0};
+        if (node.width > 1) {
+          columns = points_.positions.back();
+          out.dims.back() = static_cast<int64_t>(columns.size());
+        }
         const double count = static_cast<double>(node.numbers.size()) / static_cast<double>(node.width);
         for (const double at : index.entries) {
           for (const double column : columns) {

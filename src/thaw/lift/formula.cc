@@ -1,6 +1,7 @@
 #include "thaw/lift/formula.h"
 
 #include <algorithm>
+#include <map>
 
 namespace thaw::lift {
 namespace {
@@ -36,6 +37,14 @@ Formula binary(FormulaOp op, const Formula& a, const Formula& b) {
   if (is_number(b, 0) && (op == FormulaOp::kAdd || op == FormulaOp::kSub)) return a;
   if (is_number(a, 0) && op == FormulaOp::kAdd) return b;
   if ((is_number(a, 0) || is_number(b, 0)) && op == FormulaOp::kMul) return Formula(0);
+  if (op == FormulaOp::kAnd || op == FormulaOp::kOr) {
+    // One that is known decides, or leaves the other.
+    for (const auto& [known, other] : {std::pair(a, b), std::pair(b, a)}) {
+      const FormulaNode& node = known.node();
+      if (node.op != FormulaOp::kNumbers || node.numbers.size() != 1) continue;
+      return (node.numbers[0] != 0) == (op == FormulaOp::kAnd) ? other : known;
+    }
+  }
   const bool sizes = x.op == FormulaOp::kSize && y.op == FormulaOp::kSize;
   const bool mixed = x.op == FormulaOp::kSize && y.op == FormulaOp::kNumbers && y.numbers.size() == 1 && !is_real;
   if (sizes || mixed) {
@@ -97,9 +106,14 @@ Formula equal(const Formula& a, const Formula& b) { return binary(FormulaOp::kEq
 Formula less(const Formula& a, const Formula& b) { return binary(FormulaOp::kLess, a, b); }
 Formula both(const Formula& a, const Formula& b) { return binary(FormulaOp::kAnd, a, b); }
 Formula either(const Formula& a, const Formula& b) { return binary(FormulaOp::kOr, a, b); }
-Formula negation(const Formula& a) { return unary(FormulaOp::kNot, Kind::kTruth, a); }
+Formula negation(const Formula& a) {
+  if (a.node().op == FormulaOp::kNot) return a.node().operands[0];
+  return unary(FormulaOp::kNot, Kind::kTruth, a);
+}
 Formula choose(const Formula& condition, const Formula& yes, const Formula& no) {
   if (yes.kind() != no.kind()) return choose(condition, as_real(yes), as_real(no));
+  // Not every runtime chooses between truths.
+  if (yes.kind() == Kind::kTruth) return either(both(condition, yes), both(negation(condition), no));
   return make({.op = FormulaOp::kWhere, .kind = yes.kind(), .operands = {condition, yes, no}});
 }
 Formula absolute(const Formula& a) { return unary(FormulaOp::kAbs, a.kind(), a); }
@@ -124,6 +138,32 @@ Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const
                .numbers = std::move(table),
                .width = width,
                .axes = width == 1 ? 0U : 2U});
+}
+
+namespace {
+
+std::optional<Formula> substituted(const Formula& formula, const Formula& for_position,
+                                   std::map<const FormulaNode*, Formula>& known) {
+  const FormulaNode& node = formula.node();
+  if (node.op == FormulaOp::kPosition) return for_position;
+  if (node.axes == 0) return formula;
+  if (node.whole || node.op == FormulaOp::kNumbers || node.width > 1) return std::nullopt;
+  if (const auto made = known.find(&node); made != known.end()) return made->second;
+  FormulaNode other = node;
+  other.axes = 0;
+  for (Formula& operand : other.operands) {
+    const auto changed = substituted(operand, for_position, known);
+    if (!changed) return std::nullopt;
+    operand = *changed;
+  }
+  return known[&node] = make(std::move(other));
+}
+
+}  // namespace
+
+std::optional<Formula> substitute(const Formula& formula, const Formula& for_position) {
+  std::map<const FormulaNode*, Formula> known;
+  return substituted(formula, for_position, known);
 }
 
 }  // namespace thaw::lift

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,7 +71,7 @@ enum class FormulaOp : uint8_t {
   kReal,        // an integer or truth as a real
   kInteger,     // a truth as an integer
   kRunningSum,  // along axis 0, of the entries before
-  kRows         // rows of a table [n, width] that is kept; the index varies along axis 0
+  kRows         // of a table [n, width] that is kept; of a wide one, the index varies along axis 0
 };
 
 struct FormulaNode {
@@ -108,6 +109,10 @@ Formula as_real(const Formula& a);
 Formula as_integer(const Formula& a);
 Formula sum_before(const Formula& a);
 Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
+
+// The formula with another in the place of the positions of each axis, which must be 0 only. nullopt where it cannot be
+// computed entry by entry: running sums, and rows of a wide table.
+std::optional<Formula> substitute(const Formula& formula, const Formula& for_position);
 
 // Entries at a product of positions, one list an axis. dims: how many of each axis; 1 where it does not vary.
 struct Array {

@@ -20,12 +20,33 @@ struct Generated {
 struct RowTable {
   const View& view;
   std::vector<LayoutPtr> layouts;
+  std::vector<CounterPtr> counters;
   TableContext& context;
 };
+RowTable rows_of(const View& view, TableContext& context);
 
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);
+
+// A single column as a function of the index, which may differ from size to size: sizes times the index, shares of the
+// length (linspace, nearest and neighbouring positions of another length), digits, limits.
+struct Sequence {
+  std::string description;
+  Formula formula;  // over axis 0
+};
+std::optional<Sequence> fit_sequence(const View& column, TableContext& context);
+// A line only: a size times the index plus a size.
+std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
+// A function of a counter instead of the index.
+std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
+
+// Columns that are such lines.
+std::optional<Generated> fit_lines(const RowTable& table);
+
+// Columns that are such a function of the index or of a counter of a grid, or a sum or product of one of its rows and
+// one of its columns.
+std::optional<Generated> fit_sequences(const RowTable& table);
 
 // Indices that reorder a grid: where the entries of one layout stand in another, rolled or not; and row and column
 // times sizes of the model.

@@ -1,8 +1,6 @@
 #include "thaw/lift/layout.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -54,13 +52,6 @@ bool make_up(const Size& h, const Size& w, std::span<const int64_t> lengths, std
 
 }  // namespace
 
-const char* name_of(Coordinate c) {
-  return c == Coordinate::kIndex   ? "index"
-         : c == Coordinate::kFrame ? "frame"
-         : c == Coordinate::kRow   ? "row"
-                                   : "column";
-}
-
 std::string Layout::describe() const {
   if (!is_grid()) return "a row each";
   const std::string sides = fmt::format("{} x {}", dim::to_string(height_.dim), dim::to_string(width_.dim));
@@ -104,22 +95,20 @@ Formula Layout::index(const Place& at) const {
   return at.frame * Formula(height_ * width_) + unit * (side * side) + in_block;
 }
 
-Formula Layout::coordinate(Coordinate c, const Formula& index) const {
-  if (c == Coordinate::kIndex) return index;
-  if (c == Coordinate::kFrame) return index / Formula(height_ * width_);
-  return c == Coordinate::kRow ? place(index).row : place(index).column;
-}
-
-const std::vector<int64_t>& Layout::at(Coordinate c, size_t trace) const {
-  const auto [known, is_new] = known_.try_emplace({c, trace});
-  if (is_new) {
-    Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(length_.at[trace]))}};
-    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Array all = evaluate(coordinate(c, position(0)), points);
-    known->second.assign(all.entries.begin(), all.entries.end());
-    known->second.resize(points.positions[0].size(), 0);  // a coordinate that is a constant
+const std::vector<CounterPtr>& Layout::counters() const {
+  if (!counters_.empty()) return counters_;
+  const auto add = [&](std::string name, const Formula& formula, const Size& range) {
+    counters_.push_back(std::make_shared<const Counter>(std::move(name), formula, length_, range));
+  };
+  if (!is_grid()) {
+    add("index", position(0), length_);
+    return counters_;
   }
-  return known->second;
+  const Place at = place(position(0));
+  add("row of " + describe(), at.row, height_);
+  add("column of " + describe(), at.column, width_);
+  add("frame of " + describe(), at.frame, length_ / (height_ * width_));
+  return counters_;
 }
 
 std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> variables,

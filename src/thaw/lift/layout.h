@@ -12,12 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "thaw/lift/view.h"
+#include "thaw/lift/counter.h"
 
 namespace thaw::lift {
-
-enum class Coordinate : uint8_t { kIndex, kFrame, kRow, kColumn };
-const char* name_of(Coordinate coordinate);
 
 struct Place {
   Formula frame, row, column;
@@ -43,14 +40,15 @@ class Layout {
 
   Place place(const Formula& index) const;
   Formula index(const Place& place) const;
-  Formula coordinate(Coordinate coordinate, const Formula& index) const;
-  // The coordinate of each entry in a trace; computed once.
-  const std::vector<int64_t>& at(Coordinate coordinate, size_t trace) const;
+  // What its entries are counted by: their index, or row, column and frame.
+  const std::vector<CounterPtr>& counters() const;
+  const Counter& row() const { return *counters()[0]; }
+  const Counter& column() const { return *counters()[1]; }
 
  private:
   Size length_, height_, width_;  // of a grid: in rows and columns of single entries
   int64_t block_ = 1, window_ = 0;
-  mutable std::map<std::pair<Coordinate, size_t>, std::vector<int64_t>> known_;
+  mutable std::vector<CounterPtr> counters_;
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 

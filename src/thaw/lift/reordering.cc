@@ -15,12 +15,12 @@ bool same_grid(const Layout& a, const Layout& b) {
 }
 
 // How far the rows, or columns, are rolled: the coordinate of the entry that stands first.
-std::optional<Size> roll_of(const View& view, int64_t column, const Layout& to, Coordinate c, const Solver& solver) {
+std::optional<Size> roll_of(const View& view, int64_t column, const Counter& c, const Solver& solver) {
   Size roll;
   for (size_t k = 0; k < view.traces(); ++k) {
     const double first = view.length().at[k] == 0 ? 0 : view.at(k, 0, column);
     if (first < 0 || first >= static_cast<double>(view.length().at[k])) return std::nullopt;
-    roll.at.push_back(to.at(c, k)[static_cast<size_t>(first)]);
+    roll.at.push_back(c.at(k)[static_cast<size_t>(first)]);
   }
   const auto solved = solver.solve(roll.at);
   if (!solved) return std::nullopt;
@@ -31,8 +31,7 @@ std::optional<Size> roll_of(const View& view, int64_t column, const Layout& to, 
 // Where the entries of one layout stand in another.
 std::optional<Formula> fit_order(const View& view, int64_t column, const Layout& from, const Layout& to,
                                  const Solver& solver, std::string& description) {
-  const auto down = roll_of(view, column, to, Coordinate::kRow, solver),
-             across = roll_of(view, column, to, Coordinate::kColumn, solver);
+  const auto down = roll_of(view, column, to.row(), solver), across = roll_of(view, column, to.column(), solver);
   if (!down || !across) return std::nullopt;
   Place place = from.place(position(0));
   if (!down->dim.is_constant(0)) place.row = (place.row + *down) % from.height();
@@ -50,7 +49,7 @@ std::optional<Formula> fit_steps(const View& view, int64_t column, const Layout&
                                  std::string& description) {
   Size down, across, offset;
   for (size_t k = 0; k < view.traces(); ++k) {
-    const auto &rows = layout.at(Coordinate::kRow, k), &columns = layout.at(Coordinate::kColumn, k);
+    const auto &rows = layout.row().at(k), &columns = layout.column().at(k);
     // The first entries with another row, and another column, tell the steps.
     const auto whole = [&](size_t r) { return std::llround(view.at(k, static_cast<int64_t>(r), column)); };
     int64_t row_step = 0, column_step = 0;

@@ -58,17 +58,28 @@ Layouts& layouts_of(const Size& length, TableContext& context) {
 }
 
 std::optional<TableFit> fit_rows(const View& view, TableContext& context) {
-  Layouts& layouts = layouts_of(view.length(), context);
-  RowTable table{view, layouts.plain_and_grids(), context};
-  const auto& windows = possible_windows(view);
-  for (const int64_t window : windows)
-    table.layouts.insert(table.layouts.end(), layouts.windows(window).begin(), layouts.windows(window).end());
-  for (const auto fit : {fit_columns, fit_reordering, fit_grid_indices, fit_interpolation})
+  const RowTable table = rows_of(view, context);
+  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
     if (auto generated = fit(table)) return made_of(view, std::move(*generated));
   return std::nullopt;
 }
 
 }  // namespace
+
+RowTable rows_of(const View& view, TableContext& context) {
+  Layouts& layouts = layouts_of(view.length(), context);
+  RowTable table{view, layouts.plain_and_grids(), {}, context};
+  for (const int64_t window : possible_windows(view)) {
+    const std::vector<LayoutPtr>& windows = layouts.windows(window);
+    table.layouts.insert(table.layouts.end(), windows.begin(), windows.end());
+  }
+  for (const LayoutPtr& layout : table.layouts)
+    table.counters.insert(table.counters.end(), layout->counters().begin(), layout->counters().end());
+  for (const int64_t column : {int64_t{0}, view.width - 1})
+    if (column >= 0)
+      for (CounterPtr& digit : digits_of(view, column, context.solver)) table.counters.push_back(std::move(digit));
+  return table;
+}
 
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {

@@ -77,18 +77,6 @@ std::optional<Windows> sequence(const Lengths& lengths, const Solver& solver) {
   return std::nullopt;
 }
 
-// Frames of equally many entries: each as long as a size says.
-std::optional<Windows> frames(const Lengths& lengths, const Solver& solver) {
-  std::vector<int64_t> sizes;
-  for (const auto& list : lengths.lists) sizes.push_back(list.front());
-  const auto size = solver.solve(sizes), count = solver.solve(lengths.counts);
-  if (!size || !count) return std::nullopt;
-  const Size each{*size, sizes};
-  Windows out{{*count, lengths.counts}, each, position(0) * each, fmt::format("frames of {}", dim::to_string(*size))};
-  if (gives(out, lengths)) return out;
-  return std::nullopt;
-}
-
 // How many grids of h x w there are: what the inputs say, or as many as make up one of their sizes.
 std::vector<Size> possible_frames(const Size& grid, std::span<const int64_t> times, const TableContext& context) {
   const size_t traces = times.size();
@@ -152,7 +140,6 @@ std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> ten
   if (same_count && lengths->counts.front() < 3) return std::nullopt;
   std::optional<Windows> windows = sequence(*lengths, context.solver);
   if (!windows) windows = of_grid(*lengths, context);
-  if (!windows && !same_count) windows = frames(*lengths, context.solver);
   if (!windows) return std::nullopt;
   WindowList out;
   out.form.type = tensors.front()->data_type;
