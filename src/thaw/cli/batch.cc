@@ -31,7 +31,12 @@ int batch_model(const Options& options) {
   auto model = ir::load(options.model);
   batch::Options how = options.batch;
   how.sample = parse_sizes(options.sample, "--sample");
-  BatchRun run{.model = options.model, .output = options.output, .report = {}, .ports = {}, .check = !options.no_check, .checked = {}};
+  BatchRun run{.model = options.model,
+               .output = options.output,
+               .report = {},
+               .ports = {},
+               .check = !options.no_check,
+               .checked = {}};
   note_before(*model, run.ports);
   run.report = batch::batch(*model, how);
   note_after(*model, run.ports);

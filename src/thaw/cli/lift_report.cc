@@ -21,7 +21,7 @@ constexpr size_t kMostValues = 16;
 
 // "float32[660, 1536]", "int64[1, 3] = 1, 22, 30". A name among the sizes is told by its value in the trace.
 std::string text_of(const TraceInput& input, const LiftRun& run, size_t trace) {
-  std::string text = "not in the trace";
+  std::string text = "added";
   if (input.type.kind != ir::Type::Kind::kNone) {
     ir::Type type = input.type;
     if (type.shape) {
@@ -105,13 +105,12 @@ std::string sentence(const LiftRun& run) {
   const std::string traces = report::counted(run.traces.size(), "trace");
   const size_t open = run.report.unexplained.size();
   if (open > 0) {
-    return fmt::format("Of {}, {} that differ are not explained. Nothing was written.", traces,
-                       report::counted(open, "constant"));
+    return fmt::format("{} of {} are not explained. Nothing was written.", report::counted(open, "difference"), traces);
   }
   const std::string made = fmt::format(
-      "{} of one model became one model for every size: {} that differ are computed "
+      "{} of one model became one model for every size: {} between them are computed "
       "from the inputs",
-      traces, report::counted(run.report.lifted.size(), "constant"));
+      traces, report::counted(run.report.lifted.size(), "difference"));
   if (!all_agree(run.checks)) return made + ", but its numbers are not those of the traces. Nothing was written.";
   return made + (run.checks.empty() ? "." : ", and its numbers are those of every trace.");
 }
@@ -197,7 +196,8 @@ std::string lift_page(const LiftRun& run) {
   }
   if (!run.report.lifted.empty()) {
     page.heading("What was solved");
-    page.sentence("Each line is what a constant became, and the evidence: what it was in each trace.");
+    page.sentence(
+        "Each line is what was found between the traces: what it became, and the evidence, what it was in each trace.");
     add_groups(page, run, "became", run.report.lifted);
   }
   add_ports(page, run);

@@ -90,9 +90,8 @@ std::string checks_text(const std::vector<RunCheck>& checks, std::string_view ag
   std::string text;
   for (const RunCheck& check : checks) {
     text += fmt::format("{} {}: ", check.agrees ? agrees : differs, report::printable(check.name));
-    text += std::isfinite(check.max_abs)
-                ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
-                : report::printable(check.message);
+    text += check.agrees ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
+                         : report::printable(check.message);
     std::string inputs;
     for (const auto& [name, type] : check.inputs)
       inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", report::printable(name), type);

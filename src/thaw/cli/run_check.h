@@ -36,7 +36,7 @@ bool all_agree(const std::vector<RunCheck>& checks);
 // called. A difference that cannot be told is null.
 void write_checks(report::JsonWriter& json, std::string_view place, const std::vector<RunCheck>& checks);
 // A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and
-// `differs` are the words before the name.
+// `differs` are the words before the name; after a name that differs stands the message.
 std::string checks_text(const std::vector<RunCheck>& checks, std::string_view agrees, std::string_view differs);
 void add_checks(report::HtmlPage& page, const std::string& place, const std::vector<RunCheck>& checks);
 

@@ -23,11 +23,11 @@ h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; min-width: 40%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem .4rem; border-bottom: 1px solid var(--line);
-  unicode-bidi: isolate; }
-th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+  max-width: 44ch; overflow-wrap: break-word; unicode-bidi: isolate; }
+th { color: var(--soft); font-weight: 600; }
 tbody tr:nth-child(even) { background: var(--band); }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { font: .9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
+code { font: .9em/1.5 ui-monospace, monospace; }
 ul { margin: 0; padding: 0; list-style: none; }
 summary { color: var(--soft); cursor: pointer; }
 .verdict { font-weight: 600; }
