@@ -164,6 +164,30 @@ def test_what_is_not_explained_is_on_the_page_and_nothing_is_written(thaw, save,
     assert "'odd'" in page.rows(["why"])[0]["where"] and "not written" in page.text
 
 
+def test_a_result_that_differs_from_a_trace_is_not_written(thaw, save, tmp_path):
+    """A weight differs in a place that aligning does not look at: of large tensors it compares some pages."""
+    paths = []
+    for rows in (6, 10, 14):
+        weight = np.random.default_rng(3).standard_normal((1024, 512)).astype(np.float32)
+        weight[5, 8] += 3 * (rows == 14)
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows, 1024])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2 * rows, 256])
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Reshape", ["p", "shape"], ["y"], name="cut")]
+        graph = helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(weight, "w"),
+                                                         numpy_helper.from_array(np.array([2 * rows, 256]), "shape")])
+        paths.append(save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), f"t{rows}"))
+    page, report = twice(thaw, tmp_path, "lift", *paths, code=1)
+    assert [check["agrees"] for check in report["checked"]] == [True, True, False]
+    assert "'y' differs by" in report["checked"][2]["message"]
+    assert report["output"] is None and not (tmp_path / "out.onnx").exists()
+    assert_says_all(page, report)
+    verdicts = [row["verdict"] for row in page.rows(["trace", "inputs", "largest difference"])]
+    assert verdicts[:2] == ["agrees"] * 2 and verdicts[2].startswith("differs: ")
+    text = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1).stdout
+    assert "DIFFERS from t14.onnx" in text and "nothing was written" in text
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code=0)
+
+
 def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
     page, report = twice(thaw, tmp_path, "batch", save(scrfd.model()))
     assert_says_all(page, report)
