@@ -92,7 +92,7 @@ class Comparison {
 
   void compare(size_t position) {
     ir::Node* node = out_.nodes[0][position];
-    const bool cuts = splits_.contains(node), joins = joins_.contains(node);
+    const bool cuts = cuts_.contains(node), joins = joins_.contains(node);
     for (const ir::Attribute& attribute : node->attributes()) {
       if (cuts && attribute.name == "split") continue;
       for (size_t k = 1; k < traces_.size(); ++k) {
@@ -104,7 +104,7 @@ class Comparison {
     }
     const int count = joins ? 1 : static_cast<int>(node->inputs().size());
     for (int input = 0; input < count; ++input) {
-      if (cuts && input == 1) continue;
+      if (cuts && says_where(*node, input)) continue;
       if (const auto found = in_loop_.find({position, input}); found != in_loop_.end()) {
         add_branches(position, input, *found->second);
       } else {
@@ -119,7 +119,7 @@ class Comparison {
   }
 
   void note_loop(Loop& loop) {
-    splits_.insert(loop.traces[0].splits.begin(), loop.traces[0].splits.end());
+    for (const Piece& piece : loop.traces[0].pieces) cuts_.insert(piece.node);
     joins_.insert(loop.traces[0].joins.begin(), loop.traces[0].joins.end());
     for (size_t k = 0; k < traces_.size(); ++k) {
       for (const auto& [place, tensors] : loop.traces[k].constants)
@@ -183,7 +183,7 @@ class Comparison {
   const std::vector<Trace>& traces_;
   Alignment& out_;
   std::vector<Positions> positions_;
-  std::unordered_set<const ir::Node*> splits_, joins_;
+  std::unordered_set<const ir::Node*> cuts_, joins_;
   std::map<std::pair<size_t, int>, Loop*> in_loop_;
   std::unordered_map<const ir::Value*, size_t> seen_;
 };

@@ -216,10 +216,10 @@ class Lifting {
 
   static void roll(const LoopGroup& group, ir::Model& model, pass::DimEmitter& sizes, TableEmitter& top) {
     const Loop& first = *group.loops.front().first;
-    const ir::Node* split = first.traces[0].splits.front();
     TableEmitter e(model, sizes, first.traces[0].joins.front());
     const int64_t axis = group.loops.front().second.pieces.front().axis;
-    ir::Value* positions = e.emit("Slice", {e.emit("Shape", {split->input(0)}), e.ints({axis}), e.ints({axis + 1})});
+    ir::Value* positions = e.emit("Slice", {e.emit("Shape", {first.traces[0].pieces.front().node->input(0)}),
+                                            e.ints({axis}), e.ints({axis + 1})});
     ir::Value* lengths = group.size ? emit_equal_windows(e, positions, *group.size) : group.fit->emit(top);
     const WindowNodes windows = emit_windows(e, lengths, positions);
     for (const auto& [loop, body] : group.loops) {

@@ -16,10 +16,7 @@ namespace {
 constexpr const char* kLength = "window_length";
 constexpr int64_t kSmall = 64;  // elements: constants that may be read while batching, copied rather than shared
 
-int64_t axis_of(const ir::Node& node, int64_t rank) {
-  const int64_t axis = node.attribute_int("axis", 0);
-  return axis < 0 ? axis + rank : axis;
-}
+int64_t positive(int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
 class Taking {
  public:
@@ -79,11 +76,11 @@ class Taking {
   }
 
   void take_pieces() {
-    for (const ir::Node* split : loop_.traces[0].splits) {
-      const TraceShapes::Operand whole = operand(split, 0);
+    for (const Piece& piece : loop_.traces[0].pieces) {
+      const TraceShapes::Operand whole = operand(piece.node, 0);
       const auto rank = static_cast<int64_t>(whole.dims.size());
-      const int64_t axis = axis_of(*split, rank);
-      made_[split->output(0)] = add_input(fmt::format("window_{}", body_.pieces.size()), whole, axis);
+      const int64_t axis = positive(piece.axis, rank);
+      made_[piece.node->output(0)] = add_input(fmt::format("window_{}", body_.pieces.size()), whole, axis);
       body_.pieces.push_back({axis, rank});
     }
     mask_ = add_input("window_mask", {ir::DataType::kBool, {1, std::nullopt}}, 1);
@@ -155,7 +152,7 @@ class Taking {
       if (!made || made->is_input() || made->is_output())
         throw CannotRoll{fmt::format("{} joins what no branch computes for itself", join->describe())};
       graph().add_output(made);
-      body_.results.push_back({axis_of(*join, rank), rank});
+      body_.results.push_back({positive(join->attribute_int("axis", 0), rank), rank});
     }
   }
 
@@ -200,7 +197,7 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
   for (size_t i = 0; i < body.pieces.size(); ++i) {
     const ir::Value* input = inner.find(fmt::format("window_{}", i));
     const LoopBody::Cut& cut = body.pieces[i];
-    ir::Value* packed = emit_pack(e, windows, own.splits[i]->input(0), cut.axis, cut.rank);
+    ir::Value* packed = emit_pack(e, windows, own.pieces[i].node->input(0), cut.axis, cut.rank);
     made[input] = rank_of(input) == cut.rank ? e.emit("Squeeze", {packed, e.ints({1})}) : packed;
   }
   // A model that puts the windows before every axis has a mask [num_windows, 1, length].

@@ -1,6 +1,7 @@
 #include "thaw/lift/unrolled.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -12,21 +13,10 @@ namespace {
 constexpr size_t kMostNodes = 2000;            // of one branch: longer ones are no loop's body
 constexpr int64_t kLargestConstant = 1 << 20;  // that may differ between branches: sizes and small tables, no weights
 
-// The lengths of a Split's pieces; nullopt where they are not constants.
-std::optional<std::vector<int64_t>> pieces_of(const ir::Node& node) {
-  if (node.op_type() != "Split" || !node.domain().empty()) return std::nullopt;
-  std::vector<int64_t> lengths;
-  if (const ir::Value* list = node.input(1)) {
-    if (const ir::Tensor* tensor = list->constant(); tensor && !list->is_input()) lengths = tensor->to_int64();
-  } else {
-    const auto attribute = node.attribute_ints("split");
-    lengths.assign(attribute.begin(), attribute.end());
-  }
-  if (lengths.empty() || lengths.size() != node.outputs().size()) return std::nullopt;
-  return lengths;
+// A Split that cuts nothing off. A Slice would not tell that it does.
+bool is_single_split(const ir::Node& node) {
+  return node.op_type() == "Split" && node.outputs().size() == 1 && node.output(0) && piece_of(*node.output(0));
 }
-
-bool is_single_split(const ir::Node& node) { return node.outputs().size() == 1 && pieces_of(node).has_value(); }
 bool is_single_join(const ir::Node& node) {
   return node.op_type() == "Concat" && node.domain().empty() && node.inputs().size() == 1;
 }
@@ -34,8 +24,6 @@ bool is_single_join(const ir::Node& node) {
 // One branch beside the first: which node stands for which.
 class Matching {
  public:
-  explicit Matching(size_t branch) : branch_(static_cast<int>(branch)) {}
-
   // Whether the value of this branch is made as that of the first is.
   bool match(const ir::Value* first, const ir::Value* other) {
     todo_.emplace_back(first, other);
@@ -44,11 +32,11 @@ class Matching {
       todo_.pop_back();
       if (!match_values(a, b)) return false;
     }
-    return !splits.empty();
+    return !pieces.empty();
   }
 
   std::unordered_map<const ir::Node*, const ir::Node*> partner;  // of the first branch's nodes
-  std::vector<ir::Node*> splits;
+  std::vector<std::pair<Piece, Piece>> pieces;
   struct Constants {
     const ir::Node* node;
     int input;
@@ -60,16 +48,24 @@ class Matching {
   bool match_values(const ir::Value* a, const ir::Value* b) {
     if (a == b) return true;
     if (!a || !b) return false;
+    if (match_pieces(*a, *b)) return true;
     ir::Node *x = a->producer(), *y = b->producer();
-    if (x && x == y) {
-      if (!pieces_of(*x) || a->producer_index() != 0 || b->producer_index() != branch_) return false;
-      if (std::find(splits.begin(), splits.end(), x) == splits.end()) splits.push_back(x);
-      return true;
-    }
-    if (!x || !y || a->producer_index() != b->producer_index()) return false;
+    if (!x || !y || x == y || a->producer_index() != b->producer_index()) return false;
     const auto [known, is_new] = partner.emplace(x, y);
     if (!is_new) return known->second == y;
     return partner.size() <= kMostNodes && match_nodes(*x, *y);
+  }
+
+  bool match_pieces(const ir::Value& a, const ir::Value& b) {
+    const auto first = piece_of(a), other = piece_of(b);
+    if (!first || !other || first->whole() != other->whole() || first->axis != other->axis || first->begin != 0 ||
+        other->begin < first->end)
+      return false;
+    const bool known = std::any_of(pieces.begin(), pieces.end(), [&](const auto& pair) {
+      return pair.first.node == first->node && pair.second.begin == other->begin;
+    });
+    if (!known) pieces.emplace_back(*first, *other);
+    return true;
   }
 
   bool match_nodes(const ir::Node& x, const ir::Node& y) {
@@ -94,16 +90,38 @@ class Matching {
     return true;
   }
 
-  int branch_;
   std::vector<std::pair<const ir::Value*, const ir::Value*>> todo_;
 };
 
-void note_constants(Unrolled& unrolled, const Matching& matching, size_t branch) {
+// Takes the next branch in; whether its pieces follow those of the branches before.
+bool add_branch(Unrolled& unrolled, const Matching& matching, size_t count) {
+  const size_t branch = unrolled.lengths.empty() ? 1 : unrolled.lengths.size();
+  if (branch == 1) {
+    for (const auto& [first, other] : matching.pieces) unrolled.pieces.push_back(first);
+    unrolled.lengths.push_back(unrolled.pieces.front().length());
+  }
+  const int64_t begin = std::accumulate(unrolled.lengths.begin(), unrolled.lengths.end(), int64_t{0});
+  const int64_t length = matching.pieces.front().second.length();
+  for (const auto& [first, other] : matching.pieces) {
+    const bool known = std::any_of(unrolled.pieces.begin(), unrolled.pieces.end(),
+                                   [node = first.node](const Piece& piece) { return piece.node == node; });
+    const bool whole = first.node->op_type() != "Split" || first.node->outputs().size() == count;
+    if (!known || !whole || first.length() != unrolled.lengths.front() || other.begin != begin ||
+        other.length() != length)
+      return false;
+    if (other.node != first.node) unrolled.repeats.insert(other.node);
+  }
+  unrolled.lengths.push_back(length);
+  for (const auto& [first, other] : matching.partner) {
+    unrolled.body.insert(first);
+    unrolled.repeats.insert(other);
+  }
   for (const Matching::Constants& c : matching.constants) {
     auto& tensors = unrolled.constants[{c.node, c.input}];
-    tensors.resize(unrolled.lengths.size(), c.first);
+    tensors.resize(count, c.first);
     tensors[branch] = c.other;
   }
+  return true;
 }
 
 // Many branches: each beside the first.
@@ -112,23 +130,9 @@ std::optional<Unrolled> match_branches(ir::Node& join) {
   unrolled.joins = {&join};
   const size_t count = join.inputs().size();
   for (size_t i = 1; i < count; ++i) {
-    Matching matching(i);
+    Matching matching;
     if (!matching.match(join.input(0), join.input(static_cast<int>(i)))) return std::nullopt;
-    if (i == 1) {
-      unrolled.splits = matching.splits;
-      unrolled.lengths = *pieces_of(*matching.splits.front());
-      if (unrolled.lengths.size() != count) return std::nullopt;
-    }
-    for (const ir::Node* split : matching.splits) {
-      if (std::find(unrolled.splits.begin(), unrolled.splits.end(), split) == unrolled.splits.end() ||
-          *pieces_of(*split) != unrolled.lengths)
-        return std::nullopt;
-    }
-    for (const auto& [first, other] : matching.partner) {
-      unrolled.body.insert(first);
-      unrolled.repeats.insert(other);
-    }
-    note_constants(unrolled, matching, i);
+    if (!add_branch(unrolled, matching, count)) return std::nullopt;
   }
   return unrolled;
 }
@@ -159,18 +163,20 @@ std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<c
       ir::Node* producer = value ? value->producer() : nullptr;
       if (!producer) continue;
       if (is_single_split(*producer)) {
-        if (std::find(unrolled.splits.begin(), unrolled.splits.end(), producer) == unrolled.splits.end())
-          unrolled.splits.push_back(producer);
+        const Piece piece = *piece_of(*value);
+        const bool known = std::any_of(unrolled.pieces.begin(), unrolled.pieces.end(),
+                                       [&](const Piece& other) { return other.node == producer; });
+        if (!known) unrolled.pieces.push_back(piece);
       } else if (reached.contains(producer) && unrolled.body.insert(producer).second) {
         todo.push_back(producer);
       }
     }
     if (unrolled.body.size() > kMostNodes) return std::nullopt;
   }
-  if (unrolled.splits.empty()) return std::nullopt;
-  unrolled.lengths = *pieces_of(*unrolled.splits.front());
-  for (const ir::Node* split : unrolled.splits)
-    if (*pieces_of(*split) != unrolled.lengths) return std::nullopt;
+  if (unrolled.pieces.empty()) return std::nullopt;
+  unrolled.lengths = {unrolled.pieces.front().length()};
+  for (const Piece& piece : unrolled.pieces)
+    if (piece.length() != unrolled.lengths.front()) return std::nullopt;
   return unrolled;
 }
 
@@ -191,8 +197,11 @@ bool keeps_to_itself(const Unrolled& unrolled) {
 }
 
 void merge(Unrolled& into, Unrolled&& other) {
-  for (ir::Node* split : other.splits)
-    if (std::find(into.splits.begin(), into.splits.end(), split) == into.splits.end()) into.splits.push_back(split);
+  for (const Piece& piece : other.pieces) {
+    const bool known =
+        std::any_of(into.pieces.begin(), into.pieces.end(), [&](const Piece& mine) { return mine.node == piece.node; });
+    if (!known) into.pieces.push_back(piece);
+  }
   into.joins.push_back(other.joins.front());
   into.body.merge(other.body);
   into.repeats.merge(other.repeats);
@@ -203,15 +212,15 @@ void merge(Unrolled& into, Unrolled&& other) {
 
 std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
   std::vector<Unrolled> found;
-  std::unordered_map<const ir::Node*, size_t> by_split;
+  std::unordered_map<const ir::Node*, size_t> by_cut;
   const auto reached = reached_by_single_pieces(graph);
   for (ir::Node* node : graph.nodes()) {
     if (node->op_type() != "Concat" || !node->domain().empty()) continue;
     auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, reached) : match_branches(*node);
     if (!unrolled) continue;
-    const auto known = by_split.find(unrolled->splits.front());
-    const size_t at = known == by_split.end() ? found.size() : known->second;
-    for (const ir::Node* split : unrolled->splits) by_split[split] = at;
+    const auto known = by_cut.find(unrolled->pieces.front().node);
+    const size_t at = known == by_cut.end() ? found.size() : known->second;
+    for (const Piece& piece : unrolled->pieces) by_cut[piece.node] = at;
     if (at < found.size()) {
       merge(found[at], std::move(*unrolled));
     } else {

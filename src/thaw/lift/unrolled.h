@@ -1,8 +1,8 @@
 // Unrolled structure: a loop over windows or chunks that an exporter wrote out, a branch for each.
 //
-// Tensors are cut by Split along an axis, every piece goes through nodes of its own, and Concat joins the results in
-// the same order. The branches are the same program on pieces of other lengths. How many there are, and how long, is
-// frozen into the trace: traces of other sizes have other numbers of branches.
+// Tensors are cut along an axis, by Split or by Slices one after the other; every piece goes through nodes of its own,
+// and Concat joins the results in the same order. The branches are the same program on pieces of other lengths. How
+// many there are, and how long, is frozen into the trace: traces of other sizes have other numbers of branches.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "thaw/ir/graph.h"
+#include "thaw/lift/piece.h"
 
 namespace thaw::lift {
 
 struct Unrolled {
-  std::vector<ir::Node*> splits;                // their outputs number i go to branch i
+  std::vector<Piece> pieces;                    // of the first branch, one of each tensor that is cut
   std::vector<ir::Node*> joins;                 // Concat nodes that read what the branches give, in order
-  std::vector<int64_t> lengths;                 // of the pieces, by branch; every Split has these
+  std::vector<int64_t> lengths;                 // of the pieces, by branch; every tensor is cut into these
   std::unordered_set<const ir::Node*> body;     // the first branch
   std::unordered_set<const ir::Node*> repeats;  // the nodes of all others
   // Constants that differ between branches: by the first branch's node and its input, the tensor in each branch.
