@@ -28,7 +28,7 @@ def lifted(thaw, save, tmp_path, family, code=0, options=()):
     return out, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("name", ["text_decoder", "ocr", "vit_resize"])
+@pytest.mark.parametrize("name", ["text_decoder", "ocr", "vit_resize", "image_crops"])
 def test_equals_the_dynamic_network_at_sizes_that_no_trace_has(thaw, save, tmp_path, name):
     family = BY_NAME[name]
     out, _ = lifted(thaw, save, tmp_path, family)

@@ -36,7 +36,7 @@ void declare_inputs(ir::Model& model, const std::vector<Variable>& variables, co
         }
       }
       const auto variable = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
-        if (!v.is_dim) return false;
+        if (v.kind != Variable::Kind::kDim) return false;
         const std::string& name = scope.symbols()[static_cast<size_t>(scope.symbol_id(v.symbol))].name;
         return dim.param.empty() ? v.at == at : name == dim.param;
       });
@@ -78,6 +78,14 @@ std::vector<std::string> texts(const Numbers& numbers) {
   std::vector<std::string> result;
   for (const auto& number : numbers) result.push_back(std::to_string(number));
   return result;
+}
+
+// How much of a mask is marked (Variable::Kind::kMarked), int64 [1].
+ir::Value* emit_marked(TableEmitter& e, ir::Value* mask, int64_t axis) {
+  ir::Value* marks = e.cast(mask, ir::DataType::kInt64);
+  if (axis >= 0)
+    marks = e.emit("Min", {e.emit("ReduceSum", {marks, e.ints({axis})}, {{"keepdims", int64_t{0}}}), e.integer(1)});
+  return e.emit("Reshape", {e.emit("ReduceSum", {marks}, {{"keepdims", int64_t{0}}}), e.ints({1})});
 }
 
 // Constants that are the same in every trace, wherever they stand: fitted, and made, once. Every layer of a tower has
@@ -196,11 +204,12 @@ class Lifting {
     std::unordered_map<const ir::Value*, ops::Shape> shapes;
     declare_inputs(model, variables_, traces_, options_, scope_, shapes);
     pass::DimEmitter sizes(model, shapes);
-    for (const Variable& v : variables_) {
-      if (v.is_dim) continue;
-      sizes.read_from(v.symbol, model.graph->find(v.input), v.index);
-    }
     TableEmitter emitter(model, sizes);
+    for (const Variable& v : variables_) {
+      ir::Value* input = model.graph->find(v.input);
+      if (v.kind == Variable::Kind::kValue) sizes.read_from(v.symbol, input, v.index);
+      if (v.kind == Variable::Kind::kMarked) sizes.read_from(v.symbol, emit_marked(emitter, input, v.index), 0);
+    }
     for (const Group& group : groups_) {
       ir::Value* computed = group.fit.emit(emitter);
       for (const Difference* reader : group.readers)

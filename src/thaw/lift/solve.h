@@ -1,9 +1,9 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
 // In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; a sum
-// with a constant, or what is left of one; a quotient or share by small numbers, rounded; a product of three; the
-// larger or smaller of two. Variables are tried in their order, dims before values. Three traces at sizes that are no
-// multiples of each other leave little room for chance; two leave more.
+// with a constant, or what is left of one; one over another; a quotient or share by small numbers, rounded; a product
+// of three; the larger or smaller of two. Variables are tried in their order, dims before values. Three traces at sizes
+// that are no multiples of each other leave little room for chance; two leave more.
 #pragma once
 
 #include <optional>

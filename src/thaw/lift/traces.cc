@@ -1,6 +1,7 @@
 #include "thaw/lift/traces.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -65,10 +66,51 @@ void add_values(const std::vector<Trace>& traces, const std::string& input, dim:
   for (size_t i = 0; i < count; ++i) {
     Variable v{.symbol = scope.input_value(input, static_cast<int64_t>(i)),
                .at = {},
-               .is_dim = false,
+               .kind = Variable::Kind::kValue,
                .input = input,
                .index = static_cast<int64_t>(i)};
     for (const Trace& trace : traces) v.at.push_back(trace.values.at(input).values[i]);
+    scope.assume_range(v.symbol, 1, std::nullopt);
+    variables.push_back(std::move(v));
+  }
+}
+
+// How much of a mask is marked along an axis, over all other positions; all of it for axis -1.
+int64_t marked(const InputValues& mask, int64_t axis) {
+  if (axis < 0) return std::accumulate(mask.values.begin(), mask.values.end(), int64_t{0});
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  const int64_t size = mask.dims[static_cast<size_t>(axis)];
+  const int64_t inner = std::accumulate(mask.dims.begin() + at + 1, mask.dims.end(), int64_t{1}, std::multiplies<>());
+  std::vector<bool> any(mask.values.size() / static_cast<size_t>(size));
+  for (size_t i = 0; i < mask.values.size(); ++i) {
+    const auto outer = static_cast<int64_t>(i) / inner / size, rest = static_cast<int64_t>(i) % inner;
+    if (mask.values[i] != 0) any[static_cast<size_t>(outer * inner + rest)] = true;
+  }
+  return std::count(any.begin(), any.end(), true);
+}
+
+void add_marked(const std::vector<Trace>& traces, const std::string& input, dim::Scope& scope,
+                std::vector<Variable>& variables) {
+  const auto is_mask = [&](const Trace& trace) {
+    const auto found = trace.values.find(input);
+    return found != trace.values.end() && !found->second.values.empty() &&
+           std::all_of(found->second.values.begin(), found->second.values.end(),
+                       [](int64_t v) { return v == 0 || v == 1; });
+  };
+  if (!std::all_of(traces.begin(), traces.end(), is_mask)) return;
+  const auto rank = static_cast<int64_t>(traces.front().values.at(input).dims.size());
+  for (int64_t axis = -1; axis < (rank > 1 ? rank : 0); ++axis) {
+    const std::string name =
+        axis < 0 ? fmt::format("marked({})", input) : fmt::format("marked({}, any along axis {})", input, axis);
+    Variable v{.symbol = scope.symbol(name, dim::SymbolKind::kInputValue),
+               .at = {},
+               .kind = Variable::Kind::kMarked,
+               .input = input,
+               .index = axis};
+    for (const Trace& trace : traces) v.at.push_back(marked(trace.values.at(input), axis));
+    const bool known =
+        std::any_of(variables.begin(), variables.end(), [&](const Variable& other) { return other.at == v.at; });
+    if (known || std::all_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at == v.at.front(); })) continue;
     scope.assume_range(v.symbol, 1, std::nullopt);
     variables.push_back(std::move(v));
   }
@@ -92,7 +134,11 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
                    .next = "export again with shapes"});
     }
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
-      Variable v{.symbol = {}, .at = {}, .is_dim = true, .input = input->name(), .index = static_cast<int64_t>(axis)};
+      Variable v{.symbol = {},
+                 .at = {},
+                 .kind = Variable::Kind::kDim,
+                 .input = input->name(),
+                 .index = static_cast<int64_t>(axis)};
       std::string name;
       for (size_t k = 0; k < traces.size(); ++k) {
         const ir::DeclaredDim& dim = (*input_of(traces[k], *input)->type.shape)[axis];
@@ -121,6 +167,11 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
   }
   for (const AddedInput& input : added) add_values(traces, input.name, scope, values);
   dims.insert(dims.end(), values.begin(), values.end());
+  for (const ir::Value* input : traces.front().model->graph->inputs()) {
+    if (ir::is_integer(input->type.elem_type) || input->type.elem_type == ir::DataType::kBool)
+      add_marked(traces, input->name(), scope, dims);
+  }
+  for (const AddedInput& input : added) add_marked(traces, input.name, scope, dims);
   return dims;
 }
 

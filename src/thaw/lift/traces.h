@@ -24,13 +24,18 @@ struct Trace {
   std::map<std::string, int64_t> sizes = {};  // of declared names; filled by find_variables
 };
 
-// Something that differs from trace to trace and that the model sees: a dim of an input, or an element of one.
+// Something that differs from trace to trace and that the model sees.
 struct Variable {
+  enum class Kind : uint8_t {
+    kDim,    // of an input; index: the axis
+    kValue,  // an element of an input; index: in row-major order
+    kMarked  // how much of a mask is 1; index: -1, or an axis along which several count as one
+  };
   dim::Dim symbol;
   std::vector<int64_t> at;  // its value in each trace
-  bool is_dim = true;
+  Kind kind = Kind::kDim;
   std::string input;
-  int64_t index = 0;  // axis or element
+  int64_t index = 0;
 };
 
 // An input that is not in the traces: the exporter took it out or wrote its values into the graph.
@@ -42,7 +47,9 @@ struct AddedInput {
 
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
-// be. Throws thaw::Error where the traces' inputs differ in name, type or rank.
+// be, else by an
+// element, else by how many elements of a mask (of zeros and ones) are marked. Throws thaw::Error where the traces'
+// inputs differ in name, type or rank.
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope);
 

@@ -111,7 +111,7 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
       std::vector<Size> repeats = possible_frames(grid, count, context);
       if (repeats.empty() && count == std::vector<int64_t>(traces, 1)) repeats.push_back(constant_size(1, traces));
       for (const Variable& v : context.variables)
-        if (v.at == count && !v.is_dim) repeats.push_back({v.symbol, v.at});
+        if (v.at == count && v.kind != Variable::Kind::kDim) repeats.push_back({v.symbol, v.at});
       const Size window = constant_size(side, traces), down = ceil_div(h.size, window),
                  across = ceil_div(w.size, window);
       for (const Size& repeat : repeats) {
