@@ -89,7 +89,8 @@ std::optional<Sequence> fit_sides(const View& column, const Layout& layout, Tabl
   }
   const auto f = fit_sequence(*down, context), g = f ? fit_sequence(*along, context) : std::nullopt;
   if (!g) return std::nullopt;
-  const auto of_row = substitute(f->formula, row.formula()), of_column = substitute(g->formula, across.formula());
+  const auto of_row = substitute(f->formula, {&row.formula(), 1}),
+             of_column = substitute(g->formula, {&across.formula(), 1});
   if (!of_row || !of_column) return std::nullopt;
   const Formula formula = product ? *of_row * *of_column : *of_row + *of_column;
   if (!holds(column, formula, 0, 1)) return std::nullopt;

@@ -7,15 +7,10 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text.h"
+#include "thaw/lift/sizes.h"
 
 namespace thaw::lift {
 namespace {
-
-std::optional<Size> solved(std::vector<int64_t> at, const Solver& solver) {
-  const auto dim = solver.solve(at);
-  if (!dim) return std::nullopt;
-  return Size{*dim, std::move(at)};
-}
 
 // How many entries from the first on are the same.
 int64_t run_of(const View& view, size_t trace, int64_t column) {
@@ -64,7 +59,7 @@ std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver
     returns |= periods[k] < counts[k];
   }
   if (!repeats && !returns) return {};
-  const auto run = solved(runs, solver), period = solved(periods, solver), count = solved(counts, solver);
+  const auto run = solve_size(runs, solver), period = solve_size(periods, solver), count = solve_size(counts, solver);
   if (!run || (returns && !period) || (!returns && !count)) return {};
   Formula digit = position(0);
   std::string name = "index";

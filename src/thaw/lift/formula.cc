@@ -26,6 +26,11 @@ bool is_number(const Formula& f, double value) {
          node.numbers[0] == value;
 }
 
+bool is_zero(const Formula& f) {
+  const FormulaNode& node = f.node();
+  return node.op == FormulaOp::kNumbers && node.numbers.size() == 1 && node.numbers[0] == 0;
+}
+
 // Numbers and sizes are computed as sizes, so that the model computes them once.
 Formula binary(FormulaOp op, const Formula& a, const Formula& b) {
   const FormulaNode &x = a.node(), &y = b.node();
@@ -34,8 +39,8 @@ Formula binary(FormulaOp op, const Formula& a, const Formula& b) {
   if (is_number(b, 1) && (op == FormulaOp::kMul || op == FormulaOp::kDiv)) return a;
   if (is_number(a, 1) && op == FormulaOp::kMul) return b;
   if (is_number(b, 1) && op == FormulaOp::kMod) return Formula(0);
-  if (is_number(b, 0) && (op == FormulaOp::kAdd || op == FormulaOp::kSub)) return a;
-  if (is_number(a, 0) && op == FormulaOp::kAdd) return b;
+  if (is_zero(b) && (op == FormulaOp::kAdd || op == FormulaOp::kSub)) return a;
+  if (is_zero(a) && op == FormulaOp::kAdd) return b;
   if ((is_number(a, 0) || is_number(b, 0)) && op == FormulaOp::kMul) return Formula(0);
   if (op == FormulaOp::kAnd || op == FormulaOp::kOr) {
     // One that is known decides, or leaves the other.
@@ -142,28 +147,40 @@ Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const
 
 namespace {
 
-std::optional<Formula> substituted(const Formula& formula, const Formula& for_position,
-                                   std::map<const FormulaNode*, Formula>& known) {
-  const FormulaNode& node = formula.node();
-  if (node.op == FormulaOp::kPosition) return for_position;
-  if (node.axes == 0) return formula;
-  if (node.whole || node.op == FormulaOp::kNumbers || node.width > 1) return std::nullopt;
-  if (const auto made = known.find(&node); made != known.end()) return made->second;
-  FormulaNode other = node;
-  other.axes = 0;
-  for (Formula& operand : other.operands) {
-    const auto changed = substituted(operand, for_position, known);
-    if (!changed) return std::nullopt;
-    operand = *changed;
+class Substitution {
+ public:
+  Substitution(std::span<const Formula> positions, int columns) : positions_(positions), columns_(columns) {}
+
+  std::optional<Formula> of(const Formula& formula) {
+    const FormulaNode& node = formula.node();
+    if (node.axes == 0) return formula;
+    if (const auto made = known_.find(&node); made != known_.end()) return made->second;
+    if (node.op == FormulaOp::kPosition) return positions_[static_cast<size_t>(node.axis)];
+    if (node.whole || node.width > 1) return std::nullopt;
+    FormulaNode other = node;
+    other.axes = 0;
+    if (node.op == FormulaOp::kNumbers) {
+      other.axis = columns_;
+      other.axes = 1U << columns_;
+    }
+    for (Formula& operand : other.operands) {
+      const auto changed = of(operand);
+      if (!changed) return std::nullopt;
+      operand = *changed;
+    }
+    return known_[&node] = make(std::move(other));
   }
-  return known[&node] = make(std::move(other));
-}
+
+ private:
+  std::span<const Formula> positions_;
+  int columns_;
+  std::map<const FormulaNode*, Formula> known_;
+};
 
 }  // namespace
 
-std::optional<Formula> substitute(const Formula& formula, const Formula& for_position) {
-  std::map<const FormulaNode*, Formula> known;
-  return substituted(formula, for_position, known);
+std::optional<Formula> substitute(const Formula& formula, std::span<const Formula> positions, int columns) {
+  return Substitution(positions, columns).of(formula);
 }
 
 }  // namespace thaw::lift

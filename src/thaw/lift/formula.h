@@ -110,9 +110,10 @@ Formula as_integer(const Formula& a);
 Formula sum_before(const Formula& a);
 Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
 
-// The formula with another in the place of the positions of each axis, which must be 0 only. nullopt where it cannot be
-// computed entry by entry: running sums, and rows of a wide table.
-std::optional<Formula> substitute(const Formula& formula, const Formula& for_position);
+// The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
+// columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a
+// wide table.
+std::optional<Formula> substitute(const Formula& formula, std::span<const Formula> positions, int columns = 1);
 
 // Entries at a product of positions, one list an axis. dims: how many of each axis; 1 where it does not vary.
 struct Array {

@@ -24,6 +24,7 @@ struct RowTable {
   TableContext& context;
 };
 RowTable rows_of(const View& view, TableContext& context);
+Layouts& layouts_of(const Size& length, TableContext& context);
 
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).
@@ -55,6 +56,17 @@ std::optional<Generated> fit_grid_indices(const RowTable& table);
 
 // The corners, or their weights, of bilinear interpolation from a square of positions.
 std::optional<Generated> fit_interpolation(const RowTable& table);
+
+// A list with one axis that grows, by any of these.
+std::optional<Generated> fit_list(const View& view, TableContext& context);
+
+// Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
+// difference of two; masks between two.
+std::optional<Generated> fit_axes(const View& view, TableContext& context);
+// Of two axes and a single column. A function of i - j, or of |i - j|.
+std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
+// Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
+std::optional<Sequence> fit_mask(const View& view, TableContext& context);
 
 // Lists of window lengths, and their sums with a leading 0. Their own lengths are no size of the inputs but counted.
 struct WindowList {

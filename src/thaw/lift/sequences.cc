@@ -7,17 +7,12 @@
 
 #include "thaw/dim/text.h"
 #include "thaw/lift/generators.h"
+#include "thaw/lift/sizes.h"
 
 namespace thaw::lift {
 namespace {
 
 constexpr int kMostDigits = 3;
-
-std::optional<Size> solved(std::vector<int64_t> at, const Solver& solver) {
-  const auto dim = solver.solve(at);
-  if (!dim) return std::nullopt;
-  return Size{*dim, std::move(at)};
-}
 
 bool is_empty(const View& view) {
   return std::any_of(view.entries.begin(), view.entries.end(), [](const auto& list) { return list.empty(); });
@@ -45,36 +40,51 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
     ends.push_back(end - list.begin());
     if (end != list.end()) after = *end;
   }
-  const auto end = solved(ends, solver);
+  const auto end = solve_size(ends, solver);
   if (after == before || !end) return std::nullopt;
   const Formula formula =
       choose(less(position(0), *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
   return checked(view, formula, fmt::format("{} below {}, then {}", before, dim::to_string(end->dim), after));
 }
 
-// step * index + start, both sizes; the index may stop at another.
+// step * index + start, both sizes; the index may begin to count, and stop, at others.
 std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   if (view.kind != Kind::kInteger) return std::nullopt;
-  std::vector<int64_t> steps, starts, stops;
-  bool stopped = false;
+  std::vector<int64_t> steps, starts, begins, stops;
+  bool late = false, stopped = false;
   for (const auto& list : view.entries) {
+    size_t begin = 0;
+    while (begin + 1 < list.size() && list[begin + 1] == list[0]) ++begin;
+    if (begin + 1 == list.size()) begin = 0;
+    const double step = begin + 1 < list.size() ? list[begin + 1] - list[begin] : 0;
+    size_t stop = begin;
+    while (stop + 1 < list.size() && list[stop + 1] - list[stop] == step) ++stop;
     starts.push_back(std::llround(list.front()));
-    steps.push_back(list.size() > 1 ? std::llround(list[1] - list[0]) : 0);
-    size_t stop = 1;
-    while (stop < list.size() && list[stop] - list[stop - 1] == list[1] - list[0]) ++stop;
-    stopped |= stop < list.size();
-    stops.push_back(static_cast<int64_t>(stop) - 1);
+    steps.push_back(std::llround(step));
+    begins.push_back(static_cast<int64_t>(begin));
+    stops.push_back(static_cast<int64_t>(stop));
+    late |= begin > 0;
+    stopped |= stop + 1 < list.size();
   }
-  const auto step = solved(steps, solver), start = solved(starts, solver);
+  const auto step = solve_size(steps, solver), start = solve_size(starts, solver);
   if (!step || !start) return std::nullopt;
-  const std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
-  if (!stopped) return checked(view, position(0) * *step + *start, text);
+  std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
+  if (!stopped && !late) return checked(view, position(0) * *step + *start, text);
+  const auto begin = solve_size(begins, solver);
+  if (!begin) return std::nullopt;
+  Formula index = position(0);
+  if (late) {
+    index = larger(index, *begin) - *begin;
+    text += fmt::format(", from {} on", dim::to_string(begin->dim));
+  }
+  if (!stopped) return checked(view, index * *step + *start, text);
   // Where some traces are too short to stop, the others tell.
+  for (size_t k = 0; k < stops.size(); ++k) stops[k] -= begins[k];
   const auto longest = std::max_element(stops.begin(), stops.end());
-  for (const auto& stop : {solved(stops, solver), std::optional(constant_size(*longest, view.traces()))}) {
+  for (const auto& stop : {solve_size(stops, solver), std::optional(constant_size(*longest, view.traces()))}) {
     if (!stop) continue;
-    const Formula index = smaller(position(0), *stop);
-    if (auto fit = checked(view, index * *step + *start, fmt::format("{}, up to {}", text, dim::to_string(stop->dim))))
+    if (auto fit = checked(view, smaller(index, *stop) * *step + *start,
+                           fmt::format("{}, for {} steps", text, dim::to_string(stop->dim))))
       return fit;
   }
   return std::nullopt;
@@ -231,7 +241,7 @@ std::optional<Sequence> fit_counted(const View& view, const Counter& counter, Ta
   if (!whole) return std::nullopt;
   auto fit = fit_of(values, context, digits);
   if (!fit) return std::nullopt;
-  const auto formula = substitute(fit->formula, counter.formula());
+  const auto formula = substitute(fit->formula, {&counter.formula(), 1});
   if (!formula) return std::nullopt;
   return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()), *formula};
 }

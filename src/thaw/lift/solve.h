@@ -20,6 +20,7 @@ class Solver {
 
   // wanted: the value in each trace. nullopt where nothing that simple gives it.
   std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
+  std::span<const Variable> variables() const { return variables_; }
 
  private:
   std::span<const Variable> variables_;

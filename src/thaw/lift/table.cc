@@ -51,20 +51,13 @@ TableFit made_of(View form, Generated generated) {
                                                 TableEmitter& e) { return emit_parts(form, parts, e); }};
 }
 
+}  // namespace
+
 Layouts& layouts_of(const Size& length, TableContext& context) {
   std::shared_ptr<Layouts>& known = context.layouts[length.at];
   if (!known) known = std::make_shared<Layouts>(length, context.variables);
   return *known;
 }
-
-std::optional<TableFit> fit_rows(const View& view, TableContext& context) {
-  const RowTable table = rows_of(view, context);
-  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
-    if (auto generated = fit(table)) return made_of(view, std::move(*generated));
-  return std::nullopt;
-}
-
-}  // namespace
 
 RowTable rows_of(const View& view, TableContext& context) {
   Layouts& layouts = layouts_of(view.length(), context);
@@ -81,6 +74,13 @@ RowTable rows_of(const View& view, TableContext& context) {
   return table;
 }
 
+std::optional<Generated> fit_list(const View& view, TableContext& context) {
+  const RowTable table = rows_of(view, context);
+  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+    if (auto generated = fit(table)) return generated;
+  return std::nullopt;
+}
+
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {
   if (auto list = fit_window_list(tensors, context))
@@ -92,11 +92,8 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (reason.empty()) reason = form_reason;
     return std::nullopt;
   }
-  if (view->growing.size() != 1) {
-    reason = fmt::format("{} of its axes grow", view->growing.size());
-    return std::nullopt;
-  }
-  if (auto fit = fit_rows(*view, context)) return fit;
+  auto generated = view->growing.size() == 1 ? fit_list(*view, context) : fit_axes(*view, context);
+  if (generated) return made_of(*view, std::move(*generated));
   reason = "no generator gives its entries";
   return std::nullopt;
 }

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/lift/sizes.h"
+
 namespace thaw::lift {
 namespace {
 
@@ -42,7 +44,8 @@ std::vector<double> turned(const std::vector<double>& values, const std::vector<
 }  // namespace
 
 bool View::close(double a, double b) const {
-  return a == b || (!exact() && std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)}));
+  if (a == b || exact() || std::isinf(a) || std::isinf(b)) return a == b;
+  return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
 }
 
 std::vector<dim::Dim> View::formula_axes(int64_t columns) const {
@@ -80,8 +83,8 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
     for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
     if (axis < sizes.size() && sizes[axis]) {
       view.dims.push_back(sizes[axis]->dim);
-    } else if (const auto size = solver.solve(at)) {
-      view.dims.push_back(*size);
+    } else if (const auto size = solve_size(at, solver)) {
+      view.dims.push_back(size->dim);
     } else {
       reason = fmt::format("no size of the inputs gives its axis {}: {}", axis, fmt::join(at, ", "));
       return std::nullopt;

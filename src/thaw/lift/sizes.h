@@ -1,0 +1,15 @@
+// Sizes of tables: what the solver gives for a list of them in the traces, and what it leaves to tables.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "thaw/lift/formula.h"
+#include "thaw/lift/solve.h"
+
+namespace thaw::lift {
+
+// at: the size in each trace. Beside what the solver knows, the sum of two sizes (of what was cached and what is new).
+std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver);
+
+}  // namespace thaw::lift
