@@ -103,6 +103,41 @@ def test_wrong_values_are_named(thaw, save, tmp_path, text, words):
     assert all(word in message for word in words), message
 
 
+def test_values_may_come_from_an_archive_for_each_trace(thaw, save, tmp_path):
+    family = BY_NAME["image_crops"]
+    paths, archives = [], []
+    for size in family.sizes:
+        paths.append(save(family.static(*size), "trace_" + "x".join(map(str, size))))
+        archives += ["--values", paths[-1].with_suffix(".npz")]
+        np.savez(archives[-1], **family.feeds(*size))
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", *archives, code=0)
+    feed = family.feeds(*family.unseen[0])
+    got, wanted = (session(m).run(None, feed)[0] for m in (tmp_path / "lifted.onnx", family.dynamic()))
+    assert np.abs(got - wanted).max() <= 1e-5
+    np.savez(tmp_path / "other.npz", **feed)
+    assert "name of no trace" in thaw.error("lift", *paths, "-o", tmp_path / "o.onnx", "--values", tmp_path / "other.npz")
+
+
+def test_one_of_three_traces_is_held_back(thaw, save, tmp_path):
+    """What the other two say otherwise is listed: the explanation then has no witness to spare."""
+    def model(n, size):
+        shape = onnx.numpy_helper.from_array(np.array([size], np.int64), "size")
+        x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [n])
+        y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None])
+        one = onnx.numpy_helper.from_array(np.array([0.5], np.float32), "one")
+        nodes = [onnx.helper.make_node("Expand", ["one", "size"], ["e"]),
+                 onnx.helper.make_node("ReduceSum", ["x"], ["s"]), onnx.helper.make_node("Mul", ["e", "s"], ["y"])]
+        return onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", [x], [y], [shape, one]), ir_version=8,
+                                      opset_imports=[onnx.helper.make_opsetid("", 17)])
+    def held(*sizes):
+        paths = [save(model(n, size), f"t{n}_{size}") for n, size in sizes]
+        return thaw.json("lift", *paths, "-o", tmp_path / "out.onnx")["held_back"]
+    assert [note["message"] for note in held((10, 5), (14, 7), (22, 11))] == ["the other 2 traces say the same of 1 of 1 constants"]
+    told = held((10, 3), (11, 3), (14, 4))  # a third, rounded down; two traces alone say 3
+    assert "0 of 1" in told[0]["message"] and "without" in told[1]["message"]
+    assert held((10, 5), (14, 7)) == []
+
+
 def test_one_trace_is_not_enough(thaw, save, tmp_path):
     family = BY_NAME["text_decoder"]
     message = thaw.error("lift", save(family.static(3, 7)), "-o", tmp_path / "out.onnx")

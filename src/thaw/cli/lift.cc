@@ -9,6 +9,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
+#include "thaw/cli/trace_values.h"
 #include "thaw/cli/verb.h"
 #include "thaw/lift/values.h"
 
@@ -17,19 +18,21 @@ namespace {
 
 struct Options {
   std::vector<std::string> traces, added, keep_static;
-  std::string output, values, report;
+  std::vector<std::string> values;
+  std::string output, report;
   bool no_check = false, all = false;
   Format format = Format::kText;
 };
 
 int lift_traces(const Options& options) {
   std::vector<std::string> others = options.traces;
-  others.insert(others.end(), {options.output, options.values});
+  others.insert(others.end(), options.values.begin(), options.values.end());
+  others.push_back(options.output);
   ReportFile file(options.report, others);
   std::vector<lift::Trace> traces;
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
-  if (!options.values.empty()) lift::read_values(options.values, traces);
+  for (const std::string& path : options.values) read_trace_values(path, traces);
   lift::Options how;
   for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
   how.keep_static.insert(options.keep_static.begin(), options.keep_static.end());
@@ -60,7 +63,10 @@ Action define_lift(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("-o,--output", options->output, "the file to write")->required()->type_name("FILE");
-  app.add_option("--values", options->values, "JSON: the integer inputs' values in each trace")->type_name("FILE");
+  app.add_option("--values", options->values,
+                 "the integer inputs' values in each trace: a JSON file of all, or an .npz file named as its trace")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_option("--add-input", options->added, "an input that the exporter took out: 'grid_thw:int64[1,3]'")
       ->type_name("NAME:TYPE[DIMS]")
       ->allow_extra_args(false);

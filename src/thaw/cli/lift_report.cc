@@ -150,6 +150,7 @@ std::string lift_text(const LiftRun& run, bool all) {
   const lift::Report& report = run.report;
   std::string text = notes_text("sizes", views(report.variables), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
+  if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);
   if (!report.unexplained.empty()) text += groups_text("not explained", views(report.unexplained), all);
   text += checks_text(run.checks, "agrees with", "DIFFERS from");
   return text + (run.written ? fmt::format("wrote {}\n", report::printable(run.output)) : "nothing was written\n");
@@ -179,6 +180,7 @@ std::string lift_json(const LiftRun& run) {
   write_ports(json, "outputs", run.outputs);
   write_notes(json, "sizes", views(run.report.variables));
   write_notes(json, "lifted", views(run.report.lifted));
+  write_notes(json, "held_back", views(run.report.held_back));
   write_notes(json, "unexplained", views(run.report.unexplained));
   write_checks(json, "trace", run.checks);
   json.end_object();
@@ -199,6 +201,11 @@ std::string lift_page(const LiftRun& run) {
     page.sentence(
         "Each line is what was found between the traces: what it became, and the evidence, what it was in each trace.");
     add_groups(page, run, "became", run.report.lifted);
+  }
+  if (!run.report.held_back.empty()) {
+    page.heading("Held back");
+    page.sentence("What the other traces alone say, where it is something else.");
+    add_groups(page, run, "says", run.report.held_back);
   }
   add_ports(page, run);
   page.heading("Checked");

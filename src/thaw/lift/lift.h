@@ -29,6 +29,8 @@ struct Note {
 struct Report {
   std::vector<Note> variables;  // "num_patches": "384, 660, 560"
   std::vector<Note> lifted;
+  // With three traces or more, one is held back: what the others alone would have said is compared with what was said.
+  std::vector<Note> held_back;
   std::vector<Note> unexplained;  // empty: the model is whole
 };
 

@@ -1,0 +1,107 @@
+#include "thaw/lift/rewrite.h"
+
+#include <algorithm>
+
+#include "thaw/lift/windows.h"
+#include "thaw/pass/declare.h"
+#include "thaw/pass/remove_unused.h"
+
+namespace thaw::lift {
+namespace {
+
+// Inputs whose dims differ get names, added inputs come into being, and outputs and inner tensors are declared anew.
+void declare_inputs(ir::Model& model, const Explanation& explanation, const std::vector<Trace>& traces,
+                    const Options& options, std::unordered_map<const ir::Value*, ops::Shape>& shapes) {
+  const std::vector<Variable>& variables = explanation.variables();
+  const dim::Scope& scope = explanation.scope();
+  for (ir::Value* input : model.graph->inputs()) {
+    if (input->initializer() || !input->type.shape) continue;
+    ops::Shape& shape = shapes[input];
+    for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+      ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      std::vector<int64_t> at;
+      for (const Trace& trace : traces) {
+        for (const ir::Value* other : trace.model->graph->inputs()) {
+          const auto& declared = other->type.shape;
+          if (other->name() == input->name() && declared && (*declared)[axis].value)
+            at.push_back(*(*declared)[axis].value);
+        }
+      }
+      const auto variable = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
+        if (v.kind != Variable::Kind::kDim) return false;
+        const std::string& name = scope.symbols()[static_cast<size_t>(scope.symbol_id(v.symbol))].name;
+        return dim.param.empty() ? v.at == at : name == dim.param;
+      });
+      if (variable != variables.end()) {
+        dim = {std::nullopt, scope.symbols()[static_cast<size_t>(scope.symbol_id(variable->symbol))].name, {}};
+        shape.push_back(variable->symbol);
+      } else {
+        shape.push_back(dim.value ? dim::Dim(*dim.value) : dim::Dim());
+      }
+    }
+  }
+  for (const AddedInput& added : options.added) {
+    std::vector<ir::DeclaredDim> dims;
+    for (const int64_t size : added.dims) dims.push_back({size, {}, {}});
+    model.graph->add_input(added.name, ir::Type::tensor(added.type, std::move(dims)));
+  }
+}
+
+void forget_declarations(ir::Graph& graph) {
+  const std::vector<ir::Value*> declared = graph.value_infos();
+  for (ir::Value* value : declared) graph.clear_value_info(value);
+  for (ir::Value* output : graph.outputs()) {
+    if (!output->type.shape) continue;
+    for (ir::DeclaredDim& dim : *output->type.shape) dim = {};
+  }
+}
+
+// How much of a mask is marked (Variable::Kind::kMarked), int64 [1].
+ir::Value* emit_marked(TableEmitter& e, ir::Value* mask, int64_t axis) {
+  ir::Value* marks = e.cast(mask, ir::DataType::kInt64);
+  if (axis >= 0)
+    marks = e.emit("Min", {e.emit("ReduceSum", {marks, e.ints({axis})}, {{"keepdims", int64_t{0}}}), e.integer(1)});
+  return e.emit("Reshape", {e.emit("ReduceSum", {marks}, {{"keepdims", int64_t{0}}}), e.ints({1})});
+}
+
+void roll(const LoopGroup& group, ir::Model& model, pass::DimEmitter& sizes, TableEmitter& top) {
+  const Loop& first = *group.loops.front().first;
+  TableEmitter e(model, sizes, first.traces[0].joins.front());
+  const int64_t axis = group.loops.front().second.pieces.front().axis;
+  ir::Value* positions = e.emit(
+      "Slice", {e.emit("Shape", {first.traces[0].pieces.front().node->input(0)}), e.ints({axis}), e.ints({axis + 1})});
+  ir::Value* lengths = group.size ? emit_equal_windows(e, positions, *group.size) : group.fit->emit(top);
+  const WindowNodes windows = emit_windows(e, lengths, positions);
+  for (const auto& [loop, body] : group.loops) {
+    TableEmitter there(model, sizes, loop->traces[0].joins.front());
+    put_body(body, *loop, windows, there, *model.graph);
+  }
+}
+
+}  // namespace
+
+void rewrite(std::vector<Trace>& traces, const Options& options, const Explanation& explanation) {
+  ir::Model& model = *traces.front().model;
+  std::unordered_map<const ir::Value*, ops::Shape> shapes;
+  declare_inputs(model, explanation, traces, options, shapes);
+  pass::DimEmitter sizes(model, shapes);
+  TableEmitter emitter(model, sizes);
+  for (const Variable& v : explanation.variables()) {
+    ir::Value* input = model.graph->find(v.input);
+    if (v.kind == Variable::Kind::kValue) sizes.read_from(v.symbol, input, v.index);
+    if (v.kind == Variable::Kind::kMarked) sizes.read_from(v.symbol, emit_marked(emitter, input, v.index), 0);
+  }
+  for (const Group& group : explanation.groups()) {
+    ir::Value* computed = group.fit.emit(emitter);
+    for (const Difference* reader : group.readers)
+      model.graph->replace_uses(reader->node->input(reader->input), computed);
+  }
+  for (const LoopGroup& group : explanation.loop_groups()) roll(group, model, sizes, emitter);
+  if (!explanation.loop_groups().empty()) model.graph->sort_topologically();
+  forget_declarations(*model.graph);
+  pass::remove_unused(model);
+  pass::FixReport ignored;
+  pass::declare_truly(model, ignored);
+}
+
+}  // namespace thaw::lift
