@@ -13,7 +13,7 @@ from conftest import session
 from models import scrfd, vit
 from models.families import BY_NAME
 
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 HOSTILE = """</code></table><script>alert('x')</script><img src=x onerror="alert(1)">&lt;"""
 TURNED = "a\u202eb\u2066c"
 

@@ -62,6 +62,18 @@ std::string items(const std::vector<std::string>& lines, size_t begin, size_t en
   return html + "</ul>";
 }
 
+// A column is called after a file where it holds what was in it; it need not be as wide as the file's name.
+std::string with_breaks(std::string_view text) {
+  std::string html;
+  size_t begin = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (std::string_view("_-./").find(text[i]) == std::string_view::npos) continue;
+    html += html_text(text.substr(begin, i + 1 - begin)) + "<wbr>";
+    begin = i + 1;
+  }
+  return html + html_text(text.substr(begin));
+}
+
 }  // namespace
 
 std::string html_text(std::string_view text) {
@@ -135,7 +147,7 @@ void HtmlPage::sentence(std::string_view text) { body_ += fmt::format("<p>{}</p>
 
 void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows) {
   body_ += "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>";
-  for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", html_text(column));
+  for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", with_breaks(column));
   body_ += "</tr></thead>\n<tbody>\n";
   for (const std::vector<HtmlCell>& row : rows) {
     body_ += "<tr>";

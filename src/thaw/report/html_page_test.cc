@@ -70,6 +70,12 @@ TEST(HtmlPage, EverythingThatGoesInIsEscaped) {
   EXPECT_THAT(html, HasSubstr("&lt;img"));
 }
 
+TEST(HtmlPage, HeadsOfColumnsMayBreakAtSeparators) {
+  HtmlPage page("t");
+  page.table({"trace_2x3.onnx <b>"}, {});
+  EXPECT_THAT(page.finish(), HasSubstr("<th scope=\"col\">trace_<wbr>2x3.<wbr>onnx &lt;b&gt;</th>"));
+}
+
 TEST(HtmlPage, RowsHaveAsManyCellsAsColumns) {
   HtmlPage page("t");
   page.table({"a", "b", "c"}, {{HtmlCell::count(1234567)}});
