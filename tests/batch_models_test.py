@@ -150,17 +150,17 @@ def test_what_cannot_be_batched_is_named_with_the_reason(thaw, save, tmp_path):
 
 
 def test_an_operator_without_a_rule_runs_sample_by_sample_where_that_is_allowed(save, batch):
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 4])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 11, 7])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    weights = numpy_helper.from_array(np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32), "w")
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Det", ["m"], ["y"], name="det")]
-    model = save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [weights]),
+    regions = numpy_helper.from_array(np.array([[0, 0, 0, 5, 6], [0, 1, 2, 6, 10], [0, 2, 1, 3, 4]], np.float32), "regions")
+    nodes = [helper.make_node("Neg", ["x"], ["n"]), helper.make_node("MaxRoiPool", ["n", "regions"], ["y"], name="pool", pooled_shape=[2, 3])]
+    model = save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [regions]),
                                    opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
     batched, report = batch(model, "--allow-loop")
-    assert ["det" in n["where"] for n in report["loops"]] == [True]
+    assert ["pool" in n["where"] for n in report["loops"]] == [True]
     assert "Scan" in {n.op_type for n in onnx.load(batched).graph.node}
     rng = np.random.default_rng(2)
-    samples = [dict(x=rng.standard_normal((1, 4, 4), dtype=np.float32)) for _ in range(5)]
+    samples = [dict(x=rng.standard_normal((1, 2, 11, 7), dtype=np.float32)) for _ in range(5)]
     assert samples_agree(model, batched, samples) <= TOLERANCE
 
 

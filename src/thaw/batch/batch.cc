@@ -14,7 +14,8 @@
 namespace thaw::batch {
 namespace {
 
-constexpr int64_t kOldestOpset = 11;  // Slice, Pad and Resize take their numbers as operands
+constexpr int64_t kOpsetToAdd = 13;
+constexpr int64_t kOldestOpset = 9;  // Expand, Where and ConstantOfShape, which the rules put in, are there
 
 std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& options) {
   std::vector<ir::Value*> chosen;
@@ -154,7 +155,9 @@ void forget_declarations(ir::Graph& graph) {
 }  // namespace
 
 Report batch(ir::Model& model, const Options& options) {
-  const int64_t opset = model.opset("").value_or(1);
+  // A model of other domains only may need operators of ai.onnx from now on.
+  if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
+  const int64_t opset = *model.opset("");
   if (opset < kOldestOpset) {
     throw Error({.what = fmt::format("the model is of opset {}", opset),
                  .where = model.path.string(),

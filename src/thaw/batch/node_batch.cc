@@ -61,7 +61,26 @@ ir::Value* Emitter::concat(std::vector<ir::Value*> parts, int64_t axis) {
   return emit("Concat", std::move(parts), {{"axis", axis}});
 }
 
+ir::Value* Emitter::reduce(std::string_view op, ir::Value* x, const std::vector<int64_t>& axes, bool keepdims) {
+  if (axes.empty()) return x;
+  Attributes attributes{{"keepdims", int64_t{keepdims}}};
+  const bool takes_operand = state_.opset >= 18 || (op == "ReduceSum" && state_.opset >= 13);
+  if (takes_operand) return emit(op, {x, ints(axes)}, std::move(attributes));
+  attributes.push_back({"axes", axes});
+  return emit(op, {x}, std::move(attributes));
+}
+
+ir::Value* Emitter::sample_numbers(int axes) {
+  std::vector<int64_t> after(static_cast<size_t>(axes));
+  std::iota(after.begin(), after.end(), 1);
+  return unsqueeze(emit("Range", {integer(0), squeeze(batch_size(), {0}), integer(1)}), after);
+}
+
 ir::Value* Emitter::slice(ir::Value* x, int64_t begin, int64_t end) {
+  if (state_.opset < 10) {
+    const auto list = [](int64_t value) { return std::vector<int64_t>{value}; };
+    return emit("Slice", {x}, {{"starts", list(begin)}, {"ends", list(end)}, {"axes", list(0)}});
+  }
   return emit("Slice", {x, ints({begin}), ints({end}), ints({0})});
 }
 
@@ -83,10 +102,20 @@ ir::Value* Emitter::as_leading(ir::Value* original) {
   return repeated(original, fact.rank());
 }
 
-ir::Value* Emitter::joined(ir::Value* x) { return emit("Reshape", {x, concat({ints({-1}), slice(shape(x), 2)}, 0)}); }
+// From opset 14 on, a 0 among the sizes is the size of an axis without elements.
+constexpr int64_t kAllowZeroOpset = 14;
+
+ir::Value* Emitter::joined(ir::Value* x) {
+  ir::Value* sizes = shape(x);
+  if (state_.opset < kAllowZeroOpset) return emit("Reshape", {x, concat({ints({-1}), slice(sizes, 2)}, 0)});
+  ir::Value* first = reduce("ReduceProd", slice(sizes, 0, 2), {0}, true);
+  return emit("Reshape", {x, concat({first, slice(sizes, 2)}, 0)}, {{"allowzero", int64_t{1}}});
+}
 
 ir::Value* Emitter::parted(ir::Value* y, ir::Value* both) {
-  return emit("Reshape", {y, concat({both, slice(shape(y), 1)}, 0)});
+  ir::Value* sizes = concat({both, slice(shape(y), 1)}, 0);
+  if (state_.opset < kAllowZeroOpset) return emit("Reshape", {y, sizes});
+  return emit("Reshape", {y, sizes}, {{"allowzero", int64_t{1}}});
 }
 
 const Batched* NodeBatch::find(int i) const {
@@ -116,8 +145,10 @@ std::optional<std::vector<int64_t>> NodeBatch::constant_ints(int i) const {
 }
 
 ir::Value* NodeBatch::shifted_axes(int i) {
-  if (auto axes = constant_ints(i); axes && rank(i) == 1) {
-    return ints(shifted(*axes));
+  if (auto axes = constant_ints(i)) {
+    if (rank(i) == 1) return ints(shifted(*axes));
+    if (rank(i) == 0 && axes->size() == 1 && fact(i).dtype == ir::DataType::kInt64)
+      return integer(shifted(axes->front()));
   }
   // Axes may be int32 (CumSum's).
   ir::Value* wide = emit("Cast", {original(i)}, {{"to", static_cast<int64_t>(ir::DataType::kInt64)}});
@@ -147,6 +178,12 @@ ir::Value* NodeBatch::merged(int i) {
   ir::Value*& made = state_.as_merged[node_.input(i)];
   if (!made) made = squeeze(found->value, {1});
   return made;
+}
+
+ir::Value* NodeBatch::aligned(int i, int rank) {
+  std::vector<int64_t> axes(static_cast<size_t>(rank - this->rank(i)));
+  std::iota(axes.begin(), axes.end(), 1);
+  return unsqueeze(leading(i), axes);
 }
 
 std::vector<int64_t> NodeBatch::shifted(std::vector<int64_t> axes) {

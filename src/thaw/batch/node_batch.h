@@ -57,6 +57,7 @@ class Emitter {
  public:
   Emitter(State& state, ir::Graph& graph, ir::Node* before) : state_(state), graph_(graph), before_(before) {}
 
+  int64_t opset() const { return state_.opset; }
   ir::Value* emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes = {});
   ir::Value* ints(const std::vector<int64_t>& values);  // constant, int64 [n]
   ir::Value* unsqueeze(ir::Value* x, const std::vector<int64_t>& axes);
@@ -67,6 +68,10 @@ class Emitter {
   ir::Value* batch_size() const { return state_.size; }
   ir::Value* shape(ir::Value* x) { return emit("Shape", {x}); }
   ir::Value* integer(int64_t value);  // constant, int64 scalar
+  ir::Value* cast(ir::Value* x, ir::DataType to) { return emit("Cast", {x}, {{"to", static_cast<int64_t>(to)}}); }
+  ir::Value* reduce(std::string_view op, ir::Value* x, const std::vector<int64_t>& axes, bool keepdims);
+  // 0, 1, … for the samples, with so many axes of 1 after it: [batch, 1, …].
+  ir::Value* sample_numbers(int axes);
   ir::Value* scalar(double value, ir::DataType type);
   // A tensor that no sample reaches, repeated for each: leading.
   ir::Value* repeated(ir::Value* x, int rank);
@@ -92,7 +97,6 @@ class NodeBatch : public Emitter {
 
   ir::Node& node() { return node_; }
   State& state() { return state_; }
-  int64_t opset() const { return state_.opset; }
   int num_inputs() const { return static_cast<int>(node_.inputs().size()); }
   ir::Value* original(int i) const { return node_.input(i); }
   bool is_batched(int i) const { return find(i) != nullptr; }
@@ -116,6 +120,8 @@ class NodeBatch : public Emitter {
   Form form_of(int i) const { return is_merged(i) ? Form::kMerged : Form::kLeading; }
   // Whether operand i can be had merged.
   bool can_merge(int i) const;
+  // Operand i, leading, with the sample's axes aligned to the right of `rank` of them: [batch, 1, …].
+  ir::Value* aligned(int i, int rank);
   // Whether a sample's first axis is known to be 1.
   static bool starts_with_one(const ops::Fact& fact);
 
@@ -152,11 +158,25 @@ void batch_matmul(NodeBatch&, const ops::Batching&);
 void batch_gemm(NodeBatch&, const ops::Batching&);
 void batch_einsum(NodeBatch&, const ops::Batching&);
 void batch_first(NodeBatch&, const ops::Batching&);
+void batch_last_axes(NodeBatch&, const ops::Batching&);
+void batch_pool_indices(NodeBatch&, const ops::Batching&);
+void batch_unpool(NodeBatch&, const ops::Batching&);
+void batch_regions(NodeBatch&, const ops::Batching&);
+void batch_affine_grid(NodeBatch&, const ops::Batching&);
 void batch_resize(NodeBatch&, const ops::Batching&);
+void batch_reverse_sequence(NodeBatch&, const ops::Batching&);
+void batch_dft(NodeBatch&, const ops::Batching&);
+void batch_quantize(NodeBatch&, const ops::Batching&);
+void batch_dynamic_quantize(NodeBatch&, const ops::Batching&);
+void batch_conv_integer(NodeBatch&, const ops::Batching&);
+void batch_loss(NodeBatch&, const ops::Batching&);
+void batch_dropout(NodeBatch&, const ops::Batching&);
+void batch_center_crop_pad(NodeBatch&, const ops::Batching&);
 void batch_recurrent(NodeBatch&, const ops::Batching&);
 void batch_axis(NodeBatch&, const ops::Batching&);
 void batch_cumulative(NodeBatch&, const ops::Batching&);
 void batch_reduce(NodeBatch&, const ops::Batching&);
+void batch_compress(NodeBatch&, const ops::Batching&);
 void batch_concat(NodeBatch&, const ops::Batching&);
 void batch_split(NodeBatch&, const ops::Batching&);
 void batch_reshape(NodeBatch&, const ops::Batching&);

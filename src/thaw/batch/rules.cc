@@ -16,6 +16,8 @@ Rule rule_of(ops::BatchKind kind) {
       return batch_cumulative;
     case kReduce:
       return batch_reduce;
+    case kCompress:
+      return batch_compress;
     case kConcat:
       return batch_concat;
     case kSplit:
@@ -76,6 +78,32 @@ Rule rule_of(ops::BatchKind kind) {
       return batch_sequence;
     case kLength:
       return batch_length;
+    case kLastAxes:
+      return batch_last_axes;
+    case kPoolIndices:
+      return batch_pool_indices;
+    case kUnpool:
+      return batch_unpool;
+    case kRegions:
+      return batch_regions;
+    case kAffineGrid:
+      return batch_affine_grid;
+    case kReverseSequence:
+      return batch_reverse_sequence;
+    case kDft:
+      return batch_dft;
+    case kQuantize:
+      return batch_quantize;
+    case kDynamicQuantize:
+      return batch_dynamic_quantize;
+    case kConvInteger:
+      return batch_conv_integer;
+    case kLoss:
+      return batch_loss;
+    case kDropout:
+      return batch_dropout;
+    case kCenterCropPad:
+      return batch_center_crop_pad;
     case kNone:
       return nullptr;
   }

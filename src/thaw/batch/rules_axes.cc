@@ -20,11 +20,6 @@ void batch_axis(NodeBatch& n, const ops::Batching& batching) {
   require_alone(n);
   ir::Node& node = n.node();
   const std::string& op = node.op_type();
-  const bool quantizes = op == "QuantizeLinear" || op == "DequantizeLinear";
-  if (quantizes && n.rank(1) == 0) {
-    return n.keep_on(n.form_of(0));
-  }
-  if (quantizes && n.rank(1) > 1) NodeBatch::refuse("it quantizes in blocks");
   int64_t otherwise = batching.axis;
   if (n.opset() < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) otherwise = 1;
   const int64_t axis = node.attribute_int("axis", otherwise);
@@ -46,6 +41,28 @@ void batch_cumulative(NodeBatch& n, const ops::Batching&) {
   ir::Value* axis = n.shifted_axes(1);
   n.set_operand(0, n.leading(0));
   n.set_operand(1, axis);
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_compress(NodeBatch& n, const ops::Batching&) {
+  if (n.is_batched(1)) NodeBatch::refuse("what it keeps differs from sample to sample, so that results differ in size");
+  const ir::Attribute* axis = n.node().attribute("axis");
+  n.set_operand(0, axis ? n.leading(0) : n.emit("Reshape", {n.leading(0), n.ints({0, -1})}));
+  n.node().set_attribute({"axis", axis ? NodeBatch::shifted(*axis->as<int64_t>()) : int64_t{1}});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_dft(NodeBatch& n, const ops::Batching&) {
+  require_alone(n);
+  ir::Node& node = n.node();
+  if (n.opset() < 20) {
+    node.set_attribute({"axis", NodeBatch::shifted(node.attribute_int("axis", 1))});
+  } else if (n.original(2)) {
+    n.set_operand(2, n.shifted_axes(2));
+  }
+  n.set_operand(0, n.leading(0));
   n.note_change();
   n.keep(Form::kLeading);
 }

@@ -24,6 +24,17 @@ std::optional<std::vector<int64_t>> axes_of(NodeBatch& n, int operand) {
   return constant;
 }
 
+// Axes that only running tells: counted with the batch before them then. False where they are known.
+bool keep_on_computed_axes(NodeBatch& n, int operand) {
+  if (!n.original(operand) || n.constant_ints(operand)) return false;
+  require_same_for_all(n, operand, "list of axes");
+  n.set_operand(0, n.leading(0));
+  n.set_operand(operand, n.shifted_axes(operand));
+  n.note_change();
+  n.keep(Form::kLeading);
+  return true;
+}
+
 // The shape of one sample: int64 [rank].
 ir::Value* sample_shape(NodeBatch& n, int i) {
   if (!n.is_merged(i)) return n.slice(n.shape(n.leading(i)), 1);
@@ -87,6 +98,7 @@ void batch_flatten(NodeBatch& n, const ops::Batching&) {
 }
 
 void batch_squeeze(NodeBatch& n, const ops::Batching&) {
+  if (keep_on_computed_axes(n, 1)) return;
   const int rank = n.rank(0);
   std::vector<int64_t> axes;
   if (const auto given = axes_of(n, 1)) {
@@ -109,6 +121,7 @@ void batch_squeeze(NodeBatch& n, const ops::Batching&) {
 }
 
 void batch_unsqueeze(NodeBatch& n, const ops::Batching&) {
+  if (keep_on_computed_axes(n, 1)) return;
   const auto given = axes_of(n, 1);
   if (!given) NodeBatch::refuse("its axes are not given");
   const int rank = n.rank(0) + static_cast<int>(given->size());
@@ -178,13 +191,16 @@ void batch_tile(NodeBatch& n, const ops::Batching&) {
 }
 
 void batch_slice(NodeBatch& n, const ops::Batching&) {
-  if (n.opset() < 10) NodeBatch::refuse("its bounds are attributes, as before opset 10");
   for (int i = 1; i < n.num_inputs(); ++i) require_same_for_all(n, i, "range");
+  const bool by_attributes = n.opset() < 10;
+  if (!by_attributes && keep_on_computed_axes(n, 3)) return;
   std::vector<int64_t> axes;
   if (const auto given = axes_of(n, 3)) {
     axes = *given;
   } else {
-    const auto count = n.fact(1).rank() == 1 ? n.fact(1).dim(0).constant() : std::nullopt;
+    const auto count = by_attributes           ? static_cast<int64_t>(n.node().attribute_ints("starts").size())
+                       : n.fact(1).rank() == 1 ? n.fact(1).dim(0).constant()
+                                               : std::nullopt;
     if (!count) NodeBatch::refuse("how many axes it cuts is not known");
     axes.resize(static_cast<size_t>(*count));
     std::iota(axes.begin(), axes.end(), 0);
@@ -196,7 +212,26 @@ void batch_slice(NodeBatch& n, const ops::Batching&) {
   }
   for (int64_t& axis : axes) axis = n.positive_axis(axis, rank) + 1;
   n.set_operand(0, n.leading(0));
-  n.set_operand(3, n.ints(axes));
+  if (by_attributes) {
+    n.node().set_attribute({"axes", axes});
+  } else {
+    n.set_operand(3, n.ints(axes));
+  }
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_center_crop_pad(NodeBatch& n, const ops::Batching&) {
+  require_same_for_all(n, 1, "size");
+  const int rank = n.rank(0);
+  const auto given = n.node().attribute_ints("axes");
+  std::vector<int64_t> axes(given.begin(), given.end());
+  if (axes.empty()) {
+    axes.resize(static_cast<size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  n.set_operand(0, n.leading(0));
+  n.node().set_attribute({"axes", NodeBatch::shifted(axes)});
   n.note_change();
   n.keep(Form::kLeading);
 }

@@ -1,69 +1,12 @@
-// Batch rules of operators that have a batch axis of their own: convolutions and pools, resizing, recurrence.
+// Batch rules of resizing, recurrence and reversal.
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "thaw/batch/node_batch.h"
 
 namespace thaw::batch {
-namespace {
-
-bool is_read(const ir::Node& node, int output) {
-  const ir::Value* value = node.output(output);
-  return value && value->is_used();
-}
-
-// Operands that hold samples: those past the first count only where the operator says so.
-bool holds_samples(const ir::Node& node, int i) {
-  const std::string& op = node.op_type();
-  if (i == 0) return true;
-  if (op == "Attention" && node.domain().empty()) return true;
-  if (op == "RotaryEmbedding") return i == 3;
-  if (op == "GridSample" || op == "DeformConv") return op == "GridSample" || i == 2 || i == 4;
-  if (op == "MultiHeadAttention") return i == 1 || i == 2 || i == 4 || i == 6 || i == 7;
-  if (op == "SkipLayerNormalization" || op == "SkipSimplifiedLayerNormalization") return i == 1;
-  return false;
-}
-
-}  // namespace
-
-void batch_first(NodeBatch& n, const ops::Batching&) {
-  ir::Node& node = n.node();
-  const std::string& op = node.op_type();
-  if ((op == "MaxPool") && is_read(node, 1))
-    NodeBatch::refuse("its indices count the whole tensor, all samples together");
-  if (op == "BatchNormalization" && (node.attribute_int("training_mode", 0) != 0 || is_read(node, 1)))
-    NodeBatch::refuse("it is in training mode, where samples meet");
-  // Without positions, the tables of cos and sin are a sample's own.
-  if (op == "RotaryEmbedding" && !n.original(3)) NodeBatch::refuse("its tables are counted by sample");
-  const bool is_attention = op == "Attention" && node.domain().empty();
-  if (is_attention && n.original(3) && n.is_batched(3) && n.rank(3) < 4)
-    NodeBatch::refuse("its mask differs from sample to sample");
-  const auto is_shared_mask = [&](int i) { return is_attention && i == 3 && !n.is_batched(3) && n.rank(3) < 4; };
-  bool can_merge = true;
-  for (int i = 0; i < n.num_inputs(); ++i) {
-    if (!n.original(i)) continue;
-    if (is_shared_mask(i)) continue;
-    if (!holds_samples(node, i)) {
-      if (n.is_batched(i)) NodeBatch::refuse(fmt::format("its operand {} differs from sample to sample", i));
-      continue;
-    }
-    can_merge &= n.can_merge(i);
-  }
-  if (can_merge) {
-    for (int i = 0; i < n.num_inputs(); ++i)
-      if (n.original(i) && holds_samples(node, i) && !is_shared_mask(i)) n.set_operand(i, n.merged(i));
-    return n.keep(Form::kMerged);
-  }
-  // A sample is a batch itself: both batches become one, and part again.
-  ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
-  for (int i = 0; i < n.num_inputs(); ++i)
-    if (n.original(i) && holds_samples(node, i) && !is_shared_mask(i)) n.set_operand(i, n.joined(n.leading(i)));
-  Emitter after = n.after();
-  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
-    if (ir::Value* y = node.output(i)) n.become(i, after.parted(y, both), Form::kLeading);
-  }
-}
 
 void batch_resize(NodeBatch& n, const ops::Batching&) {
   ir::Node& node = n.node();
@@ -81,7 +24,6 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
     }
     return n.keep(Form::kMerged);
   }
-  if (has_roi) NodeBatch::refuse("it crops by a region");
   n.note_change();
   ir::Value* x = n.leading(0);
   const ops::Fact &in = n.fact(0), &out = n.output_fact(0);
@@ -96,13 +38,20 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
   if (node.attribute_string("mode", "nearest") == "cubic")
     NodeBatch::refuse("its scales are not known, and cubic kernels take no further axis");
   n.set_operand(0, x);
+  if (has_roi && !by_axes) {
+    // The region holds where each axis begins, then where each ends.
+    const int64_t rank = in.rank();
+    ir::Value* roi = n.original(1);
+    const auto whole = [&](double at) { return n.unsqueeze(n.scalar(at, n.fact(1).dtype), {0}); };
+    n.set_operand(1, n.concat({whole(0), n.slice(roi, 0, rank), whole(1), n.slice(roi, rank)}, 0));
+  }
   if (by_axes) {
     const auto axes = node.attribute_ints("axes");
     node.set_attribute({"axes", NodeBatch::shifted({axes.begin(), axes.end()})});
   } else if (sizes) {
     n.set_operand(3, n.concat({n.batch_size(), sizes}, 0));
   } else {
-    const int at = node.op_type() == "Resize" ? 2 : 1;
+    const int at = node.op_type() == "Resize" && n.opset() >= 11 ? 2 : 1;
     ir::Value* one = n.unsqueeze(n.scalar(1, ir::DataType::kFloat), {0});
     n.set_operand(at, n.concat({one, n.original(at)}, 0));
   }
@@ -111,9 +60,9 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
 
 void batch_recurrent(NodeBatch& n, const ops::Batching&) {
   ir::Node& node = n.node();
-  if (node.attribute_int("layout", 0) != 0) NodeBatch::refuse("its layout puts the batch first");
   for (int i : {1, 2, 3, 7})
     if (n.is_batched(i)) NodeBatch::refuse("its weights differ from sample to sample");
+  if (node.attribute_int("layout", 0) != 0) return batch_first(n, {.operands = "bsssbbbs"});
   const auto size_of = [&](int i, int axis) -> std::optional<int64_t> {
     const ops::Fact& fact = n.fact(i);
     return n.original(i) && fact.rank() == 3 ? fact.dim(axis).constant() : std::nullopt;
@@ -147,6 +96,22 @@ void batch_recurrent(NodeBatch& n, const ops::Batching&) {
       if (axis != before) permutation.push_back(axis);
     n.become(i, after.transpose(after.emit("Reshape", {y, target}), permutation), Form::kLeading);
   }
+}
+
+void batch_reverse_sequence(NodeBatch& n, const ops::Batching&) {
+  const bool batch_is_second = n.node().attribute_int("batch_axis", 1) == 1;
+  const int rank = n.rank(0);
+  if (rank < 2) NodeBatch::refuse("its operand has fewer than two axes");
+  // A sample's own batch stands first for a while: [batch, b, time, …].
+  std::vector<int64_t> swap(static_cast<size_t>(rank + 1));
+  std::iota(swap.begin(), swap.end(), 0);
+  if (batch_is_second) std::swap(swap[1], swap[2]);
+  ir::Value* x = batch_is_second ? n.transpose(n.leading(0), swap) : n.leading(0);
+  ir::Value* both = n.slice(n.shape(x), 0, 2);
+  ir::Value* reversed = n.emit("ReverseSequence", {n.joined(x), n.emit("Reshape", {n.leading(1), n.ints({-1})})},
+                               {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}});
+  ir::Value* y = n.parted(reversed, both);
+  n.become(0, batch_is_second ? n.transpose(y, swap) : y, Form::kLeading);
 }
 
 }  // namespace thaw::batch

@@ -10,39 +10,44 @@ using enum BatchKind;
 constexpr std::string_view kSizedByData =
     "the size of its output depends on its data, which differs from sample to sample";
 constexpr std::string_view kDraws = "it draws random numbers, which a batch would draw in another order";
-constexpr std::string_view kWholeTensor = "it looks at the whole tensor at once, all samples together";
 
-struct Row {
-  std::string_view name;
-  Batching batching;
-};
+constexpr Batching refused(std::string_view why) { return {kNone, 0, why}; }
+constexpr Batching batch_first(std::string_view operands = "bs") { return {kBatchFirst, 0, {}, operands}; }
+constexpr Batching last_axes(int64_t count, std::string_view operands = "bs") {
+  return {kLastAxes, count, {}, operands};
+}
 
 // ai.onnx, apart from what the registry calls elementwise.
-constexpr Row kOnnxRows[] = {
+constexpr BatchingRow kOnnxRows[] = {
     {"Identity", {kElementwise}},
 
-    {"AveragePool", {kBatchFirst}},
-    {"BatchNormalization", {kBatchFirst}},
-    {"Conv", {kBatchFirst}},
-    {"ConvInteger", {kBatchFirst}},
-    {"ConvTranspose", {kBatchFirst}},
-    {"DeformConv", {kBatchFirst}},
-    {"DepthToSpace", {kBatchFirst}},
-    {"GlobalAveragePool", {kBatchFirst}},
-    {"GlobalLpPool", {kBatchFirst}},
-    {"GlobalMaxPool", {kBatchFirst}},
-    {"GridSample", {kBatchFirst}},
-    {"GroupNormalization", {kBatchFirst}},
-    {"InstanceNormalization", {kBatchFirst}},
-    {"LpPool", {kBatchFirst}},
-    {"LRN", {kBatchFirst}},
-    {"MaxPool", {kBatchFirst}},
-    {"QLinearConv", {kBatchFirst}},
-    {"SpaceToDepth", {kBatchFirst}},
-    {"Col2Im", {kBatchFirst}},
-    {"Attention", {kBatchFirst}},
-    {"RotaryEmbedding", {kBatchFirst}},
-    {"AffineGrid", {kNone, 0, "its size is that of a batch already"}},
+    {"AveragePool", batch_first()},
+    {"BatchNormalization", batch_first()},
+    {"Conv", batch_first()},
+    {"ConvTranspose", batch_first()},
+    {"DeformConv", batch_first("bsbsb")},
+    {"DepthToSpace", batch_first()},
+    {"GlobalAveragePool", batch_first()},
+    {"GlobalLpPool", batch_first()},
+    {"GlobalMaxPool", batch_first()},
+    {"GridSample", batch_first("bb")},
+    {"GroupNormalization", batch_first()},
+    {"InstanceNormalization", batch_first()},
+    {"LpPool", batch_first()},
+    {"LRN", batch_first()},
+    {"QLinearConv", batch_first()},
+    {"SpaceToDepth", batch_first()},
+    {"Col2Im", batch_first()},
+    {"STFT", batch_first()},
+    {"TensorScatter", batch_first("b")},
+    {"Attention", batch_first("bbbmb")},
+    {"RotaryEmbedding", batch_first("bssb")},
+    {"LinearAttention", batch_first("b")},
+    {"CausalConvWithState", batch_first("bssb")},
+    {"TfIdfVectorizer", last_axes(1)},
+
+    {"Det", last_axes(2)},
+    {"Trilu", last_axes(2)},
 
     {"ArgMax", {kAxis, 0}},
     {"ArgMin", {kAxis, 0}},
@@ -55,11 +60,13 @@ constexpr Row kOnnxRows[] = {
     {"SimplifiedLayerNormalization", {kAxis, -1}},
     {"TopK", {kAxis, -1}},
     {"OneHot", {kAxis, -1}},
-    {"QuantizeLinear", {kAxis, 1}},
-    {"DequantizeLinear", {kAxis, 1}},
+    {"QuantizeLinear", {kQuantize, 1}},
+    {"DequantizeLinear", {kQuantize, 1}},
+    {"DynamicQuantizeLinear", {kDynamicQuantize}},
 
     {"CumSum", {kCumulative}},
     {"CumProd", {kCumulative}},
+    {"DFT", {kDft}},
 
     {"MeanVarianceNormalization", {kReduce}},
     {"ReduceL1", {kReduce}},
@@ -72,7 +79,10 @@ constexpr Row kOnnxRows[] = {
     {"ReduceProd", {kReduce}},
     {"ReduceSum", {kReduce}},
     {"ReduceSumSquare", {kReduce}},
+    {"SoftmaxCrossEntropyLoss", {kLoss}},
+    {"NegativeLogLikelihoodLoss", {kLoss}},
 
+    {"Compress", {kCompress}},
     {"Concat", {kConcat}},
     {"Split", {kSplit}},
     {"Reshape", {kReshape}},
@@ -84,6 +94,8 @@ constexpr Row kOnnxRows[] = {
     {"Tile", {kTile}},
     {"Slice", {kSlice}},
     {"Pad", {kPad}},
+    {"CenterCropPad", {kCenterCropPad}},
+    {"ReverseSequence", {kReverseSequence}},
     {"Shape", {kShape}},
     {"Size", {kSize}},
     {"Resize", {kResize}},
@@ -96,11 +108,20 @@ constexpr Row kOnnxRows[] = {
     {"ScatterND", {kScatterNd}},
     {"MatMul", {kMatMul}},
     {"MatMulInteger", {kMatMul}},
+    {"QLinearMatMul", {kMatMul}},
+    {"ConvInteger", {kConvInteger, 0, {}, "bsbs"}},
     {"Gemm", {kGemm}},
     {"Einsum", {kEinsum}},
     {"GRU", {kRecurrent}},
     {"LSTM", {kRecurrent}},
     {"RNN", {kRecurrent}},
+    {"MaxPool", {kPoolIndices}},
+    {"MaxUnpool", {kUnpool, 0, {}, "bbs"}},
+    {"RoiAlign", {kRegions, 0, {}, "sbb"}},
+    {"AffineGrid", {kAffineGrid}},
+    {"EyeLike", {kLike}},
+    {"Dropout", {kDropout}},
+
     {"If", {kIf}},
     {"Loop", {kLoop}},
     {"Scan", {kScan}},
@@ -115,63 +136,48 @@ constexpr Row kOnnxRows[] = {
     {"OptionalGetElement", {kSequence}},
     {"SequenceLength", {kLength}},
     {"OptionalHasElement", {kLength}},
-    {"EyeLike", {kLike}},
 
-    {"Compress", {kNone, 0, kSizedByData}},
-    {"NonMaxSuppression", {kNone, 0, kSizedByData}},
-    {"NonZero", {kNone, 0, kSizedByData}},
-    {"Unique", {kNone, 0, kSizedByData}},
-    {"Range", {kNone, 0, kSizedByData}},
-    {"ConstantOfShape", {kNone, 0, kSizedByData}},
-    {"StringSplit", {kNone, 0, kSizedByData}},
-    {"Bernoulli", {kNone, 0, kDraws}},
-    {"Multinomial", {kNone, 0, kDraws}},
-    {"RandomNormalLike", {kNone, 0, kDraws}},
-    {"RandomUniformLike", {kNone, 0, kDraws}},
-    {"DynamicQuantizeLinear", {kNone, 0, kWholeTensor}},
-    {"MaxUnpool", {kNone, 0, "its indices count the whole tensor, all samples together"}},
-    {"ReverseSequence", {kNone, 0, "its batch axis is taken"}},
-    {"ImageDecoder", {kNone, 0, kSizedByData}},
-    {"SoftmaxCrossEntropyLoss", {kNone, 0, kWholeTensor}},
-    {"NegativeLogLikelihoodLoss", {kNone, 0, kWholeTensor}},
+    {"NonMaxSuppression", refused(kSizedByData)},
+    {"NonZero", refused(kSizedByData)},
+    {"Unique", refused(kSizedByData)},
+    {"Range", refused(kSizedByData)},
+    {"ConstantOfShape", refused(kSizedByData)},
+    {"BlackmanWindow", refused(kSizedByData)},
+    {"HammingWindow", refused(kSizedByData)},
+    {"HannWindow", refused(kSizedByData)},
+    {"MelWeightMatrix", refused(kSizedByData)},
+    {"StringSplit", refused(kSizedByData)},
+    {"StringNormalizer", refused("it may drop words, so that its output's size depends on its data")},
+    {"ImageDecoder", refused(kSizedByData)},
+    {"Bernoulli", refused(kDraws)},
+    {"Multinomial", refused(kDraws)},
+    {"RandomNormalLike", refused(kDraws)},
+    {"RandomUniformLike", refused(kDraws)},
+    {"MaxRoiPool", refused("its regions name their image by a float number; RoiAlign can be batched")},
 };
 
-constexpr Row kMicrosoftRows[] = {
-    {"FusedConv", {kBatchFirst}},
-    {"Gelu", {kElementwise}},
-    {"FastGelu", {kElementwise}},
-    {"QuickGelu", {kElementwise}},
-    {"BiasGelu", {kElementwise}},
-    {"FusedMatMul", {kNone, 0, "its transposition counts axes from the front"}},
-    {"QLinearAdd", {kElementwise}},
-    {"QLinearMul", {kElementwise}},
-    {"QLinearSigmoid", {kElementwise}},
-    {"QLinearLeakyRelu", {kElementwise}},
-    {"QLinearAveragePool", {kBatchFirst}},
-    {"QLinearGlobalAveragePool", {kBatchFirst}},
-    {"MultiHeadAttention", {kBatchFirst}},
-    {"Attention", {kBatchFirst}},
-    {"SkipLayerNormalization", {kBatchFirst}},
-    {"SkipSimplifiedLayerNormalization", {kBatchFirst}},
-};
-
-std::unordered_map<std::string_view, Batching> index_of(std::span<const Row> rows) {
+std::unordered_map<std::string_view, Batching> index_of(std::span<const BatchingRow> rows) {
   std::unordered_map<std::string_view, Batching> index;
-  for (const Row& row : rows) index.emplace(row.name, row.batching);
+  for (const BatchingRow& row : rows) index.emplace(row.name, row.batching);
   return index;
+}
+
+const std::unordered_map<std::string_view, Batching>* rows_of(std::string_view domain) {
+  static const auto onnx = index_of(kOnnxRows), microsoft = index_of(microsoft_batching()),
+                    ml = index_of(ml_batching());
+  if (domain.empty()) return &onnx;
+  if (domain == kMicrosoft) return &microsoft;
+  return domain == kMl ? &ml : nullptr;
 }
 
 }  // namespace
 
 Batching batching_of(std::string_view domain, std::string_view name) {
-  static const auto onnx = index_of(kOnnxRows), microsoft = index_of(kMicrosoftRows);
-  if (domain.empty() || domain == kMicrosoft) {
-    const auto& index = domain.empty() ? onnx : microsoft;
-    if (const auto found = index.find(name); found != index.end()) return found->second;
-  }
+  if (const auto* rows = rows_of(domain))
+    if (const auto found = rows->find(name); found != rows->end()) return found->second;
   const OpEntry* entry = registry().find(domain, name);
-  if (entry && domain.empty() && entry->op_class == OpClass::kElementwise) return {kElementwise};
-  return {kNone, 0, "thaw has no batch rule for it"};
+  if (entry && entry->op_class == OpClass::kElementwise) return {kElementwise};
+  return refused("thaw has no batch rule for it");
 }
 
 }  // namespace thaw::ops

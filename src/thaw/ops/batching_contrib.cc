@@ -1,0 +1,116 @@
+// How the operators of com.microsoft and of ai.onnx.ml are batched.
+#include "thaw/ops/batching.h"
+
+namespace thaw::ops {
+namespace {
+
+using enum BatchKind;
+
+constexpr Batching refused(std::string_view why) { return {kNone, 0, why}; }
+constexpr Batching batch_first(std::string_view operands = "bs", std::string_view outputs = "b") {
+  return {kBatchFirst, 0, {}, operands, outputs};
+}
+constexpr Batching last_axes(int64_t count, std::string_view operands = "bs") {
+  return {kLastAxes, count, {}, operands};
+}
+
+constexpr std::string_view kPacked = "it takes the tokens of all sequences packed into one axis";
+constexpr std::string_view kQuantizesWhole =
+    "it finds a scale of its own for the whole tensor, all samples together; DynamicQuantizeLinear can be batched";
+constexpr std::string_view kGenerates = "how many tokens it makes depends on its data";
+
+constexpr BatchingRow kMicrosoftRows[] = {
+    {"FusedConv", batch_first("bssb")},
+    {"NhwcConv", batch_first()},
+    {"NhwcFusedConv", batch_first("bssb")},
+    {"NhwcMaxPool", batch_first()},
+    {"QLinearConv", batch_first()},
+    {"QLinearAveragePool", batch_first()},
+    {"QLinearGlobalAveragePool", batch_first()},
+    {"QGemm", batch_first()},
+    {"GridSample", batch_first("bb")},
+    {"GroupNorm", batch_first()},
+    {"SkipGroupNorm", batch_first("bssbs")},
+    {"BiasSplitGelu", last_axes(1)},
+    {"BiasAdd", batch_first("bsb")},
+    {"NGramRepeatBlock", batch_first("b")},
+    {"MoE", batch_first("bbs")},
+    {"EmbedLayerNormalization", batch_first("bbsssssbb")},
+
+    {"Attention", batch_first("bssb1ms", "b1")},
+    {"QAttention", batch_first("bssssbss1", "b1")},
+    {"MultiHeadAttention", batch_first("bbbsbmbbs")},
+    {"DecoderMaskedMultiHeadAttention", batch_first("bbbbmbbssbs")},
+    {"GroupQueryAttention", batch_first("bbbbbbsssbms")},
+    {"LongformerAttention", batch_first("bssbssb")},
+    {"RotaryEmbedding", batch_first("bos")},
+    {"MRotaryEmbedding", batch_first("b1s")},
+    {"LinearAttention", batch_first("b")},
+    {"CausalConvWithState", batch_first("bssb")},
+    {"GatedRelativePositionBias", batch_first()},
+
+    {"SkipLayerNormalization", last_axes(1, "bbs")},
+    {"SkipSimplifiedLayerNormalization", last_axes(1, "bbs")},
+    {"GatedRMSNorm", last_axes(1, "bsb")},
+    {"MatMulNBits", last_axes(1)},
+    {"MatMulBnb4", last_axes(1)},
+    {"MatMulFpQ4", last_axes(1)},
+    {"MatMulNBitsMlp", last_axes(1, "bbs")},
+    {"GemmFastGelu", last_axes(1)},
+    {"ComplexMul", {kElementwise}},
+    {"ComplexMulConj", {kElementwise}},
+    {"GatedAdd", {kElementwise}},
+    {"MulInteger", {kElementwise}},
+    {"MurmurHash3", {kElementwise}},
+    {"QLinearAdd", {kElementwise}},
+    {"QLinearMul", {kElementwise}},
+    {"QLinearSigmoid", {kElementwise}},
+    {"QLinearLeakyRelu", {kElementwise}},
+    {"QLinearWhere", {kElementwise}},
+    {"QLinearSoftmax", {kAxis, -1}},
+    {"Inverse", last_axes(2)},
+    {"Trilu", last_axes(2)},
+    {"QuantizeLinear", {kQuantize, 1}},
+    {"DequantizeLinear", {kQuantize, 1}},
+    {"FusedMatMul", {kMatMul}},
+    {"TransposeMatMul", {kMatMul}},
+    {"FusedMatMulActivation", {kMatMul}},
+    {"FusedGemm", {kGemm}},
+    {"TorchEmbedding", {kGather}},
+    {"Pad", {kPad}},
+
+    {"DynamicQuantizeMatMul", refused(kQuantizesWhole)},
+    {"DynamicQuantizeLSTM", refused(kQuantizesWhole)},
+    {"PackedAttention", refused(kPacked)},
+    {"PackedMultiHeadAttention", refused(kPacked)},
+    {"PagedAttention", refused(kPacked)},
+    {"RemovePadding", refused(kPacked)},
+    {"RestorePadding", refused(kPacked)},
+    {"BeamSearch", refused(kGenerates)},
+    {"GreedySearch", refused(kGenerates)},
+    {"Sampling", refused(kGenerates)},
+    {"WhisperBeamSearch", refused(kGenerates)},
+    {"Unique", refused("the size of its output depends on its data, which differs from sample to sample")},
+};
+
+// Rows of features, [rows, features]: each is seen apart.
+constexpr BatchingRow kMlRows[] = {
+    {"Imputer", batch_first()},
+    {"LinearClassifier", batch_first()},
+    {"LinearRegressor", batch_first()},
+    {"Normalizer", batch_first()},
+    {"SVMClassifier", batch_first()},
+    {"SVMRegressor", batch_first()},
+    {"Scaler", batch_first()},
+    {"TreeEnsemble", batch_first()},
+    {"TreeEnsembleClassifier", batch_first()},
+    {"TreeEnsembleRegressor", batch_first()},
+    {"FeatureVectorizer", batch_first("b")},
+};
+
+}  // namespace
+
+std::span<const BatchingRow> microsoft_batching() { return kMicrosoftRows; }
+std::span<const BatchingRow> ml_batching() { return kMlRows; }
+
+}  // namespace thaw::ops
