@@ -232,6 +232,31 @@ def test_a_model_that_does_not_run_here_is_written_and_said_to_be_unchecked(thaw
     assert thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--inputs", "x", "--values", "rows=5", code=0)["checked"]
 
 
+def test_a_model_that_memory_does_not_hold_is_not_run(thaw, tmp_path):
+    """A terabyte of weights, all of it a hole in a file."""
+    side, paths = 1 << 19, []
+    with open(tmp_path / "w.data", "wb") as file:
+        try:
+            file.truncate(4 * side * side)
+        except OSError as error:
+            pytest.skip(f"no file of a terabyte here: {error}")
+    for rows in (1, 5, 7):
+        weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[side, side], data_location=TensorProto.EXTERNAL)
+        for key, value in (("location", "w.data"), ("offset", "0"), ("length", str(4 * side * side))):
+            weight.external_data.add(key=key, value=value)
+        x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [rows, side]) for n in "xy")
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Reshape", ["p", "shape"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [x], [y], [weight, numpy_helper.from_array(np.array([rows, side]), "shape")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        paths.append(tmp_path / f"t{rows}.onnx")
+        paths[-1].write_bytes(model.SerializeToString())
+    report = thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", code=0)
+    assert report["checked"] == [] and "1099.5 GB" in report["not_checked"] and (tmp_path / "out.onnx").exists()
+    message = thaw.error("lift", *paths[1:], "-o", tmp_path / "lifted.onnx")
+    assert "1099.5 GB" in message and "--no-check" in message and not (tmp_path / "lifted.onnx").exists()
+    assert thaw.json("lift", *paths[1:], "-o", tmp_path / "lifted.onnx", "--no-check", code=0)["output"]
+
+
 def test_no_check_is_said(thaw, save, tmp_path):
     page, report = twice(thaw, tmp_path, "batch", save(scrfd.model()), "--no-check")
     assert report["checked"] == [] and "--no-check" in report["not_checked"] and "--no-check" in page.text

@@ -115,27 +115,38 @@ class Comparison {
 
   BatchCheck run() {
     BatchCheck check;
-    const std::vector<run::FreeSymbol> free = feeders_.front().free_symbols({});
-    if (free.empty()) {
-      try_point({}, check);
-      return check;
+    run_samples();
+    original_.reset();  // one of the two in memory at a time
+    for (const Trial& trial : trials_) check.runs.push_back(compare(trial));
+    if (check.runs.empty()) {
+      check.reason = failure_.empty() ? "no sizes were found that are small enough to try"
+                                      : "the model itself does not run here: " + failure_;
     }
-    for (const run::Scale& scale : run::default_scales()) {
-      for (size_t round = 0; round < kRounds; ++round) {
-        run::Point point;
-        run::add_default_sizes(point, free, round, scale);
-        if (feeders_.front().drawn_bytes(point) > kMaxDrawnBytes) continue;
-        try_point(point, check);
-        if (check.runs.size() == kRuns || !all_agree(check.runs)) return check;
-      }
-    }
-    if (check.runs.empty()) try_frozen(free, check);
     return check;
   }
 
  private:
+  // What the model itself gives at one choice of sizes.
+  struct Trial {
+    run::Point point;
+    std::vector<run::Arrays> samples, wanted;
+  };
+
+  void run_samples() {
+    const std::vector<run::FreeSymbol> free = feeders_.front().free_symbols({});
+    if (free.empty()) return try_point({});
+    for (const run::Scale& scale : run::default_scales()) {
+      for (size_t round = 0; round < kRounds && trials_.size() < kRuns; ++round) {
+        run::Point point;
+        run::add_default_sizes(point, free, round, scale);
+        if (feeders_.front().drawn_bytes(point) <= kMaxDrawnBytes) try_point(point);
+      }
+    }
+    if (trials_.empty()) try_frozen(free);
+  }
+
   // A model whose sizes are frozen inside runs where it was frozen, if anywhere.
-  void try_frozen(const std::vector<run::FreeSymbol>& free, BatchCheck& check) {
+  void try_frozen(const std::vector<run::FreeSymbol>& free) {
     dim::Scope scope;
     const Sample fresh = one_sample(batched_, path_, options_);
     run::Point point;
@@ -144,45 +155,50 @@ class Comparison {
       if (std::any_of(free.begin(), free.end(), [&](const run::FreeSymbol& symbol) { return symbol.name == name; }))
         point.sizes.emplace_back(name, size);
     }
-    if (point.sizes.size() == free.size()) try_point(point, check);
+    if (point.sizes.size() == free.size()) try_point(point);
   }
 
-  // Adds a run, unless the model itself does not run at these sizes.
-  void try_point(const run::Point& point, BatchCheck& check) {
-    std::vector<run::Arrays> samples, wanted;
+  // Adds a trial, unless the model itself does not run at these sizes.
+  void try_point(const run::Point& point) {
+    Trial trial{point, {}, {}};
     try {
       for (const run::Feeder& feeder : feeders_) {
-        samples.push_back(feeder.make(point));
-        for (const auto& [name, form] : sample_.forms)
-          if (form == Form::kShared && samples.front().contains(name)) samples.back()[name] = samples.front()[name];
-        wanted.push_back(original_->run(samples.back()));
+        run::Arrays& sample = trial.samples.emplace_back(feeder.make(point));
+        for (auto& [name, array] : sample)
+          if (sample_.forms.at(name) == Form::kShared) array = trial.samples.front().at(name);
+        trial.wanted.push_back(original_->run(sample));
       }
     } catch (const Error& error) {
-      if (check.reason.empty()) check.reason = error.what();
+      if (failure_.empty()) failure_ = error.what();
       return;
     }
-    const run::Arrays feeds = joined(samples);
-    RunCheck& result = check.runs.emplace_back();
-    result.name = point.sizes.empty() ? "the model's sizes" : run::describe(point);
-    note_inputs(feeds, result);
-    run::Arrays got;
+    trials_.push_back(std::move(trial));
+  }
+
+  RunCheck compare(const Trial& trial) {
+    const run::Arrays feeds = joined(trial.samples);
+    RunCheck check;
+    check.name = trial.point.sizes.empty() ? "the model's sizes" : run::describe(trial.point);
+    note_inputs(feeds, check);
     try {
       if (!result_) result_.emplace(batched_);
-      got = result_->run(feeds);
+      const run::Arrays got = result_->run(feeds);
+      for (size_t k = 0; k < trial.wanted.size(); ++k)
+        compare_outputs(trial.wanted[k], of_sample(got, trial.wanted[k], k), check);
     } catch (const Error& error) {
-      return fail_check(result, error.what());
+      fail_check(check, error.what());
     }
-    for (size_t k = 0; k < wanted.size(); ++k) compare_outputs(wanted[k], of_sample(got, wanted[k], k), result);
+    return check;
   }
 
   run::Arrays joined(const std::vector<run::Arrays>& samples) const {
     run::Arrays feeds = samples.front();
     for (auto& [name, array] : feeds) {
-      const auto form = sample_.forms.find(name);
-      if (form == sample_.forms.end() || form->second == Form::kShared) continue;
+      const Form form = sample_.forms.at(name);
+      if (form == Form::kShared) continue;
       std::vector<run::Array> parts;
       for (const run::Arrays& sample : samples) parts.push_back(sample.at(name));
-      array = form->second == Form::kMerged ? run::concat_rows(parts) : run::stack(parts);
+      array = form == Form::kMerged ? run::concat_rows(parts) : run::stack(parts);
     }
     return feeds;
   }
@@ -210,6 +226,8 @@ class Comparison {
   dim::Scope scope_;
   std::vector<run::Feeder> feeders_;
   std::optional<Original> original_;
+  std::vector<Trial> trials_;
+  std::string failure_;  // the first
   std::optional<run::Session> result_;
 };
 
@@ -217,6 +235,7 @@ class Comparison {
 
 BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
                                 const batch::Options& options, const run::FeedOptions& feeds) {
+  if (std::string reason = lacks_memory(batched); !reason.empty()) return {{}, std::move(reason)};
   return Comparison(batched, original, options, feeds).run();
 }
 

@@ -18,7 +18,7 @@ constexpr int kCheckedSamples = 3;
 
 struct BatchCheck {
   std::vector<RunCheck> runs;  // by sizes; empty: not checked
-  std::string reason;          // why not: what the model itself answered
+  std::string reason;          // why not
 };
 
 // `original` is the file that `batched` was made of with these options; `feeds` says what inputs are given rather than

@@ -59,7 +59,7 @@ void add_nodes(report::HtmlPage& page, const BatchRun& run) {
 }
 
 std::string not_checked(const BatchRun& run) {
-  return run.check ? "the model itself does not run here: " + run.checked.reason : "--no-check was given";
+  return run.check ? run.checked.reason : "--no-check was given";
 }
 
 }  // namespace

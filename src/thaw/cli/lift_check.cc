@@ -1,5 +1,8 @@
 #include "thaw/cli/lift_check.h"
 
+#include <map>
+#include <optional>
+
 #include "thaw/core/error.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/index_bounds.h"
@@ -19,27 +22,28 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lift::Trace& trace) 
 }
 
 // What the lifted model is fed at a trace's size.
-run::Arrays feeds_at(const run::Session& lifted, const ir::Model& model, const lift::Trace& trace) {
+run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift::Trace& trace) {
   run::Arrays feeds;
   std::vector<run::InputSpec> drawn;
   std::map<std::string, int64_t> bounds = run::index_bounds(*model.graph);
-  for (const run::Port& port : lifted.inputs()) {
-    if (port.has_default) continue;
-    run::InputSpec spec{.name = port.name, .dtype = port.dtype, .dims = {}, .index_bound = {}};
-    if (const auto bound = bounds.find(port.name); bound != bounds.end()) spec.index_bound = bound->second;
-    const ir::Value* input = model.graph->find(port.name);
-    if (const auto given = trace.values.find(port.name); given != trace.values.end()) {
+  for (const ir::Value* input : lifted.graph->inputs()) {
+    if (input->initializer() != nullptr) continue;
+    const std::string& name = input->name();
+    run::InputSpec spec{.name = name, .dtype = input->type.elem_type, .dims = {}, .index_bound = {}};
+    if (const auto bound = bounds.find(name); bound != bounds.end()) spec.index_bound = bound->second;
+    const ir::Value* own = model.graph->find(name);
+    if (const auto given = trace.values.find(name); given != trace.values.end()) {
       const lift::InputValues& values = given->second;
       if (!values.values.empty()) {
-        feeds[port.name] = run::Array::from_int64(port.dtype, values.dims, values.values);
+        feeds[name] = run::Array::from_int64(spec.dtype, values.dims, values.values);
         continue;
       }
       spec.dims.emplace(values.dims.begin(), values.dims.end());
-    } else if (input != nullptr && input->type.shape) {
-      spec.dims = dims_in(*input, trace);
+    } else if (own != nullptr && own->type.shape) {
+      spec.dims = dims_in(*own, trace);
     } else {
       throw Error({.what = "its value is not given for '" + trace.name + "', and the trace does not tell its shape",
-                   .where = "input '" + port.name + "'",
+                   .where = "input '" + name + "'",
                    .expected = "a value to check the lifted model with",
                    .next = "give it with --values, or pass --no-check"});
     }
@@ -54,21 +58,31 @@ run::Arrays feeds_at(const run::Session& lifted, const ir::Model& model, const l
 
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
                                           const std::vector<lift::Trace>& traces) {
-  run::Session result(lifted);
-  std::vector<RunCheck> checks;
+  if (std::string reason = lacks_memory(lifted); !reason.empty()) {
+    throw Error({.what = std::move(reason),
+                 .where = "the check of the lifted model",
+                 .expected = "memory to run it beside its traces",
+                 .next = "pass --no-check to write it unchecked"});
+  }
+  std::vector<run::Arrays> feeds, wanted;
   for (size_t k = 0; k < paths.size(); ++k) {
     const auto model = ir::load(paths[k]);
+    feeds.push_back(feeds_at(lifted, *model, traces[k]));
     run::Session trace(*model);
-    const run::Arrays feeds = feeds_at(result, *model, traces[k]);
+    run::Arrays own;
+    for (const auto& [name, array] : feeds.back())
+      if (trace.find_input(name) != nullptr) own.emplace(name, array);
+    wanted.push_back(trace.run(own));
+  }
+  std::vector<RunCheck> checks;
+  std::optional<run::Session> result;
+  for (size_t k = 0; k < paths.size(); ++k) {
     RunCheck& check = checks.emplace_back();
     check.name = traces[k].name;
-    note_inputs(feeds, check);
-    run::Arrays own;
-    for (const auto& [name, array] : feeds)
-      if (trace.find_input(name) != nullptr) own.emplace(name, array);
-    const run::Arrays wanted = trace.run(own);
+    note_inputs(feeds[k], check);
     try {
-      compare_outputs(wanted, result.run(feeds), check);
+      if (!result) result.emplace(lifted);
+      compare_outputs(wanted[k], result->run(feeds[k]), check);
     } catch (const Error& error) {
       fail_check(check, error.what());
     }

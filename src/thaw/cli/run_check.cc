@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/memory.h"
 #include "thaw/report/printable.h"
 #include "thaw/run/compare.h"
 #include "thaw/run/elements.h"
@@ -23,6 +24,18 @@ double largest_of(const run::Array& array) {
 }
 
 }  // namespace
+
+std::string lacks_memory(const ir::Model& model) {
+  uint64_t weights = 0;
+  for (const ir::Value* value : model.graph->initializers())
+    if (const ir::Tensor* tensor = value->initializer()) weights += tensor->num_bytes();
+  const auto left = available_memory();
+  // ONNX Runtime holds weights as they are and as its kernels want them.
+  if (!left || weights <= *left / 2) return {};
+  constexpr double kGigabyte = 1e9;
+  return fmt::format("running it takes about twice the {:.1f} GB of its weights, and {:.1f} GB of memory are left",
+                     static_cast<double>(weights) / kGigabyte, static_cast<double>(*left) / kGigabyte);
+}
 
 void note_inputs(const run::Arrays& feeds, RunCheck& check) {
   for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));

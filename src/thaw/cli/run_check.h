@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/ir/model.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/run/array.h"
@@ -20,6 +21,9 @@ struct RunCheck {
   bool agrees = true;   // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
   std::string message;  // why it does not
 };
+
+// Why running the model would take more memory than there is left; empty where it would not.
+std::string lacks_memory(const ir::Model& model);
 
 void note_inputs(const run::Arrays& feeds, RunCheck& check);
 
