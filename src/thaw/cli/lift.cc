@@ -64,7 +64,7 @@ Action define_lift(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("-o,--output", options->output, "the file to write")->required()->type_name("FILE");
   app.add_option("--values", options->values,
-                 "the integer inputs' values in each trace: a JSON file of all, or an .npz file named as its trace")
+                 "the integer inputs' values: a JSON file of all traces, or an .npz named as its trace")
       ->type_name("FILE")
       ->allow_extra_args(false);
   app.add_option("--add-input", options->added, "an input that the exporter took out: 'grid_thw:int64[1,3]'")
