@@ -75,8 +75,10 @@ def leaves(value):
 
 
 def assert_says_all(page, report):
-    """Every text and number of the JSON is on the page; a size's values stand in cells of their own."""
-    report = {**report, "sizes": [{**note, "message": ""} for note in report.get("sizes", [])]}
+    """Every text and number of the JSON is on the page; a size's values stand in cells of their own, before a remark."""
+    sizes = [{**note, "message": note["message"].removeprefix(", ".join(note["at"])).removeprefix(": ")}
+             for note in report.get("sizes", [])]
+    report = {**report, "sizes": sizes}
     for leaf in leaves(report):
         if isinstance(leaf, bool) or leaf is None:
             continue
@@ -136,6 +138,17 @@ def test_the_evidence_stands_beside_the_expression(thaw, save, tmp_path):
     for note in lists:
         for k, text in enumerate(note["at"]):
             assert eval(note["message"], {}, {name: at[k] for name, at in sizes.items()}) == json.loads(text)
+
+
+def test_what_is_said_of_a_size_besides_its_values_is_on_the_page(thaw, save, tmp_path):
+    """One that is the same in all traces."""
+    family = BY_NAME["vision_tower_angles"]
+    page, report = twice(thaw, tmp_path, "lift", *traces(save, tmp_path, family), "--add-input", "grid_thw:int64[1,3]")
+    said = [note for note in report["sizes"] if len(set(note["at"])) == 1 and "untold" in note["message"]]
+    assert said
+    rows = {row["size"]: row for row in page.rows(["size"])}
+    for note in said:
+        assert rows[note["where"]]["remark"] and note["message"].endswith(rows[note["where"]]["remark"])
 
 
 def test_sizes_of_the_traces_are_told(thaw, save, tmp_path):

@@ -55,16 +55,19 @@ std::vector<std::string> with_traces(std::string first, const LiftRun& run, std:
 
 void add_groups(report::HtmlPage& page, const LiftRun& run, std::string first, const std::vector<lift::Note>& notes) {
   const std::vector<NoteView> seen = views(notes);
+  const bool has_evidence = std::any_of(notes.begin(), notes.end(), [](const lift::Note& n) { return !n.at.empty(); });
   std::vector<std::vector<HtmlCell>> rows;
   for (const NoteGroup& group : grouped_notes(seen)) {
     std::vector<HtmlCell>& row = rows.emplace_back();
     row.push_back(HtmlCell::code(group.message));
-    for (size_t k = 0; k < run.traces.size(); ++k)
+    for (size_t k = 0; has_evidence && k < run.traces.size(); ++k)
       row.push_back(HtmlCell::code(k < group.at.size() ? group.at[k] : ""));
     row.push_back(HtmlCell::count(group.where.size()));
     row.push_back(HtmlCell::list(group.where, 2));
   }
-  page.table(with_traces(std::move(first), run, {"places", "where"}), rows);
+  const std::vector<std::string> last{"places", "where"};
+  page.table(has_evidence ? with_traces(std::move(first), run, last) : std::vector{std::move(first), last[0], last[1]},
+             rows);
 }
 
 void add_traces(report::HtmlPage& page, const LiftRun& run) {
@@ -80,14 +83,25 @@ void add_traces(report::HtmlPage& page, const LiftRun& run) {
 }
 
 void add_sizes(report::HtmlPage& page, const LiftRun& run) {
-  page.heading("The sizes that differ, and their values");
+  page.heading("The sizes, and their values in each trace");
   std::vector<std::vector<HtmlCell>> rows;
+  bool has_remarks = false;
   for (const lift::Note& size : run.report.variables) {
     std::vector<HtmlCell>& row = rows.emplace_back();
     row.push_back(HtmlCell::code(size.where));
     for (const std::string& value : size.at) row.push_back(HtmlCell::code(value));
+    // The message says the values again; what it says besides is a remark.
+    const std::string values = fmt::format("{}", fmt::join(size.at, ", "));
+    const bool repeats = size.message.starts_with(values);
+    std::string remark = repeats ? size.message.substr(values.size()) : size.message;
+    if (remark.starts_with(": ")) remark.erase(0, 2);
+    has_remarks |= !remark.empty();
+    row.push_back(HtmlCell::text(remark));
   }
-  page.table(with_traces("size", run), rows);
+  if (!has_remarks)
+    for (std::vector<HtmlCell>& row : rows) row.pop_back();
+  page.table(with_traces("size", run, has_remarks ? std::vector<std::string>{"remark"} : std::vector<std::string>{}),
+             rows);
 }
 
 void add_ports(report::HtmlPage& page, const LiftRun& run) {
@@ -194,6 +208,10 @@ std::string lift_page(const LiftRun& run) {
   add_sizes(page, run);
   if (!run.report.unexplained.empty()) {
     page.heading("Not explained");
+    page.sentence(
+        "What may help: the values of integer inputs (--values), an input that the exporter took out (--add-input), a "
+        "trace "
+        "at another size. --keep-static leaves a constant as it is in the first trace.");
     add_groups(page, run, "why", run.report.unexplained);
   }
   if (!run.report.lifted.empty()) {
