@@ -381,6 +381,70 @@ def test_positions_on_several_axes(lift):
     check_primes(lift, make, sizes=[(11, 23, 2), (17, 31, 3), (29, 19, 5)], unseen=[(31, 17, 7), (2, 2, 1), (37, 5, 2)], tolerance=2e-5)
 
 
+LEARNED = np.random.default_rng(3).standard_normal((4000, 5)).astype(np.float32)
+
+
+def fails_beyond(lift, make, sizes, fits, beyond):
+    """Right at the sizes that fit into what the traces hold; an error of ONNX Runtime at others."""
+    out, printed = lift({size: loose(*size, 1, make(*size, 1)) for size in sizes})
+    run = session(out)
+    for h, w in [*sizes, *fits]:
+        feed = dict(x=np.ones((h * w, 3), np.float32), grid_thw=np.array([[1, h, w]]))
+        got = dict(zip([o.name for o in run.get_outputs()], run.run(None, {i.name: feed[i.name] for i in run.get_inputs()})))
+        for name, wanted in make(h, w, 1).items():
+            assert np.array_equal(got[f"{name}_out"], wanted), (name, h, w)
+    for h, w in beyond:
+        feed = dict(x=np.ones((h * w, 3), np.float32), grid_thw=np.array([[1, h, w]]))
+        with pytest.raises(Exception, match="(?i)gather"):
+            run.run(None, {i.name: feed[i.name] for i in run.get_inputs()})
+    return printed
+
+
+def test_the_first_rows_of_a_larger_table(lift):
+    printed = fails_beyond(lift, lambda h, w, t: dict(first=LEARNED[:h * w][None]), PRIMES, [(31, 17), (2, 2), (19, 29)], [(19, 31)])
+    assert "known below 551" in printed
+
+
+def test_the_last_and_the_middle_rows_of_a_larger_table(lift):
+    printed = fails_beyond(lift, lambda h, w, t: dict(last=LEARNED[1000 - h:1000]), PRIMES, [(13, 3), (28, 2), (1, 5)], [(30, 3), (31, 2)])
+    assert "the last rows of a kept table, known up to 29" in printed
+    def middle(h, w, t):
+        return dict(middle=LEARNED[500 - h // 2:500 - h // 2 + h])
+    assert "middle rows" in fails_beyond(lift, middle, PRIMES, [(13, 3), (27, 2)], [(31, 3)])
+
+
+def test_cells_of_a_larger_grid(lift):
+    grid = LEARNED[:3600].reshape(60, 60, 5)
+    printed = fails_beyond(lift, lambda h, w, t: dict(cells=grid[:h, :w].reshape(-1, 5)), [(11, 23), (29, 31), (17, 19)],
+                           [(23, 11), (2, 2), (29, 30)], [(5, 32), (30, 5), (1, 33)])
+    assert "known up to 29 x 31" in printed
+
+
+def test_learned_rows_of_a_grid(lift):
+    def make(h, w, t):
+        return dict(rows=np.repeat(LEARNED[:h], w, 0), columns=np.tile(LEARNED[100:100 + w], (h, 1)))
+    fails_beyond(lift, make, PRIMES, [(28, 30), (2, 2), (29, 1)], [(30, 5), (5, 32)])
+
+
+def test_padding(lift):
+    def make(h, w, t):
+        pad = np.full((h, 5), .5, np.float32)
+        return dict(after=np.concatenate([LEARNED[:7], pad]), before=np.concatenate([pad, LEARNED[:7]]),
+                    valid=np.arange(h * w) < w, held=np.minimum(np.arange(64), h), fixed=np.arange(50) < h,
+                    corner=(np.arange(40)[:, None] < h) & (np.arange(48) < w),
+                    weights=((np.arange(40)[:, None] < h) & (np.arange(48) < w)).astype(np.float32)[None])
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
+
+
+def test_a_grid_behind_a_class_token(lift):
+    def make(h, w, t):
+        rows, columns = raster(h, w)
+        angles = np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1)
+        return dict(cos=np.concatenate([np.ones((1, 12)), np.cos(angles)]).astype(np.float32)[None],
+                    index=np.concatenate([[-1, -2, -3, -4, -5], rows * w + columns]), positions=np.stack([np.append(0, rows + 1), np.append(0, columns + 1)]))
+    check_primes(lift, make, tolerance=2e-5)
+
+
 def test_what_is_not_explained_is_named_and_nothing_is_written(lift):
     rng = np.random.default_rng(8)
     out, printed = lift({(h, w): trace(h, w, [rng.standard_normal((h * w, 2)).astype(np.float32)]) for h, w in GRIDS}, code=1)

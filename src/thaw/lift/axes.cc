@@ -116,7 +116,13 @@ std::optional<Sequence> fit_separate(const View& view, TableContext& context, bo
     const Formula along = position(static_cast<int>(axis));
     const auto formula = substitute(fit->parts.front().formula, {&along, 1});
     if (!formula) return std::nullopt;
-    out.formula = axis == 0 ? *formula : product ? out.formula * *formula : out.formula + *formula;
+    if (axis == 0) {
+      out.formula = *formula;
+    } else if (view.kind == Kind::kTruth) {
+      out.formula = both(out.formula, *formula);
+    } else {
+      out.formula = product ? out.formula * *formula : out.formula + *formula;
+    }
     out.description += fmt::format("{}({})", axis == 0 ? "" : product ? " * " : " + ", fit->description);
   }
   if (!holds(view, out.formula, 0, 1)) return std::nullopt;
@@ -131,7 +137,7 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
     if (auto fit = fit_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_diagonals(view, context)) return fit;
-  return numbers ? fit_separate(view, context, true) : std::nullopt;
+  return fit_separate(view, context, true);
 }
 
 }  // namespace

@@ -57,8 +57,16 @@ std::optional<Generated> fit_grid_indices(const RowTable& table);
 // The corners, or their weights, of bilinear interpolation from a square of positions.
 std::optional<Generated> fit_interpolation(const RowTable& table);
 
+// Rows of one larger table that is kept: its first rows, its last or middle ones, those of a counter or of the cells of
+// a grid. A size beyond it is an error of the lifted model. Also rows that are followed, or led, by padding.
+std::optional<Generated> fit_kept(const RowTable& table);
+// A few rows that are kept (of a class token) before a list of another length.
+std::optional<Generated> fit_after_first(const RowTable& table);
+
 // A list with one axis that grows, by any of these.
 std::optional<Generated> fit_list(const View& view, TableContext& context);
+// The same without looking for rows that stand before it.
+std::optional<Generated> fit_whole_list(const RowTable& table);
 
 // Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
 // difference of two; masks between two.

@@ -12,6 +12,14 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
       if (sum) return Size{variables[i].symbol + variables[j].symbol, std::move(at)};
     }
   }
+  // A grid and a few tokens before it.
+  constexpr int64_t kMostFirst = 8;
+  for (int64_t first = 1; first <= kMostFirst; ++first) {
+    std::vector<int64_t> rest = at;
+    for (int64_t& size : rest) size -= first;
+    const auto dim = solver.solve(rest);
+    if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
+  }
   return std::nullopt;
 }
 

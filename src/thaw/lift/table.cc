@@ -74,9 +74,15 @@ RowTable rows_of(const View& view, TableContext& context) {
   return table;
 }
 
+std::optional<Generated> fit_whole_list(const RowTable& table) {
+  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+    if (auto generated = fit(table)) return generated;
+  return std::nullopt;
+}
+
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   const RowTable table = rows_of(view, context);
-  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+  for (const auto fit : {fit_whole_list, fit_after_first, fit_kept})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }

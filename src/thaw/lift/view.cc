@@ -98,7 +98,25 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
     }
   }
   if (view.axes.empty()) {
-    reason = "its entries differ and no axis grows";
+    // Its size is fixed and what it holds is not: padding up to a limit. All its axes may matter.
+    constexpr int64_t kMostFixed = int64_t{1} << 20;
+    if (tensors.front()->num_elements() > kMostFixed) {
+      reason = "its entries differ and no axis grows";
+      return std::nullopt;
+    }
+    view.width = 1;
+    std::vector<size_t> single;
+    for (const size_t axis : fixed) {
+      const int64_t size = tensors.front()->dims[axis];
+      if (size == 1) single.push_back(axis);
+      if (size == 1) continue;
+      view.axes.push_back(axis);
+      view.growing.push_back(constant_size(size, tensors.size()));
+    }
+    fixed = single;
+  }
+  if (view.axes.empty()) {
+    reason = "its only entry differs and no size of the inputs gives it";
     return std::nullopt;
   }
   order = view.axes;
