@@ -5,6 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from batch_models_test import TOLERANCE, batch, samples_agree  # noqa: F401 (batch is a fixture)
+from conftest import session
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -142,14 +143,44 @@ def test_loops_inside_loops_and_ifs(save, batch):
     assert samples_agree(model, batched, draw(5, x=(2, 3))) <= TOLERANCE
 
 
-def test_a_loop_that_each_sample_leaves_at_another_time_is_refused(thaw, save, tmp_path):
+def halved(collects=False):
+    """Halves until the sum of squares is small; counts how often. The counter begins alike and differs in the end."""
     body = helper.make_graph(
-        [node("Mul", "h half", "h2"), node("ReduceSum", "h2", "s", keepdims=0), node("Greater", "s one", "on"), node("Identity", "h2", "kept")],
-        "body", [info("i", INT64, []), info("go", BOOL, []), info("h")], [info("on", BOOL, []), info("h2"), info("kept")])
-    model = save(model_of([node("Loop", "many yes x", "y z", name="halve", body=body)], [info("x", dims=[1, 3])], [info("y"), info("z")],
-                          [constant("yes", True, bool), constant("one", 1, np.float32), constant("half", 0.5, np.float32), constant("many", 9)]))
-    message = thaw.error("batch", model, "-o", tmp_path / "out.onnx")
-    assert "Loop 'halve'" in message and "differs from sample to sample" in message and "--allow-loop" not in message
+        [node("Mul", "h half", "h2"), node("ReduceSumSquare", "h2", "s", keepdims=0), node("Greater", "s one", "on"),
+         node("Add", "n one", "n2"), *([node("Identity", "h2", "kept")] if collects else [])],
+        "body", [info("i", INT64, []), info("go", BOOL, []), info("h"), info("n", FLOAT, [])],
+        [info("on", BOOL, []), info("h2"), info("n2", FLOAT, []), *([info("kept")] if collects else [])])
+    outputs = ["y", "count", *(["z"] if collects else [])]
+    loop = node("Loop", "many starts scaled zero", " ".join(outputs), name="halve", body=body)
+    nodes = [node("Mul", "x scale", "scaled"), node("ReduceSum", "scaled", "first", keepdims=0), node("Greater", "first one", "starts"), loop]
+    return model_of(nodes, [info("x", dims=[1, 3]), info("scale", dims=[1])], [info(o) for o in outputs],
+                    [constant("one", 1, np.float32), constant("zero", 0, np.float32), constant("half", 0.5, np.float32), constant("many", 5)])
+
+
+def test_a_loop_that_each_sample_leaves_at_another_time(save, batch):
+    """By its condition: some samples do not begin, some reach the limit, some stop between."""
+    model = save(halved())
+    batched, _ = batch(model, "--inputs", "x")
+    rng = np.random.default_rng(8)
+    samples = [dict(x=(rng.standard_normal((1, 3)) * size).astype(np.float32)) for size in (0.5, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 377, 987)]
+    shared = dict(scale=np.ones(1, np.float32))
+    counts = {float(session(model).run(["count"], {**s, **shared})[0]) for s in samples}
+    assert {0.0, 5.0} < counts and len(counts) >= 4
+    assert samples_agree(model, batched, samples, shared) <= TOLERANCE
+
+
+def test_a_loop_that_runs_as_often_as_each_sample_says(save, batch):
+    body = loop_body([node("Mul", "h half", "h2")], [("h", "h2")])
+    model = save(model_of([node("Loop", "trips yes x", "y", name="loop", body=body)], [info("x", dims=[2, 3]), info("trips", INT64, [])],
+                          [info("y")], [constant("half", 0.5, np.float32), constant("yes", True, bool)]))
+    batched, _ = batch(model)
+    samples = [dict(sample, trips=np.array(k)) for sample, k in zip(draw(5, x=(2, 3)), (3, 0, 7, 1, 2))]
+    assert samples_agree(model, batched, samples) == 0
+
+
+def test_what_such_a_loop_collects_differs_in_size_and_is_refused(thaw, save, tmp_path):
+    message = thaw.error("batch", save(halved(collects=True)), "-o", tmp_path / "out.onnx", "--inputs", "x")
+    assert "Loop 'halve'" in message and "what it collects differs in size" in message and "--allow-loop" not in message
 
 
 @pytest.mark.parametrize("axes", [{}, dict(scan_input_axes=[1, 0], scan_output_axes=[2, 0]),

@@ -1,13 +1,13 @@
-// Batch rules of operators that hold graphs: If, Loop, Scan, SequenceMap.
+// Batch rules of operators that hold graphs: If, Scan, SequenceMap; Loop is in control_loop.cc.
+#include "thaw/batch/control.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "thaw/batch/graph_batch.h"
 #include "thaw/batch/splice.h"
 
 namespace thaw::batch {
-namespace {
 
 ir::Graph& graph_of(const ir::Node& node, std::string_view name) {
   const ir::Attribute* attribute = node.attribute(name);
@@ -16,7 +16,6 @@ ir::Graph& graph_of(const ir::Node& node, std::string_view name) {
   return **graph;
 }
 
-// Output i of a subgraph returns its value for every sample, in the leading form.
 void return_leading(State& state, ir::Graph& graph, int i) {
   ir::Value* result = graph.outputs()[static_cast<size_t>(i)];
   const ops::Fact& fact = state.fact(result);
@@ -38,14 +37,12 @@ bool returns_samples(const State& state, const ir::Graph& graph, int i) {
   return state.batched.contains(graph.outputs()[static_cast<size_t>(i)]);
 }
 
-// Input i of a body holds samples, and is given them by the node's operand.
 void give_samples(State& state, NodeBatch& n, int operand, ir::Value* formal) {
   n.set_operand(operand, n.leading(operand));
   forget_shape(formal->type);
   state.batched[formal] = {formal, Form::kLeading};
 }
 
-// A value that goes around in a body: input `operand` of the node, inputs and outputs of the body by number.
 void give_state(State& state, NodeBatch& n, int operand, ir::Value* formal) {
   if (n.is_batched(operand) || state.reach.contains(formal)) give_samples(state, n, operand, formal);
 }
@@ -54,6 +51,8 @@ void return_state(State& state, ir::Graph& body, const ir::Value* formal, int i)
   if (state.batched.contains(formal)) return return_leading(state, body, i);
   if (returns_samples(state, body, i)) NodeBatch::refuse("what it carries begins alike and then differs");
 }
+
+namespace {
 
 // An axis that scans, in a tensor with the batch before it.
 std::vector<int64_t> axes_of(const ir::Node& node, std::string_view name, int count) {
@@ -109,49 +108,6 @@ void batch_if(NodeBatch& n, const ops::Batching&) {
     for (ir::Graph* branch : branches) return_leading(state, *branch, i);
     if (ir::Value* output = n.node().output(i)) state.batched[output] = {output, Form::kLeading};
   }
-}
-
-namespace {
-
-// What a Loop collects: iterations are stacked before the samples of each.
-ir::Value* samples_first(NodeBatch& n, int i) {
-  const ops::Fact& fact = n.output_fact(i);
-  if (!fact.has_rank()) NodeBatch::refuse("the rank of what it collects is not known");
-  std::vector<int64_t> permutation{1, 0};
-  for (int axis = 2; axis <= fact.rank(); ++axis) permutation.push_back(axis);
-  Emitter after = n.after();
-  ir::Value* stacked = after.transpose(n.node().output(i), permutation);
-  const auto lower = dim::range_of(fact.dim(0)).lower;
-  if (lower && *lower >= 1) return stacked;
-  // Without an iteration there is no sample to tell their number.
-  return after.emit("Reshape", {stacked, after.concat({after.batch_size(), after.slice(after.shape(stacked), 1)}, 0)});
-}
-
-}  // namespace
-
-void batch_loop(NodeBatch& n, const ops::Batching&) {
-  State& state = n.state();
-  if (n.is_batched(0)) NodeBatch::refuse("how often it runs differs from sample to sample");
-  if (n.is_batched(1)) NodeBatch::refuse("whether it runs differs from sample to sample");
-  ir::Node& node = n.node();
-  ir::Graph& body = graph_of(node, "body");
-  const int carried = std::max(n.num_inputs() - 2, 0);
-  const auto formal = [&](int k) { return body.inputs()[static_cast<size_t>(2 + k)]; };
-  if (static_cast<int>(body.inputs().size()) < 2 + carried) NodeBatch::refuse("its body takes too few values");
-  for (int k = 0; k < carried; ++k) give_state(state, n, 2 + k, formal(k));
-  batch_graph(state, body, body.nodes().front());
-  if (returns_samples(state, body, 0)) NodeBatch::refuse("how often it runs differs from sample to sample");
-  for (int k = 0; k < carried; ++k) return_state(state, body, formal(k), 1 + k);
-  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
-    ir::Value* output = node.output(i);
-    if (i < carried && output && state.batched.contains(formal(i))) {
-      state.batched[output] = {output, Form::kLeading};
-    } else if (i >= carried && returns_samples(state, body, 1 + i)) {
-      return_leading(state, body, 1 + i);
-      if (output) n.become(i, samples_first(n, i), Form::kLeading);
-    }
-  }
-  n.note_change();
 }
 
 void batch_scan(NodeBatch& n, const ops::Batching&) {

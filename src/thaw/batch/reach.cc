@@ -65,9 +65,18 @@ void Reach::follow_loop(const ir::Node& node, const ir::Graph& body) {
   const size_t carried = inputs > first + scanned ? inputs - first - scanned : 0;
   for (size_t i = first; i < inputs && i < body.inputs().size(); ++i)
     if (contains(node.inputs()[i])) add(body.inputs()[i]);
+  // Where samples leave at iterations of their own, all that goes around differs.
+  const auto decides = [&] {
+    return is_loop && ((inputs > 0 && contains(node.inputs()[0])) || (inputs > 1 && contains(node.inputs()[1])) ||
+                       contains(body.outputs()[0]));
+  };
   for (bool more = true; more;) {
     more = false;
     follow(body);
+    for (size_t i = 0; decides() && i < carried && first + i < body.inputs().size(); ++i) {
+      more |= !contains(body.inputs()[first + i]);
+      add(body.inputs()[first + i]);
+    }
     for (size_t i = 0; i < carried && skipped + i < body.outputs().size() && first + i < body.inputs().size(); ++i) {
       if (!contains(body.outputs()[skipped + i]) || contains(body.inputs()[first + i])) continue;
       add(body.inputs()[first + i]);

@@ -1,0 +1,155 @@
+// Batch rule of Loop.
+//
+// Where all samples leave at one iteration, the loop runs over all of them. Where each may leave at its own, it runs
+// until the last one does, and a sample that has left keeps what it carries: Where(still running, new, old).
+#include <algorithm>
+
+#include "thaw/batch/control.h"
+
+namespace thaw::batch {
+namespace {
+
+// What a Loop collects: iterations are stacked before the samples of each.
+ir::Value* samples_first(NodeBatch& n, int i) {
+  const ops::Fact& fact = n.output_fact(i);
+  if (!fact.has_rank()) NodeBatch::refuse("the rank of what it collects is not known");
+  std::vector<int64_t> permutation{1, 0};
+  for (int axis = 2; axis <= fact.rank(); ++axis) permutation.push_back(axis);
+  Emitter after = n.after();
+  ir::Value* stacked = after.transpose(n.node().output(i), permutation);
+  const auto lower = dim::range_of(fact.dim(0)).lower;
+  if (lower && *lower >= 1) return stacked;
+  // Without an iteration there is no sample to tell their number.
+  return after.emit("Reshape", {stacked, after.concat({after.batch_size(), after.slice(after.shape(stacked), 1)}, 0)});
+}
+
+bool keeps_its_size(const ops::Fact& before, const ops::Fact& after) {
+  bool same = before.is_tensor() && after.is_tensor() && before.has_rank() && before.rank() == after.rank();
+  for (int axis = 0; same && axis < before.rank(); ++axis) same = dim::same(before.dim(axis), after.dim(axis));
+  return same;
+}
+
+// One truth value for each sample: [batch].
+ir::Value* truths(NodeBatch& n, int i) { return n.emit("Reshape", {n.leading(i), n.ints({-1})}); }
+
+// Whether any of them holds.
+ir::Value* any(Emitter& at, ir::Value* truth) {
+  constexpr ir::DataType kInt = ir::DataType::kInt32;
+  return at.cast(at.reduce("ReduceMax", at.cast(truth, kInt), {0}, false), ir::DataType::kBool);
+}
+
+class LoopThatSamplesLeave {
+ public:
+  LoopThatSamplesLeave(NodeBatch& n, ir::Graph& body, int carried)
+      : n_(n), state_(n.state()), body_(body), carried_(carried) {}
+
+  void batch() {
+    check();
+    begin();
+    batch_graph(state_, body_, body_.nodes().front());
+    end_of_body();
+    replace();
+  }
+
+ private:
+  ir::Value* formal(int k) const { return body_.inputs()[static_cast<size_t>(2 + k)]; }
+
+  void check() const {
+    if (body_.outputs().size() > static_cast<size_t>(1 + carried_))
+      NodeBatch::refuse("it runs as often as each sample needs, so that what it collects differs in size");
+    for (int k = 0; k < carried_; ++k)
+      if (!keeps_its_size(state_.fact(formal(k)), state_.fact(body_.outputs()[static_cast<size_t>(1 + k)])))
+        NodeBatch::refuse("it runs as often as each sample needs, and what it carries changes in size");
+  }
+
+  // Before the loop: who runs at all, and how often the longest one does.
+  void begin() {
+    running_ = n_.original(1) ? truths(n_, 1)
+                              : n_.emit("Expand", {n_.cast(n_.integer(1), ir::DataType::kBool), n_.batch_size()});
+    limit_ = n_.original(0);
+    if (n_.is_batched(0)) {
+      limits_ = n_.emit("Reshape", {n_.leading(0), n_.ints({-1})});
+      limit_ = n_.reduce("ReduceMax", limits_, {0}, false);
+      running_ = n_.emit("And", {running_, n_.emit("Greater", {limits_, n_.integer(0)})});
+    }
+    for (int k = 0; k < carried_; ++k) give_samples(state_, n_, 2 + k, formal(k));
+    goes_on_ = n_.state().model.graph->unique_name("batch_running");
+    in_body_ = body_.add_input(goes_on_, ir::Type::tensor(ir::DataType::kBool));
+  }
+
+  void end_of_body() {
+    Emitter end(state_, body_, nullptr);
+    ir::Value* on = body_.outputs()[0];
+    if (returns_samples(state_, body_, 0)) on = end.emit("Reshape", {end.as_leading(on), end.ints({-1})});
+    ir::Value* still = end.emit("And", {in_body_, on});
+    if (limits_) {
+      ir::Value* next = end.emit("Add", {body_.inputs()[0], end.integer(1)});
+      still = end.emit("And", {still, end.emit("Less", {next, limits_})});
+    }
+    for (int k = 0; k < carried_; ++k) {
+      const int rank = state_.fact(formal(k)).rank();
+      ir::Value* next = end.as_leading(body_.outputs()[static_cast<size_t>(1 + k)]);
+      std::vector<int64_t> axes;
+      for (int axis = 1; axis <= rank; ++axis) axes.push_back(axis);
+      ir::Value* kept = end.emit("Where", {end.unsqueeze(in_body_, axes), next, formal(k)});
+      kept->type = ir::Type::tensor(state_.fact(formal(k)).dtype);
+      body_.set_output(1 + k, kept);
+    }
+    ir::Value* all = any(end, still);
+    all->type = ir::Type::tensor(ir::DataType::kBool, std::vector<ir::DeclaredDim>{});
+    body_.set_output(0, all);
+    still->type = ir::Type::tensor(ir::DataType::kBool);
+    body_.add_output(still);
+  }
+
+  // A Loop that carries one value more.
+  void replace() {
+    ir::Node& node = n_.node();
+    ir::Graph& graph = *node.graph();
+    std::vector<ir::Value*> inputs{limit_, any(n_, running_)}, outputs;
+    for (int k = 0; k < carried_; ++k) inputs.push_back(node.input(2 + k));
+    inputs.push_back(running_);
+    for (int k = 0; k <= carried_; ++k) outputs.push_back(graph.add_value(graph.unique_name(goes_on_ + "_last")));
+    ir::Node* loop = graph.add_node("Loop", "", inputs, outputs, node.name, &node);
+    loop->set_attribute(*node.attribute("body"));
+    for (int k = 0; k < carried_; ++k)
+      if (node.output(k)) n_.become(k, outputs[static_cast<size_t>(k)], Form::kLeading);
+  }
+
+  NodeBatch& n_;
+  State& state_;
+  ir::Graph& body_;
+  int carried_;
+  std::string goes_on_;
+  ir::Value *running_ = nullptr, *limit_ = nullptr, *limits_ = nullptr, *in_body_ = nullptr;
+};
+
+}  // namespace
+
+void batch_loop(NodeBatch& n, const ops::Batching&) {
+  State& state = n.state();
+  ir::Node& node = n.node();
+  ir::Graph& body = graph_of(node, "body");
+  const int carried = std::max(n.num_inputs() - 2, 0);
+  const auto formal = [&](int k) { return body.inputs()[static_cast<size_t>(2 + k)]; };
+  if (static_cast<int>(body.inputs().size()) < 2 + carried || static_cast<int>(body.outputs().size()) < 1 + carried)
+    NodeBatch::refuse("its body takes or returns too few values");
+  if (n.is_batched(0) || n.is_batched(1) || state.reach.contains(body.outputs()[0]))
+    return LoopThatSamplesLeave(n, body, carried).batch();
+  for (int k = 0; k < carried; ++k) give_state(state, n, 2 + k, formal(k));
+  batch_graph(state, body, body.nodes().front());
+  if (returns_samples(state, body, 0)) NodeBatch::refuse("how often it runs differs from sample to sample");
+  for (int k = 0; k < carried; ++k) return_state(state, body, formal(k), 1 + k);
+  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
+    ir::Value* output = node.output(i);
+    if (i < carried && output && state.batched.contains(formal(i))) {
+      state.batched[output] = {output, Form::kLeading};
+    } else if (i >= carried && returns_samples(state, body, 1 + i)) {
+      return_leading(state, body, 1 + i);
+      if (output) n.become(i, samples_first(n, i), Form::kLeading);
+    }
+  }
+  n.note_change();
+}
+
+}  // namespace thaw::batch
