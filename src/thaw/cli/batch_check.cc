@@ -17,7 +17,8 @@ namespace thaw::cli {
 namespace {
 
 constexpr size_t kRuns = 2;                             // sizes to compare at, where there is a choice
-constexpr size_t kRounds = 2;                           // sizes tried at one scale
+constexpr size_t kRounds = 4;                           // sizes tried at one scale; two of them at least have no 3
+constexpr size_t kFailures = 2;                         // that end a scale
 constexpr uint64_t kMaxDrawnBytes = uint64_t{1} << 26;  // of one sample at sizes that nobody asked for
 
 enum class Form : uint8_t { kShared, kMerged, kLeading };
@@ -134,12 +135,19 @@ class Comparison {
 
   void run_samples() {
     const std::vector<run::FreeSymbol> free = feeders_.front().free_symbols({});
-    if (free.empty()) return try_point({});
+    if (free.empty()) {
+      try_point({});
+      return;
+    }
     for (const run::Scale& scale : run::default_scales()) {
-      for (size_t round = 0; round < kRounds && trials_.size() < kRuns; ++round) {
+      size_t failed = 0;
+      for (size_t round = 0; round < kRounds && trials_.size() < kRuns && failed < kFailures; ++round) {
         run::Point point;
         run::add_default_sizes(point, free, round, scale);
-        if (feeders_.front().drawn_bytes(point) <= kMaxDrawnBytes) try_point(point);
+        // A size that is the number of samples would hide an axis taken for another.
+        const bool distinct = std::none_of(point.sizes.begin(), point.sizes.end(),
+                                           [](const auto& size) { return size.second == kCheckedSamples; });
+        if (distinct && feeders_.front().drawn_bytes(point) <= kMaxDrawnBytes && !try_point(point)) ++failed;
       }
     }
     if (trials_.empty()) try_frozen(free);
@@ -158,8 +166,8 @@ class Comparison {
     if (point.sizes.size() == free.size()) try_point(point);
   }
 
-  // Adds a trial, unless the model itself does not run at these sizes.
-  void try_point(const run::Point& point) {
+  // Adds a trial; false where the model itself does not run at these sizes.
+  bool try_point(const run::Point& point) {
     Trial trial{point, {}, {}};
     try {
       for (const run::Feeder& feeder : feeders_) {
@@ -170,9 +178,10 @@ class Comparison {
       }
     } catch (const Error& error) {
       if (failure_.empty()) failure_ = error.what();
-      return;
+      return false;
     }
     trials_.push_back(std::move(trial));
+    return true;
   }
 
   RunCheck compare(const Trial& trial) {

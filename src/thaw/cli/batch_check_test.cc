@@ -1,5 +1,6 @@
 #include "thaw/cli/batch_check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +36,22 @@ TEST_F(BatchCheckTest, AgreesWithSamplesInTheFirstAxisOrInANewOne) {
             "g (float[batch,5,7] x) => (float[batch,7,5] y) { y = Transpose<perm = [0,2,1]>(x) }");
   ASSERT_EQ(leading.runs.size(), 1u);  // there is no size to choose
   EXPECT_TRUE(all_agree(leading.runs));
+}
+
+TEST_F(BatchCheckTest, NoFreeSizeIsTheNumberOfSamples) {
+  for (const auto& [single, batched] :
+       std::vector<std::pair<std::string, std::string>>{{"float[1,a]", "float[batch,a]"},
+                                                        {"float[1,a,b,c]", "float[batch,a,b,c]"},
+                                                        {"float[1,a,b,c,d,e]", "float[batch,a,b,c,d,e]"}}) {
+    const BatchCheck result = check(fmt::format("g ({0} x) => ({0} y) {{ y = Relu(x) }}", single),
+                                    fmt::format("g ({0} x) => ({0} y) {{ y = Relu(x) }}", batched));
+    ASSERT_EQ(result.runs.size(), 2u);
+    for (const RunCheck& run : result.runs) {
+      EXPECT_TRUE(run.agrees);
+      EXPECT_THAT(run.inputs[0].second, testing::ContainsRegex("^float32\\[3,"));
+      EXPECT_THAT(run.inputs[0].second.substr(10), testing::Not(testing::ContainsRegex("[,]?\\b3[],]")));
+    }
+  }
 }
 
 TEST_F(BatchCheckTest, FindsSamplesThatMeetEachOther) {
