@@ -1,4 +1,4 @@
-// thaw fix: applies the rewrites that are safe without a reference.
+// thaw fix: applies the rewrites that are safe without a reference; with one, also those that it confirms.
 #include "thaw/pass/fix.h"
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/fix_reference.h"
 #include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -22,6 +23,7 @@ namespace {
 struct Options {
   std::string model, output;
   bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, all = false;
+  ReferenceOptions reference;
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
@@ -29,9 +31,20 @@ struct Options {
 int fix_model(const Options& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
+  const pass::FixOptions fix = {
+      .sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
+  if (!options.reference.reference.empty()) {
+    return fix_with_reference({.model = options.model,
+                               .output = options.dry_run ? std::string() : options.output,
+                               .fix = fix,
+                               .external = options.external,
+                               .all = options.all,
+                               .format = options.format},
+                              options.reference);
+  }
+  check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
-  const pass::FixReport report = pass::fix(
-      model, {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations});
+  const pass::FixReport report = pass::fix(model, fix);
   const bool write = report.modified() && !options.dry_run;
   if (write) {
     ir::SaveOptions save;
@@ -77,6 +90,7 @@ Action define_fix(CLI::App& app) {
   app.add_flag("--keep-sizes", options->no_sizes, "leave frozen sizes as they are");
   app.add_flag("--keep-chains", options->no_chains, "leave chains of shape arithmetic as they are");
   app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
+  add_reference_options(app, options->reference);
   add_choice<ir::ExternalPolicy>(app, "--external", options->external,
                                  {{"keep", ir::ExternalPolicy::kKeep},
                                   {"single", ir::ExternalPolicy::kSingle},
@@ -86,7 +100,8 @@ Action define_fix(CLI::App& app) {
   add_format(app, options->format);
   app.footer(
       "thaw fix detector.onnx -o fixed.onnx\n"
-      "thaw fix detector.onnx --dry-run --all");
+      "thaw fix detector.onnx --dry-run --all\n"
+      "thaw fix vision.onnx -o fixed.onnx --at 'grid_thw=1,22,30' --reference refs.npz");
   return [options] { return fix_model(*options); };
 }
 

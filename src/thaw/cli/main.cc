@@ -10,7 +10,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Mend", "check", "says what is wrong with a model's sizes, and what mends it", thaw::cli::define_check},
     {"Mend", "lift", "makes one model for every size of several static traces", thaw::cli::define_lift},
     {"Mend", "batch", "makes a model for one sample the same model over a batch", thaw::cli::define_batch},
-    {"Mend", "fix", "applies the rewrites that are safe without a reference", thaw::cli::define_fix},
+    {"Mend", "fix", "applies the rewrites that are safe, or that a reference confirms", thaw::cli::define_fix},
     {"Make", "build", "writes ONNX from a checkpoint's config.json and safetensors", thaw::cli::define_build},
     {"Prove it", "verify", "runs a model and a reference at several sizes and compares the numbers",
      thaw::cli::define_verify},

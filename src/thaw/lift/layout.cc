@@ -118,7 +118,7 @@ std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> vari
   for (const Side& h : sides) {
     for (const Side& w : sides) {
       if (h.variable == w.variable) continue;
-      bool varies = false, divides = true;
+      bool varies = totals.size() == 1, divides = true;
       for (size_t k = 0; k < totals.size(); ++k) {
         divides &= totals[k] % (h.size.at[k] * w.size.at[k]) == 0;
         varies |= h.size.at[k] != h.size.at[0] || w.size.at[k] != w.size.at[0];

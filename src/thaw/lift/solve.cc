@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "thaw/lift/propose.h"
+
 namespace thaw::lift {
 namespace {
 
@@ -117,6 +119,12 @@ std::optional<Dim> first_of(const std::vector<Candidate>& candidates, auto rule)
 }  // namespace
 
 std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
+  if (wanted.size() == 1) {
+    if (const auto settled = settled_.find(wanted.front()); settled != settled_.end()) return settled->second;
+    std::vector<Point> points;
+    for (const Variable& v : variables_) points.push_back({v.symbol, v.at});
+    return propose(wanted.front(), points).front().dim;
+  }
   if (is_constant(wanted)) return Dim(wanted.front());
   std::vector<Candidate> bases;
   for (const Variable& v : variables_)

@@ -89,17 +89,29 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
 
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {
-  if (auto list = fit_window_list(tensors, context))
+  const auto as_list = [&]() -> std::optional<TableFit> {
+    auto list = fit_window_list(tensors, context);
+    if (!list) return std::nullopt;
     return made_of(std::move(list->form), {std::move(list->description), {{list->formula, 1}}});
-  if (auto fit = fit_sizes(tensors, context.solver, reason)) return fit;
+  };
+  // In one trace anything is a list of windows, or of sizes: rows that count up are tried first, and the integers of a
+  // short list are for those who can confirm each (propose.h).
+  const bool is_one = tensors.size() == 1;
+  if (!is_one) {
+    if (auto fit = as_list()) return fit;
+    if (auto fit = fit_sizes(tensors, context.solver, reason)) return fit;
+  }
   std::string form_reason;
   const auto view = view_of(tensors, context.solver, form_reason);
   if (!view) {
+    if (is_one) return as_list();
     if (reason.empty()) reason = form_reason;
     return std::nullopt;
   }
   auto generated = view->growing.size() == 1 ? fit_list(*view, context) : fit_axes(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
+  if (is_one)
+    if (auto fit = as_list()) return fit;
   reason = "no generator gives its entries";
   return std::nullopt;
 }

@@ -1,0 +1,136 @@
+#include "thaw/cli/fix_reference.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/notes.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
+#include "thaw/cli/until_exit.h"
+#include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
+#include "thaw/lift/values.h"
+#include "thaw/onetrace/thaw_trace.h"
+#include "thaw/report/printable.h"
+
+namespace thaw::cli {
+namespace {
+
+void write_json(const FixCall& call, const onetrace::Report& report, bool written) {
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  json.member("model", call.model);
+  json.key("output");
+  if (written) {
+    json.value(call.output);
+  } else {
+    json.null();
+  }
+  json.member("confirmed", report.confirmed);
+  write_notes(json, "sizes", views(report.sizes));
+  write_notes(json, "changed", views(report.changed));
+  write_notes(json, "left", views(report.left));
+  json.member_array("cases");
+  for (const onetrace::CaseReport& one : report.cases) {
+    json.begin_object(report::JsonWriter::Layout::kLine);
+    json.member("case", one.name);
+    json.member("sizes", one.sizes);
+    json.member("agrees", one.result.agrees);
+    json.member("max_abs", one.result.max_abs);
+    json.optional_member("message", one.result.reason);
+    json.end_object();
+  }
+  json.end_array();
+  json.member("tries", report.tries);
+  json.member_array("notes");
+  for (const std::string& note : report.notes) json.value(note);
+  json.end_array();
+  json.end_object();
+  write_output(text + "\n");
+}
+
+void write_text(const FixCall& call, const onetrace::Report& report, bool written) {
+  std::string text = notes_text("sizes", views(report.sizes), call.all);
+  const bool wrong = !report.confirmed;
+  if (!report.changed.empty())
+    text += notes_text(wrong ? "proposed, and not confirmed" : "changed", views(report.changed), call.all);
+  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), call.all);
+  for (const onetrace::CaseReport& one : report.cases) {
+    const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
+    text += fmt::format("{} {} ({}): ", one.result.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
+                        report::printable(one.sizes));
+    text += one.result.agrees ? fmt::format("largest difference {:.3g}\n", one.result.max_abs)
+                              : report::printable(one.result.reason) + "\n";
+  }
+  if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
+  if (written) {
+    text += fmt::format("wrote {}\n", report::printable(call.output));
+  } else if (wrong) {
+    text += "the reference does not confirm it; nothing was written\n";
+  } else {
+    text += report.modified() ? "dry run; nothing was written\n" : "nothing to change; nothing was written\n";
+  }
+  write_output(text);
+}
+
+}  // namespace
+
+void add_reference_options(CLI::App& app, ReferenceOptions& options) {
+  app.add_option("--reference", options.reference,
+                 "what the true model was fed and gave at other sizes (.npz): confirms more rewrites")
+      ->type_name("FILE");
+  add_texts(app, "--at", options.at, "NAME=1,22,30",
+            "with a reference: the sizes of the export, values of an input or dims");
+  add_texts(app, "--add-input", options.added, "NAME:TYPE[DIMS]",
+            "with a reference: an input that the exporter took out: 'grid_thw:int64[1,3]'");
+  add_list(app, "--cases", options.cases, "NAME,…", "with a reference: use these of its cases only");
+  app.add_option("--tries", options.tries, "with a reference: at most so many choices are run (200)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--atol", options.tolerance.absolute, "with a reference: absolute tolerance, as for verify")
+      ->type_name("X");
+  app.add_option("--rtol", options.tolerance.relative, "with a reference: relative tolerance, as for verify")
+      ->type_name("X");
+}
+
+void check_without_reference(const ReferenceOptions& options) {
+  const char* given = !options.at.empty()      ? "--at"
+                      : !options.added.empty() ? "--add-input"
+                      : !options.cases.empty() ? "--cases"
+                                               : nullptr;
+  if (!given) return;
+  throw Error({.what = fmt::format("{} says nothing without --reference", given),
+               .where = "thaw fix",
+               .expected = "--reference FILE.npz, the true model's inputs and outputs at other sizes",
+               .next = "give it, or leave the option out"});
+}
+
+int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
+  std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
+  onetrace::Options how;
+  how.at = onetrace::parse_at(options.at);
+  how.reference = options.reference;
+  how.cases = options.cases;
+  for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
+  how.tolerance = options.tolerance;
+  how.most_tries = options.tries;
+  how.fix = call.fix;
+  const onetrace::Report report = onetrace::thaw_trace(model, how);
+  const bool write = report.confirmed && report.modified() && !call.output.empty();
+  if (write) {
+    ir::SaveOptions save;
+    save.external = call.external;
+    ir::save(*model, call.output, save);
+  }
+  if (call.format == Format::kJson) {
+    write_json(call, report, write);
+  } else {
+    write_text(call, report, write);
+  }
+  return report.confirmed ? kFine : kFindings;
+}
+
+}  // namespace thaw::cli

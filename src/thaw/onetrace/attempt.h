@@ -1,0 +1,45 @@
+// One try at thawing a copy of a trace, with its tables as long as one guess says.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/dim/scope.h"
+#include "thaw/lift/traces.h"
+#include "thaw/onetrace/note.h"
+#include "thaw/onetrace/probe.h"
+#include "thaw/onetrace/sizes.h"
+#include "thaw/onetrace/tables.h"
+#include "thaw/pass/fix.h"
+
+namespace thaw::onetrace {
+
+struct CaseReport {
+  std::string name;
+  std::string sizes;  // "num_patches=364, grid_thw[1]=14"
+  CaseResult result;
+};
+
+// What every attempt at a trace goes by.
+struct Task {
+  const Sizes& sizes;
+  std::span<const lift::AddedInput> added;
+  const std::vector<Table>& tables;
+  run::Tolerance tolerance;
+  pass::FixOptions fix;
+};
+
+struct AttemptReport {
+  bool confirmed = false;
+  std::vector<Note> changed, left;
+  std::vector<CaseReport> cases;
+  std::vector<std::string> notes;
+  int tries = 0;
+  bool bounded = false;  // more could have been tried
+};
+
+// Changes the model; unless confirmed it must not be used.
+AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, int most_tries);
+
+}  // namespace thaw::onetrace

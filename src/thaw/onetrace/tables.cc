@@ -1,0 +1,214 @@
+#include "thaw/onetrace/tables.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/dim/text.h"
+#include "thaw/infer/frozen/frozen.h"
+#include "thaw/lift/evidence.h"
+#include "thaw/lift/same.h"
+#include "thaw/lift/table.h"
+
+namespace thaw::onetrace {
+
+constexpr int64_t kFewElements = 64;
+
+std::vector<Table> find_tables(const ir::Model& model) {
+  using infer::FrozenRole;
+  dim::Scope scope;
+  std::vector<Table> tables;
+  for (const infer::FrozenSite& site : infer::find_frozen(model, scope).sites) {
+    const bool is_table = site.role == FrozenRole::kTable || site.role == FrozenRole::kIndex;
+    if (!is_table && site.role != FrozenRole::kWeight) continue;
+    Table& table = tables.emplace_back();
+    table.code = site.role == FrozenRole::kTable ? "THAW013" : is_table ? "THAW014" : "THAW015";
+    // A weight may be a buffer of zeros, as the first state of an LSTM; trained ones have no generator.
+    if (site.constant && site.constant->constant() && !site.constant->is_input())
+      table.value = model.graph->find(site.constant->name());
+    table.note = {table.code,
+                  fmt::format("{} reads '{}'", site.node->describe(),
+                              site.constant ? site.constant->name() : std::string("a computed table")),
+                  fmt::format("a {} of {} where {} belongs", is_table ? "table" : "weight", site.value,
+                              dim::to_string(site.expression))};
+  }
+  // Lists of integers are no weights: those that count up with a size that nothing contradicts are tables too.
+  std::unordered_set<const ir::Value*> known;
+  for (const Table& table : tables) known.insert(table.value);
+  for (const ir::Node* node : model.graph->nodes()) {
+    for (const ir::Value* value : node->inputs()) {
+      const ir::Tensor* tensor = value ? value->constant() : nullptr;
+      if (!tensor || value->is_input() || value->graph() != model.graph.get() || known.contains(value)) continue;
+      const bool integers = tensor->data_type == ir::DataType::kInt64 || tensor->data_type == ir::DataType::kInt32;
+      const bool is_list = std::any_of(tensor->dims.begin(), tensor->dims.end(), [](int64_t d) { return d > 2; });
+      if (!integers || !is_list || !known.insert(value).second) continue;
+      tables.push_back(
+          {"THAW013", value, {"THAW013", fmt::format("{} reads '{}'", node->describe(), value->name()), {}}});
+    }
+  }
+  return tables;
+}
+
+std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lift::Point> points) {
+  constexpr double kMuchDearer = 5;  // bits
+  constexpr size_t kMost = 12;
+  std::map<int64_t, std::vector<lift::Proposal>> open;
+  for (const Table& table : tables) {
+    if (!table.value) continue;
+    for (const int64_t length : table.value->constant()->dims) {
+      auto proposals = lift::propose(length, points);
+      if (proposals.front().dim.is_constant()) continue;
+      std::erase_if(proposals,
+                    [least = proposals.front().cost](const auto& p) { return p.cost > least + kMuchDearer; });
+      open.emplace(length, std::move(proposals));
+    }
+  }
+  struct Choice {
+    Lengths lengths;
+    double cost = 0;
+  };
+  std::vector<Choice> choices(1);
+  for (const auto& [length, proposals] : open) {
+    std::vector<Choice> more;
+    for (const Choice& choice : choices) {
+      for (const lift::Proposal& p : proposals) {
+        more.push_back(choice);
+        more.back().lengths[length] = p.dim;
+        more.back().cost += p.cost;
+      }
+    }
+    std::stable_sort(more.begin(), more.end(), [](const Choice& a, const Choice& b) { return a.cost < b.cost; });
+    if (more.size() > kMost) more.resize(kMost);
+    choices = std::move(more);
+  }
+  std::vector<Lengths> all;
+  for (Choice& choice : choices) all.push_back(std::move(choice.lengths));
+  return all;
+}
+
+namespace {
+
+// The sizes that differ in some case, at the export. Those that are products of others come last: as the side of a grid
+// the others are meant.
+std::vector<lift::Variable> variables_of(const Sizes& sizes) {
+  const std::vector<lift::Point> points = points_of(sizes);
+  std::vector<lift::Variable> variables;
+  for (const bool products : {false, true}) {
+    for (const lift::Point& point : points) {
+      const auto size = std::find_if(sizes.sizes.begin(), sizes.sizes.end(),
+                                     [&](const Size& s) { return dim::same(s.symbol, point.symbol); });
+      const bool varies =
+          std::any_of(point.at.begin(), point.at.end(), [&](int64_t v) { return v != point.at.front(); });
+      if (varies && point.product.is_known() == products)
+        variables.push_back({.symbol = size->symbol,
+                             .at = {point.at.front()},
+                             .kind = size->is_dim ? lift::Variable::Kind::kDim : lift::Variable::Kind::kValue,
+                             .input = size->input,
+                             .index = size->index});
+    }
+  }
+  return variables;
+}
+
+class Maker {
+ public:
+  Maker(ir::Model& model, const Sizes& sizes, const Lengths& lengths, pass::DimEmitter& emitter)
+      : graph_(*model.graph),
+        variables_(variables_of(sizes)),
+        solver_(variables_, lengths),
+        context_{.variables = variables_, .solver = solver_},
+        writer_(model, emitter) {}
+
+  // A constant none of whose dims or elements is a size: no table, whatever it was taken for.
+  bool is_table(const Table& table) const {
+    const ir::Tensor& tensor = *table.value->constant();
+    const auto is_size = [&](int64_t n) { return !solver_.solve(std::span(&n, 1))->is_constant(); };
+    if (std::any_of(tensor.dims.begin(), tensor.dims.end(), is_size)) return true;
+    if (!ir::is_integer(tensor.data_type) || tensor.num_elements() > kFewElements) return false;
+    try {
+      const std::vector<int64_t> elements = tensor.to_int64();
+      return std::any_of(elements.begin(), elements.end(), is_size);
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  // Says why not where it returns false.
+  bool make(const Table& table, Note& note) {
+    ir::Value* value = graph_.find(table.value->name());
+    const ir::Tensor* tensor = value->constant();
+    const auto known =
+        std::find_if(made_.begin(), made_.end(), [&](const Made& m) { return lift::same_tensor(*m.tensor, *tensor); });
+    if (known != made_.end()) {
+      note.message = known->message;
+      graph_.replace_uses(value, known->value);
+      return true;
+    }
+    std::string reason;
+    std::optional<lift::TableFit> fit;
+    try {
+      fit = lift::fit_table({&tensor, 1}, context_, reason);
+    } catch (const Error& error) {
+      reason = error.parts().what;  // its data is missing
+    }
+    if (!fit) {
+      note.message = table.note.message + ", and " + reason;
+      return false;
+    }
+    note.message = fmt::format("{} becomes {}", lift::evidence({&tensor, 1}).front(), fit->description);
+    ir::Value* computed = fit->emit(writer_);
+    graph_.replace_uses(value, computed);
+    made_.push_back({tensor, computed, note.message});
+    return true;
+  }
+
+ private:
+  struct Made {
+    const ir::Tensor* tensor;
+    ir::Value* value;
+    std::string message;
+  };
+  ir::Graph& graph_;
+  std::vector<lift::Variable> variables_;
+  lift::Solver solver_;
+  lift::TableContext context_;
+  lift::TableEmitter writer_;
+  std::vector<Made> made_;
+};
+
+}  // namespace
+
+TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, const Sizes& sizes, const Lengths& lengths,
+                        const std::set<std::string>& others, pass::DimEmitter& emitter) {
+  Maker maker(model, sizes, lengths, emitter);
+  TableReport report;
+  std::unordered_set<const ir::Value*> seen;
+  std::vector<const Table*> open;
+  for (const Table& table : tables) {
+    if (!table.value) {
+      report.left.push_back(table.note);
+    } else if (seen.insert(table.value).second && !others.contains(table.value->name()) && maker.is_table(table)) {
+      open.push_back(&table);
+    }
+  }
+  // Some can be told once others are: the weights of an interpolation after its indices.
+  for (const bool is_last : {false, true}) {
+    std::vector<const Table*> failed;
+    for (const Table* table : open) {
+      Note note = table->note;
+      if (maker.make(*table, note)) {
+        report.made.push_back(std::move(note));
+      } else if (is_last && !table->note.message.empty()) {
+        report.left.push_back(std::move(note));
+      } else if (!is_last) {
+        failed.push_back(table);
+      }
+    }
+    open = std::move(failed);
+  }
+  return report;
+}
+
+}  // namespace thaw::onetrace

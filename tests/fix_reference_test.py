@@ -1,0 +1,312 @@
+"""`thaw fix --reference`: which integers of one trace are sizes, proposed from the export's sizes and kept where the true
+model's numbers at other sizes confirm them; what they refute is not written."""
+import json
+import shlex
+
+import numpy as np
+import onnx
+import pytest
+
+from conftest import SOURCE, need_shared, session, worst
+from models import merge_grid
+from models.families import BY_NAME
+
+AT = ("--at", "grid_thw=1,22,30")
+GRID = ("--add-input", "grid_thw:int64[1,3]")
+CASES = [(22, 30), (30, 22), (14, 26)]
+MOVING = [*CASES, (6, 10, 3)]  # a case of three frames: without it nothing tells a frame count from a 1
+UNSEEN = [(34, 6), (2, 2), (18, 10)]
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return session(merge_grid.dynamic())
+
+
+@pytest.fixture
+def refer(tmp_path, truth):
+    """Writes a reference of the true model at these sizes; returns its path."""
+    def write(sizes, name="refs", drop=(), change=None):
+        arrays = {}
+        for i, size in enumerate(sizes):
+            feed = merge_grid.feeds(*size, seed=i)
+            case = {**feed, "features": truth.run(None, feed)[0]}
+            arrays.update({f"{key}_{i}": value for key, value in case.items() if key not in drop})
+        path = tmp_path / f"{name}.npz"
+        np.savez(path, **(change(arrays) if change else arrays))
+        return path
+    return write
+
+
+def changed(report):
+    """{tensor of the trace as text: what it became} of the integers."""
+    return dict(note["message"].split(";")[0].split(" becomes ", 1) for note in report["changed"] if " becomes " in note["message"])
+
+
+def unseen_difference(path, truth, sizes=UNSEEN):
+    fixed = session(path)
+    return max(worst(fixed.run(None, f), truth.run(None, f)) for f in (merge_grid.feeds(*size, seed=9) for size in sizes))
+
+
+@pytest.mark.parametrize("grid", [True, False], ids=["grid_is_an_input", "grid_was_baked_in"])
+def test_the_reshape_of_the_field_report(thaw, save, tmp_path, refer, truth, grid):
+    path, out = save(merge_grid.static(22, 30, grid=grid)), tmp_path / "fixed.onnx"
+    report = thaw.json("fix", path, "-o", out, *AT, "--reference", refer(MOVING), *(() if grid else GRID), code=0)
+    became = changed(report)
+    assert became["[1, 11, 2, 15, 2, -1]"] == "[grid_thw[0], floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
+    assert became["[165]"] == "[floor(num_patches/4)]" and became["[165, 64]"] == "[floor(num_patches/4), 64]"
+    assert report["confirmed"] and [c["agrees"] for c in report["cases"]] == [True] * 4
+    assert unseen_difference(out, truth, [*UNSEEN, (10, 14, 5)]) <= 1e-6
+
+
+def test_the_trace_itself_runs_at_the_other_way_round_and_is_wrong(save, truth):
+    """What the reference is for: 22 x 30 and 30 x 22 have as many patches, and no shape tells them apart."""
+    feed = merge_grid.feeds(30, 22)
+    assert worst(session(merge_grid.static(22, 30)).run(None, feed), truth.run(None, feed)) > 0.1
+
+
+def test_one_case_tells_height_from_width_and_no_more(thaw, save, tmp_path, refer):
+    report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", tmp_path / "fixed.onnx", *AT, "--reference", refer([(30, 22)]), code=0)
+    became = changed(report)
+    # As many patches as at the export: 165 may be num_patches / 4 or not. It is left, and said so.
+    assert became["[1, 11, 2, 15, 2, -1]"] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
+    assert "[165]" not in became and "[165, 64]" not in became
+    assert [n["code"] for n in report["left"] if "no case tells 165 from" in n["message"]] == ["THAW010", "THAW011"]
+    assert any("export's own sizes" in note for note in report["notes"])
+
+
+def test_without_a_case_of_more_frames_a_1_stays(thaw, save, tmp_path, refer, truth):
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", out, *AT, "--reference", refer(CASES), code=0)
+    assert changed(report)["[1, 11, 2, 15, 2, -1]"] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
+    assert unseen_difference(out, truth) <= 1e-6
+
+
+@pytest.mark.parametrize("size, sizes, shape", [
+    # Both sides are 22: each 11 may be half of either.
+    ((22, 22), [(22, 22), (30, 22), (14, 26)], "[1, 11, 2, 11, 2, -1]"),
+    # Half of the height is the side of a merge, the number of heads and of frames in a patch.
+    ((4, 26), [(30, 22), (14, 26)], "[1, 2, 2, 13, 2, -1]"),
+    # Half of the height is the model's width, half of the width a head's.
+    ((32, 16), [(22, 14), (6, 26)], "[1, 16, 2, 8, 2, -1]"),
+], ids=["square", "as_merge", "as_width"])
+def test_coincidences_are_told_apart_by_the_numbers(thaw, save, tmp_path, refer, truth, size, sizes, shape):
+    out = tmp_path / "fixed.onnx"
+    at = "grid_thw=1,{},{}".format(*size)
+    report = thaw.json("fix", save(merge_grid.static(*size)), "-o", out, "--at", at, "--reference", refer(sizes), code=0)
+    assert changed(report)[shape] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
+    assert unseen_difference(out, truth) <= 1e-6
+
+
+def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
+    report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--at", "grid_thw=1,22,22",
+                       "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)
+    note = next(n for n in report["changed"] if n["message"].startswith("[1, 11, 2, 11, 2, -1]"))
+    assert "[1, floor(grid_thw[2]/2), 2, floor(grid_thw[1]/2), 2, -1] is refuted by case" in note["message"]
+    assert note["at"] == ["[1, 11, 2, 11, 2, -1]", "[1, 11, 2, 11, 2, -1]", "[1, 15, 2, 11, 2, -1]", "[1, 7, 2, 13, 2, -1]"]
+
+
+@pytest.mark.parametrize("name", ["text_decoder", "ocr", "vit_resize"])
+def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, save, tmp_path, name):
+    """Tables too: positions, angles and a first state of zeros are made by generators, which the reference confirms."""
+    family, arrays = BY_NAME[name], {}
+    full = session(family.dynamic())
+    for i, size in enumerate(family.sizes):
+        feed = family.feeds(*size)
+        arrays.update({f"case {i}/{key}": value for key, value in feed.items()})
+        arrays.update({f"case {i}/{o.name}": value for o, value in zip(full.get_outputs(), full.run(None, feed))})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    at = {"ocr": "batch=3,width=44", "vit_resize": "height=40,width=72"}.get(name)
+    out = tmp_path / "fixed.onnx"
+    thaw("fix", save(family.static(*family.sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz", *(["--at", at] if at else []), code=0)
+    for size in family.unseen:
+        feed = family.feeds(*size)
+        assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
+
+
+# ---- what is not confirmed
+
+def refused(thaw, tmp_path, *args):
+    """Runs fix onto a file that is there already, which must stay as it is; what it printed."""
+    out = tmp_path / "out.onnx"
+    out.write_bytes(b"as it was")
+    run = thaw("fix", *args, "-o", out, code=1)
+    assert out.read_bytes() == b"as it was"
+    assert "nothing was written" in run.stdout
+    return run.stdout
+
+
+def test_another_models_numbers_confirm_nothing(thaw, save, tmp_path, refer):
+    def other(arrays):
+        return {key: value + np.float32(0.5) if key.startswith("features") else value for key, value in arrays.items()}
+    path = save(merge_grid.static(22, 30))
+    printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES, change=other))
+    assert "does not give the reference's numbers at the sizes of --at" in printed
+    printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES[1:], change=other))
+    assert "none of" in printed and "DIFFERS from case '0'" in printed and "proposed, and not confirmed" in printed
+
+
+def test_one_wrong_case_refutes_all(thaw, save, tmp_path, refer):
+    def wrong(arrays):
+        return {**arrays, "features_2": arrays["features_2"][::-1]}
+    printed = refused(thaw, tmp_path, save(merge_grid.static(22, 30)), *AT, "--reference", refer(CASES, change=wrong))
+    assert "agrees with case '1'" in printed and "DIFFERS from case '2'" in printed
+
+
+def test_tries_are_bounded(thaw, save, tmp_path, refer):
+    def wrong(arrays):
+        return {key: -value if key.startswith("features") else value for key, value in arrays.items()}
+    path = save(merge_grid.static(22, 22))
+    report = thaw.json("fix", path, "--dry-run", "--at", "grid_thw=1,22,22", "--tries", "3",
+                       "--reference", refer([(30, 22), (14, 26)], change=wrong), code=1)
+    assert report["tries"] == 3 and any("--tries" in note for note in report["notes"]), report
+
+
+@pytest.mark.parametrize("grid", ["grid_thw=1,20,30", "grid_thw=1,30,22"])
+def test_a_wrong_size_at_the_export_confirms_nothing(thaw, save, tmp_path, refer, grid):
+    refused(thaw, tmp_path, save(merge_grid.static(22, 30)), "--at", grid, "--reference", refer(CASES))
+
+
+def test_a_frozen_list_of_windows_is_named(thaw, save, tmp_path):
+    """A branch for each window: no expression of one trace helps, and the place is said."""
+    family, arrays = BY_NAME["vision_tower_folded"], {}
+    full = session(family.dynamic())
+    for i, size in enumerate(family.sizes):
+        feed = family.feeds(*size)
+        arrays.update({f"{key}_{i}": value for key, value in {**feed, "vision_features": full.run(None, feed)[0]}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    h, w = family.sizes[0]
+    printed = refused(thaw, tmp_path, save(family.static(h, w)), "--at", f"grid_thw=1,{h},{w}", *GRID,
+                      "--reference", tmp_path / "refs.npz", "--all")
+    assert "Split '/visual/blocks.0/attn/Split_1'" in printed and "no simple expressions fit" in printed
+
+
+def test_cases_that_the_model_cannot_be_fed_are_left_out(thaw, save, tmp_path, refer):
+    def two_images(arrays):
+        feed = {"pixel_values_3": arrays["pixel_values_0"], "grid_thw_3": np.array([[1, 22, 15], [1, 22, 15]]), "features_3": arrays["features_0"]}
+        return {**arrays, **feed}
+    report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", tmp_path / "fixed.onnx", *AT,
+                       "--reference", refer(CASES, change=two_images), code=0)
+    assert [c["case"] for c in report["cases"]] == ["0", "1", "2"]
+    assert any("case '3' is left out: 'grid_thw' is int64[2,3] there" in note for note in report["notes"])
+
+
+def test_cases_can_be_chosen(thaw, save, tmp_path, refer):
+    report = thaw.json("fix", save(merge_grid.static(22, 30)), "--dry-run", *AT, "--reference", refer(MOVING), "--cases", "1,2", code=0)
+    assert [c["case"] for c in report["cases"]] == ["1", "2"] and report["output"] is None
+
+
+# ---- wrong calls
+
+@pytest.mark.parametrize("at, words", [
+    ("grid_thw=1,22", ["'grid_thw' is given 2 values", "3, for its shape [1, 3]"]),
+    ("grid_thw=1,22,x", ["'x'", "no integer"]),
+    ("grid=1,22,30", ["'grid'", "neither an input", "--add-input"]),
+    ("pixel_values=1", ["'pixel_values' does not hold integers"]),
+    ("grid_thw[-1]=3", ["'grid_thw[-1]' is no size"]),
+    ("grid_thw[1]=22;grid_thw[1]=22", ["given twice"]),
+    ("", ["--at"]),
+])
+def test_sizes_at_the_export_that_make_no_sense(thaw, save, refer, at, words):
+    message = thaw.error("fix", save(merge_grid.static(22, 30)), "--dry-run", "--at", at, "--reference", refer(CASES))
+    assert all(word in message for word in words), message
+
+
+def test_a_declared_size_is_not_contradicted(thaw, save, tmp_path):
+    family, arrays = BY_NAME["text_decoder"], {}
+    for i, size in enumerate(family.sizes):
+        feed = family.feeds(*size)
+        arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": np.zeros(1, np.float32)}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    message = thaw.error("fix", save(family.static(3, 7)), "--dry-run", "--at", "input_ids_dim0=5", "--reference", tmp_path / "refs.npz")
+    assert "'input_ids_dim0' is 5, but the model declares 3" in message
+
+
+@pytest.mark.parametrize("drop, change, words", [
+    (("pixel_values",), None, ["no array for the input 'pixel_values' in case '0'"]),
+    (("grid_thw",), None, ["no array for the input 'grid_thw' in case '0'"]),
+    (("features",), None, ["none of the model's outputs", "'features'"]),
+    ((), lambda a: {**a, "grid_thw_1": a["grid_thw_1"].astype(np.int32)}, ["'grid_thw' in case '1' is int32[1,3]", "int64"]),
+    ((), lambda a: {**a, "pixel_values_1": a["pixel_values_1"].reshape(-1)}, ["'pixel_values' in case '1'", "rank 2"]),
+    ((), lambda a: {k: v for k, v in a.items() if k.endswith("_0")}, ["every case is at the sizes of the export"]),
+])
+def test_references_that_lack_something(thaw, save, refer, drop, change, words):
+    message = thaw.error("fix", save(merge_grid.static(22, 30)), "--dry-run", *AT, "--reference", refer(CASES, drop=drop, change=change))
+    assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("damage", [lambda b: b"", lambda b: b"no archive at all", lambda b: b[: len(b) // 2], lambda b: b[:200] + b[260:]])
+def test_a_damaged_reference_is_refused(thaw, save, refer, damage):
+    path = refer(CASES)
+    path.write_bytes(damage(path.read_bytes()))
+    assert "refs.npz" in thaw.error("fix", save(merge_grid.static(22, 30)), "--dry-run", *AT, "--reference", path)
+
+
+def test_options_that_need_each_other(thaw, save, refer):
+    path = save(merge_grid.static(22, 30))
+    assert "--reference" in thaw.error("fix", path, "--dry-run", *AT)
+    assert "--reference" in thaw.error("fix", path, "--dry-run", *GRID)
+    assert "'7'" in thaw.error("fix", path, "--dry-run", *AT, "--reference", refer(CASES), "--cases", "7")
+    assert "nothing.npz" in thaw.error("fix", path, "--dry-run", *AT, "--reference", "nothing.npz")
+    assert "no file to write" in thaw.error("fix", path, *AT, "--reference", refer(CASES))
+    assert "'grid_thw'" in thaw.error("fix", path, "--dry-run", *AT, *GRID, "--reference", refer(CASES))
+
+
+def test_the_pages_example_runs_and_says_what_it_shows(thaw, save, tmp_path, refer):
+    page = (SOURCE / "docs" / "fixing-with-a-reference.md").read_text()
+    save(merge_grid.static(22, 30), "vision")
+    refer(MOVING)
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
+    assert commands
+    for command in commands:
+        printed = thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path).stdout
+    shown = page.split("```text\n")[1].split("```")[0]
+    assert shown.strip() in printed, printed
+
+
+# ---- exports of transformers
+
+def features(h, w, width, seed):
+    return dict(pixel_values=np.random.default_rng(seed).standard_normal((h * w, width), dtype=np.float32), grid_thw=np.array([[1, h, w]]))
+
+
+def test_qwen3_vl_from_one_trace(thaw, tmp_path):
+    folder, grids = need_shared("fixtures", "qwen3_vl"), [(22, 30), (16, 16), (8, 12)]
+    stored, arrays = np.load(folder / "ref.npz"), {}
+    names = ["vision_features", *(f"deepstack_features_{k}" for k in range(3))]
+    for i, (h, w) in enumerate(grids):  # drawn as make_fixtures.py says
+        arrays.update({f"{key}_{i}": value for key, value in features(h, w, 1536, 1000 + i).items()})
+        arrays.update({f"{name}_{i}": stored[f"{name}_{i}"] for name in names})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    out = tmp_path / "fixed.onnx"
+    thaw("fix", folder / "trace_22x30.onnx", "-o", out, *AT, "--reference", tmp_path / "refs.npz", code=0)
+    thaw("build", folder / "ckpt", "-o", tmp_path / "built", "--part", "vision", code=0)
+    one, other = session(out), session(tmp_path / "built" / "vision.onnx")
+    for h, w in [(30, 22), (14, 26), (2, 2), (64, 48)]:
+        feed = features(h, w, 1536, h)
+        assert worst(one.run(names, feed), other.run(names, feed)) <= 2e-5, (h, w)
+
+
+@pytest.mark.parametrize("trace", ["qwen3_vl_22x30", "qwen3_vl_gridconst_22x30"])
+def test_an_older_export_equals_the_trace_that_was_held_back(thaw, tmp_path, trace):
+    """Position embeddings that were interpolated, angles and indices are tables; the other traces are the reference."""
+    folder, arrays = need_shared("fixtures", "traces_more"), {}
+    for h, w in [(22, 30), (16, 24), (28, 20)]:
+        feed, model = features(h, w, 1536, h), session(folder / f"qwen3_vl_{h}x{w}.onnx")
+        outputs = dict(zip([o.name for o in model.get_outputs()], model.run(None, feed)))
+        arrays.update({f"{h}x{w}/{key}": value for key, value in {**feed, **outputs}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    out = tmp_path / "fixed.onnx"
+    thaw("fix", folder / f"{trace}.onnx", "-o", out, *AT, *(GRID if "gridconst" in trace else ()), "--reference", tmp_path / "refs.npz", code=0)
+    feed = features(8, 12, 1536, 5)
+    assert worst(session(out).run(None, feed), session(folder / "qwen3_vl_8x12.onnx").run(None, feed)) <= 2e-5
+
+
+def test_windows_of_an_export_are_refused_by_place(thaw, tmp_path):
+    folder, arrays = need_shared("fixtures", "traces_more"), {}
+    for h, w in [(22, 30), (18, 26)]:
+        feed, model = features(h, w, 1176, h), session(folder / f"qwen2_5_vl_{h}x{w}.onnx")
+        arrays.update({f"{h}x{w}/{key}": value for key, value in {**feed, "features": model.run(None, feed)[0]}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    printed = refused(thaw, tmp_path, folder / "qwen2_5_vl_22x30.onnx", *AT, "--reference", tmp_path / "refs.npz")
+    assert "Split '/v/blocks.0/attn/Split_1'" in printed
