@@ -58,9 +58,7 @@ void add_nodes(report::HtmlPage& page, const BatchRun& run) {
   page.table({"node", "why"}, rows);
 }
 
-std::string not_checked(const BatchRun& run) {
-  return run.check ? run.checked.reason : "--no-check was given";
-}
+std::string not_checked(const BatchRun& run) { return run.check ? run.checked.reason : "--no-check was given"; }
 
 }  // namespace
 
