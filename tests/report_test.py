@@ -218,6 +218,16 @@ def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
         assert count == 3 and len({count, height, width, 1}) == 4
 
 
+def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):
+    """Also from one that is called batch already."""
+    x, w, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", 4] if n != "w" else [1, 4]) for n in "xwy")
+    graph = helper.make_graph([helper.make_node("Mul", ["x", "w"], ["y"])], "g", [x, w], [y])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
+    page, _ = twice(thaw, tmp_path, "batch", path, "--inputs", "x")
+    told = {row["name"]: row["over a batch"] for row in page.rows(["", "name"])}
+    assert told == {"x": "float32[batch, 4]", "w": "the same for all samples", "y": "float32[batch, 4]"}
+
+
 def test_batching_compares_with_the_model_sample_by_sample(thaw, save, tmp_path):
     """The figure is the one that ONNX Runtime gives here: a model whose batched form is not the same to the last bit."""
     report = thaw.json("batch", save(vit.static(12, 20, kind="table")), "-o", tmp_path / "out.onnx", code=0)

@@ -1,5 +1,7 @@
 #include "thaw/cli/batch_report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "thaw/cli/notes.h"
@@ -28,10 +30,12 @@ void add_ports(report::HtmlPage& page, const BatchRun& run) {
   page.heading("Inputs and outputs");
   std::vector<std::vector<HtmlCell>> rows;
   for (const BatchedPort& port : run.ports) {
+    const std::vector<batch::Note>& batched = run.report.inputs;
+    const bool shared = port.is_input && std::none_of(batched.begin(), batched.end(),
+                                                      [&](const batch::Note& note) { return note.where == port.name; });
     rows.push_back({HtmlCell::text(port.is_input ? "input" : "output"), HtmlCell::code(port.name),
                     HtmlCell::code(port.before),
-                    port.is_input && port.before == port.after ? HtmlCell::text("the same for all samples")
-                                                               : HtmlCell::code(port.after)});
+                    shared ? HtmlCell::text("the same for all samples") : HtmlCell::code(port.after)});
   }
   page.table({"", "name", "one sample", "over a batch"}, rows);
 }
