@@ -221,3 +221,29 @@ def test_sequences_hold_all_samples_in_each_item(save, batch):
                           [constant("sizes", [2, 3, 2]), constant("zero", 0), constant("one", 1), constant("three", 3), constant("yes", True, bool)]))
     batched, _ = batch(model)
     assert samples_agree(model, batched, draw(5, x=(3, 7))) == 0
+
+
+def test_calls_of_the_models_own_functions_are_opened(save, batch):
+    """A function that calls another, with an attribute that is given, one that has a default, and an operand left out."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    refer = lambda op, i, o, **refs: _with_references(node(op, i, o), refs)
+    scaled = helper.make_function("own", "Scaled", ["a", "low"], ["d"], [refer("LeakyRelu", "a", "b", alpha="slope"), node("Clip", "b low", "c"), refer("Transpose", "c", "d", perm="order")],
+                                  opsets, attributes=["order"], attribute_protos=[helper.make_attribute("slope", 0.25)])
+    twice = helper.make_function("own", "Twice", ["a"], ["c"], [helper.make_node("Scaled", ["a"], ["b"], domain="own", order=[0, 2, 1], slope=0.5),
+                                                                helper.make_node("Scaled", ["b"], ["c"], domain="own", order=[1, 0, 2])], opsets)
+    nodes = [helper.make_node("Twice", ["x"], ["t"], domain="own"), helper.make_node("Scaled", ["t", "zero"], ["y"], domain="own", order=[2, 0, 1])]
+    model = model_of(nodes, [info("x", dims=[1, 2, 3])], [info("y")], [constant("zero", -0.1, np.float32)])
+    model.opset_import.append(opsets[1])
+    model.functions.extend([scaled, twice])
+    model = save(model)
+    batched, _ = batch(model)
+    assert {n.domain for n in onnx.load(batched).graph.node} == {""}
+    assert samples_agree(model, batched, draw(5, x=(1, 2, 3))) == 0
+
+
+def _with_references(of, refs):
+    """A node of a function whose attributes stand for the function's."""
+    kinds = dict(alpha=onnx.AttributeProto.FLOAT, perm=onnx.AttributeProto.INTS)
+    for name, reference in refs.items():
+        of.attribute.append(onnx.AttributeProto(name=name, ref_attr_name=reference, type=kinds[name]))
+    return of

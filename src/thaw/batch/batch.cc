@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/batch/graph_batch.h"
+#include "thaw/batch/inline_functions.h"
 #include "thaw/batch/settle_branches.h"
 #include "thaw/core/error.h"
 #include "thaw/pass/declare.h"
@@ -186,6 +187,7 @@ Report batch(ir::Model& model, const Options& options) {
     first = {1, {}, {}};
   }
   check_name(model, merged, options);
+  inline_functions(model, inputs);
   settle_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);

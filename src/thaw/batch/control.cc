@@ -81,8 +81,8 @@ void select_branch(State& state, NodeBatch& n, ir::Graph& then_branch, ir::Graph
   const int rank = n.rank(0);
   ir::Value* condition = n.emit("Reshape", {n.leading(0), n.ints({-1})});
   if (rank > 1) NodeBatch::refuse("its condition is not one truth value");
-  splice(then_branch, &node);
-  splice(else_branch, &node);
+  splice(then_branch, &node, name_of(node) + "/then");
+  splice(else_branch, &node, name_of(node) + "/else");
   for (int i = 0; i < count; ++i) {
     ir::Value *a = then_branch.outputs()[static_cast<size_t>(i)], *b = else_branch.outputs()[static_cast<size_t>(i)];
     std::vector<int64_t> axes;

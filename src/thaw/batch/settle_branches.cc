@@ -101,7 +101,7 @@ class Settler {
   bool take(ir::Node* node, bool condition) {
     ir::Graph* branch = branch_of(*node, condition);
     if (!branch || !can_splice(*branch)) return false;
-    splice(*branch, node);
+    splice(*branch, node, name_of(*node));
     replace_node(node, branch->outputs());
     return true;
   }

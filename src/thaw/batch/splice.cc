@@ -10,7 +10,11 @@ bool can_splice(const ir::Graph& inner) {
          std::all_of(nodes.begin(), nodes.end(), [](const ir::Node* node) { return node->overload().empty(); });
 }
 
-void splice(ir::Graph& inner, ir::Node* node) {
+std::string name_of(const ir::Node& node) {
+  return node.name.empty() && node.output(0) ? node.output(0)->name() : node.name;
+}
+
+void splice(ir::Graph& inner, ir::Node* node, const std::string& prefix) {
   ir::Graph& outer = *node->graph();
   const auto take_name = [&](ir::Value* value) {
     const std::string name = value->name();
@@ -23,10 +27,11 @@ void splice(ir::Graph& inner, ir::Node* node) {
     inner.replace_uses(value, outer.add_initializer(std::move(tensor)));
   }
   for (ir::Node* from : inner.nodes()) {
+    const std::string name = prefix + "/" + name_of(*from);
     std::vector<ir::Value*> outputs;
     for (ir::Value* output : from->outputs()) outputs.push_back(output ? outer.add_value(take_name(output)) : nullptr);
     const std::vector<ir::Value*> inputs(from->inputs().begin(), from->inputs().end());
-    ir::Node* moved = outer.add_node(from->op_type(), from->domain(), inputs, outputs, from->name, node);
+    ir::Node* moved = outer.add_node(from->op_type(), from->domain(), inputs, outputs, name, node);
     moved->extra = from->extra;
     for (const ir::Attribute& attribute : std::vector(from->attributes().begin(), from->attributes().end()))
       moved->set_attribute(attribute);
