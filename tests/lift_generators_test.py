@@ -242,6 +242,17 @@ def check_primes(lift, make, **options):
     return check_loose(lift, make, **dict(dict(sizes=PRIMES, unseen=PRIMES_UNSEEN), **options))
 
 
+def test_rotary_tables_of_far_positions(lift):
+    """Frequencies that small traces hardly show: as many again in each table, or each twice in a row."""
+    def make(h, w, t):
+        frequencies = 1 / (1000000 ** (np.arange(16, dtype=np.float32) / 16))
+        angles = np.arange(h * w, dtype=np.float32)[:, None] * frequencies
+        return dict(halves=np.cos(np.concatenate([angles, angles], 1))[None], pairs=np.sin(np.repeat(angles, 2, 1)),
+                    rows=np.cos(np.arange(w, dtype=np.float32)[:, None] * frequencies))
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (97, 89), (3, 20011)], tolerance=1e-3)
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 31)], tolerance=1.5e-4)
+
+
 def test_repeats_tiles_and_digits(lift):
     def make(h, w, t):
         frames, rows, columns = np.meshgrid(np.arange(t), np.arange(h), np.arange(w), indexing="ij")
@@ -449,6 +460,23 @@ def test_what_is_not_explained_is_named_and_nothing_is_written(lift):
     rng = np.random.default_rng(8)
     out, printed = lift({(h, w): trace(h, w, [rng.standard_normal((h * w, 2)).astype(np.float32)]) for h, w in GRIDS}, code=1)
     assert "not explained" in printed and "table0" in printed and "no generator" in printed
+    assert not out.exists()
+
+
+def test_the_generator_that_comes_nearest_is_named(lift):
+    def make(h, w, t):
+        index, lengths = windows(h // 2, w // 2, 4)
+        index[-5:] = index[-5:][::-1]
+        lengths[-1] += 1
+        lengths[-2] -= 1
+        rng = np.random.default_rng(h)
+        return dict(index=index, lengths=lengths * 4, learned=rng.standard_normal((h * w, 16)).astype(np.float32),
+                    pairs=rng.standard_normal((h, w)).astype(np.float32))
+    out, printed = lift({size: loose(*size, 1, make(*size, 1)) for size in WINDOW_GRIDS}, code=1)
+    printed = " ".join(printed.split())
+    assert "windows of 4 x 4 in a grid" in printed and "gives the first 187 of 192" in printed
+    assert "lengths of windows of 8 x 8" in printed and "give the first 10 of 12, 12, 12" in printed
+    assert "16 numbers a row look learned" in printed and "function of a distance" in printed
     assert not out.exists()
 
 

@@ -53,8 +53,15 @@ std::optional<Values> as_function(const View& view, int64_t column, const Counte
 }
 
 bool matches(const Values& values, const View& view, const ColumnFit& fit) {
-  for (size_t x = 0; x < values.size(); ++x)
-    if (!std::isnan(values[x]) && !view.close(values[x], fit.at(static_cast<double>(x)))) return false;
+  // An angle was rounded to float32 before its cosine was taken.
+  constexpr double kRounding = 1.2e-7;
+  const bool wave = fit.function != Function::kAffine;
+  for (size_t x = 0; x < values.size(); ++x) {
+    if (std::isnan(values[x])) continue;
+    const double at = static_cast<double>(x), expected = fit.at(at);
+    if (view.close(values[x], expected)) continue;
+    if (!wave || std::abs(values[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at)) return false;
+  }
   return true;
 }
 
@@ -90,7 +97,8 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
     fit.scale = best / at;
     fit.weight = weight;
   }
-  return fit.weight > 0 && matches(values, view, fit);
+  // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
+  return (fit.weight > 0 || !sine) && matches(values, view, fit);
 }
 
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
@@ -115,17 +123,37 @@ std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::
   return std::nullopt;
 }
 
+// A base that people write: of two digits or fewer, where it is that to four.
+double rounded_base(double base) {
+  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
+  return std::abs(whole - base) < 1e-4 * base ? whole : base;
+}
+
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
-// columns of a run go with a geometric progression, their scales become exactly that.
+// columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
+// several times in a row, or all of them again.
 void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run) {
-  if (run.size() < 3 || run.front().function == Function::kAffine) return;
+  if (run.front().function == Function::kAffine) return;
+  size_t times = 1;
+  while (times < run.size() && run[times].scale == run[0].scale) ++times;
+  if (run.size() % times != 0) return;
+  size_t count = 1;
+  const size_t groups = run.size() / times;
+  const auto again = [&](size_t period) {
+    for (size_t j = 0; j < run.size(); ++j)
+      if (run[j].scale != run[j / times % period * times].scale) return false;
+    return true;
+  };
+  while (count < groups && (groups % count != 0 || !again(count))) ++count;
+  if (count < 3) return;
   // A line through the logarithms, each weighed by how well it is known.
   double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-  for (size_t j = 0; j < run.size(); ++j) {
-    if (run[j].scale <= 0) return;
+  for (size_t j = 0; j < count; ++j) {
+    const ColumnFit& fit = run[j * times];
+    if (fit.weight == 0) continue;
+    if (fit.scale <= 0) return;
     // The error of the logarithm is that of the step over the step.
-    const double weight = std::pow(run[j].weight * run[j].scale, 2), x = static_cast<double>(j),
-                 y = std::log(run[j].scale);
+    const double weight = std::pow(fit.weight * fit.scale, 2), x = static_cast<double>(j), y = std::log(fit.scale);
     sum += weight;
     sum_x += weight * x;
     sum_y += weight * y;
@@ -135,13 +163,21 @@ void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run
   const double spread = sum * sum_xx - sum_x * sum_x;
   if (spread <= 0) return;
   const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
-  std::vector<ColumnFit> straight(run.begin(), run.end());
-  for (size_t j = 0; j < run.size(); ++j) {
-    straight[j].scale = std::exp(start + slope * static_cast<double>(j));
-    const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].counter);
-    if (!values || !matches(*values, view, straight[j])) return;
-  }
-  std::copy(straight.begin(), straight.end(), run.begin());
+  const auto goes_with = [&](auto scale_of) {
+    std::vector<ColumnFit> straight(run.begin(), run.end());
+    for (size_t j = 0; j < run.size(); ++j) {
+      straight[j].scale = scale_of(static_cast<double>(j / times % count));
+      if (j / times >= count || j % times != 0) continue;
+      const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].counter);
+      if (!values || !matches(*values, view, straight[j])) return false;
+    }
+    std::copy(straight.begin(), straight.end(), run.begin());
+    return true;
+  };
+  // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
+  const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
+  if (std::abs(start) < 1e-5 && goes_with([&](double j) { return std::pow(base, -j / length); })) return;
+  goes_with([&](double j) { return std::exp(start + slope * j); });
 }
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {

@@ -76,12 +76,17 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
 
+// Why a list is not explained: the generator that comes nearest.
+std::string nearest_of(const RowTable& table);
+
 // Lists of window lengths, and their sums with a leading 0. Their own lengths are no size of the inputs but counted.
 struct WindowList {
   std::string description;
   View form;  // of the list, without entries
   Formula formula;
 };
-std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context);
+// `nearest`: of a list that is none, the windows of a grid that come nearest.
+std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                          std::string& nearest);
 
 }  // namespace thaw::lift

@@ -148,7 +148,8 @@ std::optional<Generated> padded(const RowTable& table, bool at_front) {
 }  // namespace
 
 std::optional<Generated> fit_kept(const RowTable& table) {
-  if (table.view.width == 0) return std::nullopt;
+  // One trace does not tell what stays.
+  if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
   if (auto fit = padded(table, false)) return fit;
   if (auto fit = padded(table, true)) return fit;
   if (auto fit = kept_by_counter(table)) return fit;
@@ -161,6 +162,7 @@ std::optional<Generated> fit_after_first(const RowTable& table) {
   const View& view = table.view;
   const std::vector<int64_t>& n = view.length().at;
   const int64_t least = *std::min_element(n.begin(), n.end());
+  if (view.traces() < 2) return std::nullopt;
   for (int64_t first = 1; first <= std::min(kMostFirst, least - 1); ++first) {
     for (size_t k = 1; k < view.traces(); ++k)
       if (!same_rows(view, k, first - 1, 0, first - 1)) return std::nullopt;

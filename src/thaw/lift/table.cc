@@ -89,8 +89,9 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
 
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {
+  std::string nearest;
   const auto as_list = [&]() -> std::optional<TableFit> {
-    auto list = fit_window_list(tensors, context);
+    auto list = fit_window_list(tensors, context, nearest);
     if (!list) return std::nullopt;
     return made_of(std::move(list->form), {std::move(list->description), {{list->formula, 1}}});
   };
@@ -105,14 +106,21 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const auto view = view_of(tensors, context.solver, form_reason);
   if (!view) {
     if (is_one) return as_list();
-    if (reason.empty()) reason = form_reason;
+    if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
   }
-  auto generated = view->growing.size() == 1 ? fit_list(*view, context) : fit_axes(*view, context);
+  const bool is_list = view->growing.size() == 1;
+  auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
   if (is_one)
     if (auto fit = as_list()) return fit;
-  reason = "no generator gives its entries";
+  // Of a short list of sizes, the one that nothing gives says most.
+  const bool fixed =
+      std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });
+  if (reason.empty() || !fixed)
+    reason = is_list ? nearest_of(rows_of(*view, context))
+                     : "no sum, product, mask or function of a distance along its axes gives its entries";
+  reason += nearest;
   return std::nullopt;
 }
 

@@ -1,9 +1,11 @@
 // Lists with an entry for each window: how many entries of a sequence, or of a grid, it holds.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/dim/text.h"
 #include "thaw/lift/generators.h"
@@ -51,6 +53,21 @@ struct Windows {
   std::string description;
 };
 
+// How many lengths from the first on are right, in the trace where the fewest are.
+int64_t leading(const Windows& windows, const Lengths& lengths) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (size_t k = 0; k < lengths.lists.size(); ++k) {
+    Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
+    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
+    const Array got = evaluate(windows.length, points);
+    int64_t right = 0;
+    for (size_t i = 0; i < lengths.lists[k].size(); ++i, ++right)
+      if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) break;
+    least = std::min(least, right);
+  }
+  return least;
+}
+
 bool gives(const Windows& windows, const Lengths& lengths) {
   if (windows.count.at != lengths.counts) return false;
   for (size_t k = 0; k < lengths.lists.size(); ++k) {
@@ -93,7 +110,8 @@ std::vector<Size> possible_frames(const Size& grid, std::span<const int64_t> tim
 }
 
 // Windows of s x s of a grid, cut at its right and lower edge; each counts q entries a cell.
-std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& context) {
+std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& context, std::string& nearest) {
+  int64_t most = 1;
   const size_t traces = lengths.lists.size();
   for (const auto& [h, w] : possible_grids(context.variables, lengths.totals)) {
     const Size grid = h.size * w.size;
@@ -105,7 +123,7 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
       for (size_t k = 0; k < traces && times[k] % cell == 0; ++k) count.push_back(times[k] / cell);
       if (count.size() != traces) continue;
       int64_t largest = 0;
-      for (const auto& list : lengths.lists) largest = std::max(largest, *std::max_element(list.begin(), list.end()));
+      for (const auto& list : lengths.lists) largest = std::max(largest, list.front());
       const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(largest / cell))));
       if (side < 2 || side * side * cell != largest) continue;
       std::vector<Size> repeats = possible_frames(grid, count, context);
@@ -124,6 +142,11 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
                     fmt::format("windows of {0} x {0} in a grid {1} x {2}{3}", side, dim::to_string(h.size.dim),
                                 dim::to_string(w.size.dim), cell == 1 ? "" : fmt::format(", {} entries a cell", cell))};
         if (gives(out, lengths)) return out;
+        const int64_t right = leading(out, lengths);
+        if (right <= most) continue;
+        most = right;
+        nearest = fmt::format("; nearest: lengths of {} give the first {} of {}", out.description, right,
+                              fmt::join(lengths.counts, ", "));
       }
     }
   }
@@ -132,14 +155,15 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
 
 }  // namespace
 
-std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context) {
+std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                          std::string& nearest) {
   const auto lengths = lengths_of(tensors);
   if (!lengths) return std::nullopt;
   const bool same_count = std::equal(lengths->counts.begin() + 1, lengths->counts.end(), lengths->counts.begin());
   // Two sizes, or three that are alike in every trace, are told as well by themselves.
   if (same_count && lengths->counts.front() < 3) return std::nullopt;
   std::optional<Windows> windows = sequence(*lengths, context.solver);
-  if (!windows) windows = of_grid(*lengths, context);
+  if (!windows) windows = of_grid(*lengths, context, nearest);
   if (!windows) return std::nullopt;
   WindowList out;
   out.form.type = tensors.front()->data_type;
