@@ -447,6 +447,30 @@ def test_padding(lift):
     check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
 
 
+def test_masks_of_shifted_windows(lift):
+    """Swin's: what was rolled to the other side of the image is not seen, window by window."""
+    def make(h, w, t):
+        region = np.zeros((h, w), np.int64)
+        for i, rows in enumerate((slice(0, -6), slice(-6, -3), slice(-3, None))):
+            for j, columns in enumerate((slice(0, -6), slice(-6, -3), slice(-3, None))):
+                region[rows, columns] = 3 * i + j
+        parts = region.reshape(h // 6, 6, w // 6, 6).transpose(0, 2, 1, 3).reshape(-1, 36)
+        mask = np.where(parts[:, None] == parts[:, :, None], 0, -100).astype(np.float32)
+        return dict(mask=mask, heads=mask[:, None])
+    printed = check_loose(lift, make, sizes=[(18, 30), (24, 36), (30, 24)], unseen=[(30, 18), (6, 6), (42, 66), (6, 30), (12, 6)])
+    assert "last row and column" in printed
+
+
+def test_grids_of_rounded_sides(lift):
+    """An image whose last rows and columns fill no patch, or are padded up to one."""
+    def make(h, w, t):
+        rows, columns = raster(h // 14, w // 14)
+        up = raster(-(-h // 8), -(-w // 8))
+        return dict(down=np.stack([rows, columns], 1), up=up[0] * 1000 + up[1],
+                    token=np.concatenate([[[-7, 7]], np.stack([rows, columns], 1)]))
+    check_loose(lift, make, sizes=[(61, 97), (89, 127), (103, 73)], unseen=[(97, 61), (31, 29), (15, 83), (141, 139)])
+
+
 def test_a_grid_behind_a_class_token(lift):
     def make(h, w, t):
         rows, columns = raster(h, w)

@@ -91,6 +91,38 @@ std::optional<Generated> kept_by_cell(const RowTable& table) {
   return std::nullopt;
 }
 
+// Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
+// rolled, whose edges meet the other side. Known at every size.
+std::optional<Generated> kept_by_edge(const RowTable& table) {
+  const View& view = table.view;
+  const Size one = constant_size(1, view.traces());
+  for (const LayoutPtr& layout : table.layouts) {
+    if (!layout->is_grid()) continue;
+    for (const bool first_too : {false, true}) {
+      const int64_t kinds = first_too ? 3 : 2;
+      const auto kind_of = [&](int64_t at, int64_t side) {
+        return at == side - 1 ? int64_t{1} : first_too && at == 0 ? int64_t{2} : int64_t{0};
+      };
+      auto kept = table_by(view, kinds * kinds, [&](size_t k, int64_t r) {
+        return kind_of(layout->row().at(k)[static_cast<size_t>(r)], layout->height().at[k]) * kinds +
+               kind_of(layout->column().at(k)[static_cast<size_t>(r)], layout->width().at[k]);
+      });
+      if (!kept) continue;
+      const auto kind = [&](const Formula& at, const Size& side) {
+        const Formula last = equal(at, side - one);
+        if (!first_too) return as_integer(last);
+        return choose(last, Formula(1), choose(equal(at, Formula(0)), Formula(2), Formula(0)));
+      };
+      const Formula index = kind(layout->row().formula(), layout->height()) * Formula(kinds) +
+                            kind(layout->column().formula(), layout->width());
+      return Generated{fmt::format("{} kept entries, told by the {} row and column of {}", kinds * kinds,
+                                   first_too ? "first and last" : "last", layout->describe()),
+                       {{rows_at(view, std::move(*kept), index), view.width}}};
+    }
+  }
+  return std::nullopt;
+}
+
 // The last rows, or those in the middle, of the largest.
 std::optional<Generated> kept_slice(const RowTable& table) {
   const View& view = table.view;
@@ -152,6 +184,7 @@ std::optional<Generated> fit_kept(const RowTable& table) {
   if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
   if (auto fit = padded(table, false)) return fit;
   if (auto fit = padded(table, true)) return fit;
+  if (auto fit = kept_by_edge(table)) return fit;
   if (auto fit = kept_by_counter(table)) return fit;
   if (auto fit = kept_slice(table)) return fit;
   return kept_by_cell(table);

@@ -21,24 +21,30 @@ Formula rest(const Formula& side, const Formula& windows, int64_t window) {
   return smaller(Formula(window), side - windows * Formula(window));
 }
 
+// Parts that divide a size in every trace come first; then those that are rounded, up where it was padded and down
+// where what was left over was cut.
 std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<const int64_t> totals) {
   constexpr int64_t kLargestPatch = 64;
-  std::vector<Side> sides;
+  std::vector<Side> sides, rounded;
   for (const Variable& v : variables) {
     for (int64_t part = 1; part <= kLargestPatch; ++part) {
-      Side side{&v, {part == 1 ? v.symbol : dim::floor_div(v.symbol, part), {}}};
-      bool exact = true, more = false, less = false, divides = true;
-      for (size_t k = 0; k < totals.size(); ++k) {
-        const int64_t at = v.at[k] / part;
-        exact &= v.at[k] % part == 0;
-        more |= at > 1;  // a side is more than one row, and less than all of them
-        less |= at < totals[k];
-        divides &= at > 0 && totals[k] % at == 0;
-        side.size.at.push_back(at);
+      const bool exact = all_of(v.at, [&](int64_t at) { return at % part == 0; });
+      for (const bool up : {false, true}) {
+        if (up && exact) continue;
+        Side side{&v, {part == 1 ? v.symbol : up ? dim::ceil_div(v.symbol, part) : dim::floor_div(v.symbol, part), {}}};
+        bool more = false, less = false, divides = true;
+        for (size_t k = 0; k < totals.size(); ++k) {
+          const int64_t at = (v.at[k] + (up ? part - 1 : 0)) / part;
+          more |= at > 1;  // a side is more than one row, and less than all of them
+          less |= at < totals[k];
+          divides &= at > 0 && totals[k] % at == 0;
+          side.size.at.push_back(at);
+        }
+        if (more && less && divides) (exact ? sides : rounded).push_back(std::move(side));
       }
-      if (exact && more && less && divides) sides.push_back(std::move(side));
     }
   }
+  sides.insert(sides.end(), rounded.begin(), rounded.end());
   return sides;
 }
 

@@ -1,9 +1,37 @@
 #include "thaw/lift/sizes.h"
 
 namespace thaw::lift {
+namespace {
+
+// A number of times the cells of a grid whose sides were cut into parts, rounded: patches, or windows, of an image.
+std::optional<dim::Dim> cells(const std::vector<int64_t>& at, std::span<const Variable> variables) {
+  constexpr int64_t kLargestPart = 64;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    for (size_t j = i + 1; j < variables.size(); ++j) {
+      for (int64_t part = 2; part <= kLargestPart; ++part) {
+        for (const int64_t added : {int64_t{0}, part - 1}) {
+          bool fits = true;
+          int64_t times = 0;
+          for (size_t k = 0; k < at.size() && fits; ++k) {
+            const int64_t product = (variables[i].at[k] + added) / part * ((variables[j].at[k] + added) / part);
+            fits = product > 0 && at[k] % product == 0 && (k == 0 || at[k] / product == times);
+            if (fits) times = at[k] / product;
+          }
+          if (!fits || times == 0) continue;
+          const auto side = [&](dim::Dim d) { return added == 0 ? dim::floor_div(d, part) : dim::ceil_div(d, part); };
+          return dim::Dim(times) * side(variables[i].symbol) * side(variables[j].symbol);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
   if (const auto dim = solver.solve(at)) return Size{*dim, std::move(at)};
+  if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
   const auto variables = solver.variables();
   for (size_t i = 0; i < variables.size(); ++i) {
     for (size_t j = i + 1; j < variables.size(); ++j) {
@@ -17,7 +45,8 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
   for (int64_t first = 1; first <= kMostFirst; ++first) {
     std::vector<int64_t> rest = at;
     for (int64_t& size : rest) size -= first;
-    const auto dim = solver.solve(rest);
+    auto dim = solver.solve(rest);
+    if (!dim) dim = cells(rest, solver.variables());
     if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
   }
   return std::nullopt;
