@@ -165,6 +165,7 @@ std::string lift_text(const LiftRun& run, bool all) {
   std::string text = notes_text("sizes", views(report.variables), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
   if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);
+  if (!report.inferred.empty()) text += notes_text("inferred", views(report.inferred), all);
   if (!report.unexplained.empty()) text += groups_text("not explained", views(report.unexplained), all);
   text += checks_text(run.checks, "agrees with", "DIFFERS from");
   return text + (run.written ? fmt::format("wrote {}\n", report::printable(run.output)) : "nothing was written\n");
@@ -195,6 +196,7 @@ std::string lift_json(const LiftRun& run) {
   write_notes(json, "sizes", views(run.report.variables));
   write_notes(json, "lifted", views(run.report.lifted));
   write_notes(json, "held_back", views(run.report.held_back));
+  write_notes(json, "inferred", views(run.report.inferred));
   write_notes(json, "unexplained", views(run.report.unexplained));
   write_checks(json, "trace", run.checks);
   json.end_object();
@@ -224,6 +226,11 @@ std::string lift_page(const LiftRun& run) {
     page.heading("Held back");
     page.sentence("What the other traces alone say, where it is something else.");
     add_groups(page, run, "says", run.report.held_back);
+  }
+  if (!run.report.inferred.empty()) {
+    page.heading("Inferred");
+    page.sentence("What inference says of sizes that no trace has, and what was solved otherwise on its account.");
+    add_groups(page, run, "says", run.report.inferred);
   }
   add_ports(page, run);
   page.heading("Checked");

@@ -33,10 +33,10 @@ Note told(const Variable& variable) {
 
 }  // namespace
 
-Explanation::Explanation(std::vector<Trace>& traces, const Options& options)
+Explanation::Explanation(std::vector<Trace>& traces, const Options& options, const Choices& choices)
     : options_(options),
       variables_(find_variables(traces, options.added, scope_)),
-      solver_(variables_),
+      solver_(variables_, &choices),
       context_{variables_, solver_},
       held_back_(traces, variables_) {
   for (Trace& trace : traces) pass::remove_unused(*trace.model);

@@ -30,7 +30,7 @@ struct LoopGroup {
 class Explanation {
  public:
   // Explains all that it can; the report says what it cannot.
-  Explanation(std::vector<Trace>& traces, const Options& options);
+  Explanation(std::vector<Trace>& traces, const Options& options, const Choices& choices);
   Explanation(const Explanation&) = delete;
   Explanation& operator=(const Explanation&) = delete;
 
@@ -38,6 +38,8 @@ class Explanation {
   const std::vector<Variable>& variables() const { return variables_; }
   const std::vector<Group>& groups() const { return groups_; }
   const std::vector<LoopGroup>& loop_groups() const { return loop_groups_; }
+  // What was solved, by the wanted values.
+  const std::map<std::vector<int64_t>, Rule>& solved() const { return solver_.asked(); }
   Report& report() { return report_; }
 
  private:

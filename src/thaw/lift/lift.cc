@@ -1,8 +1,7 @@
 #include "thaw/lift/lift.h"
 
 #include "thaw/core/error.h"
-#include "thaw/lift/explain.h"
-#include "thaw/lift/rewrite.h"
+#include "thaw/lift/settle.h"
 
 namespace thaw::lift {
 
@@ -13,9 +12,7 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
                  .expected = "two or more traces of one model at different sizes",
                  .next = "export the model at another size too"});
   }
-  Explanation explanation(traces, options);
-  if (explanation.report().unexplained.empty()) rewrite(traces, options, explanation);
-  return std::move(explanation.report());
+  return settle(traces, options);
 }
 
 }  // namespace thaw::lift

@@ -31,6 +31,8 @@ struct Report {
   std::vector<Note> lifted;
   // With three traces or more, one is held back: what the others alone would have said is compared with what was said.
   std::vector<Note> held_back;
+  // What inference says of the sizes at others than the traces', and what was solved otherwise on its account.
+  std::vector<Note> inferred;
   std::vector<Note> unexplained;  // empty: the model is whole
 };
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "thaw/lift/propose.h"
+#include "thaw/lift/whole_windows.h"
 
 namespace thaw::lift {
 namespace {
 
 using dim::Dim;
 using Values = std::vector<int64_t>;
-
-constexpr int64_t kLargestDivisor = 64;
 
 bool is_constant(std::span<const int64_t> values) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
@@ -68,12 +67,6 @@ std::optional<Dim> rounded_part(const Candidate& base, std::span<const int64_t> 
   return std::nullopt;
 }
 
-std::optional<Dim> rounded(const Candidate& base, std::span<const int64_t> wanted) {
-  for (int64_t divisor = 2; divisor <= kLargestDivisor; ++divisor)
-    if (auto found = rounded_part(base, wanted, 1, divisor)) return found;
-  return std::nullopt;
-}
-
 // A share of it: two thirds, rounded.
 std::optional<Dim> share(const Candidate& base, std::span<const int64_t> wanted) {
   constexpr int64_t kLargestPart = 8;
@@ -109,14 +102,71 @@ Candidate times(const Candidate& a, const Candidate& b) {
   return product;
 }
 
-// The first candidate that a rule takes.
-std::optional<Dim> first_of(const std::vector<Candidate>& candidates, auto rule) {
-  for (const Candidate& candidate : candidates)
-    if (auto found = rule(candidate)) return found;
-  return std::nullopt;
+// Collects what the rules find, each expression once, until there is enough.
+class Search {
+ public:
+  Search(std::span<const int64_t> wanted, size_t most) : wanted_(wanted), most_(most) {}
+
+  bool is_full() const { return found_.size() >= most_; }
+  void add(std::optional<Dim> dim, Rule rule) {
+    if (!dim || dim->is_unknown() || is_full()) return;
+    const bool known =
+        std::any_of(found_.begin(), found_.end(), [&](const Solution& s) { return dim::same(s.dim, *dim); });
+    if (!known) found_.push_back({*dim, rule});
+  }
+  void each(const std::vector<Candidate>& candidates, Rule rule, auto solve) {
+    for (size_t i = 0; i < candidates.size() && !is_full(); ++i) add(solve(candidates[i], wanted_), rule);
+  }
+  void pairs(const std::vector<Candidate>& candidates, Rule rule, auto solve) {
+    for (const Candidate& a : candidates)
+      for (const Candidate& b : candidates)
+        if (&a != &b && !is_full()) add(solve(a, b, wanted_), rule);
+  }
+  std::vector<Solution> take() { return std::move(found_); }
+
+ private:
+  std::span<const int64_t> wanted_;
+  size_t most_;
+  std::vector<Solution> found_;
+};
+
+std::optional<Dim> itself(const Candidate& base, std::span<const int64_t> wanted) {
+  if (!matches(base, wanted, [](int64_t at, int64_t want) { return at == want; })) return std::nullopt;
+  return base.dim();
 }
 
 }  // namespace
+
+std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most) const {
+  Search search(wanted, most);
+  if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
+  std::vector<Candidate> bases, products;
+  if (!search.is_full()) {
+    for (const Variable& v : variables_)
+      if (!is_constant(v.at)) bases.push_back({{v.symbol}, v.at});
+  }
+  search.each(bases, Rule::kVariable, itself);
+  search.each(bases, Rule::kPart, scaled);
+  if (!search.is_full()) {
+    for (size_t i = 0; i < bases.size(); ++i)
+      for (size_t j = i; j < bases.size(); ++j) products.push_back(times(bases[i], bases[j]));
+  }
+  search.each(products, Rule::kPart, scaled);
+  search.each(bases, Rule::kSum, shifted);
+  search.each(bases, Rule::kSum, remaining);
+  search.pairs(bases, Rule::kQuotient, quotient);
+  if (!search.is_full())
+    solve_windows(variables_, wanted, [&](Dim dim) {
+      search.add(dim, Rule::kWindows);
+      return search.is_full();
+    });
+  search.each(bases, Rule::kShare, share);
+  for (const Candidate& product : products)
+    for (const Candidate& base : bases)
+      if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
+  search.pairs(bases, Rule::kExtreme, extreme);
+  return search.take();
+}
 
 std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
   if (wanted.size() == 1) {
@@ -125,36 +175,16 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
     for (const Variable& v : variables_) points.push_back({v.symbol, v.at});
     return propose(wanted.front(), points).front().dim;
   }
-  if (is_constant(wanted)) return Dim(wanted.front());
-  std::vector<Candidate> bases;
-  for (const Variable& v : variables_)
-    if (!is_constant(v.at)) bases.push_back({{v.symbol}, v.at});
-  const auto by = [&](auto rule) { return [&, rule](const Candidate& c) { return rule(c, wanted); }; };
-  const auto pairs = [&](auto rule) {
-    return [&, rule](const Candidate& a) -> std::optional<Dim> {
-      for (const Candidate& b : bases)
-        if (&a != &b)
-          if (auto found = rule(a, b, wanted)) return found;
-      return std::nullopt;
-    };
-  };
-  for (const Candidate& base : bases)
-    if (base.at.size() == wanted.size() && std::equal(base.at.begin(), base.at.end(), wanted.begin()))
-      return base.dim();
-  if (auto found = first_of(bases, by(scaled))) return found;
-  std::vector<Candidate> products;
-  for (size_t i = 0; i < bases.size(); ++i)
-    for (size_t j = i; j < bases.size(); ++j) products.push_back(times(bases[i], bases[j]));
-  if (auto found = first_of(products, by(scaled))) return found;
-  if (auto found = first_of(bases, by(shifted))) return found;
-  if (auto found = first_of(bases, by(remaining))) return found;
-  if (auto found = first_of(bases, pairs(quotient))) return found;
-  if (auto found = first_of(bases, by(rounded))) return found;
-  if (auto found = first_of(bases, by(share))) return found;
-  for (const Candidate& product : products)
-    for (const Candidate& base : bases)
-      if (auto found = scaled(times(product, base), wanted)) return found;
-  return first_of(bases, pairs(extreme));
+  const std::vector<int64_t> key(wanted.begin(), wanted.end());
+  size_t skipped = 0;
+  if (choices_) {
+    const auto chosen = choices_->find(key);
+    if (chosen != choices_->end()) skipped = chosen->second;
+  }
+  const std::vector<Solution> found = solutions(wanted, skipped + 1);
+  if (found.size() <= skipped) return std::nullopt;
+  if (choices_) asked_.emplace(key, found.back().rule);
+  return found.back().dim;
 }
 
 }  // namespace thaw::lift

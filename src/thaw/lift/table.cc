@@ -75,7 +75,8 @@ RowTable rows_of(const View& view, TableContext& context) {
 }
 
 std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+  for (const auto fit :
+       {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences, fit_edges})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }

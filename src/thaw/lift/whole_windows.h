@@ -1,0 +1,29 @@
+// Sizes that windows make: how many cover a size, the size rounded up to whole ones, and what is missing to it.
+//
+// A grid of cells is padded to whole windows of m cells along each side (Swin, Liu et al. 2021): ceil(n / m) of them,
+// m * ceil(n / m) cells, as many cells of padding; ceil(h / m) * ceil(w / m) windows in all, for each of a batch. n is
+// a size or its exact part, as patches are of pixels; strides are windows of 2, rounded down or up. Few traces leave
+// room for chance where numbers are large: small windows come first, and then the largest parts.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "thaw/lift/traces.h"
+
+namespace thaw::lift {
+
+// Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough.
+void solve_windows(std::span<const Variable> variables, std::span<const int64_t> wanted,
+                   const std::function<bool(dim::Dim)>& take);
+
+// Grids of windows over two sides: how many down and across, and in each trace.
+struct WindowGrid {
+  dim::Dim down, across;
+  std::vector<int64_t> rows, columns;
+};
+// Those with as many windows as are counted in each trace.
+std::vector<WindowGrid> window_grids(std::span<const Variable> variables, std::span<const int64_t> counts);
+
+}  // namespace thaw::lift

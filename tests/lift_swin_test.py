@@ -1,0 +1,46 @@
+"""thaw lift on a Swin transformer: windows by Reshape, shifted ones with masks, padding up to whole windows, two stages.
+
+Each frozen size stands for itself in the trace, and three traces leave several explanations of some: the nodes decide.
+"""
+import numpy as np
+import pytest
+
+from conftest import session
+from models import swin
+
+UNSEEN = ((1, 8, 8), (7, 72, 136), (2, 136, 72), (1, 16, 200), (4, 104, 40))
+
+
+def traces(save, sizes):
+    return [save(swin.static(*size), "swin_" + "x".join(map(str, size))) for size in sizes]
+
+
+@pytest.mark.parametrize("sizes", [
+    ((2, 40, 56), (3, 88, 24), (5, 72, 104)),
+    ((2, 40, 56), (3, 88, 24), (5, 72, 104), (7, 16, 136)),
+    ((3, 24, 104), (1, 64, 40), (2, 80, 16)),
+])
+def test_equals_the_trace_at_any_batch_and_size(thaw, save, tmp_path, sizes):
+    out = tmp_path / "lifted.onnx"
+    run = thaw("lift", *traces(save, sizes), "-o", out, code=0)
+    assert "statements of nodes about them hold" in run.stdout
+    lifted = session(out)
+    for size in (*sizes, *UNSEEN):
+        feed = swin.feeds(*size)
+        got, wanted = lifted.run(None, feed)[0], session(swin.static(*size)).run(None, feed)[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5, size
+
+
+def test_the_batch_alone_may_stay_one(thaw, save, tmp_path):
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *traces(save, ((1, 40, 56), (1, 88, 24), (1, 72, 104))), "-o", out, code=0)
+    feed = swin.feeds(1, 136, 72)
+    assert np.abs(session(out).run(None, feed)[0] - session(swin.static(1, 136, 72)).run(None, feed)[0]).max() <= 1e-5
+
+
+def test_traces_that_do_not_tell_are_refused(thaw, save, tmp_path):
+    """The padding of the height is 2 in each of them: what it is at other heights is not told."""
+    out = tmp_path / "lifted.onnx"
+    run = thaw("lift", *traces(save, ((2, 40, 56), (3, 88, 24), (5, 64, 104))), "-o", out, code=1)
+    assert "contradict each other" in run.stdout and "fails at" in run.stdout
+    assert not out.exists()
