@@ -124,6 +124,30 @@ def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, sa
         assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
 
 
+def test_the_end_of_a_slice_is_what_it_is_elsewhere(thaw, save, tmp_path):
+    """Exported at the longest of all: a Slice to 17 cuts nothing in any case, and is too short at 23."""
+    family, arrays = BY_NAME["text_decoder"], {}
+    full = session(family.dynamic())
+    for i, size in enumerate([(5, 17), (2, 11), (3, 7)]):
+        feed = family.feeds(*size)
+        arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": full.run(None, feed)[0]}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(family.static(5, 17)), "-o", out, "--reference", tmp_path / "refs.npz", code=0)
+    assert any("here 17 does as well in every case, but it is input_ids_dim1 elsewhere" in n["message"] for n in report["changed"])
+    feed = family.feeds(7, 23)
+    assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
+
+
+def test_one_case_by_plain_names(thaw, save, tmp_path, truth):
+    feed = merge_grid.feeds(14, 26)
+    np.savez(tmp_path / "refs.npz", **feed, features=truth.run(None, feed)[0])
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", out, *AT, "--reference", tmp_path / "refs.npz", code=0)
+    assert [c["case"] for c in report["cases"]] == [""]
+    assert unseen_difference(out, truth) <= 1e-6
+
+
 # ---- what is not confirmed
 
 def refused(thaw, tmp_path, *args):

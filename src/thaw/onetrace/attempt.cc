@@ -167,39 +167,50 @@ class Attempt {
 
   bool is_changed(size_t unknown) const { return choice_[unknown] != integers_[unknown]; }
 
-  // An expression in whose place the number does as well in every case.
+  // The combination that is chosen, but with the number itself in one place; nullopt where inference rules it out.
+  std::optional<Choice> without(const Component& component, size_t unknown) const {
+    Choice other = choice_;
+    other[unknown] = integers_[unknown];
+    for (const Component::Combination& combination : component.combinations) {
+      bool same = true;
+      for (size_t i = 0; i < component.unknowns.size(); ++i)
+        same &= combination.proposals[i] == other[component.unknowns[i]];
+      if (same) return other;
+    }
+    return std::nullopt;
+  }
+
+  // An expression in whose place the number does as well in every case is not confirmed. It is taken back, unless the
+  // same number is the same expression elsewhere, and confirmed there, and the expression is the simpler of the two.
   void take_back_unconfirmed() {
     taken_back_.resize(unknowns_.size());
-    for (size_t c = 0; c < allowed_.components.size(); ++c) {
-      const Component& component = allowed_.components[c];
+    is_doubtful_.resize(unknowns_.size());
+    for (const Component& component : allowed_.components) {
       for (const size_t unknown : component.unknowns) {
         if (!is_changed(unknown)) continue;
-        Choice other = choice_;
-        other[unknown] = integers_[unknown];
-        const bool allowed = std::any_of(component.combinations.begin(), component.combinations.end(),
-                                         [&](const Component::Combination& combination) {
-                                           for (size_t i = 0; i < component.unknowns.size(); ++i)
-                                             if (combination.proposals[i] != other[component.unknowns[i]]) return false;
-                                           return true;
-                                         });
-        if (!allowed || is_confirmed_elsewhere(unknown) || refuted_by(other)) continue;
-        taken_back_[unknown] = dim::to_string(unknowns_[unknown].proposals[choice_[unknown]].dim);
-        choice_ = std::move(other);
+        const std::optional<Choice> other = without(component, unknown);
+        is_doubtful_[unknown] = other && !refuted_by(*other);
+      }
+    }
+    for (const Component& component : allowed_.components) {
+      for (const size_t unknown : component.unknowns) {
+        if (!is_changed(unknown) || !is_doubtful_[unknown] || is_confirmed_elsewhere(unknown)) continue;
+        std::optional<Choice> other = without(component, unknown);
+        if (!other || refuted_by(*other)) continue;
+        taken_back_[unknown] = dim::to_string(taken(unknown).dim);
+        choice_ = std::move(*other);
       }
     }
   }
 
-  // The same tensor in another role, where the same element became the same expression: it is one thing.
+  const lift::Proposal& taken(size_t unknown) const { return unknowns_[unknown].proposals[choice_[unknown]]; }
+
+  // A 1 may be anything's; a 17 that is a length in ten places is one in the eleventh.
   bool is_confirmed_elsewhere(size_t unknown) const {
-    const auto tensor_of = [&](size_t u) {
-      const ir::Use& use = constants_[unknowns_[u].constant].uses.front();
-      return use.node->input(use.index);
-    };
-    const dim::Dim taken = unknowns_[unknown].proposals[choice_[unknown]].dim;
+    if (taken(unknown).cost >= unknowns_[unknown].proposals[integers_[unknown]].cost) return false;
     for (size_t other = 0; other < unknowns_.size(); ++other) {
-      if (other == unknown || tensor_of(other) != tensor_of(unknown)) continue;
-      if (unknowns_[other].element == unknowns_[unknown].element &&
-          dim::same(unknowns_[other].proposals[choice_[other]].dim, taken))
+      if (!is_changed(other) || is_doubtful_[other]) continue;
+      if (taken(other).at.front() == taken(unknown).at.front() && dim::same(taken(other).dim, taken(unknown).dim))
         return true;
     }
     return false;
@@ -273,12 +284,15 @@ class Attempt {
       for (size_t i = 0; i < unknowns_.size(); ++i) {
         if (unknowns_[i].constant != c) continue;
         changed |= is_changed(i);
-        const lift::Proposal& taken = unknowns_[i].proposals[choice_[i]];
-        std::vector<std::string> others = taken.same_here;
+        std::vector<std::string> others = taken(i).same_here;
         if (!taken_back_[i].empty()) others.insert(others.begin(), taken_back_[i]);
+        const std::string number = std::to_string(taken(i).at.front());
+        if (is_changed(i) && is_doubtful_[i])
+          unsure += fmt::format("; here {} does as well in every case, but it is {} elsewhere", number,
+                                dim::to_string(taken(i).dim));
         if (others.empty()) continue;
         const std::string doubt =
-            fmt::format("no case tells {} from {}", dim::to_string(taken.dim), fmt::join(others, " or "));
+            fmt::format("no case tells {} from {}", dim::to_string(taken(i).dim), fmt::join(others, " or "));
         if (is_changed(i)) {
           if (unsure.find(doubt) == std::string::npos) unsure += "; " + doubt;
         } else {
@@ -345,6 +359,7 @@ class Attempt {
   bool found_ = false;
   std::vector<size_t> combinations_;
   Choice choice_;
+  std::vector<bool> is_doubtful_;                 // by unknown: the number does as well as the expression
   std::vector<std::string> taken_back_;           // by unknown: the expression that is not confirmed
   std::vector<std::vector<std::string>> others_;  // by constant: what else was run
   AttemptReport report_;
