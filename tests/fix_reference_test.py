@@ -1,14 +1,12 @@
 """`thaw fix --reference`: which integers of one trace are sizes, proposed from the export's sizes and kept where the true
 model's numbers at other sizes confirm them; what they refute is not written."""
-import json
 import shlex
 
 import numpy as np
-import onnx
 import pytest
 
 from conftest import SOURCE, need_shared, session, worst
-from models import merge_grid
+from models import merge_grid, vision_tower
 from models.families import BY_NAME
 
 AT = ("--at", "grid_thw=1,22,30")
@@ -106,32 +104,47 @@ def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
     assert note["at"] == ["[1, 11, 2, 11, 2, -1]", "[1, 11, 2, 11, 2, -1]", "[1, 15, 2, 11, 2, -1]", "[1, 7, 2, 13, 2, -1]"]
 
 
-@pytest.mark.parametrize("name", ["text_decoder", "ocr", "vit_resize"])
-def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, save, tmp_path, name):
-    """Tables too: positions, angles and a first state of zeros are made by generators, which the reference confirms."""
-    family, arrays = BY_NAME[name], {}
-    full = session(family.dynamic())
-    for i, size in enumerate(family.sizes):
-        feed = family.feeds(*size)
+def network_reference(path, full, feeds):
+    arrays = {}
+    for i, feed in enumerate(feeds):
         arrays.update({f"case {i}/{key}": value for key, value in feed.items()})
         arrays.update({f"case {i}/{o.name}": value for o, value in zip(full.get_outputs(), full.run(None, feed))})
-    np.savez(tmp_path / "refs.npz", **arrays)
-    at = {"ocr": "batch=3,width=44", "vit_resize": "height=40,width=72"}.get(name)
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize("name, sizes, at", [
+    ("text_decoder", None, None), ("ocr", None, "batch=3,width=44"), ("vit_resize", None, "height=40,width=72"),
+    ("vit_corners", [(88, 136), (40, 72), (104, 56)], "height=88,width=136")])
+def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, save, tmp_path, name, sizes, at):
+    """Tables too: positions, angles, corners and weights of interpolation, and a first state of zeros are made by generators."""
+    family = BY_NAME[name]
+    full, sizes = session(family.dynamic()), sizes or family.sizes
+    network_reference(tmp_path / "refs.npz", full, [family.feeds(*size) for size in sizes])
     out = tmp_path / "fixed.onnx"
-    thaw("fix", save(family.static(*family.sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz", *(["--at", at] if at else []), code=0)
+    thaw("fix", save(family.static(*sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz", *(["--at", at] if at else []), code=0)
     for size in family.unseen:
         feed = family.feeds(*size)
         assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
 
 
+@pytest.mark.parametrize("rotary", ["angles", "folded", "gathered"])
+def test_one_trace_of_a_tower_whose_patches_lie_by_windows(thaw, save, tmp_path, rotary):
+    """The order of the windows, its inverse and the angles are tables; attention sees the whole frame."""
+    options = dict(full=(0, 1, 2, 3))
+    full = session(vision_tower.dynamic(**options))
+    network_reference(tmp_path / "refs.npz", full, [vision_tower.feeds(*size) for size in CASES])
+    out = tmp_path / "fixed.onnx"
+    thaw("fix", save(vision_tower.static(22, 30, rotary=rotary, **options)), "-o", out, *AT, *GRID, "--reference", tmp_path / "refs.npz", code=0)
+    for size in [(2, 2), (6, 34), (34, 46)]:
+        feed = vision_tower.feeds(*size)
+        assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-5
+
+
 def test_the_end_of_a_slice_is_what_it_is_elsewhere(thaw, save, tmp_path):
     """Exported at the longest of all: a Slice to 17 cuts nothing in any case, and is too short at 23."""
-    family, arrays = BY_NAME["text_decoder"], {}
+    family = BY_NAME["text_decoder"]
     full = session(family.dynamic())
-    for i, size in enumerate([(5, 17), (2, 11), (3, 7)]):
-        feed = family.feeds(*size)
-        arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": full.run(None, feed)[0]}.items()})
-    np.savez(tmp_path / "refs.npz", **arrays)
+    network_reference(tmp_path / "refs.npz", full, [family.feeds(*size) for size in [(5, 17), (2, 11), (3, 7)]])
     out = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(family.static(5, 17)), "-o", out, "--reference", tmp_path / "refs.npz", code=0)
     assert any("here 17 does as well in every case, but it is input_ids_dim1 elsewhere" in n["message"] for n in report["changed"])
@@ -193,12 +206,8 @@ def test_a_wrong_size_at_the_export_confirms_nothing(thaw, save, tmp_path, refer
 
 def test_a_frozen_list_of_windows_is_named(thaw, save, tmp_path):
     """A branch for each window: no expression of one trace helps, and the place is said."""
-    family, arrays = BY_NAME["vision_tower_folded"], {}
-    full = session(family.dynamic())
-    for i, size in enumerate(family.sizes):
-        feed = family.feeds(*size)
-        arrays.update({f"{key}_{i}": value for key, value in {**feed, "vision_features": full.run(None, feed)[0]}.items()})
-    np.savez(tmp_path / "refs.npz", **arrays)
+    family = BY_NAME["vision_tower_folded"]
+    network_reference(tmp_path / "refs.npz", session(family.dynamic()), [family.feeds(*size) for size in family.sizes])
     h, w = family.sizes[0]
     printed = refused(thaw, tmp_path, save(family.static(h, w)), "--at", f"grid_thw=1,{h},{w}", *GRID,
                       "--reference", tmp_path / "refs.npz", "--all")

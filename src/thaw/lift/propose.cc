@@ -120,6 +120,10 @@ class Proposer {
         add(base.dim + Dim(shift), each(base, [shift](int64_t v) { return v + shift; }),
             4 + static_cast<double>(std::abs(shift)));
       if (at <= 0 || value_ < 2) continue;
+      if (std::has_single_bit(static_cast<uint64_t>(value_ + at))) {  // what is left of a round number
+        const int64_t whole = value_ + at;
+        add(Dim(whole) - base.dim, each(base, [whole](int64_t v) { return whole - v; }), 4 + cost_of_integer(whole));
+      }
       for (const int64_t c : kDivisors) {
         if (at % c == 0) continue;
         add(dim::floor_div(base.dim, c), each(base, [c](int64_t v) { return v / c; }), 4.5 + bits(c));
@@ -135,6 +139,7 @@ class Proposer {
         if (a.is_product || b.is_product) continue;
         if (j >= i) scaled(times(a, b), 4);
         if (i == j) continue;
+        if (j > i) patches(a, b);
         if (j > i && value_ > 1) {
           add(dim::max(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::max(x, y); }), 6);
           add(dim::min(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::min(x, y); }), 6);
@@ -144,6 +149,19 @@ class Proposer {
         if (divides && value_ > 1)
           scaled({dim::floor_div(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return x / y; })}, 5);
       }
+    }
+  }
+
+  // The patches of an image, d x d pixels each, and a class token before them.
+  void patches(const Base& a, const Base& b) {
+    constexpr int64_t kLargestPatch = 64;
+    for (int64_t d = 2; d <= kLargestPatch; ++d) {
+      if (a.at.front() % d != 0 || b.at.front() % d != 0) continue;
+      const Base part = times({dim::floor_div(a.dim, d), each(a, [d](int64_t v) { return v / d; })},
+                              {dim::floor_div(b.dim, d), each(b, [d](int64_t v) { return v / d; })});
+      const double cost = 5 + cost_of_integer(d) / 2;
+      add(part.dim, part.at, cost);
+      add(part.dim + Dim(1), each(part, [](int64_t v) { return v + 1; }), cost + 2);
     }
   }
 

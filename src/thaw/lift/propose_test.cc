@@ -99,7 +99,13 @@ TEST_F(Propose, NamesASimplerSizeThatIsTheSameNumberEverywhere) {
   const auto all = propose(165, points);
   EXPECT_EQ(dim::to_string(all.front().dim), "165");
   EXPECT_FALSE(all.front().same_here.empty());
-  EXPECT_EQ(all.front().same_here.front(), "floor(h*w/4)");
+  EXPECT_EQ(all.front().same_here.front(), "floor(h/2)*floor(w/2)");
+}
+
+TEST_F(Propose, KnowsPatchesAndTheirClassToken) {
+  points = {{scope.symbol("height"), {40, 88, 104}}, {scope.symbol("width"), {72, 24, 56}}};
+  EXPECT_EQ(cheapest(45), "floor(height/8)*floor(width/8)");
+  EXPECT_TRUE(has(46, "floor(height/8)*floor(width/8) + 1"));
 }
 
 TEST_F(Propose, FindsProducts) {

@@ -52,16 +52,17 @@ std::vector<Table> find_tables(const ir::Model& model) {
 }
 
 std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lift::Point> points) {
-  constexpr double kMuchDearer = 5;  // bits
+  constexpr double kMuchDearer = 5, kHardlyDearer = 1;  // bits
   constexpr size_t kMost = 12;
   std::map<int64_t, std::vector<lift::Proposal>> open;
   for (const Table& table : tables) {
     if (!table.value) continue;
     for (const int64_t length : table.value->constant()->dims) {
       auto proposals = lift::propose(length, points);
-      if (proposals.front().dim.is_constant()) continue;
-      std::erase_if(proposals,
-                    [least = proposals.front().cost](const auto& p) { return p.cost > least + kMuchDearer; });
+      const bool may_stay = proposals.front().dim.is_constant();
+      std::erase_if(proposals, [most = proposals.front().cost + (may_stay ? kHardlyDearer : kMuchDearer)](
+                                   const lift::Proposal& p) { return p.cost > most; });
+      if (may_stay && proposals.size() == 1) continue;
       open.emplace(length, std::move(proposals));
     }
   }
