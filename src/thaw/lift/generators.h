@@ -57,9 +57,6 @@ std::optional<Generated> fit_grid_indices(const RowTable& table);
 // The corners, or their weights, of bilinear interpolation from a square of positions.
 std::optional<Generated> fit_interpolation(const RowTable& table);
 
-// Columns that are the same in every window of a grid but those at an edge.
-std::optional<Generated> fit_edges(const RowTable& table);
-
 // Rows of one larger table that is kept: its first rows, its last or middle ones, those of a counter or of the cells of
 // a grid. A size beyond it is an error of the lifted model. Also rows that are followed, or led, by padding.
 std::optional<Generated> fit_kept(const RowTable& table);

@@ -117,9 +117,10 @@ const std::vector<CounterPtr>& Layout::counters() const {
   return counters_;
 }
 
-std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> variables,
-                                                  std::span<const int64_t> totals) {
-  const std::vector<Side> sides = possible_sides(variables, totals);
+std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::span<const int64_t> totals) {
+  std::vector<Side> sides = possible_sides(solver.variables(), totals);
+  for (Side& side : sides)
+    if (const auto dim = totals.size() > 1 ? solver.solve(side.size.at) : std::nullopt) side.size.dim = *dim;
   std::vector<std::pair<Side, Side>> grids;
   for (const Side& h : sides) {
     for (const Side& w : sides) {
@@ -135,10 +136,10 @@ std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> vari
   return grids;
 }
 
-Layouts::Layouts(Size length, std::span<const Variable> variables) {
+Layouts::Layouts(Size length, const Solver& solver) {
   layouts_.push_back(std::make_shared<const Layout>(length));
-  for (const auto& [h, w] : possible_grids(variables, length.at)) {
-    if (!make_up(h.size, w.size, length.at, variables)) continue;
+  for (const auto& [h, w] : possible_grids(solver, length.at)) {
+    if (!make_up(h.size, w.size, length.at, solver.variables())) continue;
     for (const int64_t block : kBlocks) {
       const auto whole = [&](int64_t side) { return side % block == 0; };
       if (!all_of(h.size.at, whole) || !all_of(w.size.at, whole) || layouts_.size() == kMostLayouts) continue;

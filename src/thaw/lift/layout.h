@@ -61,7 +61,7 @@ struct Side {
 // The layouts that tables of one length may have, the simplest first; shared by all tables of that length.
 class Layouts {
  public:
-  Layouts(Size length, std::span<const Variable> variables);
+  Layouts(Size length, const Solver& solver);
   const std::vector<LayoutPtr>& plain_and_grids() const { return layouts_; }
   // Window by window, for the grids above.
   const std::vector<LayoutPtr>& windows(int64_t window);
@@ -71,8 +71,9 @@ class Layouts {
   std::map<int64_t, std::vector<LayoutPtr>> windows_;
 };
 
-// Pairs of sides whose product divides each of the totals: height and width, in both orders.
-std::vector<std::pair<Side, Side>> possible_grids(std::span<const Variable> variables, std::span<const int64_t> totals);
+// Pairs of sides whose product divides each of the totals: height and width, in both orders. Their values are those of
+// sizes or their parts; what they are, the solver says, as it does wherever else these values are wanted.
+std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::span<const int64_t> totals);
 
 // Sides of windows that the order of the entries speaks for: where a run of one row, or of all columns, ends first.
 std::vector<int64_t> possible_windows(const View& view);

@@ -55,7 +55,7 @@ TableFit made_of(View form, Generated generated) {
 
 Layouts& layouts_of(const Size& length, TableContext& context) {
   std::shared_ptr<Layouts>& known = context.layouts[length.at];
-  if (!known) known = std::make_shared<Layouts>(length, context.variables);
+  if (!known) known = std::make_shared<Layouts>(length, context.solver);
   return *known;
 }
 
@@ -75,8 +75,7 @@ RowTable rows_of(const View& view, TableContext& context) {
 }
 
 std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit :
-       {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences, fit_edges})
+  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }

@@ -100,26 +100,4 @@ void solve_windows(std::span<const Variable> variables, std::span<const int64_t>
   WindowSearch(variables, wanted, take).run();
 }
 
-std::vector<WindowGrid> window_grids(std::span<const Variable> variables, std::span<const int64_t> counts) {
-  std::vector<WindowGrid> grids;
-  if (variables.size() > kMostVariables) return grids;
-  const std::vector<Cells> cells = possible_cells(variables);
-  for (int64_t m = 1; m <= kLargestWindow; ++m) {
-    for (const Cells& a : cells) {
-      for (const Cells& b : cells) {
-        if (a.variable == b.variable) continue;
-        WindowGrid grid{dim::ceil_div(a.dim(), m), dim::ceil_div(b.dim(), m), {}, {}};
-        bool fits = true;
-        for (size_t k = 0; k < counts.size() && fits; ++k) {
-          grid.rows.push_back(windows(a.at[k], m));
-          grid.columns.push_back(windows(b.at[k], m));
-          fits = grid.rows[k] * grid.columns[k] == counts[k];
-        }
-        if (fits) grids.push_back(std::move(grid));
-      }
-    }
-  }
-  return grids;
-}
-
 }  // namespace thaw::lift

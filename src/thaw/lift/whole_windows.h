@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "thaw/lift/traces.h"
 
@@ -17,13 +16,5 @@ namespace thaw::lift {
 // Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough.
 void solve_windows(std::span<const Variable> variables, std::span<const int64_t> wanted,
                    const std::function<bool(dim::Dim)>& take);
-
-// Grids of windows over two sides: how many down and across, and in each trace.
-struct WindowGrid {
-  dim::Dim down, across;
-  std::vector<int64_t> rows, columns;
-};
-// Those with as many windows as are counted in each trace.
-std::vector<WindowGrid> window_grids(std::span<const Variable> variables, std::span<const int64_t> counts);
 
 }  // namespace thaw::lift

@@ -113,7 +113,7 @@ std::vector<Size> possible_frames(const Size& grid, std::span<const int64_t> tim
 std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& context, std::string& nearest) {
   int64_t most = 1;
   const size_t traces = lengths.lists.size();
-  for (const auto& [h, w] : possible_grids(context.variables, lengths.totals)) {
+  for (const auto& [h, w] : possible_grids(context.solver, lengths.totals)) {
     const Size grid = h.size * w.size;
     std::vector<int64_t> times;  // frames times entries a cell
     for (size_t k = 0; k < traces; ++k) times.push_back(lengths.totals[k] / grid.at[k]);
