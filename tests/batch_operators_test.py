@@ -91,6 +91,10 @@ CASES = {
     "quantized and back": lambda b: ([helper.make_node("DynamicQuantizeLinear", ["x"], ["a", "s", "p"]), helper.make_node("DequantizeLinear", ["a", "s", "p"], ["d"]),
                                       helper.make_node("QuantizeLinear", ["d", "s", "p"], ["e"]), helper.make_node("Cast", ["e"], ["f"], to=FLOAT), helper.make_node("Add", ["f", "d"], ["y"])],
                                      dict(x=draw(b, 5, 7)), {}, {}),
+    "bounds and axes as attributes": lambda b: ([helper.make_node("Slice", ["x"], ["a"], starts=[1, 0], ends=[4, -1], axes=[1, 2]), helper.make_node("Transpose", ["a"], ["t"], perm=[2, 1, 0]),
+                                                 helper.make_node("Slice", ["t"], ["c"], starts=[1], ends=[5]), helper.make_node("Unsqueeze", ["c"], ["u"], axes=[0, 2]),
+                                                 helper.make_node("Pad", ["u"], ["d"], pads=[0, 0, 0, 1, 0, 0, 0, 0, 2, 0]), helper.make_node("Squeeze", ["d"], ["e"], axes=[2]),
+                                                 helper.make_node("Softmax", ["e"], ["y"])], dict(x=draw(b, 5, 7)), {}, {}),
     "limits of its own": lambda b: ([helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0), helper.make_node("Mul", ["m", "half"], ["h"]), helper.make_node("Clip", ["x", "", "h"], ["y"])],
                                     dict(x=draw(b, 5, 7)), {}, dict(half=np.array(0.5, np.float32))),
     "what a list keeps": lambda b: ([helper.make_node("Compress", ["x", "keep"], ["y"], axis=1), helper.make_node("Compress", ["x", "keep"], ["z"])], dict(x=draw(b, 5, 3)), {},
@@ -98,7 +102,7 @@ CASES = {
     "words": lambda b: ([helper.make_node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0, ngram_counts=[0, 3], ngram_indexes=[0, 1, 2, 3, 4],
                                           pool_int64s=[1, 2, 3, 1, 2, 2, 3])], dict(x=np.repeat(np.array([[1, 2, 3, 2, 1, 3, 2]], np.int64), b, 0)), {}, {}),
 }
-OPSETS = {"quantized for each sample": (11, 17), "quantized images": (11, 17), "quantized and back": (12, 17)}
+OPSETS = {"bounds and axes as attributes": (7, 9), "quantized for each sample": (11, 17), "quantized images": (11, 17), "quantized and back": (12, 17)}
 
 
 @pytest.mark.parametrize("b", [1, 3])

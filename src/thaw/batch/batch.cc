@@ -16,7 +16,7 @@ namespace thaw::batch {
 namespace {
 
 constexpr int64_t kOpsetToAdd = 13;
-constexpr int64_t kOldestOpset = 9;  // Expand, Where and ConstantOfShape, which the rules put in, are there
+constexpr int64_t kOldestOpset = 7;  // operands broadcast from the right
 
 std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& options) {
   std::vector<ir::Value*> chosen;
@@ -211,7 +211,15 @@ Report batch(ir::Model& model, const Options& options) {
   Emitter start(state, graph, first);
   state.size = start.slice(start.shape(inputs.front()), 0, 1);
   batch_graph(state, graph, first);
-  finish_outputs(state, !merged.empty(), output_names);
+  try {
+    finish_outputs(state, !merged.empty(), output_names);
+  } catch (const CannotBatch& reason) {
+    throw Error(
+        {.what = fmt::format("an output is the same for all samples and cannot be repeated, because {}", reason.why),
+         .where = model.path.string(),
+         .expected = "outputs that depend on the samples, or a newer opset",
+         .next = "convert the model with onnx.version_converter first"});
+  }
   forget_declarations(graph);
   pass::remove_unused(model);
   pass::FixReport ignored;

@@ -111,6 +111,7 @@ void batch_if(NodeBatch& n, const ops::Batching&) {
 }
 
 void batch_scan(NodeBatch& n, const ops::Batching&) {
+  if (n.opset() < 9) NodeBatch::refuse("it has a batch axis of its own, as before opset 9");
   State& state = n.state();
   ir::Node& node = n.node();
   ir::Graph& body = graph_of(node, "body");

@@ -1,6 +1,8 @@
 #include "thaw/batch/node_batch.h"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +11,21 @@
 
 namespace thaw::batch {
 
+namespace {
+
+// The opset that an operator which rules put in came with, as they use it.
+int64_t first_opset(std::string_view op) {
+  constexpr std::pair<std::string_view, int64_t> kNewer[] = {{"Expand", 8}, {"Where", 9}, {"Range", 11},
+                                                             {"Round", 11}, {"Clip", 11}, {"GatherND", 12}};
+  const auto* found = std::ranges::find(kNewer, op, &std::pair<std::string_view, int64_t>::first);
+  return found == std::end(kNewer) ? 0 : found->second;
+}
+
+}  // namespace
+
 ir::Value* Emitter::emit(std::string_view op, std::vector<ir::Value*> inputs, Attributes attributes) {
+  if (state_.opset < first_opset(op))
+    throw CannotBatch{fmt::format("that takes {}, as from opset {} on", op, first_opset(op))};
   return ir::insert_node(graph_, before_, op, std::move(inputs), std::move(attributes), fmt::format("batch_{}", op));
 }
 

@@ -35,6 +35,7 @@ void batch_resize(NodeBatch& n, const ops::Batching&) {
     n.set_operand(0, joined);
     return n.become(0, n.after().parted(node.output(0), both), Form::kLeading);
   }
+  if (node.attribute("scales")) NodeBatch::refuse("its scales are attributes, as before opset 9");
   if (node.attribute_string("mode", "nearest") == "cubic")
     NodeBatch::refuse("its scales are not known, and cubic kernels take no further axis");
   n.set_operand(0, x);
