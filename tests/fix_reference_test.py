@@ -7,6 +7,7 @@ import pytest
 
 from conftest import SOURCE, need_shared, session, worst
 from models import merge_grid, vision_tower
+from models.builder import FLOAT, INT64, Builder
 from models.families import BY_NAME
 
 AT = ("--at", "grid_thw=1,22,30")
@@ -159,6 +160,30 @@ def test_one_case_by_plain_names(thaw, save, tmp_path, truth):
     report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", out, *AT, "--reference", tmp_path / "refs.npz", code=0)
     assert [c["case"] for c in report["cases"]] == [""]
     assert unseen_difference(out, truth) <= 1e-6
+
+
+def turned(frozen):
+    """Rows of a grid turned and turned back, each by the grid's sides: at a square grid both Reshapes hold [6, 6, 4]."""
+    b = Builder("turned")
+    x, grid = b.input("x", FLOAT, ["n", 4]), b.input("grid", INT64, [2])
+    h, w = (6, 6) if frozen else (b.op("Gather", grid, i, axis=0) for i in range(2))
+    up = b.op("CumSum", b.reshape(x, [h, w, 4]), 0)
+    x = b.op("Transpose", up, perm=[1, 0, 2])
+    x = b.op("Mul", b.reshape(b.op("CumSum", b.reshape(x, [-1, 4]), 0), [w, h, 4]), 0.5)
+    b.output(b.reshape(b.op("CumSum", x, 0), [-1, 4]), "y", FLOAT, ["n", 4])
+    return b.model()
+
+
+def test_equal_constants_that_are_not_one(thaw, save, tmp_path):
+    full = session(turned(False))
+    def feed(h, w):
+        return {"x": np.random.default_rng(h).standard_normal((h * w, 4), dtype=np.float32), "grid": np.array([h, w])}
+    network_reference(tmp_path / "refs.npz", full, [feed(*size) for size in [(6, 6), (3, 7), (10, 4)]])
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(turned(True)), "-o", out, "--at", "grid=6,6", "--reference", tmp_path / "refs.npz", code=0)
+    assert sorted(n["message"].split(";")[0] for n in report["changed"] if n["code"] == "THAW010") == [
+        "[6, 6, 4] becomes [grid[0], grid[1], 4]", "[6, 6, 4] becomes [grid[1], grid[0], 4]"]
+    assert worst(session(out).run(None, feed(5, 11)), full.run(None, feed(5, 11))) <= 1e-5
 
 
 # ---- what is not confirmed

@@ -27,12 +27,19 @@ std::string code_of(std::string_view role) {
 
 class Attempt {
  public:
-  Attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, int most_tries)
-      : model_(model), scope_(scope), task_(task), sizes_(task.sizes), lengths_(lengths), most_tries_(most_tries) {}
+  Attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined, int most_tries)
+      : model_(model),
+        scope_(scope),
+        task_(task),
+        sizes_(task.sizes),
+        lengths_(lengths),
+        joined_(joined),
+        most_tries_(most_tries) {}
 
   AttemptReport run() {
     open_model(model_, sizes_, task_.added, scope_);
-    constants_ = size_constants(model_);
+    constants_ = size_constants(model_, joined_);
+    for (const Constant& constant : constants_) report_.joined |= constant.uses.size() > 1;
     replace_tables();
     propose();
     probe_.emplace(model_, constants_, unknowns_, scope_, sizes_);
@@ -347,6 +354,7 @@ class Attempt {
   const Task& task_;
   const Sizes& sizes_;
   const Lengths& lengths_;
+  bool joined_;
   int most_tries_;
   TableReport tables_;
   std::optional<pass::DimEmitter> emitter_;
@@ -367,8 +375,9 @@ class Attempt {
 
 }  // namespace
 
-AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, int most_tries) {
-  return Attempt(model, scope, task, lengths, most_tries).run();
+AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
+                      int most_tries) {
+  return Attempt(model, scope, task, lengths, joined, most_tries).run();
 }
 
 }  // namespace thaw::onetrace

@@ -37,9 +37,12 @@ struct AttemptReport {
   std::vector<std::string> notes;
   int tries = 0;
   bool bounded = false;  // more could have been tried
+  bool joined = false;   // some constants were taken for one
 };
 
 // Changes the model; unless confirmed it must not be used.
-AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, int most_tries);
+// `joined`: constants that hold the same in the same role are one.
+AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
+                      int most_tries);
 
 }  // namespace thaw::onetrace

@@ -51,7 +51,7 @@ std::vector<int> passes(const ir::Node& node) {
 
 class Finder {
  public:
-  explicit Finder(const ir::Model& model) : graph_(*model.graph) {}
+  Finder(const ir::Model& model, bool joined) : graph_(*model.graph), joined_(joined) {}
 
   std::vector<Constant> run() {
     for (ir::Node* node : graph_.nodes()) {
@@ -94,15 +94,15 @@ class Finder {
     } catch (const Error&) {
       return;  // its data is missing: nothing is known of it
     }
+    const std::string key = joined_ ? fmt::format("{} {}", reader.op_type(), index) : std::to_string(found_.size());
     const auto [at, is_new] =
-        known_.emplace(std::tuple(std::string(role), fmt::format("{} {}", reader.op_type(), index), tensor.data_type,
-                                  tensor.dims, elements),
-                       found_.size());
+        known_.emplace(std::tuple(std::string(role), key, tensor.data_type, tensor.dims, elements), found_.size());
     if (is_new) found_.push_back({{}, std::string(role), tensor.data_type, tensor.dims, std::move(elements)});
     found_[at->second].uses.push_back({&reader, index});
   }
 
   const ir::Graph& graph_;
+  bool joined_;
   std::unordered_set<const ir::Value*> seen_;
   std::set<std::pair<const ir::Node*, int>> seen_uses_;
   std::map<std::tuple<std::string, std::string, ir::DataType, std::vector<int64_t>, std::vector<int64_t>>, size_t>
@@ -123,6 +123,6 @@ std::string Constant::text() const {
   return dims.empty() ? fmt::format("{}", elements.front()) : fmt::format("[{}]", fmt::join(elements, ", "));
 }
 
-std::vector<Constant> size_constants(const ir::Model& model) { return Finder(model).run(); }
+std::vector<Constant> size_constants(const ir::Model& model, bool joined) { return Finder(model, joined).run(); }
 
 }  // namespace thaw::onetrace

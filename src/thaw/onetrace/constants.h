@@ -3,7 +3,7 @@
 // Looked for are the operands that say a size (the target of a Reshape, the lengths of a Split, the bounds of a Slice,
 // Expand, Tile, Range, ConstantOfShape, Resize's sizes, Pad) and the indices of a Gather where they are computed; from
 // there through arithmetic and movers of small tensors back to the constants. Constants that hold the same in the same
-// role are one: every layer of a tower has its own copy, and what is true of one is true of all.
+// role are one: every layer of a tower has its own copy, and what is true of one is likely true of all.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct Constant {
   std::string text() const;
 };
 
-// In the order of the nodes that need the sizes. Of the main graph.
-std::vector<Constant> size_constants(const ir::Model& model);
+// In the order of the nodes that need the sizes. Of the main graph. Not joined: every use is a constant of its own.
+std::vector<Constant> size_constants(const ir::Model& model, bool joined = true);
 
 }  // namespace thaw::onetrace

@@ -10,7 +10,7 @@
 namespace thaw::onetrace {
 namespace {
 
-constexpr int kFewTries = 6;  // of each guess at the tables' lengths, where there are several
+constexpr int kFewTries = 6;  // of each plan, before any gets more
 
 void report_sizes(const Sizes& sizes, Report& report) {
   for (const Size& size : sizes.sizes) {
@@ -47,6 +47,41 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const Option
   return false;
 }
 
+// A guess at the lengths of the tables, and whether equal constants are one.
+struct Plan {
+  const Lengths* lengths;
+  bool joined;
+  bool is_open = true;  // something in it was not tried yet
+};
+
+// Every plan gets a few tries before any gets many; those that join equal constants first. Returns whether something
+// was left untried.
+bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task& task,
+               const std::vector<Lengths>& lengths, int most_tries, Report& report, AttemptReport& best) {
+  std::vector<Plan> plans;
+  for (const bool joined : {true, false})
+    for (const Lengths& one : lengths) plans.push_back({&one, joined});
+  bool any_joined = false;
+  for (const bool few : {true, false}) {
+    for (size_t i = 0; i < plans.size(); ++i) {
+      Plan& plan = plans[i];
+      const int left = most_tries - report.tries, waiting = static_cast<int>(plans.size() - i);
+      if (!plan.is_open || left < 1 || (!plan.joined && !any_joined)) continue;
+      std::unique_ptr<ir::Model> copy = ir::clone(*model);
+      AttemptReport one = attempt(*copy, scope, task, *plan.lengths, plan.joined,
+                                  std::min(left, few ? kFewTries : std::max(kFewTries, left / waiting)));
+      report.tries += one.tries;
+      plan.is_open = one.bounded;
+      any_joined |= one.joined;
+      report.confirmed = one.confirmed;
+      if (one.confirmed) model = std::move(copy);
+      if ((few && i == 0) || one.confirmed) best = std::move(one);
+      if (report.confirmed) return false;
+    }
+  }
+  return std::any_of(plans.begin(), plans.end(), [&](const Plan& p) { return p.is_open && (p.joined || any_joined); });
+}
+
 }  // namespace
 
 Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& options) {
@@ -65,26 +100,9 @@ Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& options) {
   const std::vector<Table> tables = find_tables(*model);
   const std::vector<Lengths> lengths = possible_lengths(tables, points_of(sizes));
 
-  // Each guess at the lengths gets a few tries before any gets many.
   const Task task{sizes, options.added, tables, options.tolerance, options.fix};
   AttemptReport best;
-  bool bounded = false;
-  for (const bool is_last : {false, true}) {
-    for (size_t i = 0; i < lengths.size() && !report.confirmed; ++i) {
-      const int left = options.most_tries - report.tries;
-      const auto guesses = static_cast<int>(lengths.size());
-      const int most = guesses == 1 ? left : std::min(left, is_last ? std::max(kFewTries, left / guesses) : kFewTries);
-      bounded |= most < 1;
-      if (most < 1 || (is_last && guesses == 1)) break;
-      std::unique_ptr<ir::Model> copy = ir::clone(*model);
-      AttemptReport one = attempt(*copy, scope, task, lengths[i], most);
-      report.tries += one.tries;
-      bounded |= (is_last || guesses == 1) && one.bounded;
-      report.confirmed = one.confirmed;
-      if (one.confirmed) model = std::move(copy);
-      if (i == 0 || one.confirmed) best = std::move(one);
-    }
-  }
+  const bool bounded = run_plans(model, scope, task, lengths, options.most_tries, report, best);
   if (bounded && !report.confirmed)
     report.notes.emplace_back("not all that is possible was run: --tries says how many choices may be");
   report.changed = std::move(best.changed);
