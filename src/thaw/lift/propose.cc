@@ -139,7 +139,7 @@ class Proposer {
         if (a.is_product || b.is_product) continue;
         if (j >= i) scaled(times(a, b), 4);
         if (i == j) continue;
-        if (j > i) patches(a, b);
+        if (j > i && products_.empty()) patches(a, b);
         if (j > i && value_ > 1) {
           add(dim::max(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::max(x, y); }), 6);
           add(dim::min(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::min(x, y); }), 6);
@@ -152,7 +152,7 @@ class Proposer {
     }
   }
 
-  // The patches of an image, d x d pixels each, and a class token before them.
+  // The patches of an image, d x d pixels each, and a class token before them. (Where a size counts them, it is that.)
   void patches(const Base& a, const Base& b) {
     constexpr int64_t kLargestPatch = 64;
     for (int64_t d = 2; d <= kLargestPatch; ++d) {
