@@ -447,6 +447,31 @@ def test_padding(lift):
     check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
 
 
+def resized(table, h, w, mode, coordinates):
+    """A grid of learned rows [side, side, d], resized by ONNX Runtime."""
+    attributes = dict(mode=mode, coordinate_transformation_mode=coordinates)
+    nodes = [helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None] * 4),
+                                           helper.make_tensor_value_info("sizes", TensorProto.INT64, [4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * 4)])
+    run = session(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8))
+    side = table.transpose(2, 0, 1)[None]
+    return run.run(None, dict(x=side, sizes=np.array([1, table.shape[2], h, w])))[0][0].transpose(1, 2, 0)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_learned_positions_that_were_interpolated(lift, mode, coordinates):
+    learned = LEARNED[:14 * 14].reshape(14, 14, 5)
+    def make(h, w, t):
+        table = resized(learned, h, w, mode, coordinates)
+        flat = table.reshape(-1, 5)
+        merged = table.reshape(h // 2, 2, w // 2, 2, 5).transpose(0, 2, 1, 3, 4).reshape(-1, 5)
+        return dict(flat=flat[None], token=np.concatenate([LEARNED[500:501], flat])[None], image=table.transpose(2, 0, 1)[None], merged=merged)
+    printed = check_loose(lift, make, sizes=[(10, 22), (14, 14), (18, 6)], unseen=[(22, 10), (2, 2), (30, 26)], tolerance=1e-5)
+    assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions" in printed
+
+
 def test_masks_of_shifted_windows(lift):
     """Swin's: what was rolled to the other side of the image is not seen, window by window."""
     def make(h, w, t):
@@ -500,7 +525,7 @@ def test_the_generator_that_comes_nearest_is_named(lift):
     printed = " ".join(printed.split())
     assert "windows of 4 x 4 in a grid" in printed and "gives the first 187 of 192" in printed
     assert "lengths of windows of 8 x 8" in printed and "give the first 10 of 12, 12, 12" in printed
-    assert "16 numbers a row look learned" in printed and "function of a distance" in printed
+    assert "16 numbers a row look learned" in printed and "give a trace at the size" in printed and "function of a distance" in printed
     assert not out.exists()
 
 

@@ -63,6 +63,9 @@ std::optional<Generated> fit_kept(const RowTable& table);
 // A few rows that are kept (of a class token) before a list of another length.
 std::optional<Generated> fit_after_first(const RowTable& table);
 
+// Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
+std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+
 // A list with one axis that grows, by any of these.
 std::optional<Generated> fit_list(const View& view, TableContext& context);
 // The same without looking for rows that stand before it.

@@ -66,8 +66,8 @@ std::string nearest_of(const RowTable& table) {
   constexpr int64_t kWide = 8;
   if (view.kind == Kind::kReal && view.width >= kWide)
     text += fmt::format(
-        "; {} numbers a row look learned, and interpolated before the export: export with the "
-        "interpolation in the graph, or build the model with thaw build",
+        "; {} numbers a row look learned, and interpolated before the export: give a trace at the size that they were "
+        "learned at, export with the interpolation in the graph, or build the model with thaw build",
         view.width);
   return text;
 }

@@ -112,6 +112,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
+  if (auto fit = fit_resized(*view, context)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
   // Of a short list of sizes, the one that nothing gives says most.

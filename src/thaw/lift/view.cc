@@ -194,7 +194,10 @@ ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitte
     if (kinds[static_cast<size_t>(part.formula.kind())] != wanted) value = e.cast(value, wanted);
     made.push_back(value);
   }
-  ir::Value* table = e.concat(made, static_cast<int64_t>(form.growing.size()));
+  return emit_shaped(form, e.concat(made, static_cast<int64_t>(form.growing.size())), e);
+}
+
+ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& e) {
   std::vector<ir::Value*> target;
   std::vector<int64_t> permutation(form.dims.size());
   size_t next = 0;

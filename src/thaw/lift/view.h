@@ -47,4 +47,7 @@ struct Part {
 };
 ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitter& emitter);
 
+// What was made of the kind of the view, the growing axes first, in the table's shape and type.
+ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& emitter);
+
 }  // namespace thaw::lift
