@@ -10,8 +10,9 @@ from models import ocr, scrfd, vit
 TOLERANCE = 1e-5
 
 
-def samples_agree(single, batched, samples, shared=None):
-    """samples: feeds of one sample each, in the shapes the single model takes. Returns the worst difference."""
+def samples_agree(single, batched, samples, shared=None, relative=False):
+    """samples: feeds of one sample each, in the shapes the single model takes. Returns the worst difference, as a part of
+    the largest element where `relative`, for values of any size."""
     one, many = session(single), session(batched)
     ranks = {i.name: len(i.shape) for i in many.get_inputs()}
     feed = dict(shared or {})
@@ -27,7 +28,8 @@ def samples_agree(single, batched, samples, shared=None):
             assert len(result) == len(samples)
             got = result[k] if result.ndim == wanted.ndim + 1 else result[k:k + 1]
             assert got.shape == wanted.shape
-            worst = max(worst, float(np.abs(got.astype(np.float64) - wanted).max(initial=0)))
+            scale = max(1.0, float(np.abs(wanted).max(initial=0))) if relative else 1.0
+            worst = max(worst, float(np.abs(got.astype(np.float64) - wanted).max(initial=0)) / scale)
     return worst
 
 
