@@ -58,6 +58,24 @@ def test_the_reshape_of_the_field_report(thaw, save, tmp_path, refer, truth, gri
     assert unseen_difference(out, truth, [*UNSEEN, (10, 14, 5)]) <= 1e-6
 
 
+def test_an_input_that_the_reference_holds_is_added(thaw, save, tmp_path, refer, truth):
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(merge_grid.static(22, 30, grid=False)), "-o", out, *AT, "--reference", refer(MOVING), code=0)
+    assert any("gains the input 'grid_thw', int64[1,3]" in note for note in report["notes"])
+    assert [i.name for i in session(out).get_inputs()] == ["pixel_values", "grid_thw"]
+    assert unseen_difference(out, truth) <= 1e-6
+
+
+def test_numbers_that_the_file_declares_become_free(thaw, save, tmp_path, refer, truth):
+    model = merge_grid.static(22, 30, grid=False)
+    for value, size in ((model.graph.input[0], 660), (model.graph.output[0], 165)):
+        value.type.tensor_type.shape.dim[0].dim_value = size
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(model), "-o", out, *AT, "--reference", refer(MOVING), code=0)
+    assert [n["at"] for n in report["sizes"] if n["where"] == "pixel_values_dim0"] == [["660", "660", "660", "364", "180"]]
+    assert unseen_difference(out, truth) <= 1e-6
+
+
 def test_the_trace_itself_runs_at_the_other_way_round_and_is_wrong(save, truth):
     """What the reference is for: 22 x 30 and 30 x 22 have as many patches, and no shape tells them apart."""
     feed = merge_grid.feeds(30, 22)

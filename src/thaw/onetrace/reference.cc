@@ -51,6 +51,28 @@ void check_feed(const Wanted& input, const Case& which, const std::filesystem::p
 
 }  // namespace
 
+std::vector<lift::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
+                                            std::span<const lift::AddedInput> added,
+                                            const std::map<std::string, std::vector<int64_t>>& at) {
+  std::vector<lift::AddedInput> missing;
+  std::vector<std::string> known;
+  for (const Wanted& input : inputs_of(model, added)) known.push_back(input.name);
+  for (const auto& [name, values] : at) {
+    const std::string input = name.substr(0, name.find('['));
+    if (std::find(known.begin(), known.end(), input) != known.end() || model.graph->find(input)) continue;
+    run::CaseFile file(path, {{input}});
+    for (const auto& [case_name, arrays] : file.grouped().cases) {
+      const run::Array array = file.read(case_name, {{input}}).begin()->second;
+      const bool fits = input != name || array.num_elements() == static_cast<int64_t>(values.size());
+      if (!ir::is_integer(array.dtype) || !fits) continue;
+      missing.push_back({.name = input, .type = array.dtype, .dims = array.dims});
+      known.push_back(input);
+      break;
+    }
+  }
+  return missing;
+}
+
 Reference read_reference(const std::filesystem::path& path, const ir::Model& model,
                          std::span<const lift::AddedInput> added, std::span<const std::string> wanted) {
   const std::vector<Wanted> inputs = inputs_of(model, added);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,12 @@ struct Reference {
   std::vector<std::string> unused;   // arrays that are no input or output of the model
   std::vector<std::string> missing;  // outputs of the model that no case has
 };
+
+// Inputs that --at names, that the model has not and that the reference holds: the exporter took them out. `at` has as
+// many values as the input has elements.
+std::vector<lift::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
+                                            std::span<const lift::AddedInput> added,
+                                            const std::map<std::string, std::vector<int64_t>>& at);
 
 // Reads the cases `wanted`, all of the file where it is empty. Throws thaw::Error for a case without an input that the
 // model (or one of the added inputs) needs or with one of another type or rank, for a file without any output of the

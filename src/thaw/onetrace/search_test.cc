@@ -7,7 +7,7 @@
 namespace thaw::onetrace {
 namespace {
 
-Component component(std::vector<double> costs) {
+Component component(const std::vector<double>& costs) {
   Component c;
   for (const double cost : costs) c.combinations.push_back({{}, cost});
   return c;

@@ -84,8 +84,14 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
 
 }  // namespace
 
-Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& options) {
+Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& given) {
   Report report;
+  Options options = given;
+  for (const lift::AddedInput& input : inputs_to_add(options.reference, *model, options.added, options.at)) {
+    report.notes.push_back(fmt::format("the model gains the input '{}', {}, which the reference holds", input.name,
+                                       run::describe(input.type, input.dims)));
+    options.added.push_back(input);
+  }
   Reference reference = read_reference(options.reference, *model, options.added, options.cases);
   if (!reference.unused.empty())
     report.notes.push_back(fmt::format("arrays of the reference that are no input or output of the model: '{}'",
