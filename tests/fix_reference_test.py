@@ -96,6 +96,7 @@ def test_without_a_case_of_more_frames_a_1_stays(thaw, save, tmp_path, refer, tr
     out = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(merge_grid.static(22, 30)), "-o", out, *AT, "--reference", refer(CASES), code=0)
     assert changed(report)["[1, 11, 2, 15, 2, -1]"] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
+    assert any("[1, 11, 2, 15, 2, -1]" in n["message"] and "no case tells 1 from grid_thw[0]" in n["message"] for n in report["changed"])
     assert unseen_difference(out, truth) <= 1e-6
 
 

@@ -284,6 +284,19 @@ class Attempt {
             fmt::format("{} becomes {}", constants_[c].text(), text_of(c, choice_)), numbers_of(c)};
   }
 
+  // Sizes that are the same number in every case, and that a list holds: "no case tells 1 from grid_thw[0]".
+  std::string untold_of(size_t c) const {
+    const std::vector<int64_t>& elements = constants_[c].elements;
+    std::string text;
+    for (const Size& size : sizes_.sizes) {
+      const bool varies =
+          !size.at || std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; });
+      if (varies || std::find(elements.begin(), elements.end(), *size.at) == elements.end()) continue;
+      text += fmt::format("; no case tells {} from {}", *size.at, size.name);
+    }
+    return text;
+  }
+
   void emit() {
     for (size_t c = 0; c < constants_.size(); ++c) {
       bool changed = false;
@@ -307,6 +320,7 @@ class Attempt {
         }
       }
       if (!changed) continue;
+      unsure += untold_of(c);
       for (const std::string& other : others_[c]) unsure += "; " + other;
       report_.changed.push_back(change_of(c));
       report_.changed.back().message += unsure;
