@@ -137,6 +137,38 @@ def test_scrfd_itself(thaw, batch, tmp_path):
         assert samples_agree(fixed, batched, images(count, height, width, "input.1")) <= TOLERANCE
 
 
+def quantized(save, tmp_path, how):
+    """A model in 8 bit, by ONNX Runtime's tools: dynamic, or static in one of its two formats."""
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    out = tmp_path / "quantized.onnx"
+    if how == "dynamic":
+        quantization.quantize_dynamic(save(vit.static(12, 20, kind="table")), out, weight_type=quantization.QuantType.QInt8)
+        return out
+
+    class Images(quantization.CalibrationDataReader):
+        def __init__(self):
+            self.feeds = iter(images(4, 64, 96, scrfd.model().graph.input[0].name))
+
+        def get_next(self):
+            return next(self.feeds, None)
+
+    detector = scrfd.model()
+    del detector.graph.value_info[:]  # what is declared there does not hold
+    quantization.quantize_static(save(detector), out, Images(), quant_format=quantization.QuantFormat[how])
+    return out
+
+
+@pytest.mark.parametrize("how", ["dynamic", "QDQ", "QOperator"])
+def test_models_in_8_bit(save, batch, tmp_path, how):
+    """Dynamic: a scale for each sample, found when it runs, as the model alone finds it."""
+    model = quantized(save, tmp_path, how)
+    batched, _ = batch(model, "--no-check")
+    name = onnx.load(model).graph.input[0].name
+    samples = ([{name: vit.feeds(1, 12, 20, seed=k)[name] * (k + 1)} for k in range(5)] if how == "dynamic"
+               else images(3, 64, 96, name))
+    assert samples_agree(model, batched, samples) <= TOLERANCE
+
+
 def sized_by_data():
     """Rows that are positive: their number differs from sample to sample, and then their sum."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 6])

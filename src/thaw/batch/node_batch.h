@@ -176,6 +176,7 @@ void batch_recurrent(NodeBatch&, const ops::Batching&);
 void batch_axis(NodeBatch&, const ops::Batching&);
 void batch_cumulative(NodeBatch&, const ops::Batching&);
 void batch_reduce(NodeBatch&, const ops::Batching&);
+void batch_one_hot(NodeBatch&, const ops::Batching&);
 void batch_compress(NodeBatch&, const ops::Batching&);
 void batch_concat(NodeBatch&, const ops::Batching&);
 void batch_split(NodeBatch&, const ops::Batching&);

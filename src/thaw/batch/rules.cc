@@ -16,6 +16,8 @@ Rule rule_of(ops::BatchKind kind) {
       return batch_cumulative;
     case kReduce:
       return batch_reduce;
+    case kOneHot:
+      return batch_one_hot;
     case kCompress:
       return batch_compress;
     case kConcat:

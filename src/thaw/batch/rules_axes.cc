@@ -23,11 +23,10 @@ void batch_axis(NodeBatch& n, const ops::Batching& batching) {
   int64_t otherwise = batching.axis;
   if (n.opset() < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) otherwise = 1;
   const int64_t axis = node.attribute_int("axis", otherwise);
-  const int64_t rank = n.rank(0) + (op == "OneHot" ? 1 : 0);
-  if (n.is_merged(0) && n.positive_axis(axis, static_cast<int>(rank)) != 0) {
+  if (n.is_merged(0) && n.positive_axis(axis, n.rank(0)) != 0) {
     return n.keep_on(Form::kMerged);
   }
-  if (n.rank(0) == 0 && op != "OneHot") NodeBatch::refuse("its operand has no axis");
+  if (n.rank(0) == 0) NodeBatch::refuse("its operand has no axis");
   n.set_operand(0, n.leading(0));
   if (axis >= 0) {
     node.set_attribute({"axis", NodeBatch::shifted(axis)});
@@ -43,6 +42,34 @@ void batch_cumulative(NodeBatch& n, const ops::Batching&) {
   n.set_operand(1, axis);
   n.note_change();
   n.keep(Form::kLeading);
+}
+
+void batch_one_hot(NodeBatch& n, const ops::Batching& batching) {
+  if (n.is_batched(1)) NodeBatch::refuse("its depth differs from sample to sample, so that results differ in size");
+  ir::Node& node = n.node();
+  const int rank = n.rank(0) + 1;
+  const int64_t axis = n.positive_axis(node.attribute_int("axis", batching.axis), rank);
+  if (!n.is_batched(2) && n.is_merged(0) && axis != 0) return n.keep_on(Form::kMerged);
+  const bool own_indices = n.is_batched(0);
+  if (own_indices) {
+    n.set_operand(0, n.leading(0));
+    node.set_attribute({"axis", axis + 1});
+  }
+  n.note_change();
+  if (!n.is_batched(2)) return n.keep(Form::kLeading);
+  // Where it is hot, from the two values that each sample has.
+  std::vector<int64_t> axes;
+  for (int64_t k = 1; k <= rank; ++k) axes.push_back(k);
+  ir::Value* values = n.leading(2);
+  const auto value = [&](int64_t k) {
+    return n.unsqueeze(n.emit("Gather", {values, n.integer(k)}, {{"axis", int64_t{1}}}), axes);
+  };
+  ir::Value *off = value(0), *on = value(1);
+  n.set_operand(2, n.ints({0, 1}));
+  Emitter after = n.after();
+  ir::Value* hot = after.cast(node.output(0), ir::DataType::kBool);
+  if (!own_indices) hot = after.unsqueeze(hot, {0});
+  n.become(0, after.emit("Where", {hot, on, off}), Form::kLeading);
 }
 
 void batch_compress(NodeBatch& n, const ops::Batching&) {

@@ -20,6 +20,7 @@ constexpr Batching last_axes(int64_t count, std::string_view operands = "bs") {
 // ai.onnx, apart from what the registry calls elementwise.
 constexpr BatchingRow kOnnxRows[] = {
     {"Identity", {kElementwise}},
+    {"ImageScaler", batch_first()},  // the registry's elementwise, with a bias along axis 1
 
     {"AveragePool", batch_first()},
     {"BatchNormalization", batch_first()},
@@ -59,7 +60,7 @@ constexpr BatchingRow kOnnxRows[] = {
     {"RMSNormalization", {kAxis, -1}},
     {"SimplifiedLayerNormalization", {kAxis, -1}},
     {"TopK", {kAxis, -1}},
-    {"OneHot", {kAxis, -1}},
+    {"OneHot", {kOneHot, -1}},
     {"QuantizeLinear", {kQuantize, 1}},
     {"DequantizeLinear", {kQuantize, 1}},
     {"DynamicQuantizeLinear", {kDynamicQuantize}},

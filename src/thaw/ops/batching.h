@@ -23,6 +23,7 @@ enum class BatchKind : uint8_t {
   kDft,          // operand 2 or the attribute is the axis
   kReduce,       // `axes` as attribute or operand 1, with keepdims
   kCompress,
+  kOneHot,
   kConcat,
   kSplit,
   kReshape,
