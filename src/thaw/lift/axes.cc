@@ -35,14 +35,13 @@ bool depends_on(const View& view, int64_t column, size_t axis) {
 
 // The columns [first, first + count) along some axes, at the start of the others.
 View part_of(const View& view, int64_t first, int64_t count, const std::vector<size_t>& axes) {
-  View out = view;
+  View out = view.without_entries();
   out.width = count;
   out.growing.clear();
   for (const size_t axis : axes) out.growing.push_back(view.growing[axis]);
   for (size_t k = 0; k < view.traces(); ++k) {
     const std::vector<size_t> strides = strides_of(view, k);
     std::vector<double>& entries = out.entries[k];
-    entries.clear();
     const bool empty = view.entries[k].empty();
     std::vector<int64_t> at(axes.size(), 0);
     for (size_t from = static_cast<size_t>(first); !empty;) {
@@ -80,14 +79,13 @@ std::optional<Sequence> fit_separate(const View& view, TableContext& context, bo
   }
   std::vector<View> sides;
   for (size_t axis = 0; axis < view.growing.size(); ++axis) {
-    View& side = sides.emplace_back(view);
+    View& side = sides.emplace_back(view.without_entries());
     side.growing = {view.growing[axis]};
     for (size_t k = 0; k < view.traces(); ++k) {
       const std::vector<size_t> strides = strides_of(view, k);
       size_t from = 0;
       for (size_t other = 0; other < strides.size(); ++other)
         if (other != axis) from += anchors[k][other] * strides[other];
-      side.entries[k].clear();
       for (int64_t i = 0; i < view.growing[axis].at[k]; ++i) {
         const double entry = view.entries[k][from + static_cast<size_t>(i) * strides[axis]];
         side.entries[k].push_back(axis == 0 ? entry : product ? entry / corners[k] : entry - corners[k]);

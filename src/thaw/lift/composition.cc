@@ -12,10 +12,9 @@ namespace thaw::lift {
 namespace {
 
 View column_of(const View& view, int64_t column) {
-  View out = view;
+  View out = view.without_entries();
   out.width = 1;
   for (size_t k = 0; k < view.traces(); ++k) {
-    out.entries[k].clear();
     for (int64_t r = 0; r < view.length().at[k]; ++r) out.entries[k].push_back(view.at(k, r, column));
   }
   return out;
@@ -24,7 +23,7 @@ View column_of(const View& view, int64_t column) {
 // The column along one side of the grid, where the other coordinate and the frame are those of `anchor`.
 std::optional<View> side_of(const View& column, const Counter& along, const Counter& across, const Counter& frame,
                             std::span<const int64_t> anchors) {
-  View out = column;
+  View out = column.without_entries();
   out.growing = {along.range()};
   for (size_t k = 0; k < column.traces(); ++k) {
     const auto &at = along.at(k), &other = across.at(k), &frames = frame.at(k);

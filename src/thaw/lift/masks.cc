@@ -137,7 +137,7 @@ std::optional<Band> band_of(const View& view, const Group& group, double inner, 
     const int64_t n = rows_in(view, k), m = columns_in(view, k);
     const auto each_sample = [&](auto function) {
       for (const int64_t i : {int64_t{0}, int64_t{1}, n / 3, n / 2, n - n / 4 - 1, n - 1})
-        for (int64_t j = 0; j < m && i < n; ++j)
+        for (int64_t j = 0; j < m && i >= 0 && i < n; ++j)
           if (!causal || j <= i)
             function(group.rows[k][static_cast<size_t>(i)] - group.columns[k][static_cast<size_t>(j)],
                      entry_of(view, k, i, j) == inner);
@@ -208,7 +208,7 @@ std::optional<Sequence> fit_band(const View& view, const Group& group, double in
 }  // namespace
 
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
-  View straight = view;
+  View straight = view.without_entries();
   bool symmetric = true;
   const size_t traces = view.traces();
   straight.growing = {view.growing[0] + view.growing[1] - constant_size(1, traces)};
@@ -219,7 +219,6 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
       for (int64_t j = 1; j < m; ++j)
         if (!view.close(entry_of(view, k, i, j), entry_of(view, k, i - 1, j - 1))) return std::nullopt;
     std::vector<double>& list = straight.entries[k];
-    list.clear();
     for (int64_t j = m; j-- > 0;) list.push_back(entry_of(view, k, 0, j));
     for (int64_t i = 1; i < n; ++i) list.push_back(entry_of(view, k, i, 0));
     symmetric &= n == m;
@@ -227,10 +226,10 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
   }
   const Formula distance = position(0) - position(1);
   if (symmetric) {
-    View half = straight;
+    View half = straight.without_entries();
     half.growing = {view.growing[0]};
     for (size_t k = 0; k < traces; ++k)
-      half.entries[k].erase(half.entries[k].begin(), half.entries[k].begin() + rows_in(view, k) - 1);
+      half.entries[k].assign(straight.entries[k].begin() + rows_in(view, k) - 1, straight.entries[k].end());
     auto fit = fit_sequence(half, context);
     const Formula apart = absolute(distance);
     if (fit)

@@ -145,6 +145,8 @@ std::vector<Grid> possible_grids_of(const View& view, TableContext& context) {
 std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   constexpr int64_t kLeastChannels = 2;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
+  for (const auto& entries : view.entries)
+    if (entries.empty()) return std::nullopt;
   for (const Grid& grid : possible_grids_of(view, context)) {
     const Fit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native) {
@@ -156,8 +158,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
                                       method.mode, method.coordinates, height, width, dim::to_string(grid.height.dim),
                                       dim::to_string(grid.width.dim),
                                       grid.first == 0 ? "" : fmt::format(", after {} kept rows", grid.first));
-        View form = view;
-        form.entries.clear();
+        const View form = view.without_entries();
         std::vector<float> before;
         for (int64_t i = 0; i < grid.first * view.width; ++i)
           before.push_back(static_cast<float>(view.entries[0][static_cast<size_t>(i)]));

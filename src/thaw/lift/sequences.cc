@@ -211,7 +211,7 @@ std::optional<Sequence> fit_weights(const View& view, const TableContext& contex
 }
 
 View reduced(const View& view, const Counter& counter, bool& whole) {
-  View out = view;
+  View out = view.without_entries();
   out.growing = {counter.range()};
   for (size_t k = 0; k < view.traces(); ++k) {
     const auto& at = counter.at(k);

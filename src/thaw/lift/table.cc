@@ -45,9 +45,8 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   return fit;
 }
 
-TableFit made_of(View form, Generated generated) {
-  form.entries.clear();
-  return {std::move(generated.description), [form = std::move(form), parts = std::move(generated.parts)](
+TableFit made_of(const View& view, Generated generated) {
+  return {std::move(generated.description), [form = view.without_entries(), parts = std::move(generated.parts)](
                                                 TableEmitter& e) { return emit_parts(form, parts, e); }};
 }
 
@@ -93,7 +92,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const auto as_list = [&]() -> std::optional<TableFit> {
     auto list = fit_window_list(tensors, context, nearest);
     if (!list) return std::nullopt;
-    return made_of(std::move(list->form), {std::move(list->description), {{list->formula, 1}}});
+    return made_of(list->form, {std::move(list->description), {{list->formula, 1}}});
   };
   // In one trace anything is a list of windows, or of sizes: rows that count up are tried first, and the integers of a
   // short list are for those who can confirm each (propose.h).

@@ -22,6 +22,7 @@ struct View {
   std::vector<std::vector<double>> entries;  // by trace
 
   size_t traces() const { return entries.size(); }
+  View without_entries() const;  // with an empty list for each trace
   bool exact() const { return kind != Kind::kReal; }
   bool close(double a, double b) const;
   // With one axis that grows.
