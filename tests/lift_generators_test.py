@@ -188,14 +188,15 @@ def test_windows_from_traces_with_frames(lift):
     check_loose(lift, window_tables, sizes=[(18, 26, 2), (22, 30, 3), (24, 32, 1)], unseen=[(30, 22, 5), (2, 2, 2)])
 
 
-def test_rotary_tables_in_the_order_of_windows(lift):
+@pytest.mark.parametrize("sizes", [WINDOW_GRIDS, [(98, 100), (90, 104), (100, 86)]])
+def test_rotary_tables_in_the_order_of_windows(lift, sizes):
     def make(h, w, t):
         index, _ = windows(h // 2, w // 2, 4, t)
         rows, columns = (np.tile(x, t)[patches_of(index)] for x in blocks(h, w))
         both = np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1).astype(np.float32)
         return dict(angles=both, cos=np.cos(np.concatenate([both, both], 1)), sin=np.sin(both)[:, None],
                     columns_first=np.cos(both[:, ::-1]))
-    printed = check_loose(lift, make, tolerance=2e-5)
+    printed = check_loose(lift, make, sizes=sizes, tolerance=2e-5)
     assert "windows of 4 x 4 blocks of 2 x 2" in printed
 
 

@@ -26,11 +26,15 @@ Formula rest(const Formula& side, const Formula& windows, int64_t window) {
 std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<const int64_t> totals) {
   constexpr int64_t kLargestPatch = 64;
   std::vector<Side> sides, rounded;
+  const auto has = [](const std::vector<Side>& known, const Side& side) {
+    return std::any_of(known.begin(), known.end(), [&](const Side& other) { return other.size.at == side.size.at; });
+  };
   for (const Variable& v : variables) {
     for (int64_t part = 1; part <= kLargestPatch; ++part) {
       const bool exact = all_of(v.at, [&](int64_t at) { return at % part == 0; });
       for (const bool up : {false, true}) {
-        if (up && exact) continue;
+        // One trace, or a part that is the same in all, says nothing of rounding.
+        if (exact ? up : totals.size() == 1) continue;
         Side side{&v, {part == 1 ? v.symbol : up ? dim::ceil_div(v.symbol, part) : dim::floor_div(v.symbol, part), {}}};
         bool more = false, less = false, divides = true;
         for (size_t k = 0; k < totals.size(); ++k) {
@@ -40,11 +44,17 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<
           divides &= at > 0 && totals[k] % at == 0;
           side.size.at.push_back(at);
         }
-        if (more && less && divides) (exact ? sides : rounded).push_back(std::move(side));
+        if (!more || !less || !divides) continue;
+        if (exact) {
+          sides.push_back(std::move(side));
+        } else if (!all_of(side.size.at, [&](int64_t at) { return at == side.size.at[0]; }) && !has(rounded, side)) {
+          rounded.push_back(std::move(side));
+        }
       }
     }
   }
-  sides.insert(sides.end(), rounded.begin(), rounded.end());
+  for (Side& side : rounded)
+    if (!has(sides, side)) sides.push_back(std::move(side));
   return sides;
 }
 

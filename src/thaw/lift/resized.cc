@@ -77,10 +77,9 @@ class Fit {
   }
 
   // Whether the other traces are the native one's grid, resized.
-  bool goes_with(const Resized& resized) const {
+  // scale: the largest entry.
+  bool goes_with(const Resized& resized, double scale) const {
     const size_t from = resized.native;
-    double scale = 1;
-    for (const double entry : view_.entries[from]) scale = std::max(scale, std::abs(entry));
     for (size_t k = 0; k < view_.traces(); ++k) {
       if (k == from) continue;
       std::vector<std::vector<Tap>> down, across;
@@ -147,11 +146,14 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
   for (const auto& entries : view.entries)
     if (entries.empty()) return std::nullopt;
+  double scale = 1;
+  for (const auto& entries : view.entries)
+    for (const double entry : entries) scale = std::max(scale, std::abs(entry));
   for (const Grid& grid : possible_grids_of(view, context)) {
     const Fit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native) {
       for (const Method& method : kMethods) {
-        if (!fit.goes_with({method, native})) continue;
+        if (!fit.goes_with({method, native}, scale)) continue;
         TableFit out;
         const int64_t height = grid.height.at[native], width = grid.width.at[native];
         out.description = fmt::format("{} interpolation ({}) of the {} x {} positions that a trace has, over {} x {}{}",
