@@ -49,6 +49,10 @@ def q(array):
 CASES = {
     "rotary": lambda b: ([ms("RotaryEmbedding", "x,ids,cos,sin", num_heads=2, rotary_embedding_dim=6)], dict(x=draw(b, 5, 12), ids=np.repeat(SHIFTED, b, 0)), {}, POSITIONS),
     "rotary, shared positions": lambda b: ([ms("RotaryEmbedding", "x,ids,cos,sin", num_heads=2, rotary_embedding_dim=6)], dict(x=draw(b, 5, 12)), dict(ids=np.repeat(SHIFTED, b, 0)), POSITIONS),
+    "rotary, tables of its own": lambda b: ([ms("RotaryEmbedding", "x,ids,cos,sin", num_heads=2, rotary_embedding_dim=6)], dict(x=draw(b, 5, 12), cos=draw(11, 3), sin=draw(11, 3)),
+                                            dict(ids=np.repeat(SHIFTED, b, 0)), {}),
+    "standard rotary, tables of its own": lambda b: ([helper.make_node("RotaryEmbedding", ["x", "cos", "sin", "ids"], ["y"])], dict(x=draw(b, 2, 5, 6), cos=draw(11, 3), ids=np.repeat(SHIFTED, b, 0)),
+                                                     dict(sin=draw(11, 3)), {}),
     "rotary by an offset": lambda b: ([ms("RotaryEmbedding", "x,ids,cos,sin")], dict(x=draw(b, 2, 5, 6)), dict(ids=np.array([3], np.int64)), POSITIONS),
     "attention": lambda b: ([ms("MultiHeadAttention", "q,k,v,bias", num_heads=2)], heads(b), {}, dict(bias=draw(36))),
     "attention, padded": lambda b: ([ms("MultiHeadAttention", "q,k,v,,mask", num_heads=2)], dict(**heads(b), mask=np.repeat(np.array([[1, 1, 0, 1, 1]], np.int32), b, 0)), {}, {}),
@@ -107,7 +111,7 @@ CASES = {
     "words": lambda b: ([helper.make_node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=0, ngram_counts=[0, 3], ngram_indexes=[0, 1, 2, 3, 4],
                                           pool_int64s=[1, 2, 3, 1, 2, 2, 3])], dict(x=np.repeat(np.array([[1, 2, 3, 2, 1, 3, 2]], np.int64), b, 0)), {}, {}),
 }
-OPSETS = {"bounds and axes as attributes": (7, 9), "quantized for each sample": (11, 17), "quantized images": (11, 17), "quantized and back": (12, 17)}
+OPSETS = {"standard rotary, tables of its own": (23,), "bounds and axes as attributes": (7, 9), "quantized for each sample": (11, 17), "quantized images": (11, 17), "quantized and back": (12, 17)}
 
 
 @pytest.mark.parametrize("b", [1, 3])

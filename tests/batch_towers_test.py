@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from batch_models_test import TOLERANCE, batch, samples_agree  # noqa: F401 (batch is a fixture)
-from conftest import SOURCE, need_shared
+from conftest import SOURCE, need_shared, session
 from models import audio_encoder, text_decoder, tower_cases, vision_tower
 
 GRIDS = [(10, 14), (6, 22)]
@@ -88,3 +88,28 @@ def test_real_traces_take_several_images(batch, trace, width):
     takes_grid = "gridconst" not in trace and trace != "qwen2_5_vl/trace_18x26"
     grid = dict(grid_thw=np.array([[1, height, length]])) if takes_grid else {}
     assert samples_agree(model, batched, drawn(feeds, "pixel_values", 3), grid) <= TOLERANCE
+
+
+@pytest.mark.parametrize("target", ["portable", "ort"])
+@pytest.mark.parametrize("family", ["llama", "phi3", "qwen3", "qwen2_5_vl"])
+def test_a_built_decoder_with_its_cache(thaw, batch, tmp_path, family, target):
+    """A prompt, then a token over a past: caches, masks and positions are each sample's own. With a target of ort the
+    rotary tables are made from the positions, and so are each sample's own too."""
+    thaw("build", SOURCE / "tests" / "fixtures" / family / "decoder", "-o", tmp_path, "--part", "text", "--target", target, "--kv-cache", code=0)
+    model = tmp_path / "text.onnx"
+    batched, report = batch(model, "--no-check")
+    assert report["outputs"][0]["message"].startswith("[batch, seq, ")
+    inputs = session(model).get_inputs()
+    rng = np.random.default_rng(4)
+    for seq, past in [(5, 0), (1, 7)]:
+        sizes = dict(batch=1, seq=seq, past=past)
+
+        def sample():
+            feed = {i.name: rng.standard_normal([sizes.get(d, d if isinstance(d, int) else past + seq) for d in i.shape]) for i in inputs}
+            for name, value in feed.items():
+                feed[name] = value.astype(np.float32)
+            feed["input_ids"] = rng.integers(3, 60, (1, seq))
+            feed["attention_mask"] = np.ones((1, past + seq), np.int64)
+            feed["position_ids"] = np.broadcast_to(np.arange(past, past + seq), feed["position_ids"].shape).astype(np.int64)
+            return feed
+        assert samples_agree(model, batched, [sample() for _ in range(3)]) <= TOLERANCE

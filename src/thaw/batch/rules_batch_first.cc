@@ -154,6 +154,23 @@ void normalize_in_training(NodeBatch& n) {
   if (node.output(2)) running(4, variance);
 }
 
+// Rotary tables that are a sample's own: those of all samples stand one after the other, and positions count on.
+void rotate_by_own_tables(NodeBatch& n, int positions, int first_table) {
+  ir::Node& node = n.node();
+  if (!n.original(positions) || n.rank(positions) != 2)
+    NodeBatch::refuse("its tables differ from sample to sample, without a position for each token");
+  const bool merges = n.can_merge(0) && n.can_merge(positions);
+  ir::Value* length = n.slice(n.shape(n.leading(first_table)), 1, 2);
+  ir::Value* places = n.emit("Add", {n.leading(positions), n.emit("Mul", {n.sample_numbers(2), length})});
+  ir::Value* both = merges ? nullptr : n.slice(n.shape(n.leading(0)), 0, 2);
+  n.set_operand(0, merges ? n.merged(0) : n.joined(n.leading(0)));
+  n.set_operand(positions, merges ? n.squeeze(places, {1}) : n.joined(places));
+  for (int i : {first_table, first_table + 1}) n.set_operand(i, n.joined(n.leading(i)));
+  n.note_change();
+  if (merges) return n.keep(Form::kMerged);
+  n.become(0, n.after().parted(node.output(0), both), Form::kLeading);
+}
+
 // The most axes that the operator takes.
 int most_axes(const ir::Node& node) {
   if (node.op_type() == "TfIdfVectorizer") return 2;
@@ -165,6 +182,13 @@ int most_axes(const ir::Node& node) {
 void batch_first(NodeBatch& n, const ops::Batching& batching) {
   const bool trains = n.node().attribute_int("training_mode", 0) != 0 || is_read(n.node(), 1);
   if (n.node().op_type() == "BatchNormalization" && trains) return normalize_in_training(n);
+  if (n.node().op_type() == "RotaryEmbedding") {
+    const bool is_onnx = n.node().domain().empty();
+    const int positions = is_onnx ? 3 : 1, table = is_onnx ? 1 : 2;
+    const bool has_positions = n.original(positions) != nullptr;
+    if (has_positions && (n.is_batched(table) || n.is_batched(table + 1)))
+      return rotate_by_own_tables(n, positions, table);
+  }
   check_operands(n, batching);
   if (can_merge(n, batching)) {
     run_merged(n, batching);
