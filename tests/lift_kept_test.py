@@ -1,0 +1,77 @@
+"""thaw lift: tables of learned numbers, which are kept or resized, and rows around others."""
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from conftest import session
+from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, raster
+
+
+def test_the_first_rows_of_a_larger_table(lift):
+    printed = fails_beyond(lift, lambda h, w, t: dict(first=LEARNED[:h * w][None]), PRIMES, [(31, 17), (2, 2), (19, 29)], [(19, 31)])
+    assert "known below 551" in printed
+
+
+def test_the_last_and_the_middle_rows_of_a_larger_table(lift):
+    printed = fails_beyond(lift, lambda h, w, t: dict(last=LEARNED[1000 - h:1000]), PRIMES, [(13, 3), (28, 2), (1, 5)], [(30, 3), (31, 2)])
+    assert "the last rows of a kept table, known up to 29" in printed
+    def middle(h, w, t):
+        return dict(middle=LEARNED[500 - h // 2:500 - h // 2 + h])
+    assert "middle rows" in fails_beyond(lift, middle, PRIMES, [(13, 3), (27, 2)], [(31, 3)])
+
+
+def test_cells_of_a_larger_grid(lift):
+    grid = LEARNED[:3600].reshape(60, 60, 5)
+    printed = fails_beyond(lift, lambda h, w, t: dict(cells=grid[:h, :w].reshape(-1, 5)), [(11, 23), (29, 31), (17, 19)],
+                           [(23, 11), (2, 2), (29, 30)], [(5, 32), (30, 5), (1, 33)])
+    assert "known up to 29 x 31" in printed
+
+
+def test_learned_rows_of_a_grid(lift):
+    def make(h, w, t):
+        return dict(rows=np.repeat(LEARNED[:h], w, 0), columns=np.tile(LEARNED[100:100 + w], (h, 1)))
+    fails_beyond(lift, make, PRIMES, [(28, 30), (2, 2), (29, 1)], [(30, 5), (5, 32)])
+
+
+def test_padding(lift):
+    def make(h, w, t):
+        pad = np.full((h, 5), .5, np.float32)
+        return dict(after=np.concatenate([LEARNED[:7], pad]), before=np.concatenate([pad, LEARNED[:7]]),
+                    valid=np.arange(h * w) < w, held=np.minimum(np.arange(64), h), fixed=np.arange(50) < h,
+                    corner=(np.arange(40)[:, None] < h) & (np.arange(48) < w),
+                    weights=((np.arange(40)[:, None] < h) & (np.arange(48) < w)).astype(np.float32)[None])
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
+
+
+def test_a_grid_behind_a_class_token(lift):
+    def make(h, w, t):
+        rows, columns = raster(h, w)
+        angles = np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1)
+        return dict(cos=np.concatenate([np.ones((1, 12)), np.cos(angles)]).astype(np.float32)[None],
+                    index=np.concatenate([[-1, -2, -3, -4, -5], rows * w + columns]), positions=np.stack([np.append(0, rows + 1), np.append(0, columns + 1)]))
+    check_primes(lift, make, tolerance=2e-5)
+
+
+def resized(table, h, w, mode, coordinates):
+    """A grid of learned rows [side, side, d], resized by ONNX Runtime."""
+    attributes = dict(mode=mode, coordinate_transformation_mode=coordinates)
+    nodes = [helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None] * 4),
+                                           helper.make_tensor_value_info("sizes", TensorProto.INT64, [4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * 4)])
+    run = session(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8))
+    side = table.transpose(2, 0, 1)[None]
+    return run.run(None, dict(x=side, sizes=np.array([1, table.shape[2], h, w])))[0][0].transpose(1, 2, 0)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_learned_positions_that_were_interpolated(lift, mode, coordinates):
+    learned = LEARNED[:14 * 14].reshape(14, 14, 5)
+    def make(h, w, t):
+        table = resized(learned, h, w, mode, coordinates)
+        flat = table.reshape(-1, 5)
+        merged = table.reshape(h // 2, 2, w // 2, 2, 5).transpose(0, 2, 1, 3, 4).reshape(-1, 5)
+        return dict(flat=flat[None], token=np.concatenate([LEARNED[500:501], flat])[None], image=table.transpose(2, 0, 1)[None], merged=merged)
+    printed = check_loose(lift, make, sizes=[(10, 22), (14, 14), (18, 6)], unseen=[(22, 10), (2, 2), (30, 26)], tolerance=1e-5)
+    assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions" in printed
