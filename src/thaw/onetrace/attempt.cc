@@ -120,10 +120,13 @@ class Attempt {
   }
 
   // The case in which a choice does not agree; nullopt where it agrees in all. The export's own was compared before.
-  std::optional<size_t> refuted_by(const Choice& choice) {
+  std::optional<size_t> refuted_by(const Choice& choice, CaseResult* failure = nullptr) {
     for (const size_t k : order_) {
       if (sizes_.at_case == k) continue;
-      if (!probe_->run(choice, k, task_.tolerance).agrees) return k;
+      CaseResult result = probe_->run(choice, k, task_.tolerance);
+      if (result.agrees) continue;
+      if (failure) *failure = std::move(result);
+      return k;
     }
     return std::nullopt;
   }
@@ -136,8 +139,20 @@ class Attempt {
     if (!fits) return;
     // Where something stays frozen, one run says so in ONNX Runtime's words.
     const int most_tries = allowed_.contradictions.empty() ? most_tries_ : 1;
-    const SearchResult result = search(allowed_.components, most_tries,
-                                       [&](const std::vector<size_t>& tried) { return !refuted_by(choice_of(tried)); });
+    std::vector<size_t> component_of(unknowns_.size());
+    for (size_t c = 0; c < allowed_.components.size(); ++c)
+      for (const size_t unknown : allowed_.components[c].unknowns) component_of[unknown] = c;
+    const SearchResult result = search(allowed_.components, most_tries, [&](const std::vector<size_t>& tried) {
+      CaseResult failure;
+      if (!refuted_by(choice_of(tried), &failure)) return Verdict{.agrees = true, .blamed = {}};
+      Verdict verdict;
+      if (const auto unknowns = probe_->behind(failure)) {
+        std::set<size_t> components;
+        for (const size_t unknown : *unknowns) components.insert(component_of[unknown]);
+        verdict.blamed.emplace(components.begin(), components.end());
+      }
+      return verdict;
+    });
     report_.tries = result.tries;
     report_.bounded = result.bounded && allowed_.contradictions.empty();
     found_ = result.chosen.has_value();

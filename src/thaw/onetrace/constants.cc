@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -49,13 +50,27 @@ std::vector<int> passes(const ir::Node& node) {
   return all;
 }
 
+// torch's expand asks which entries of its target are -1: the ones that it makes for that are as many as the target has
+// axes, which is no size.
+bool makes_ones_for_expand(const ir::Node& node) {
+  if (node.op_type() != "ConstantOfShape" || !node.output(0) || node.output(0)->uses().empty()) return false;
+  const ir::Attribute* value = node.attribute("value");
+  const auto* tensor = value ? value->as<std::shared_ptr<ir::Tensor>>() : nullptr;
+  if (!tensor || !ir::is_integer((*tensor)->data_type)) return false;
+  for (const ir::Use& use : node.output(0)->uses()) {
+    const std::string& op = use.node->op_type();
+    if (op != "Mul" && op != "Equal" && op != "Where") return false;
+  }
+  return true;
+}
+
 class Finder {
  public:
   Finder(const ir::Model& model, bool joined) : graph_(*model.graph), joined_(joined) {}
 
   std::vector<Constant> run() {
     for (ir::Node* node : graph_.nodes()) {
-      if (!node->domain().empty()) continue;
+      if (!node->domain().empty() || makes_ones_for_expand(*node)) continue;
       for (const Operands& operands : size_operands()) {
         if (operands.op != node->op_type()) continue;
         for (const int i : operands.inputs) follow(*node, i, operands.op);

@@ -1,6 +1,7 @@
 #include "thaw/onetrace/equations.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <queue>
 #include <set>
@@ -55,6 +56,7 @@ class Solver {
       }
     }
     std::erase_if(joint, [&](const Equation& e) { return !can_fail(e); });
+    price();
     form_components(joint);
     return std::move(out_);
   }
@@ -166,6 +168,24 @@ class Solver {
     return false;
   }
 
+  // What inference leaves no choice for is settled; of the same number elsewhere it is likely true too.
+  void price() {
+    std::map<int64_t, std::vector<dim::Dim>> settled;
+    for (size_t i = 0; i < unknowns_.size(); ++i)
+      if (alive_[i].size() == 1) settled[number_of(i)].push_back(unknowns_[i].proposals[alive_[i].front()].dim);
+    costs_.resize(unknowns_.size());
+    for (size_t i = 0; i < unknowns_.size(); ++i) {
+      for (const lift::Proposal& p : unknowns_[i].proposals) {
+        const auto known = settled.find(number_of(i));
+        const bool again = known != settled.end() && std::any_of(known->second.begin(), known->second.end(),
+                                                                 [&](dim::Dim d) { return dim::same(d, p.dim); });
+        costs_[i].push_back(again ? kAgain : p.cost);
+      }
+      std::stable_sort(alive_[i].begin(), alive_[i].end(),
+                       [&](size_t a, size_t b) { return costs_[i][a] < costs_[i][b]; });
+    }
+  }
+
   void form_components(const std::vector<Equation>& joint) {
     std::vector<size_t> parent(unknowns_.size());
     std::iota(parent.begin(), parent.end(), size_t{0});
@@ -261,7 +281,7 @@ class Solver {
 
   int64_t number_of(size_t unknown) const { return unknowns_[unknown].proposals.front().at.front(); }
 
-  double cost_of(size_t unknown, size_t proposal) const { return unknowns_[unknown].proposals[proposal].cost; }
+  double cost_of(size_t unknown, size_t proposal) const { return costs_[unknown][proposal]; }
 
   const Probe& probe_;
   const std::vector<Unknown>& unknowns_;
@@ -269,6 +289,7 @@ class Solver {
   const dim::Scope& scope_;
   std::unordered_map<int, size_t> by_symbol_;
   std::vector<std::vector<size_t>> alive_;  // by unknown: proposals not ruled out, the cheapest first
+  std::vector<std::vector<double>> costs_;  // by unknown and proposal
   std::vector<dim::Assignment> cases_;
   Allowed out_;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -45,6 +47,13 @@ CaseResult compare_case(run::Session& session, const run::Arrays& feeds, const r
   } catch (const Error& error) {
     result.reason = error.parts().what.empty() ? error.what() : error.parts().what;
     result.max_abs = INFINITY;
+    // "… while running Gather node. Name:'/rotary/Gather_2' Status Message: …"
+    constexpr std::string_view kName = "Name:'";
+    if (const size_t begin = result.reason.find(kName); begin != std::string::npos) {
+      const size_t end = result.reason.find('\'', begin + kName.size());
+      if (end != std::string::npos)
+        result.failed_node = result.reason.substr(begin + kName.size(), end - begin - kName.size());
+    }
     return result;
   }
   result.agrees = true;
@@ -54,7 +63,9 @@ CaseResult compare_case(run::Session& session, const run::Arrays& feeds, const r
     c.reason = "is not given";
     if (output != got.end()) c = run::compare(output->second, array, tolerance);
     result.max_abs = std::max(result.max_abs, c.comparable ? c.max_abs : INFINITY);
-    if (c.passed || !result.agrees) continue;
+    if (c.passed) continue;
+    result.wrong_outputs.push_back(name);
+    if (!result.agrees) continue;
     result.agrees = false;
     result.reason = fmt::format("'{}': {}", name, c.reason);
   }
@@ -114,8 +125,65 @@ void Probe::infer_with_symbols(const std::vector<Constant>& constants, dim::Scop
   facts_ = infer::infer(*model_, scope, options);
 }
 
+std::optional<std::vector<size_t>> Probe::behind(const CaseResult& failure) {
+  if (!failure.failed_node.empty()) {
+    const auto [known, is_new] = known_.try_emplace(failure.failed_node);
+    if (is_new) {
+      const ir::Node* found = nullptr;
+      int count = 0;
+      for (const ir::Node* node : model_->graph->nodes()) {
+        if (node->name != failure.failed_node) continue;
+        found = node;
+        ++count;
+      }
+      if (count == 1) known->second = behind(found);
+    }
+    return known->second;
+  }
+  // Of the outputs that are wrong, the one that depends on least.
+  std::optional<std::vector<size_t>> least;
+  for (const std::string& name : failure.wrong_outputs) {
+    const auto [known, is_new] = known_.try_emplace("output " + name);
+    if (is_new) known->second = behind(model_->graph->find(name));
+    if (known->second && (!least || known->second->size() < least->size())) least = known->second;
+  }
+  return least;
+}
+
+std::optional<std::vector<size_t>> Probe::behind(const ir::Value* value) const {
+  if (!value || !value->producer()) return std::nullopt;
+  return behind(value->producer());
+}
+
+std::optional<std::vector<size_t>> Probe::behind(const ir::Node* node) const {
+  std::unordered_set<const ir::Node*> seen{node};
+  std::unordered_set<const ir::Value*> sources;
+  std::vector<const ir::Node*> open{node};
+  while (!open.empty()) {
+    const ir::Node* at = open.back();
+    open.pop_back();
+    if (!at->subgraphs().empty()) return std::nullopt;  // which may read anything
+    for (const ir::Value* input : at->inputs()) {
+      if (!input) continue;
+      if (!input->producer()) {
+        sources.insert(input);
+      } else if (seen.insert(input->producer()).second) {
+        open.push_back(input->producer());
+      }
+    }
+  }
+  std::vector<size_t> unknowns;
+  for (size_t i = 0; i < unknowns_.size(); ++i)
+    if (sources.contains(inputs_[unknowns_[i].constant])) unknowns.push_back(i);
+  return unknowns;
+}
+
 CaseResult Probe::run(const Choice& choice, size_t case_index, const run::Tolerance& tolerance) {
-  if (!session_) session_.emplace(*model_);
+  if (!session_) {
+    run::SessionOptions options;
+    options.optimization = run::Optimization::kBasic;  // nodes keep their names
+    session_.emplace(*model_, options);
+  }
   ++num_runs_;
   const Case& one = sizes_.cases[case_index];
   std::vector<std::vector<int64_t>> fed(constants_.size());

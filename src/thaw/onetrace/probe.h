@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "thaw/infer/infer.h"
@@ -34,7 +35,9 @@ using Choice = std::vector<size_t>;
 struct CaseResult {
   bool agrees = false;
   double max_abs = 0;
-  std::string reason;  // why it does not agree
+  std::string reason;                      // why it does not agree
+  std::string failed_node;                 // where it does not run, if that is known
+  std::vector<std::string> wrong_outputs;  // where it runs
 };
 
 // Gives the model the inputs that it lacks, opens the dims that the cases differ in and forgets the declared shapes of
@@ -56,11 +59,16 @@ class Probe {
   const ir::Model& model() const { return *model_; }
 
   CaseResult run(const Choice& choice, size_t case_index, const run::Tolerance& tolerance);
+  // The unknowns that a failure depends on: whatever else is chosen, with these as they are it fails. nullopt: not
+  // known.
+  std::optional<std::vector<size_t>> behind(const CaseResult& failure);
   // Runs so far.
   int num_runs() const { return num_runs_; }
 
  private:
   void replace(const ir::Model& original, const std::vector<Constant>& constants);
+  std::optional<std::vector<size_t>> behind(const ir::Value* value) const;
+  std::optional<std::vector<size_t>> behind(const ir::Node* node) const;
   void infer_with_symbols(const std::vector<Constant>& constants, dim::Scope& scope);
 
   std::vector<Unknown>& unknowns_;
@@ -71,6 +79,7 @@ class Probe {
   infer::Result facts_;
   std::optional<run::Session> session_;
   int num_runs_ = 0;
+  std::unordered_map<std::string, std::optional<std::vector<size_t>>> known_;  // by node or output
 };
 
 }  // namespace thaw::onetrace

@@ -7,6 +7,8 @@
 namespace thaw::onetrace {
 namespace {
 
+constexpr size_t kMostLookedAt = 100'000;  // choices, tried or passed over
+
 // What differs from each component's cheapest combination: (position in the order, combination), ascending.
 struct State {
   double cost = 0;
@@ -17,7 +19,7 @@ struct State {
 }  // namespace
 
 SearchResult search(std::span<const Component> components, int most_tries,
-                    const std::function<bool(const std::vector<size_t>& combinations)>& agrees) {
+                    const std::function<Verdict(const std::vector<size_t>& combinations)>& try_out) {
   const auto step = [&](size_t component, size_t to) {
     const auto& combinations = components[component].combinations;
     return combinations[to].cost - combinations[to - 1].cost;
@@ -29,6 +31,9 @@ SearchResult search(std::span<const Component> components, int most_tries,
     if (components[c].combinations.size() > 1) order.push_back(c);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return step(a, 1) < step(b, 1); });
 
+  using Failure = std::vector<std::pair<size_t, size_t>>;  // components and their combinations
+  std::vector<Failure> failures;
+  size_t popped = 0;
   SearchResult result;
   std::priority_queue<State> open;
   open.push({});
@@ -41,10 +46,26 @@ SearchResult search(std::span<const Component> components, int most_tries,
     open.pop();
     std::vector<size_t> combinations(components.size(), 0);
     for (const auto& [position, combination] : state.changed) combinations[order[position]] = combination;
-    ++result.tries;
-    if (agrees(combinations)) {
-      result.chosen = std::move(combinations);
+    if (++popped > kMostLookedAt) {
+      result.bounded = true;
       return result;
+    }
+    const bool fails = std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) {
+      return std::all_of(failure.begin(), failure.end(),
+                         [&](const auto& part) { return combinations[part.first] == part.second; });
+    });
+    if (!fails) {
+      ++result.tries;
+      const Verdict verdict = try_out(combinations);
+      if (verdict.agrees) {
+        result.chosen = std::move(combinations);
+        return result;
+      }
+      if (verdict.blamed) {
+        if (verdict.blamed->empty()) return result;  // whatever is chosen
+        Failure& failure = failures.emplace_back();
+        for (const size_t component : *verdict.blamed) failure.emplace_back(component, combinations[component]);
+      }
     }
     const bool is_first = state.changed.empty();
     const size_t next = is_first ? 0 : state.changed.back().first + 1;

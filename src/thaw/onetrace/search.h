@@ -1,7 +1,8 @@
 // Choosing among what inference allows: the model is run until its numbers are the reference's.
 //
 // Choices are tried from the cheapest on: first every component's cheapest combination, then those that differ in what
-// costs least. A try ends at the first case that does not agree. The number of tries is bounded.
+// costs least. A try ends at the first case that does not agree. What a failure depends on is learnt: choices that are
+// the same there are passed over. The number of tries is bounded.
 #pragma once
 
 #include <functional>
@@ -19,8 +20,13 @@ struct SearchResult {
   bool bounded = false;  // more could have been tried
 };
 
-// Every component must have a combination. `agrees` tries one combination a component.
+struct Verdict {
+  bool agrees = false;
+  std::optional<std::vector<size_t>> blamed;  // components whose combinations alone make it fail; nullopt: all of them
+};
+
+// Every component must have a combination. `try_out` tries one combination a component.
 SearchResult search(std::span<const Component> components, int most_tries,
-                    const std::function<bool(const std::vector<size_t>& combinations)>& agrees);
+                    const std::function<Verdict(const std::vector<size_t>& combinations)>& try_out);
 
 }  // namespace thaw::onetrace

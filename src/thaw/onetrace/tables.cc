@@ -1,6 +1,7 @@
 #include "thaw/onetrace/tables.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -15,6 +16,33 @@
 namespace thaw::onetrace {
 
 constexpr int64_t kFewElements = 64;
+
+namespace {
+
+// Whether a tensor holds 0, 1, 2, … up to some number, in any order and as often as it likes: positions, an index.
+bool counts_up(const ir::Tensor& tensor) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  try {
+    if (tensor.num_elements() < 2 || tensor.num_elements() > kMost) return false;
+    std::vector<int64_t> entries = tensor.to_int64();
+    std::sort(entries.begin(), entries.end());
+    entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+    return entries.size() > 1 && entries.front() == 0 && entries.back() == static_cast<int64_t>(entries.size()) - 1;
+  } catch (const Error&) {
+    return false;  // its data is missing
+  }
+}
+
+// Whether a node reads its input i as data, and not as axes, steps or a shape.
+bool reads_as_data(const ir::Node& node, int i) {
+  static const std::set<std::string_view> every = {
+      "Add", "Sub", "Mul",   "Div",    "Mod", "Less",   "LessOrEqual",    "Greater",  "GreaterOrEqual",
+      "And", "Or",  "Equal", "Concat", "Min", "Gather", "GatherElements", "GatherND", "ScatterND",
+      "Max", "Xor", "Where", "Pow"};
+  return node.domain().empty() && (i == 0 || every.contains(node.op_type()));
+}
+
+}  // namespace
 
 std::vector<Table> find_tables(const ir::Model& model) {
   using infer::FrozenRole;
@@ -34,16 +62,19 @@ std::vector<Table> find_tables(const ir::Model& model) {
                   fmt::format("a {} of {} where {} belongs", is_table ? "table" : "weight", site.value,
                               dim::to_string(site.expression))};
   }
-  // Lists of integers are no weights: those that count up with a size that nothing contradicts are tables too.
+  // Lists of integers that count up are no weights: they may be tables though nothing contradicts their length.
   std::unordered_set<const ir::Value*> known;
   for (const Table& table : tables) known.insert(table.value);
   for (const ir::Node* node : model.graph->nodes()) {
-    for (const ir::Value* value : node->inputs()) {
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      const ir::Value* value = node->input(static_cast<int>(i));
       const ir::Tensor* tensor = value ? value->constant() : nullptr;
       if (!tensor || value->is_input() || value->graph() != model.graph.get() || known.contains(value)) continue;
       const bool integers = tensor->data_type == ir::DataType::kInt64 || tensor->data_type == ir::DataType::kInt32;
-      const bool is_list = std::any_of(tensor->dims.begin(), tensor->dims.end(), [](int64_t d) { return d > 2; });
-      if (!integers || !is_list || !known.insert(value).second) continue;
+      if (!integers || !known.insert(value).second || !counts_up(*tensor)) continue;
+      const bool is_data = std::all_of(value->uses().begin(), value->uses().end(),
+                                       [](const ir::Use& use) { return reads_as_data(*use.node, use.index); });
+      if (!is_data) continue;
       tables.push_back(
           {"THAW013", value, {"THAW013", fmt::format("{} reads '{}'", node->describe(), value->name()), {}}});
     }
