@@ -147,6 +147,17 @@ def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, sa
         assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
 
 
+def test_a_batch_of_one_grows(thaw, save, tmp_path):
+    """The list of its samples is [[0]]: nothing in its shape says that it is one."""
+    family = BY_NAME["text_decoder"]
+    full = session(family.dynamic())
+    network_reference(tmp_path / "refs.npz", full, [family.feeds(*size) for size in [(1, 7), (3, 11), (2, 5)]])
+    out = tmp_path / "fixed.onnx"
+    thaw("fix", save(family.static(1, 7)), "-o", out, "--reference", tmp_path / "refs.npz", code=0)
+    feed = family.feeds(5, 13)
+    assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
+
+
 @pytest.mark.parametrize("rotary", ["angles", "folded", "gathered"])
 def test_one_trace_of_a_tower_whose_patches_lie_by_windows(thaw, save, tmp_path, rotary):
     """The order of the windows, its inverse and the angles are tables; attention sees the whole frame."""
@@ -377,6 +388,25 @@ def test_an_older_export_equals_the_trace_that_was_held_back(thaw, tmp_path, tra
     thaw("fix", folder / f"{trace}.onnx", "-o", out, *AT, *(GRID if "gridconst" in trace else ()), "--reference", tmp_path / "refs.npz", code=0)
     feed = features(8, 12, 1536, 5)
     assert worst(session(out).run(None, feed), session(folder / "qwen3_vl_8x12.onnx").run(None, feed)) <= 2e-5
+
+
+def test_a_text_model_from_any_one_of_its_traces(thaw, tmp_path):
+    """Batches of 1, 2 (as many as key heads) and 3 (as many as the planes of its positions): all become one model."""
+    folder, arrays, fixed = need_shared("fixtures", "traces_more"), {}, []
+    def feed(b, s):
+        mask = np.ones((b, s), np.int64)
+        mask[0, :2] = 0
+        return dict(input_ids=np.random.default_rng(s).integers(3, 480, (b, s)), attention_mask=mask)
+    for b, s in [(1, 7), (2, 11), (3, 20)]:
+        model = session(folder / f"text_{b}x{s}.onnx")
+        arrays.update({f"{b}x{s}/{key}": value for key, value in {**feed(b, s), "logits": model.run(None, feed(b, s))[0]}.items()})
+    np.savez(tmp_path / "refs.npz", **arrays)
+    for size in ("1x7", "2x11", "3x20"):
+        out = tmp_path / f"{size}.onnx"
+        thaw("fix", folder / f"text_{size}.onnx", "-o", out, "--reference", tmp_path / "refs.npz", code=0)
+        fixed.append(session(out).run(None, feed(5, 31)))
+    assert fixed[0][0].shape == (5, 31, 512)
+    assert max(worst(fixed[0], other) for other in fixed[1:]) <= 2e-5
 
 
 def test_windows_of_an_export_are_refused_by_place(thaw, tmp_path):

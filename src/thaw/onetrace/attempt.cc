@@ -74,8 +74,10 @@ class Attempt {
     for (const Size& size : sizes_.sizes)
       if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
     std::set<std::string> integers;
-    for (const Constant& constant : constants_)
+    for (const Constant& constant : constants_) {
+      if (std::all_of(constant.elements.begin(), constant.elements.end(), [](int64_t v) { return v <= 0; })) continue;
       for (const ir::Use& use : constant.uses) integers.insert(use.node->input(use.index)->name());
+    }
     tables_ = make_tables(model_, task_.tables, sizes_, lengths_, integers, *emitter_);
     report_.changed = tables_.made;
   }

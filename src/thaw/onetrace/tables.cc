@@ -33,6 +33,17 @@ bool counts_up(const ir::Tensor& tensor) {
   }
 }
 
+// A list 0, 1, … of a batch that was 1: [[0]]. Its first axis may grow; every other axis of 1 is there to broadcast.
+bool counts_to_one(const ir::Tensor& tensor) {
+  const bool integers = tensor.data_type == ir::DataType::kInt64 || tensor.data_type == ir::DataType::kInt32;
+  const bool ones = std::all_of(tensor.dims.begin(), tensor.dims.end(), [](int64_t d) { return d == 1; });
+  try {
+    return integers && ones && tensor.dims.size() > 1 && tensor.to_int64().front() == 0;
+  } catch (const Error&) {
+    return false;  // its data is missing
+  }
+}
+
 // Whether a node reads its input i as data, and not as axes, steps or a shape.
 bool reads_as_data(const ir::Node& node, int i) {
   static const std::set<std::string_view> every = {
@@ -71,7 +82,7 @@ std::vector<Table> find_tables(const ir::Model& model) {
       const ir::Tensor* tensor = value ? value->constant() : nullptr;
       if (!tensor || value->is_input() || value->graph() != model.graph.get() || known.contains(value)) continue;
       const bool integers = tensor->data_type == ir::DataType::kInt64 || tensor->data_type == ir::DataType::kInt32;
-      if (!integers || !known.insert(value).second || !counts_up(*tensor)) continue;
+      if (!integers || !known.insert(value).second || (!counts_up(*tensor) && !counts_to_one(*tensor))) continue;
       const bool is_data = std::all_of(value->uses().begin(), value->uses().end(),
                                        [](const ir::Use& use) { return reads_as_data(*use.node, use.index); });
       if (!is_data) continue;
@@ -88,7 +99,9 @@ std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::spa
   std::map<int64_t, std::vector<lift::Proposal>> open;
   for (const Table& table : tables) {
     if (!table.value) continue;
-    for (const int64_t length : table.value->constant()->dims) {
+    const ir::Tensor& tensor = *table.value->constant();
+    for (const int64_t length : tensor.dims) {
+      if (length == 1 && !counts_to_one(tensor)) continue;
       auto proposals = lift::propose(length, points);
       const bool may_stay = proposals.front().dim.is_constant();
       std::erase_if(proposals, [most = proposals.front().cost + (may_stay ? kHardlyDearer : kMuchDearer)](
@@ -149,13 +162,16 @@ class Maker {
   Maker(ir::Model& model, const Sizes& sizes, const Lengths& lengths, pass::DimEmitter& emitter)
       : graph_(*model.graph),
         variables_(variables_of(sizes)),
-        solver_(variables_, lengths),
+        solver_(variables_, without_one(lengths)),
         context_{.variables = variables_, .solver = solver_},
-        writer_(model, emitter) {}
+        writer_(model, emitter) {
+    if (const auto one = lengths.find(1); one != lengths.end()) one_ = one->second;
+  }
 
   // A constant none of whose dims or elements is a size: no table, whatever it was taken for.
   bool is_table(const Table& table) const {
     const ir::Tensor& tensor = *table.value->constant();
+    if (counts_to_one(tensor)) return one_.is_symbolic();
     const auto is_size = [&](int64_t n) { return !solver_.solve(std::span(&n, 1))->is_constant(); };
     if (std::any_of(tensor.dims.begin(), tensor.dims.end(), is_size)) return true;
     if (!ir::is_integer(tensor.data_type) || tensor.num_elements() > kFewElements) return false;
@@ -180,8 +196,9 @@ class Maker {
     }
     std::string reason;
     std::optional<lift::TableFit> fit;
+    if (counts_to_one(*tensor)) fit = list_to(*tensor);
     try {
-      fit = lift::fit_table({&tensor, 1}, context_, reason);
+      if (!fit) fit = lift::fit_table({&tensor, 1}, context_, reason);
     } catch (const Error& error) {
       reason = error.parts().what;  // its data is missing
     }
@@ -197,6 +214,22 @@ class Maker {
   }
 
  private:
+  static Lengths without_one(Lengths lengths) {
+    lengths.erase(1);
+    return lengths;
+  }
+
+  // 0, 1, … along the first axis.
+  lift::TableFit list_to(const ir::Tensor& tensor) const {
+    std::vector<int64_t> form(tensor.dims.size(), 1);
+    form.front() = -1;
+    return {.description = fmt::format("0, 1, … to {}", dim::to_string(one_)),
+            .emit = [form, type = tensor.data_type, length = one_](lift::TableEmitter& e) {
+              ir::Value* list = e.emit("Reshape", {e.arange(length), e.ints(form)});
+              return type == ir::DataType::kInt64 ? list : e.cast(list, type);
+            }};
+  }
+
   struct Made {
     const ir::Tensor* tensor;
     ir::Value* value;
@@ -205,6 +238,7 @@ class Maker {
   ir::Graph& graph_;
   std::vector<lift::Variable> variables_;
   lift::Solver solver_;
+  dim::Dim one_ = 1;  // what a list of one entry is as long as
   lift::TableContext context_;
   lift::TableEmitter writer_;
   std::vector<Made> made_;
