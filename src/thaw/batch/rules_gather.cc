@@ -23,6 +23,23 @@ std::vector<int64_t> moving(int64_t rank, int64_t from, int64_t to) {
   return permutation;
 }
 
+constexpr int64_t kBatchDimsOpset = 12;  // GatherND knows batch axes
+
+// [batch, …, k] -> [batch, …, k + 1]: the sample's number becomes the first of each index.
+ir::Value* with_sample_numbers(NodeBatch& n, ir::Value* indices, int index_rank) {
+  ir::Value* column = n.concat({n.slice(n.shape(indices), 0, index_rank), n.ints({1})}, 0);
+  return n.concat({n.emit("Expand", {n.sample_numbers(index_rank), column}), indices}, -1);
+}
+
+// Rows [batch, length, …] of each sample by its indices, operand 1: those of all samples stand one after the other.
+ir::Value* rows_of_samples(NodeBatch& n, ir::Value* data, int index_rank) {
+  ir::Value* length = n.slice(n.shape(data), 1, 2);
+  ir::Value* indices = n.cast(n.leading(1), ir::DataType::kInt64);
+  indices = n.emit("Where", {n.emit("Less", {indices, n.integer(0)}), n.emit("Add", {indices, length}), indices});
+  indices = n.emit("Add", {indices, n.emit("Mul", {n.sample_numbers(index_rank), length})});
+  return n.emit("Gather", {n.joined(data), indices}, {{"axis", int64_t{0}}});
+}
+
 }  // namespace
 
 void batch_gather(NodeBatch& n, const ops::Batching&) {
@@ -53,12 +70,16 @@ void batch_gather(NodeBatch& n, const ops::Batching&) {
     return;
   }
   // Each sample its own rows: GatherND with the batch as a batch axis, the axis to read moved behind it.
-  if (n.opset() < 12) NodeBatch::refuse("data and indices both differ from sample to sample, which needs opset 12");
   ir::Value* data = n.leading(0);
   if (axis != 0) data = n.transpose(data, moving(data_rank + 1, axis + 1, 1));
-  // GatherND takes no negative indices of some backends: it does by the standard, as Gather does.
-  ir::Value* indices = n.unsqueeze(n.leading(1), {index_rank + 1});
-  ir::Value* rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}});
+  ir::Value* rows = nullptr;
+  if (n.opset() < kBatchDimsOpset) {
+    rows = rows_of_samples(n, data, index_rank);
+  } else {
+    // GatherND takes negative indices by the standard, as Gather does.
+    ir::Value* indices = n.unsqueeze(n.leading(1), {index_rank + 1});
+    rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}});
+  }
   if (axis != 0) {
     // [batch, indices..., before..., after...] -> [batch, before..., indices..., after...]
     std::vector<int64_t> permutation{0};
@@ -79,8 +100,18 @@ void batch_gather_elements(NodeBatch& n, const ops::Batching&) {
 }
 
 void batch_gather_nd(NodeBatch& n, const ops::Batching&) {
-  if (n.opset() < 12) NodeBatch::refuse("it needs batch axes, as from opset 12 on");
   const int64_t batch_dims = n.node().attribute_int("batch_dims", 0);
+  if (batch_dims == 0 && !n.is_batched(0)) {
+    n.set_operand(1, n.leading(1));
+    return n.keep(Form::kLeading);
+  }
+  if (n.opset() < kBatchDimsOpset) {
+    const int index_rank = n.rank(1);
+    n.set_operand(0, n.leading(0));
+    n.set_operand(1, with_sample_numbers(n, n.leading(1), index_rank));
+    n.note_change();
+    return n.keep(Form::kLeading);
+  }
   for (int i = 0; i < 2; ++i) n.set_operand(i, n.leading(i));
   n.node().set_attribute({"batch_dims", batch_dims + 1});
   n.note_change();
@@ -99,15 +130,8 @@ void batch_scatter_nd(NodeBatch& n, const ops::Batching&) {
   // There is no batch axis: the sample's number becomes the first of each index.
   const int index_rank = n.rank(1);
   ir::Value *data = n.leading(0), *indices = n.leading(1), *updates = n.leading(2);
-  ir::Value* count = n.squeeze(n.batch_size(), {0});
-  ir::Value* zero = n.integer(0);
-  ir::Value* one = n.integer(1);
-  std::vector<int64_t> axes(static_cast<size_t>(index_rank));
-  std::iota(axes.begin(), axes.end(), 1);
-  ir::Value* sample = n.unsqueeze(n.emit("Range", {zero, count, one}), axes);  // [batch, 1, …]
-  ir::Value* column = n.concat({n.slice(n.shape(indices), 0, index_rank), n.ints({1})}, 0);
   n.set_operand(0, data);
-  n.set_operand(1, n.concat({n.emit("Expand", {sample, column}), indices}, -1));
+  n.set_operand(1, with_sample_numbers(n, indices, index_rank));
   n.set_operand(2, updates);
   n.note_change();
   n.keep(Form::kLeading);
