@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "thaw/dim/text.h"
-#include "thaw/ir/insert_node.h"
 #include "thaw/onetrace/equations.h"
 #include "thaw/onetrace/search.h"
+#include "thaw/onetrace/write_sizes.h"
 #include "thaw/pass/emit_dim.h"
 #include "thaw/pass/remove_unused.h"
 
@@ -341,27 +341,8 @@ class Attempt {
       for (const std::string& other : others_[c]) unsure += "; " + other;
       report_.changed.push_back(change_of(c));
       report_.changed.back().message += unsure;
-      write(*emitter_, c);
+      write_sizes(model_, constants_[c], dims_of(c, choice_), *emitter_);
     }
-  }
-
-  void write(pass::DimEmitter& emitter, size_t c) {
-    const Constant& constant = constants_[c];
-    ir::Graph& graph = *model_.graph;
-    ir::Node* reader = constant.uses.front().node;
-    const std::string name = reader->output(0) ? reader->output(0)->name() + "_sizes" : "sizes";
-    const ops::Shape dims = dims_of(c, choice_);
-    ir::Value* value = dims.size() == 1 ? emitter.emit(dims.front()) : emitter.emit_shape(dims, name);
-    // All readers stand behind what is emitted, which goes to the top; so must the form of it.
-    ir::Node* before = value->producer() ? graph.next(value->producer()) : graph.nodes().front();
-    if (constant.dims.size() != 1) {
-      ir::Value* form = graph.add_initializer(ir::Tensor::from_int64(
-          graph.unique_name(name + "_form"), {static_cast<int64_t>(constant.dims.size())}, constant.dims));
-      value = ir::insert_node(graph, before, "Reshape", {value, form}, {}, name);
-    }
-    if (constant.type != ir::DataType::kInt64)
-      value = ir::insert_node(graph, before, "Cast", {value}, {{"to", static_cast<int64_t>(constant.type)}}, name);
-    for (const ir::Use& use : constant.uses) use.node->set_input(use.index, value);
   }
 
   void confirm() {
