@@ -4,7 +4,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from conftest import session
-from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, raster
+from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, loose, raster
 
 
 def test_the_first_rows_of_a_larger_table(lift):
@@ -41,6 +41,25 @@ def test_padding(lift):
                     corner=(np.arange(40)[:, None] < h) & (np.arange(48) < w),
                     weights=((np.arange(40)[:, None] < h) & (np.arange(48) < w)).astype(np.float32)[None])
     check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
+
+
+def test_buffers_without_entries_and_what_is_empty_in_one_trace(lift):
+    check_primes(lift, lambda h, w, t: dict(none=np.zeros((h, 0, 3), np.float32), nothing=np.zeros((2, w, 0), bool)))
+    out, printed = lift({(h, w): loose(h, w, 1, dict(some=np.arange(h - 11)[:, None] * LEARNED[7])) for h, w in PRIMES}, code=1)
+    assert "empty in some of the traces" in printed
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+def test_entries_that_are_no_numbers(lift, entry):
+    table = LEARNED.copy()
+    table[:, 2] = entry
+    out, printed = lift({(h, w): loose(h, w, 1, dict(table=table[h:h + h * w])) for h, w in PRIMES}, code=1)
+    assert "table" in printed and not out.exists()
+
+
+def test_integers_that_are_too_large(lift):
+    out, printed = lift({(h, w): loose(h, w, 1, dict(big=2**60 + np.arange(h * w) ** 3 % 7)) for h, w in PRIMES}, code=1)
+    assert "above 2^53" in printed
 
 
 def test_a_grid_behind_a_class_token(lift):

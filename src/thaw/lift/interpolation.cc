@@ -9,6 +9,8 @@
 namespace thaw::lift {
 namespace {
 
+constexpr int64_t kLargestSide = int64_t{1} << 20;
+
 // Which corner a column names, or weighs.
 struct Corner {
   bool lower_row = true, lower_column = true;
@@ -50,7 +52,7 @@ bool is_corner(const View& view, int64_t column, const Layout& layout, int64_t s
           return false;
       } else {
         const double weight = (corner.lower_row ? 1 - y.rest : y.rest) * (corner.lower_column ? 1 - x.rest : x.rest);
-        if (std::abs(entry - weight) > 1e-5) return false;
+        if (!(std::abs(entry - weight) <= 1e-5)) return false;
       }
     }
   }
@@ -141,7 +143,7 @@ std::optional<Generated> fit_interpolation(const RowTable& table) {
     if (!view.exact()) add_sides(view, *layout, tried);
     for (const int64_t side : tried) {
       for (const Scale scale : {Scale::kCorners, Scale::kCentres}) {
-        if (side < 2) continue;
+        if (side < 2 || side > kLargestSide) continue;
         auto generated = fit_square(view, *layout, side, scale);
         if (!generated) continue;
         if (std::find(known.begin(), known.end(), side) == known.end()) known.push_back(side);

@@ -148,7 +148,10 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
     if (entries.empty()) return std::nullopt;
   double scale = 1;
   for (const auto& entries : view.entries)
-    for (const double entry : entries) scale = std::max(scale, std::abs(entry));
+    for (const double entry : entries) {
+      if (!std::isfinite(entry)) return std::nullopt;
+      scale = std::max(scale, std::abs(entry));
+    }
   for (const Grid& grid : possible_grids_of(view, context)) {
     const Fit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native) {

@@ -13,6 +13,7 @@ namespace thaw::lift {
 namespace {
 
 constexpr int kMostDigits = 3;
+constexpr int64_t kLargestSide = int64_t{1} << 20;
 
 bool is_empty(const View& view) {
   return std::any_of(view.entries.begin(), view.entries.end(), [](const auto& list) { return list.empty(); });
@@ -205,7 +206,7 @@ std::optional<Sequence> fit_weights(const View& view, const TableContext& contex
   std::sort(sides.begin(), sides.end());
   sides.erase(std::unique(sides.begin(), sides.end()), sides.end());
   for (const int64_t side : sides)
-    if (side > 1)
+    if (side > 1 && side < kLargestSide)
       if (auto fit = fit_neighbours(view, Formula(side), std::to_string(side))) return fit;
   return std::nullopt;
 }

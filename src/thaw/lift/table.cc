@@ -50,6 +50,15 @@ TableFit made_of(const View& view, Generated generated) {
                                                 TableEmitter& e) { return emit_parts(form, parts, e); }};
 }
 
+// A buffer of a size that is 0 in every trace.
+TableFit without_entries(const View& view) {
+  return {"no entries", [dims = view.dims, type = view.type](TableEmitter& e) {
+            std::vector<ir::Value*> sizes;
+            for (const dim::Dim size : dims) sizes.push_back(e.size(size));
+            return e.emit("Expand", {e.cast(e.ints({0}), type), e.concat(sizes, 0)});
+          }};
+}
+
 }  // namespace
 
 Layouts& layouts_of(const Size& length, TableContext& context) {
@@ -108,6 +117,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
   }
+  if (view->entries.front().empty()) return without_entries(*view);
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (generated) return made_of(*view, std::move(*generated));

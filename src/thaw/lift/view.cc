@@ -90,6 +90,14 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   }
   view.kind = truth ? Kind::kTruth : ir::is_integer(view.type) ? Kind::kInteger : Kind::kReal;
   view.tolerance = tolerance_of(view.type);
+  const bool some_empty =
+      std::any_of(tensors.begin(), tensors.end(), [](const ir::Tensor* t) { return t->num_elements() == 0; });
+  const bool all_empty =
+      std::all_of(tensors.begin(), tensors.end(), [](const ir::Tensor* t) { return t->num_elements() == 0; });
+  if (some_empty && !all_empty) {
+    reason = "it is empty in some of the traces only, which do not tell how it grows";
+    return std::nullopt;
+  }
   std::vector<size_t> order, fixed;
   for (size_t axis = 0; axis < rank; ++axis) {
     std::vector<int64_t> at;
@@ -134,7 +142,15 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   }
   order = view.axes;
   order.insert(order.end(), fixed.begin(), fixed.end());
-  for (const ir::Tensor* tensor : tensors) view.entries.push_back(turned(tensor->to_double(), tensor->dims, order));
+  for (const ir::Tensor* tensor : tensors) {
+    constexpr double kLargest = 9007199254740992;  // 2^53: up to it, doubles hold every integer
+    const auto& entries = view.entries.emplace_back(turned(tensor->to_double(), tensor->dims, order));
+    if (view.kind == Kind::kInteger &&
+        std::any_of(entries.begin(), entries.end(), [](double entry) { return std::abs(entry) > kLargest; })) {
+      reason = "it holds integers above 2^53";
+      return std::nullopt;
+    }
+  }
   return view;
 }
 

@@ -38,7 +38,8 @@ std::optional<Lengths> lengths_of(std::span<const ir::Tensor* const> tensors) {
       std::adjacent_difference(list.begin(), list.end(), list.begin());
       list.erase(list.begin());
     }
-    if (std::any_of(list.begin(), list.end(), [](int64_t n) { return n < 1; })) return std::nullopt;
+    constexpr int64_t kLongest = int64_t{1} << 32;
+    if (std::any_of(list.begin(), list.end(), [](int64_t n) { return n < 1 || n > kLongest; })) return std::nullopt;
     out.totals.push_back(std::accumulate(list.begin(), list.end(), int64_t{0}));
     out.counts.push_back(static_cast<int64_t>(list.size()));
   }
@@ -115,9 +116,11 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
   const size_t traces = lengths.lists.size();
   for (const auto& [h, w] : possible_grids(context.solver, lengths.totals)) {
     const Size grid = h.size * w.size;
-    std::vector<int64_t> times;  // frames times entries a cell
+    std::vector<int64_t> times;
     for (size_t k = 0; k < traces; ++k) times.push_back(lengths.totals[k] / grid.at[k]);
-    const int64_t entries = *std::min_element(times.begin(), times.end());
+    // Frames times the entries of a cell.
+    constexpr int64_t kMostEntries = 1024;
+    const int64_t entries = std::min(kMostEntries, *std::min_element(times.begin(), times.end()));
     for (int64_t cell = 1; cell <= entries; ++cell) {
       std::vector<int64_t> count;
       for (size_t k = 0; k < traces && times[k] % cell == 0; ++k) count.push_back(times[k] / cell);
