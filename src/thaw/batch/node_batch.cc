@@ -168,7 +168,8 @@ ir::Value* NodeBatch::shifted_axes(int i) {
   }
   // Axes may be int32 (CumSum's).
   ir::Value* wide = emit("Cast", {original(i)}, {{"to", static_cast<int64_t>(ir::DataType::kInt64)}});
-  return emit("Where", {emit("Less", {wide, integer(0)}), wide, emit("Add", {wide, integer(1)})});
+  ir::Value* moved = emit("Where", {emit("Less", {wide, integer(0)}), wide, emit("Add", {wide, integer(1)})});
+  return fact(i).dtype == ir::DataType::kInt32 ? cast(moved, ir::DataType::kInt32) : moved;
 }
 
 bool NodeBatch::starts_with_one(const ops::Fact& fact) { return fact.rank() > 0 && fact.dim(0).is_constant(1); }

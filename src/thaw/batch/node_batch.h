@@ -179,6 +179,8 @@ void batch_reduce(NodeBatch&, const ops::Batching&);
 void batch_one_hot(NodeBatch&, const ops::Batching&);
 void batch_compress(NodeBatch&, const ops::Batching&);
 void batch_concat(NodeBatch&, const ops::Batching&);
+void batch_qlinear_concat(NodeBatch&, const ops::Batching&);
+void batch_gather_quantized(NodeBatch&, const ops::Batching&);
 void batch_split(NodeBatch&, const ops::Batching&);
 void batch_reshape(NodeBatch&, const ops::Batching&);
 void batch_flatten(NodeBatch&, const ops::Batching&);

@@ -20,6 +20,10 @@ Rule rule_of(ops::BatchKind kind) {
       return batch_one_hot;
     case kCompress:
       return batch_compress;
+    case kQLinearConcat:
+      return batch_qlinear_concat;
+    case kGatherQuantized:
+      return batch_gather_quantized;
     case kConcat:
       return batch_concat;
     case kSplit:

@@ -14,6 +14,20 @@ void require_alone(NodeBatch& n) {
     if (n.is_batched(i)) NodeBatch::refuse(fmt::format("its operand {} differs from sample to sample", i));
 }
 
+// Joins the operands first, first + step, …, along an axis.
+void concat_parts(NodeBatch& n, int first, int step) {
+  ir::Node& node = n.node();
+  const int64_t axis = node.attribute_int("axis", 1);
+  bool merged = n.positive_axis(axis, n.rank(first)) != 0;
+  for (int i = first; i < n.num_inputs(); i += step) merged &= n.can_merge(i) && (!n.is_batched(i) || n.is_merged(i));
+  for (int i = first; i < n.num_inputs(); i += step) n.set_operand(i, merged ? n.merged(i) : n.leading(i));
+  if (!merged && axis >= 0) {
+    node.set_attribute({"axis", NodeBatch::shifted(axis)});
+    n.note_change();
+  }
+  n.keep(merged ? Form::kMerged : Form::kLeading);
+}
+
 }  // namespace
 
 void batch_axis(NodeBatch& n, const ops::Batching& batching) {
@@ -22,14 +36,15 @@ void batch_axis(NodeBatch& n, const ops::Batching& batching) {
   const std::string& op = node.op_type();
   int64_t otherwise = batching.axis;
   if (n.opset() < 13 && (op == "Softmax" || op == "LogSoftmax" || op == "Hardmax")) otherwise = 1;
-  const int64_t axis = node.attribute_int("axis", otherwise);
+  const std::string name = op == "UnfoldTensor" ? "dim" : "axis";
+  const int64_t axis = node.attribute_int(name, otherwise);
   if (n.is_merged(0) && n.positive_axis(axis, n.rank(0)) != 0) {
     return n.keep_on(Form::kMerged);
   }
   if (n.rank(0) == 0) NodeBatch::refuse("its operand has no axis");
   n.set_operand(0, n.leading(0));
   if (axis >= 0) {
-    node.set_attribute({"axis", NodeBatch::shifted(axis)});
+    node.set_attribute({name, NodeBatch::shifted(axis)});
     n.note_change();
   }
   n.keep(Form::kLeading);
@@ -96,9 +111,11 @@ void batch_dft(NodeBatch& n, const ops::Batching&) {
 
 void batch_reduce(NodeBatch& n, const ops::Batching&) {
   ir::Node& node = n.node();
+  if (!node.domain().empty()) require_alone(n);
   const int rank = n.rank(0);
   std::vector<int64_t> axes(node.attribute_ints("axes").begin(), node.attribute_ints("axes").end());
-  const bool by_operand = n.original(1) != nullptr;
+  const bool is_onnx = node.domain().empty();  // com.microsoft's have attributes, and scales as operands
+  const bool by_operand = is_onnx && n.original(1) != nullptr;
   if (by_operand) {
     const auto constant = n.constant_ints(1);
     const auto count = n.rank(1) == 1 ? n.fact(1).dim(0).constant() : std::nullopt;
@@ -134,7 +151,8 @@ void batch_reduce(NodeBatch& n, const ops::Batching&) {
     axes = NodeBatch::shifted(axes);
   }
   n.set_operand(0, x);
-  const bool takes_operand = by_operand || n.opset() >= 18 || (node.op_type() == "ReduceSum" && n.opset() >= 13);
+  const bool takes_operand =
+      by_operand || (is_onnx && n.opset() >= 18) || (is_onnx && node.op_type() == "ReduceSum" && n.opset() >= 13);
   if (takes_operand && node.op_type() != "MeanVarianceNormalization") {
     n.set_operand(1, n.ints(axes));
   } else {
@@ -144,17 +162,12 @@ void batch_reduce(NodeBatch& n, const ops::Batching&) {
   n.keep(Form::kLeading);
 }
 
-void batch_concat(NodeBatch& n, const ops::Batching&) {
-  ir::Node& node = n.node();
-  const int64_t axis = node.attribute_int("axis", 1);
-  bool merged = n.positive_axis(axis, n.rank(0)) != 0;
-  for (int i = 0; i < n.num_inputs(); ++i) merged &= n.can_merge(i) && (!n.is_batched(i) || n.is_merged(i));
-  for (int i = 0; i < n.num_inputs(); ++i) n.set_operand(i, merged ? n.merged(i) : n.leading(i));
-  if (!merged && axis >= 0) {
-    node.set_attribute({"axis", NodeBatch::shifted(axis)});
-    n.note_change();
-  }
-  n.keep(merged ? Form::kMerged : Form::kLeading);
+void batch_concat(NodeBatch& n, const ops::Batching&) { concat_parts(n, 0, 1); }
+
+void batch_qlinear_concat(NodeBatch& n, const ops::Batching&) {
+  for (int i = 0; i < n.num_inputs(); ++i)
+    if ((i < 2 || i % 3 != 2) && n.is_batched(i)) NodeBatch::refuse("its scales differ from sample to sample");
+  concat_parts(n, 2, 3);
 }
 
 void batch_split(NodeBatch& n, const ops::Batching&) {

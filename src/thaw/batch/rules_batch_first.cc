@@ -33,7 +33,8 @@ bool is_shared_mask(NodeBatch& n, int i) {
 void check_operands(NodeBatch& n, const ops::Batching& batching) {
   const ir::Node& node = n.node();
   const std::string& op = node.op_type();
-  if (op == "QGemm" && node.attribute_int("transA", 0) != 0) NodeBatch::refuse("its operand 0 is transposed");
+  if ((op == "QGemm" || op == "GemmFloat8") && node.attribute_int("transA", 0) != 0)
+    NodeBatch::refuse("its operand 0 is transposed");
   for (int i = 0; i < n.num_inputs(); ++i) {
     if (!n.original(i)) continue;
     const char role = role_of(n, batching, i);

@@ -91,6 +91,15 @@ void batch_gather(NodeBatch& n, const ops::Batching&) {
   n.become(0, rows, Form::kLeading);
 }
 
+void batch_gather_quantized(NodeBatch& n, const ops::Batching&) {
+  for (int i : {0, 2, 3})
+    if (n.is_batched(i)) NodeBatch::refuse("its rows differ from sample to sample");
+  if (n.node().attribute_int("gather_axis", 0) != 0) NodeBatch::refuse("it reads along another axis than the first");
+  const Form form = n.form_of(1);
+  n.set_operand(1, form == Form::kMerged ? n.merged(1) : n.leading(1));
+  n.keep(form);
+}
+
 void batch_gather_elements(NodeBatch& n, const ops::Batching&) {
   const int64_t axis = n.node().attribute_int("axis", 0);
   for (int i = 0; i < 2; ++i) n.set_operand(i, n.leading(i));

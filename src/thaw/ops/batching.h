@@ -25,6 +25,7 @@ enum class BatchKind : uint8_t {
   kCompress,
   kOneHot,
   kConcat,
+  kQLinearConcat,  // the same with a scale and a zero point for each
   kSplit,
   kReshape,
   kFlatten,
@@ -39,6 +40,7 @@ enum class BatchKind : uint8_t {
   kSize,
   kResize,
   kGather,
+  kGatherQuantized,  // rows of packed weights
   kGatherElements,
   kGatherNd,
   kScatterElements,

@@ -17,6 +17,7 @@ constexpr Batching last_axes(int64_t count, std::string_view operands = "bs") {
 constexpr std::string_view kPacked = "it takes the tokens of all sequences packed into one axis";
 constexpr std::string_view kQuantizesWhole =
     "it finds a scale of its own for the whole tensor, all samples together; DynamicQuantizeLinear can be batched";
+constexpr std::string_view kDraws = "it draws random numbers, which a batch would draw in another order";
 constexpr std::string_view kGenerates = "how many tokens it makes depends on its data";
 
 constexpr BatchingRow kMicrosoftRows[] = {
@@ -35,7 +36,12 @@ constexpr BatchingRow kMicrosoftRows[] = {
     {"BiasAdd", batch_first("bsb")},
     {"NGramRepeatBlock", batch_first("b")},
     {"MoE", batch_first("bbs")},
+    {"QMoE", batch_first("bbssssssssssssbs")},
+    {"GemmFloat8", batch_first()},
+    {"CDist", batch_first()},
+    {"CropAndResize", {kRegions}},
     {"EmbedLayerNormalization", batch_first("bbsssssbb")},
+    {"QEmbedLayerNormalization", batch_first("bbsssssbs")},
 
     {"Attention", batch_first("bssb1ms", "b1")},
     {"QAttention", batch_first("bssssbss1", "b1")},
@@ -47,6 +53,10 @@ constexpr BatchingRow kMicrosoftRows[] = {
     {"MRotaryEmbedding", batch_first("b1s")},
     {"LinearAttention", batch_first("b")},
     {"CausalConvWithState", batch_first("bssb")},
+    {"LinearAttentionGate", batch_first("bssb")},
+    {"SparseAttention", batch_first("bbbbbsssbs")},
+    {"DecoderMaskedSelfAttention", batch_first("bssb1mssb", "b1")},
+    {"GemmaRotaryEmbedding", batch_first("b")},
     {"GatedRelativePositionBias", batch_first()},
 
     {"SkipLayerNormalization", last_axes(1, "bbs")},
@@ -68,6 +78,14 @@ constexpr BatchingRow kMicrosoftRows[] = {
     {"QLinearLeakyRelu", {kElementwise}},
     {"QLinearWhere", {kElementwise}},
     {"QLinearSoftmax", {kAxis, -1}},
+    {"QLinearConcat", {kQLinearConcat}},
+    {"QLinearReduceMean", {kReduce}},
+    {"ReduceSumInteger", {kReduce}},
+    {"UnfoldTensor", {kAxis, -1}},
+    {"ExpandDims", {kCumulative}},
+    {"GatherBlockQuantized", {kGatherQuantized}},
+    {"Rfft", last_axes(4)},
+    {"Irfft", last_axes(4)},
     {"Inverse", last_axes(2)},
     {"Trilu", last_axes(2)},
     {"QuantizeLinear", {kQuantize, 1}},
@@ -75,10 +93,20 @@ constexpr BatchingRow kMicrosoftRows[] = {
     {"FusedMatMul", {kMatMul}},
     {"TransposeMatMul", {kMatMul}},
     {"FusedMatMulActivation", {kMatMul}},
+    {"MatMulIntegerToFloat", {kMatMul}},
+    {"MatMulInteger16", {kMatMul}},
     {"FusedGemm", {kGemm}},
     {"TorchEmbedding", {kGather}},
     {"Pad", {kPad}},
 
+    {"BiasSoftmax", refused("its bias broadcasts by a rule of its own")},
+    {"BranchwiseRMSNorm", refused("its scales belong to an axis of its own")},
+    {"DecoderAttention", refused("its batch stands in the second axis")},
+    {"IsAllFinite", refused("it looks at all its operands at once, all samples together")},
+    {"BiasDropout", refused(kDraws)},
+    {"BitmaskDropout", refused(kDraws)},
+    {"BitmaskBiasDropout", refused(kDraws)},
+    {"RelativePositionBias", refused("its output has the size that its operands say")},
     {"DynamicQuantizeMatMul", refused(kQuantizesWhole)},
     {"DynamicQuantizeLSTM", refused(kQuantizesWhole)},
     {"PackedAttention", refused(kPacked)},
