@@ -36,9 +36,10 @@ Note told(const Variable& variable) {
 Explanation::Explanation(std::vector<Trace>& traces, const Options& options, const Choices& choices)
     : options_(options),
       variables_(find_variables(traces, options.added, scope_)),
-      solver_(variables_, &choices),
+      tensor_sizes_(sizes_of_tensors(traces, variables_, scope_)),
+      solver_(variables_, &choices, &tensor_sizes_),
       context_{variables_, solver_},
-      held_back_(traces, variables_) {
+      held_back_(traces, variables_, tensor_sizes_) {
   for (Trace& trace : traces) pass::remove_unused(*trace.model);
   for (const Variable& v : variables_) report_.variables.push_back(told(v));
   alignment_ = align(traces);

@@ -50,6 +50,7 @@ class Explanation {
   const Options& options_;
   dim::Scope scope_;
   std::vector<Variable> variables_;
+  TensorSizes tensor_sizes_;
   Solver solver_;
   TableContext context_;
   HeldBack held_back_;

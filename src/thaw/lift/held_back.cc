@@ -30,14 +30,20 @@ size_t choose(std::span<const Variable> variables, size_t num_traces) {
 
 }  // namespace
 
-HeldBack::HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables)
+HeldBack::HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors)
     : variables_(variables.begin(), variables.end()) {
   if (traces.size() < kFewestTraces) return;
   index_ = choose(variables, traces.size());
   name_ = traces[*index_].name;
   num_others_ = traces.size() - 1;
-  for (Variable& v : variables_) v.at.erase(v.at.begin() + static_cast<std::ptrdiff_t>(*index_));
-  solver_.emplace(variables_);
+  const auto index = static_cast<std::ptrdiff_t>(*index_);
+  for (Variable& v : variables_) v.at.erase(v.at.begin() + index);
+  for (const auto& [at, size] : tensors) {
+    std::vector<int64_t> others = at;
+    others.erase(others.begin() + index);
+    tensors_.emplace(std::move(others), size);
+  }
+  solver_.emplace(variables_, nullptr, &tensors_);
   context_.emplace(TableContext{variables_, *solver_});
 }
 

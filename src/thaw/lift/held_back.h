@@ -14,7 +14,7 @@ namespace thaw::lift {
 // every trace all the same, but has no witness at a size that was not used to find it.
 class HeldBack {
  public:
-  HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables);
+  HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors);
 
   // Asks the others about a constant that all traces explain as `found`.
   void ask(std::span<const ir::Tensor* const> tensors, const std::string& found);
@@ -28,6 +28,7 @@ class HeldBack {
   std::string name_;
   size_t num_others_ = 0, asked_ = 0;
   std::vector<Variable> variables_;
+  TensorSizes tensors_;
   std::optional<Solver> solver_;
   std::optional<TableContext> context_;
   std::vector<std::pair<std::string, std::string>> otherwise_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "thaw/dim/text.h"
 #include "thaw/lift/windows.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
@@ -12,32 +13,12 @@ namespace {
 // Inputs whose dims differ get names, added inputs come into being, and outputs and inner tensors are declared anew.
 void declare_inputs(ir::Model& model, const Explanation& explanation, const std::vector<Trace>& traces,
                     const Options& options, std::unordered_map<const ir::Value*, ops::Shape>& shapes) {
-  const std::vector<Variable>& variables = explanation.variables();
-  const dim::Scope& scope = explanation.scope();
   for (ir::Value* input : model.graph->inputs()) {
     if (input->initializer() || !input->type.shape) continue;
-    ops::Shape& shape = shapes[input];
+    shapes[input] = input_dims(*input, traces, explanation.variables());
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
-      ir::DeclaredDim& dim = (*input->type.shape)[axis];
-      std::vector<int64_t> at;
-      for (const Trace& trace : traces) {
-        for (const ir::Value* other : trace.model->graph->inputs()) {
-          const auto& declared = other->type.shape;
-          if (other->name() == input->name() && declared && (*declared)[axis].value)
-            at.push_back(*(*declared)[axis].value);
-        }
-      }
-      const auto variable = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
-        if (v.kind != Variable::Kind::kDim) return false;
-        const std::string& name = scope.symbols()[static_cast<size_t>(scope.symbol_id(v.symbol))].name;
-        return dim.param.empty() ? v.at == at : name == dim.param;
-      });
-      if (variable != variables.end()) {
-        dim = {std::nullopt, scope.symbols()[static_cast<size_t>(scope.symbol_id(variable->symbol))].name, {}};
-        shape.push_back(variable->symbol);
-      } else {
-        shape.push_back(dim.value ? dim::Dim(*dim.value) : dim::Dim());
-      }
+      const dim::Dim size = shapes[input][axis];
+      if (size.is_symbolic()) (*input->type.shape)[axis] = {std::nullopt, dim::to_string(size), {}};
     }
   }
   for (const AddedInput& added : options.added) {

@@ -1,6 +1,8 @@
 #include "thaw/lift/solve.h"
 
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "thaw/lift/propose.h"
 #include "thaw/lift/whole_windows.h"
@@ -94,6 +96,48 @@ std::optional<Dim> extreme(const Candidate& a, const Candidate& b, std::span<con
   return std::nullopt;
 }
 
+// num / den times it, exactly, and a constant. Two sizes lie on many lines.
+std::optional<Dim> line(const Candidate& base, std::span<const int64_t> wanted) {
+  constexpr int64_t kLargestDivisor = 64;
+  size_t other = 1;
+  while (other < wanted.size() && base.at[other] == base.at[0]) ++other;
+  const std::set<int64_t> sizes(base.at.begin(), base.at.end());
+  if (other >= wanted.size() || sizes.size() < 3) return std::nullopt;
+  int64_t num = wanted[other] - wanted[0], den = base.at[other] - base.at[0];
+  if (num == 0) return std::nullopt;
+  const int64_t common = std::gcd(num, den) * (den < 0 ? -1 : 1);
+  num /= common;
+  den /= common;
+  if (den > kLargestDivisor || base.at[0] % den != 0) return std::nullopt;
+  const int64_t offset = wanted[0] - base.at[0] / den * num;
+  if (!matches(base, wanted,
+               [&](int64_t at, int64_t want) { return at % den == 0 && at / den * num + offset == want; }))
+    return std::nullopt;
+  return dim::floor_div(base.dim(), den) * Dim(num) + Dim(offset);
+}
+
+// The distances between the cells of a grid, down times across, and a few more: (2h - 1)(2w - 1) + 3. Cells are square.
+std::optional<Dim> two_lines(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted) {
+  constexpr int64_t kLargestPart = 64, kMostMore = 4;
+  for (int64_t part = 1; part <= kLargestPart; ++part) {
+    const auto divides = [&](int64_t at) { return at % part == 0; };
+    if (!std::all_of(a.at.begin(), a.at.end(), divides) || !std::all_of(b.at.begin(), b.at.end(), divides)) continue;
+    for (const auto& [times, more] : {std::pair<int64_t, int64_t>{1, -1}, {1, 1}, {2, -1}, {2, 1}}) {
+      const auto side = [&, t = times, m = more](int64_t at) { return at / part * t + m; };
+      const int64_t rest = wanted[0] - side(a.at[0]) * side(b.at[0]);
+      if (rest < 0 || rest > kMostMore) continue;
+      bool fits = true;
+      for (size_t k = 0; k < wanted.size(); ++k) fits &= side(a.at[k]) * side(b.at[k]) + rest == wanted[k];
+      if (!fits) continue;
+      const auto of = [&, t = times, m = more](const Candidate& c) {
+        return dim::floor_div(c.dim(), part) * Dim(t) + Dim(m);
+      };
+      return of(a) * of(b) + Dim(rest);
+    }
+  }
+  return std::nullopt;
+}
+
 Candidate times(const Candidate& a, const Candidate& b) {
   Candidate product = a;
   product.factors.insert(product.factors.end(), b.factors.begin(), b.factors.end());
@@ -152,8 +196,13 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
       for (size_t j = i; j < bases.size(); ++j) products.push_back(times(bases[i], bases[j]));
   }
   search.each(products, Rule::kPart, scaled);
+  if (tensors_ && !search.is_full()) {
+    const auto known = tensors_->find({wanted.begin(), wanted.end()});
+    if (known != tensors_->end()) search.add(known->second, Rule::kTensor);
+  }
   search.each(bases, Rule::kSum, shifted);
   search.each(bases, Rule::kSum, remaining);
+  search.each(bases, Rule::kLine, line);
   search.pairs(bases, Rule::kQuotient, quotient);
   if (!search.is_full())
     solve_windows(variables_, wanted, [&](Dim dim) {
@@ -165,6 +214,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     for (const Candidate& base : bases)
       if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
   search.pairs(bases, Rule::kExtreme, extreme);
+  search.pairs(bases, Rule::kTwoLines, two_lines);
   return search.take();
 }
 

@@ -14,12 +14,25 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/lift/traces.h"
+#include "thaw/lift/tensor_sizes.h"
 
 namespace thaw::lift {
 
 // How a solution was found, the plainest first.
-enum class Rule : uint8_t { kConstant, kVariable, kPart, kSum, kQuotient, kWindows, kShare, kTriple, kExtreme };
+enum class Rule : uint8_t {
+  kConstant,
+  kVariable,
+  kPart,
+  kTensor,
+  kSum,
+  kLine,
+  kQuotient,
+  kWindows,
+  kShare,
+  kTriple,
+  kExtreme,
+  kTwoLines
+};
 
 struct Solution {
   dim::Dim dim;
@@ -31,13 +44,14 @@ using Choices = std::map<std::vector<int64_t>, size_t>;
 
 class Solver {
  public:
-  // choices: to follow, and to take note of what is asked; may be null.
-  explicit Solver(std::span<const Variable> variables, const Choices* choices = nullptr)
-      : variables_(variables), choices_(choices) {}
+  // choices: to follow, and to take note of what is asked; may be null. tensors: may be null.
+  explicit Solver(std::span<const Variable> variables, const Choices* choices = nullptr,
+                  const TensorSizes* tensors = nullptr)
+      : variables_(variables), choices_(choices), tensors_(tensors) {}
 
   // Of one trace. settled: what an integer is where that was decided otherwise.
   Solver(std::span<const Variable> variables, std::map<int64_t, dim::Dim> settled)
-      : variables_(variables), choices_(nullptr), settled_(std::move(settled)) {}
+      : variables_(variables), choices_(nullptr), tensors_(nullptr), settled_(std::move(settled)) {}
 
   // wanted: the value in each trace. nullopt where nothing that simple gives it.
   std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
@@ -50,6 +64,7 @@ class Solver {
  private:
   std::span<const Variable> variables_;
   const Choices* choices_;
+  const TensorSizes* tensors_;
   std::map<int64_t, dim::Dim> settled_;
   mutable std::map<std::vector<int64_t>, Rule> asked_;
 };

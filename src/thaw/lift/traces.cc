@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/dim/text.h"
 #include "thaw/infer/frozen/frozen.h"
 
 namespace thaw::lift {
@@ -172,6 +173,27 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
       add_marked(traces, input->name(), scope, dims);
   }
   for (const AddedInput& input : added) add_marked(traces, input.name, scope, dims);
+  return dims;
+}
+
+std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
+                                 std::span<const Variable> variables) {
+  std::vector<dim::Dim> dims;
+  for (size_t axis = 0; axis < input.type.shape->size(); ++axis) {
+    const ir::DeclaredDim& declared = (*input.type.shape)[axis];
+    std::vector<int64_t> at;
+    for (const Trace& trace : traces) {
+      const ir::DeclaredDim& other = (*input_of(trace, input)->type.shape)[axis];
+      if (other.value) at.push_back(*other.value);
+    }
+    const auto variable = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
+      if (v.kind != Variable::Kind::kDim) return false;
+      return declared.param.empty() ? v.at == at : dim::to_string(v.symbol) == declared.param;
+    });
+    dims.push_back(variable != variables.end() ? variable->symbol
+                   : declared.value            ? dim::Dim(*declared.value)
+                                               : dim::Dim());
+  }
   return dims;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,10 +48,14 @@ struct AddedInput {
 
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
-// be, else by an
-// element, else by how many elements of a mask (of zeros and ones) are marked. Throws thaw::Error where the traces'
-// inputs differ in name, type or rank.
+// be, else by an element, else by how many elements of a mask (of zeros and ones) are marked. Throws thaw::Error where
+// the traces' inputs differ in name, type or rank.
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope);
+
+// The dims of an input of the first trace in these variables; a number where it is the same in every trace, unknown
+// where its rank says nothing of it. Its shape must be declared.
+std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
+                                 std::span<const Variable> variables);
 
 }  // namespace thaw::lift
