@@ -144,15 +144,6 @@ void finish_outputs(State& state, bool any_merged, const std::vector<std::string
   }
 }
 
-// What was declared of the tensors inside is about one sample. Inputs and outputs of subgraphs were seen to.
-void forget_declarations(ir::Graph& graph) {
-  const std::vector<ir::Value*> declared = graph.value_infos();
-  for (ir::Value* value : declared) graph.clear_value_info(value);
-  for (ir::Node* node : graph.nodes()) {
-    for (ir::Graph* inner : node->subgraphs()) forget_declarations(*inner);
-  }
-}
-
 }  // namespace
 
 Report batch(ir::Model& model, const Options& options) {
@@ -220,7 +211,7 @@ Report batch(ir::Model& model, const Options& options) {
          .expected = "outputs that depend on the samples, or a newer opset",
          .next = "convert the model with onnx.version_converter first"});
   }
-  forget_declarations(graph);
+  pass::forget_declarations(graph);  // it was about one sample
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);

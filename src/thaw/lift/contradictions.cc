@@ -1,9 +1,10 @@
 #include "thaw/lift/contradictions.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
-#include <unordered_set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -14,8 +15,7 @@
 namespace thaw::lift {
 namespace {
 
-constexpr size_t kMostSizes = 48;
-constexpr int kBudget = 2048;  // terms: a wrong solution makes products of sums that should have been plain
+constexpr size_t kMostSizes = 16;
 
 bool varies(const Variable& v) {
   return std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
@@ -36,7 +36,8 @@ class Probes {
     }
   }
 
-  // Mixtures of the traces' sizes, and others from the smallest of them to twice the largest.
+  // Mixtures of the traces' sizes, and others between them. What the traces do not reach may not exist: a table that is
+  // kept ends somewhere.
   std::vector<std::vector<int64_t>> draw() const {
     std::mt19937_64 random(1);
     std::vector<std::vector<int64_t>> all;
@@ -74,7 +75,7 @@ class Probes {
     for (const int64_t at : v.at) unit = std::gcd(unit, at);
     const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
     if (unit == 0 || *low == *high) return *low;
-    const int64_t steps = (2 * *high - *low) / unit + 1;
+    const int64_t steps = (*high - *low) / unit + 1;
     return *low + unit * static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
   }
 
@@ -82,20 +83,35 @@ class Probes {
   std::vector<dim::Dim> follows_;
 };
 
-std::optional<bool> holds(const ops::Obligation& o, const dim::Assignment& at) {
-  const auto a = dim::evaluate(o.a, at), b = dim::evaluate(o.b, at);
-  if (!a || !b) return std::nullopt;
-  switch (o.kind) {
-    case ops::ObligationKind::kEqual:
-      return *a == *b;
-    case ops::ObligationKind::kBroadcast:
-      return *a == *b || *a == 1 || *b == 1;
-    case ops::ObligationKind::kDivisible:
-      return *b != 0 && *a % *b == 0;
-    case ops::ObligationKind::kAtMost:
-      return *a <= *b;
+// The inputs of the lifted model as inference sees them at these sizes.
+infer::Options at_sizes(const ir::Model& lifted, std::span<const Variable> variables,
+                        const std::vector<int64_t>& sizes) {
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, std::map<int64_t, int64_t>> values;  // by input and element
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (variables[i].kind == Variable::Kind::kDim) dims[dim::to_string(variables[i].symbol)] = sizes[i];
+    if (variables[i].kind == Variable::Kind::kValue) values[variables[i].input][variables[i].index] = sizes[i];
   }
-  return std::nullopt;
+  infer::Options options;
+  for (const ir::Value* input : lifted.graph->inputs()) {
+    if (input->initializer() || !input->type.shape) continue;
+    ops::Shape shape;
+    for (const ir::DeclaredDim& declared : *input->type.shape) {
+      const auto known = dims.find(declared.param);
+      if (declared.value) shape.push_back(dim::Dim(*declared.value));
+      if (!declared.value && known != dims.end()) shape.push_back(dim::Dim(known->second));
+    }
+    if (shape.size() != input->type.shape->size()) continue;
+    ops::Fact fact = ops::Fact::tensor(input->type.elem_type, std::move(shape));
+    const auto given = values.find(input->name());
+    if (given != values.end() && fact.num_elements().is_constant(static_cast<int64_t>(given->second.size()))) {
+      ops::Elements elements;
+      for (const auto& [index, value] : given->second) elements.push_back(ops::Element::integer(dim::Dim(value)));
+      fact.elements = std::make_shared<const ops::Elements>(std::move(elements));
+    }
+    options.inputs[input] = std::move(fact);
+  }
+  return options;
 }
 
 std::string text_of(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
@@ -108,34 +124,26 @@ std::string text_of(std::span<const Variable> variables, const std::vector<int64
 
 }  // namespace
 
-Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables) {
+Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
+                                   const std::unordered_set<const ir::Node*>& traced) {
   Contradictions out;
   if (std::none_of(variables.begin(), variables.end(), varies)) return out;
-  dim::Scope scope;
-  scope.set_budget(kBudget);
-  const infer::Result inferred = infer::infer(lifted, scope);
-  std::unordered_set<const ir::Node*> broken;
-  for (const infer::Problem& problem : inferred.problems()) {
-    if (broken.insert(problem.node).second && out.first.empty())
-      out.first = fmt::format("{}: {}", problem.node->describe(), problem.message);
-  }
-  std::unordered_set<const ops::Obligation*> evaluated;
+  std::unordered_map<const ir::Node*, size_t> places;
+  for (const ir::Node* node : lifted.graph->nodes()) places.emplace(node, places.size());
   for (const std::vector<int64_t>& sizes : Probes(variables).draw()) {
-    dim::Assignment at;
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (const auto symbol = scope.find(dim::to_string(variables[i].symbol))) at[scope.symbol_id(*symbol)] = sizes[i];
+    dim::Scope scope;
+    const infer::Result inferred = infer::infer(lifted, scope, at_sizes(lifted, variables, sizes));
+    if (!inferred.problems().empty() && !traced.contains(inferred.problems().front().node)) continue;
     ++out.sizes;
-    for (const ops::Obligation& o : inferred.obligations()) {
-      const auto is_true = holds(o, at);
-      if (!is_true) continue;
-      evaluated.insert(&o);
-      if (*is_true || !broken.insert(o.node).second || !out.first.empty()) continue;
-      out.first = fmt::format("{} needs {} to fit {} ({}), which fails at {}", o.node->describe(), dim::to_string(o.a),
-                              dim::to_string(o.b), o.what, text_of(variables, sizes));
-    }
+    out.reached += places.size();
+    if (inferred.problems().empty()) continue;
+    ++out.broken;
+    const infer::Problem& problem = inferred.problems().front();
+    const auto place = places.find(problem.node);
+    if (place != places.end()) out.reached -= places.size() - place->second;
+    if (out.first.empty())
+      out.first = fmt::format("{}: {}, at {}", problem.node->describe(), problem.message, text_of(variables, sizes));
   }
-  out.statements = evaluated.size();
-  out.broken = broken.size();
   return out;
 }
 

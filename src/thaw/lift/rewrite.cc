@@ -28,15 +28,6 @@ void declare_inputs(ir::Model& model, const Explanation& explanation, const std:
   }
 }
 
-void forget_declarations(ir::Graph& graph) {
-  const std::vector<ir::Value*> declared = graph.value_infos();
-  for (ir::Value* value : declared) graph.clear_value_info(value);
-  for (ir::Value* output : graph.outputs()) {
-    if (!output->type.shape) continue;
-    for (ir::DeclaredDim& dim : *output->type.shape) dim = {};
-  }
-}
-
 // How much of a mask is marked (Variable::Kind::kMarked), int64 [1].
 ir::Value* emit_marked(TableEmitter& e, ir::Value* mask, int64_t axis) {
   ir::Value* marks = e.cast(mask, ir::DataType::kInt64);
@@ -79,7 +70,11 @@ void rewrite(std::vector<Trace>& traces, const Options& options, const Explanati
   }
   for (const LoopGroup& group : explanation.loop_groups()) roll(group, model, sizes, emitter);
   if (!explanation.loop_groups().empty()) model.graph->sort_topologically();
-  forget_declarations(*model.graph);
+  pass::forget_declarations(*model.graph);
+  for (ir::Value* output : model.graph->outputs()) {
+    if (!output->type.shape) continue;
+    for (ir::DeclaredDim& dim : *output->type.shape) dim = {};
+  }
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);

@@ -13,7 +13,7 @@
 namespace thaw::lift {
 namespace {
 
-constexpr size_t kMostAttempts = 200, kMostSolutions = 6;
+constexpr size_t kMostAttempts = 100, kMostSolutions = 8;
 
 struct Attempt {
   Choices choices;
@@ -50,10 +50,12 @@ class Settling {
     made.report = std::move(explanation.report());
     made.solved = explanation.solved();
     if (made.is_whole()) {
+      std::unordered_set<const ir::Node*> traced;
+      for (const ir::Node* node : traces_.front().model->graph->nodes()) traced.insert(node);
       rewrite(traces_, options_, explanation);
       // What is kept static contradicts other sizes, as it is asked to.
       if (options_.keep_static.empty())
-        made.contradictions = find_contradictions(*traces_.front().model, explanation.variables());
+        made.contradictions = find_contradictions(*traces_.front().model, explanation.variables(), traced);
     }
     made.model = std::move(traces_.front().model);
     return made;
@@ -70,7 +72,7 @@ class Settling {
         choices[wanted] += next;
         Attempt other = attempt(std::move(choices));
         if (!other.is_whole()) break;  // no more solutions
-        if (other.contradictions.broken < best.contradictions.broken) return other;
+        if (other.contradictions.reached > best.contradictions.reached) return other;
       }
     }
     return std::nullopt;
@@ -81,14 +83,14 @@ class Settling {
     if (!best.is_whole() || c.sizes == 0) return;
     if (c.broken > 0) {
       best.report.unexplained.push_back(
-          {c.first, fmt::format("{} nodes contradict each other at sizes that no trace has; a trace at another one "
-                                "tells what these leave open",
-                                c.broken)});
+          {c.first,
+           fmt::format("the sizes that were found contradict each other at {} of {} sizes that no trace has; a "
+                       "trace at another one tells what these leave open",
+                       c.broken, c.sizes)});
       return;
     }
     best.report.inferred.push_back(
-        {"sizes that no trace has",
-         fmt::format("{} statements of nodes about them hold at {}", c.statements, c.sizes)});
+        {fmt::format("{} sizes that no trace has", c.sizes), "every node can be right at each of them"});
     for (const auto& [wanted, passed] : best.choices)
       best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
                                       fmt::format("{} simpler solutions contradict other nodes", passed)});

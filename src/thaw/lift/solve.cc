@@ -108,7 +108,7 @@ std::optional<Dim> line(const Candidate& base, std::span<const int64_t> wanted) 
   const int64_t common = std::gcd(num, den) * (den < 0 ? -1 : 1);
   num /= common;
   den /= common;
-  if (den > kLargestDivisor || base.at[0] % den != 0) return std::nullopt;
+  if (num <= 0 || den > kLargestDivisor || base.at[0] % den != 0) return std::nullopt;
   const int64_t offset = wanted[0] - base.at[0] / den * num;
   if (!matches(base, wanted,
                [&](int64_t at, int64_t want) { return at % den == 0 && at / den * num + offset == want; }))
@@ -179,42 +179,62 @@ std::optional<Dim> itself(const Candidate& base, std::span<const int64_t> wanted
   return base.dim();
 }
 
+std::vector<Candidate> candidates_of(std::span<const Variable> variables) {
+  std::vector<Candidate> bases;
+  for (const Variable& v : variables)
+    if (!is_constant(v.at)) bases.push_back({{v.symbol}, v.at});
+  return bases;
+}
+
+std::vector<Candidate> products_of(const std::vector<Candidate>& bases) {
+  std::vector<Candidate> products;
+  for (size_t i = 0; i < bases.size(); ++i)
+    for (size_t j = i; j < bases.size(); ++j) products.push_back(times(bases[i], bases[j]));
+  return products;
+}
+
+// The rules that leave room for chance.
+void search_rules(Search& search, std::span<const Variable> variables, std::span<const Variable> all,
+                  std::span<const int64_t> wanted) {
+  if (search.is_full()) return;
+  const std::vector<Candidate> bases = candidates_of(variables);
+  search.each(bases, Rule::kSum, shifted);
+  search.each(bases, Rule::kSum, remaining);
+  search.each(bases, Rule::kLine, line);
+  search.pairs(bases, Rule::kQuotient, quotient);
+  if (search.is_full()) return;
+  solve_windows(variables, all, wanted, [&](Dim dim) {
+    search.add(dim, Rule::kWindows);
+    return search.is_full();
+  });
+  search.each(bases, Rule::kShare, share);
+  for (const Candidate& product : products_of(bases))
+    for (const Candidate& base : bases)
+      if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
+  search.pairs(bases, Rule::kExtreme, extreme);
+  search.pairs(bases, Rule::kTwoLines, two_lines);
+}
+
 }  // namespace
 
 std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most) const {
   Search search(wanted, most);
   if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
-  std::vector<Candidate> bases, products;
-  if (!search.is_full()) {
-    for (const Variable& v : variables_)
-      if (!is_constant(v.at)) bases.push_back({{v.symbol}, v.at});
-  }
+  if (search.is_full()) return search.take();
+  const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
   search.each(bases, Rule::kPart, scaled);
-  if (!search.is_full()) {
-    for (size_t i = 0; i < bases.size(); ++i)
-      for (size_t j = i; j < bases.size(); ++j) products.push_back(times(bases[i], bases[j]));
-  }
-  search.each(products, Rule::kPart, scaled);
+  if (!search.is_full()) search.each(products_of(bases), Rule::kPart, scaled);
   if (tensors_ && !search.is_full()) {
     const auto known = tensors_->find({wanted.begin(), wanted.end()});
     if (known != tensors_->end()) search.add(known->second, Rule::kTensor);
   }
-  search.each(bases, Rule::kSum, shifted);
-  search.each(bases, Rule::kSum, remaining);
-  search.each(bases, Rule::kLine, line);
-  search.pairs(bases, Rule::kQuotient, quotient);
-  if (!search.is_full())
-    solve_windows(variables_, wanted, [&](Dim dim) {
-      search.add(dim, Rule::kWindows);
-      return search.is_full();
-    });
-  search.each(bases, Rule::kShare, share);
-  for (const Candidate& product : products)
-    for (const Candidate& base : bases)
-      if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
-  search.pairs(bases, Rule::kExtreme, extreme);
-  search.pairs(bases, Rule::kTwoLines, two_lines);
+  // What is no multiple or part follows the batch last of all.
+  std::vector<Variable> others;
+  for (const Variable& v : variables_)
+    if (!v.is_batch) others.push_back(v);
+  if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
+  search_rules(search, variables_, variables_, wanted);
   return search.take();
 }
 

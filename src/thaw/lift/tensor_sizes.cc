@@ -9,6 +9,9 @@
 namespace thaw::lift {
 namespace {
 
+// In characters. Where something frozen came before, an expression is wrong, and long.
+constexpr size_t kLongest = 80;
+
 class Collecting {
  public:
   Collecting(std::span<const Variable> variables, const dim::Scope& scope) {
@@ -21,6 +24,7 @@ class Collecting {
 
   void add(dim::Dim d) {
     if (!d.is_symbolic() || !seen_.insert(d.expr()).second || dim::is_data_dependent(d)) return;
+    if (dim::to_string(d).size() > kLongest) return;
     std::vector<int64_t> values;
     for (const dim::Assignment& at : traces_) {
       const auto value = dim::evaluate(d, at);

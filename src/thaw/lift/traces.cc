@@ -58,12 +58,15 @@ const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
 
 void add_values(const std::vector<Trace>& traces, const std::string& input, dim::Scope& scope,
                 std::vector<Variable>& variables) {
-  size_t count = kMostElements + 1;
+  const auto first = traces.front().values.find(input);
+  if (first == traces.front().values.end()) return;
+  const size_t count = first->second.values.size();
+  if (count == 0 || count > kMostElements) return;
+  // A list that grows is data, and no list of sizes.
   for (const Trace& trace : traces) {
     const auto found = trace.values.find(input);
-    count = std::min(count, found == trace.values.end() ? 0 : found->second.values.size());
+    if (found == trace.values.end() || found->second.dims != first->second.dims || found->second.values.empty()) return;
   }
-  if (count == 0 || count > kMostElements) return;
   for (size_t i = 0; i < count; ++i) {
     Variable v{.symbol = scope.input_value(input, static_cast<int64_t>(i)),
                .at = {},
@@ -167,6 +170,14 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
     if (ir::is_integer(input->type.elem_type)) add_values(traces, input->name(), scope, values);
   }
   for (const AddedInput& input : added) add_values(traces, input.name, scope, values);
+  const auto varies = [](const Variable& v) {
+    return std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
+  };
+  for (Variable& v : dims) {
+    v.is_batch = v.index == 0 && std::any_of(dims.begin(), dims.end(), [&](const Variable& other) {
+                   return other.input == v.input && other.index != 0 && varies(other);
+                 });
+  }
   dims.insert(dims.end(), values.begin(), values.end());
   for (const ir::Value* input : traces.front().model->graph->inputs()) {
     if (ir::is_integer(input->type.elem_type) || input->type.elem_type == ir::DataType::kBool)

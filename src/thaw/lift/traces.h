@@ -37,6 +37,8 @@ struct Variable {
   Kind kind = Kind::kDim;
   std::string input;
   int64_t index = 0;
+  bool is_batch =
+      false;  // the first axis of an input that has others that differ: sizes of the others rarely follow it
 };
 
 // An input that is not in the traces: the exporter took it out or wrote its values into the graph.

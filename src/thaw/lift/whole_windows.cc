@@ -37,16 +37,16 @@ int64_t windows(int64_t cells, int64_t size) { return (cells + size - 1) / size;
 
 class WindowSearch {
  public:
-  WindowSearch(std::span<const Variable> variables, std::span<const int64_t> wanted,
+  WindowSearch(std::span<const Variable> sides, std::span<const Variable> multiples, std::span<const int64_t> wanted,
                const std::function<bool(Dim)>& take)
-      : variables_(variables), wanted_(wanted), take_(take), cells_(possible_cells(variables)) {}
+      : multiples_(multiples), wanted_(wanted), take_(take), cells_(possible_cells(sides)) {}
 
   void run() {
     for (int64_t m = 2; m <= kLargestWindow && !enough_; ++m) {
       for (const Cells& c : cells_) along_one_side(c, m);
-      if (variables_.size() > kMostVariables) continue;
+      if (multiples_.size() > kMostVariables) continue;
       over_two_sides(m, nullptr);
-      for (const Variable& per : variables_) over_two_sides(m, &per);
+      for (const Variable& per : multiples_) over_two_sides(m, &per);
     }
   }
 
@@ -86,7 +86,7 @@ class WindowSearch {
     }
   }
 
-  std::span<const Variable> variables_;
+  std::span<const Variable> multiples_;
   std::span<const int64_t> wanted_;
   const std::function<bool(Dim)>& take_;
   std::vector<Cells> cells_;
@@ -95,9 +95,9 @@ class WindowSearch {
 
 }  // namespace
 
-void solve_windows(std::span<const Variable> variables, std::span<const int64_t> wanted,
-                   const std::function<bool(Dim)>& take) {
-  WindowSearch(variables, wanted, take).run();
+void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
+                   std::span<const int64_t> wanted, const std::function<bool(Dim)>& take) {
+  WindowSearch(sides, multiples, wanted, take).run();
 }
 
 }  // namespace thaw::lift

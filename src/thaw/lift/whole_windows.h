@@ -13,8 +13,9 @@
 
 namespace thaw::lift {
 
-// Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough.
-void solve_windows(std::span<const Variable> variables, std::span<const int64_t> wanted,
-                   const std::function<bool(dim::Dim)>& take);
+// Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough. sides:
+// what may be covered; multiples: what windows over two sides may be counted for each of.
+void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
+                   std::span<const int64_t> wanted, const std::function<bool(dim::Dim)>& take);
 
 }  // namespace thaw::lift

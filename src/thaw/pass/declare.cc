@@ -151,6 +151,17 @@ class Declarer {
 
 }  // namespace
 
+void forget_declarations(ir::Graph& graph) {
+  const std::vector<ir::Value*> declared = graph.value_infos();
+  for (ir::Value* value : declared) graph.clear_value_info(value);
+  for (ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) {
+      forget_declarations(*inner);
+      for (ir::Value* output : inner->outputs()) output->type.shape.reset();
+    }
+  }
+}
+
 void declare_truly(ir::Model& model, FixReport& report) { Declarer(model, report).run(); }
 
 }  // namespace thaw::pass

@@ -12,6 +12,10 @@
 
 namespace thaw::pass {
 
+// Drops what is declared of the tensors inside a graph and the shapes of what its subgraphs return, for a rewrite that
+// makes them something else.
+void forget_declarations(ir::Graph& graph);
+
 void declare_truly(ir::Model& model, FixReport& report);
 
 }  // namespace thaw::pass
