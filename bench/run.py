@@ -21,7 +21,8 @@ import peers  # noqa: E402
 
 SSI = "onnxruntime symbolic_shape_infer"
 BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per node": ("<=", 20),
-        "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100)}
+        "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100),
+        "lifting over reading the traces in Python": ("<=", 1)}
 
 
 class Bench:
@@ -131,6 +132,24 @@ class Bench:
         self.need(rows[:1])
         self.bar("inspect of large weights, MB", rows[0][1].peak_mb)
 
+    def lifting(self):
+        """`lift` of three traces of a vision tower with windows, beside reading the three with the onnx package. No peer
+        lifts: the yardstick is what any Python tool would spend before it begins."""
+        folder = self.folder / "traces"
+        folder.mkdir()
+        nodes = int(self.make("traces", self.options.blocks, folder))
+        traces = sorted(map(str, folder.glob("*.onnx")))
+        lift = [self.thaw, "lift", *traces, "-o", str(folder / "lifted.out"), "--values", str(folder / "values.json"),
+                "--add-input", "grid_thw:int64[1,3]", "--no-check"]
+        read = [sys.executable, "-c", "import onnx, sys; [onnx.load(p) for p in sys.argv[1:]]", *traces]
+        rows = [("thaw lift --no-check", measure.best_of(self.options.repeats, lift)),
+                ("onnx.load of the same", measure.best_of(self.options.repeats, read))]
+        print(f"\nLifting, three traces of a vision tower of {self.options.blocks} blocks, {nodes} nodes each")
+        table(["", "seconds", "peak MB"], [[name, *cells(run)] for name, run in rows])
+        self.results["lifting"] = {"nodes": nodes, "runs": {name: record(run) for name, run in rows}}
+        self.need(rows)
+        self.bar("lifting over reading the traces in Python", rows[0][1].seconds / rows[1][1].seconds)
+
     def need(self, rows):
         self.broken += [f"{name}: exit {run.code}: {run.output.strip()[-300:]}" for name, run in rows if not run.ok]
 
@@ -164,9 +183,10 @@ def parse():
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--programs", default="build-bench/bench", help="where the Google Benchmark programs are")
     parser.add_argument("--json", help="where the figures go (default: bench.json beside the programs)")
-    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights"])
+    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting"])
     parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
     parser.add_argument("--layers", type=int, default=36)
+    parser.add_argument("--blocks", type=int, default=32)
     parser.add_argument("--chain", type=int, nargs="+", default=[3000, 10000, 30000, 100000])
     parser.add_argument("--gigabytes", type=float, default=2)
     parser.add_argument("--repeats", type=int, default=5)
