@@ -128,6 +128,17 @@ def test_linspace(lift):
     check_primes(lift, make)
 
 
+def test_waves_of_normalised_places(lift):
+    """Angles of the place in the image rather than of the row: the same span at every size."""
+    periods = (100 ** (np.arange(4) / 4)).astype(np.float32)
+    def make(h, w, t):
+        rows, columns = (2 * ((x + np.float32(.5)) / n) - 1 for x, n in zip(raster(h, w), (h, w)))
+        angles = 2 * np.pi * np.stack([rows, columns], 1)[:, :, None] / periods
+        angles = np.tile(angles.reshape(h * w, -1), 2).astype(np.float32)
+        return dict(cos=np.cos(angles), sin=np.sin(angles), ends=np.cos(3 * np.linspace(0, 1, w)).astype(np.float32))
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (101, 103)], tolerance=1e-5)
+
+
 def half_pixel(n, side):
     exact = np.maximum((np.arange(n) + .5) * side / n - .5, 0)
     low = np.maximum((2 * np.arange(n) + 1) * side - n, 0) // (2 * n)

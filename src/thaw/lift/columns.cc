@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include <fmt/format.h>
 
 #include "thaw/lift/generators.h"
+#include "thaw/lift/waves.h"
 
 namespace thaw::lift {
 namespace {
@@ -74,29 +74,17 @@ bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
   return matches(values, view, fit);
 }
 
-// At a larger coordinate the angle of a step is better known, up to whole turns, which the smaller ones tell; where the
-// function is flat it is not known at all.
 bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
   const bool sine = fit.function == Function::kSin;
+  std::vector<std::pair<double, double>> entries;
   for (size_t x = 1; x < values.size(); ++x) {
-    const double entry = values[x];
-    if (std::isnan(entry)) continue;
-    if (std::abs(entry) > 1 + view.tolerance) return false;
-    const double bounded = std::clamp(entry, -1.0, 1.0), at = static_cast<double>(x);
-    const double base = sine ? std::asin(bounded) : std::acos(bounded);
-    const double weight = std::sqrt(1 - bounded * bounded) * at;
-    if (weight <= fit.weight) continue;
-    const double expected = fit.weight > 0 ? fit.scale * at : base;
-    // All angles with that sine or cosine: the nearest to what is expected.
-    double best = base;
-    for (const double candidate : {base, sine ? std::numbers::pi - base : -base}) {
-      const double turned =
-          candidate + 2 * std::numbers::pi * std::round((expected - candidate) / (2 * std::numbers::pi));
-      if (std::abs(turned - expected) < std::abs(best - expected)) best = turned;
-    }
-    fit.scale = best / at;
-    fit.weight = weight;
+    if (std::isnan(values[x])) continue;
+    if (std::abs(values[x]) > 1 + view.tolerance) return false;
+    entries.emplace_back(static_cast<double>(x), values[x]);
   }
+  const Angle angle = angle_of(entries, sine);
+  fit.scale = angle.step;
+  fit.weight = angle.weight;
   // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
   return (fit.weight > 0 || !sine) && matches(values, view, fit);
 }

@@ -115,23 +115,30 @@ using Fit = std::function<std::optional<Sequence>(const View&)>;
 
 std::optional<Generated> each_column(const View& view, const Fit& fit_one) {
   Generated out;
-  std::vector<std::vector<double>> last;
+  std::vector<std::pair<View, Formula>> known;  // columns that come again are the same nodes
+  size_t last = 0;
   for (int64_t c = 0; c < view.width; ++c) {
-    const View column = column_of(view, c);
-    if (c > 0 && column.entries == last) {
+    View column = column_of(view, c);
+    const auto again =
+        std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.entries == column.entries; });
+    const auto index = static_cast<size_t>(again - known.begin());
+    if (again != known.end() && index == last) {
       ++out.parts.back().columns;
       continue;
     }
-    auto fit = fit_one(column);
-    if (!fit) return std::nullopt;
-    if (c == 0) out.description = std::move(fit->description);
-    out.parts.push_back({std::move(fit->formula), 1});
-    last = column.entries;
+    last = index;
+    if (again == known.end()) {
+      auto fit = fit_one(column);
+      if (!fit) return std::nullopt;
+      if (c == 0) out.description = std::move(fit->description);
+      known.emplace_back(std::move(column), std::move(fit->formula));
+    }
+    out.parts.push_back({known[index].second, 1});
   }
   return out;
 }
 
-constexpr int64_t kMostColumns = 64;
+constexpr int64_t kMostColumns = 256;
 
 }  // namespace
 

@@ -33,7 +33,12 @@ ir::Value* TableEmitter::integer(int64_t value) {
 }
 
 ir::Value* TableEmitter::floats(const std::vector<int64_t>& dims, const std::vector<float>& values) {
-  return graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name("lift_table"), dims, values));
+  constexpr size_t kSmall = 256;  // entries: larger tables are each their own
+  if (values.size() <= kSmall)
+    if (const auto known = floats_.find({dims, values}); known != floats_.end()) return known->second;
+  ir::Value* made = graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name("lift_table"), dims, values));
+  if (values.size() <= kSmall) floats_.emplace(std::pair(dims, values), made);
+  return made;
 }
 
 ir::Value* TableEmitter::cast(ir::Value* x, ir::DataType type) {

@@ -39,6 +39,7 @@ class TableEmitter {
   ir::Node* before_;
   std::map<std::vector<int64_t>, ir::Value*> ints_;
   std::map<int64_t, ir::Value*> integers_;
+  std::map<std::pair<std::vector<int64_t>, std::vector<float>>, ir::Value*> floats_;
   std::map<std::pair<ir::Value*, ir::DataType>, ir::Value*> casts_;
   // Nodes without attributes, by operator and inputs: the same is made once.
   std::map<std::pair<std::string, std::vector<ir::Value*>>, ir::Value*> made_;

@@ -42,6 +42,9 @@ std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
 // A function of a counter instead of the index.
 std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
 
+// A cosine or sine of a place between 0 and 1, or -1 and 1 (of normalised coordinates).
+std::optional<Sequence> fit_wave_of_place(const View& column);
+
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);
 

@@ -296,6 +296,7 @@ std::optional<Sequence> fit_of(const View& view, TableContext& context, int digi
   if (auto fit = fit_line(view, context.solver)) return fit;
   if (auto fit = fit_wave(view, context)) return fit;
   if (auto fit = fit_linspace(view)) return fit;
+  if (auto fit = fit_wave_of_place(view)) return fit;
   if (auto fit = fit_step(view, context.solver)) return fit;
   if (auto fit = fit_positions(view, context)) return fit;
   if (auto fit = fit_weights(view, context)) return fit;

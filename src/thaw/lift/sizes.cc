@@ -17,7 +17,8 @@ std::optional<dim::Dim> cells(const std::vector<int64_t>& at, std::span<const Va
             fits = product > 0 && at[k] % product == 0 && (k == 0 || at[k] / product == times);
             if (fits) times = at[k] / product;
           }
-          if (!fits || times == 0) continue;
+          // Two traces leave room for chance.
+          if (!fits || times == 0 || (at.size() < 3 && times != 1)) continue;
           const auto side = [&](dim::Dim d) { return added == 0 ? dim::floor_div(d, part) : dim::ceil_div(d, part); };
           return dim::Dim(times) * side(variables[i].symbol) * side(variables[j].symbol);
         }
@@ -45,7 +46,7 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
   for (int64_t first = 1; first <= kMostFirst; ++first) {
     std::vector<int64_t> rest = at;
     for (int64_t& size : rest) size -= first;
-    auto dim = solver.solve(rest);
+    auto dim = at.size() < 3 ? std::nullopt : solver.solve(rest);
     if (!dim) dim = cells(rest, solver.variables());
     if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
   }

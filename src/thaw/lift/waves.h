@@ -1,0 +1,19 @@
+// The angle behind a cosine or sine. Internal to lift/.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+namespace thaw::lift {
+
+// entry = cos(step * x), or sin.
+struct Angle {
+  double step = 0;
+  double weight = 0;  // how well the step is known; 0: not at all
+};
+
+// Pairs of x and entry, x rising from above 0. At a larger x the step is better known, up to whole turns, which the
+// smaller ones tell; where the function is flat it is not known at all.
+Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine);
+
+}  // namespace thaw::lift
