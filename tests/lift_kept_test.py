@@ -55,6 +55,8 @@ def test_entries_that_are_no_numbers(lift, entry):
     table[:, 2] = entry
     out, printed = lift({(h, w): loose(h, w, 1, dict(table=table[h:h + h * w])) for h, w in PRIMES}, code=1)
     assert "table" in printed and not out.exists()
+    out, printed = lift({(h, w): loose(h, w, 1, dict(nan=np.full(h, np.nan, np.float32))) for h, w in PRIMES}, code=1)
+    assert "no numbers" in printed
 
 
 def test_integers_that_are_too_large(lift):

@@ -145,6 +145,10 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   for (const ir::Tensor* tensor : tensors) {
     constexpr double kLargest = 9007199254740992;  // 2^53: up to it, doubles hold every integer
     const auto& entries = view.entries.emplace_back(turned(tensor->to_double(), tensor->dims, order));
+    if (std::any_of(entries.begin(), entries.end(), [](double entry) { return std::isnan(entry); })) {
+      reason = "it holds entries that are no numbers";
+      return std::nullopt;
+    }
     if (view.kind == Kind::kInteger &&
         std::any_of(entries.begin(), entries.end(), [](double entry) { return std::abs(entry) > kLargest; })) {
       reason = "it holds integers above 2^53";
