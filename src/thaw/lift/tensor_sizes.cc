@@ -15,8 +15,7 @@ constexpr size_t kLongest = 80;
 class Collecting {
  public:
   Collecting(std::span<const Variable> variables, const dim::Scope& scope) {
-    const size_t count = variables.empty() ? 0 : variables.front().at.size();
-    for (size_t k = 0; k < count; ++k) {
+    for (size_t k = 0; k < variables.front().at.size(); ++k) {
       dim::Assignment& at = traces_.emplace_back();
       for (const Variable& v : variables) at[scope.symbol_id(v.symbol)] = v.at[k];
     }
@@ -46,6 +45,7 @@ class Collecting {
 }  // namespace
 
 TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope) {
+  if (variables.empty()) return {};
   const ir::Model& model = *traces.front().model;
   infer::Options options;
   options.prefer_symbols = true;  // past what is frozen

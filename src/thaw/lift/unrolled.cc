@@ -215,7 +215,7 @@ std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
   std::unordered_map<const ir::Node*, size_t> by_cut;
   const auto reached = reached_by_single_pieces(graph);
   for (ir::Node* node : graph.nodes()) {
-    if (node->op_type() != "Concat" || !node->domain().empty()) continue;
+    if (node->op_type() != "Concat" || !node->domain().empty() || node->inputs().empty()) continue;
     auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, reached) : match_branches(*node);
     if (!unrolled) continue;
     const auto known = by_cut.find(unrolled->pieces.front().node);

@@ -1,0 +1,53 @@
+"""thaw lift on traces that were damaged, each at random places: a sentence or a result, never a crash."""
+import random
+
+import onnx
+import pytest
+
+from models.families import BY_NAME
+
+
+def damage(model, rng):
+    nodes = model.graph.node
+    node = rng.choice(nodes)
+    kind = rng.randrange(6)
+    if kind == 0:
+        nodes.remove(node)
+    elif kind == 1 and node.input:
+        node.input[rng.randrange(len(node.input))] = rng.choice(list(rng.choice(nodes).output) or [""])
+    elif kind == 2:
+        node.op_type = rng.choice(nodes).op_type
+    elif kind == 3 and node.attribute:
+        node.attribute.remove(rng.choice(node.attribute))
+    elif kind == 4 and node.input:
+        del node.input[rng.randrange(len(node.input)):]
+    else:
+        constants = [n for n in nodes if n.op_type == "Constant" and n.attribute[0].t.data_type == onnx.TensorProto.INT64]
+        tensor = rng.choice(constants).attribute[0].t
+        values = onnx.numpy_helper.to_array(tensor).copy()
+        if values.size:
+            values.flat[rng.randrange(values.size)] = rng.choice([0, -1, 1, 7, 10**6, 2**62, -2**63])
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values))
+
+
+@pytest.mark.parametrize("name", ["audio_encoder", "vision_tower_folded", "text_decoder"])
+def test_damaged_traces_end_in_a_sentence_or_a_result(thaw, save, tmp_path, name):
+    family, rng = BY_NAME[name], random.Random(7)
+    whole = [family.static(*size).SerializeToString() for size in family.sizes]
+    ends = set()
+    for case in range(40):
+        paths = []
+        for i, data in enumerate(whole):
+            model = onnx.ModelProto.FromString(data)
+            for _ in range(rng.choice([0, 1, 1, 3])):
+                damage(model, rng)
+            paths.append(save(model, f"trace_{i}"))
+        run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code={0, 1, 2})
+        ends.add(run.returncode)
+        if run.returncode == 2:
+            assert run.stderr.startswith("thaw: ") and "expected" in run.stderr, run.stderr
+    assert {1, 2} <= ends or {0, 2} <= ends
+    # A Concat of nothing, and no size that differs.
+    empty = onnx.ModelProto.FromString(whole[0])
+    next(n for n in empty.graph.node if n.op_type == "Concat").ClearField("input")
+    thaw("lift", save(empty, "a"), save(empty, "b"), "-o", tmp_path / "out.onnx", "--no-check", code={0, 1, 2})
