@@ -22,7 +22,8 @@ def damage(model, rng):
     elif kind == 4 and node.input:
         del node.input[rng.randrange(len(node.input)):]
     else:
-        constants = [n for n in nodes if n.op_type == "Constant" and n.attribute[0].t.data_type == onnx.TensorProto.INT64]
+        constants = [n for n in nodes if n.op_type == "Constant" and n.attribute
+                     and n.attribute[0].t.data_type == onnx.TensorProto.INT64]
         tensor = rng.choice(constants).attribute[0].t
         values = onnx.numpy_helper.to_array(tensor).copy()
         if values.size:
