@@ -19,7 +19,7 @@ def model_of(nodes, samples, shared, constants, opset=17, outputs=("y",)):
     inputs = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in {**samples, **shared}.items()]
     graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=name) for name in outputs],
                               [numpy_helper.from_array(v, name) for name, v in constants.items()])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)], ir_version=9)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=9)
 
 
 def another(value):
@@ -33,6 +33,10 @@ def heads(b, length=5, hidden=12):
 
 def ms(op, inputs, outputs="y", **attributes):
     return helper.make_node(op, inputs.split(","), outputs.split(","), op, domain="com.microsoft", **attributes)
+
+
+def ml(op, inputs, outputs="y", **attributes):
+    return helper.make_node(op, inputs.split(","), outputs.split(","), op, domain="ai.onnx.ml", **attributes)
 
 
 POSITIONS = {"cos": np.cos(draw(11, 3)), "sin": np.sin(draw(11, 3))}
@@ -115,6 +119,12 @@ CASES = {
                                               dict(s=np.array(0.02, np.float32), p=np.array(128, np.uint8), w=q(draw(3, 7)), t=np.array(0.03, np.float32), bias=draw(7))),
     "packed rows": lambda b: ([ms("GatherBlockQuantized", "w,ids,s", bits=4, block_size=16, gather_axis=0, quantize_axis=1)], dict(ids=np.repeat(np.array([[3, 1, 4, 0]]), b, 0)), {},
                               dict(w=rng.integers(0, 255, (5, 16)).astype(np.uint8), s=draw(5, 2))),
+    "rows of features": lambda b: ([ml("Scaler", "x", "a", offset=[0.5, 1.0, -1.0], scale=[2.0, 3.0, 0.5]), ml("Normalizer", "a", "n", norm="L2"), ml("ArrayFeatureExtractor", "n,which", "f"),
+                                    ml("LinearRegressor", "f", "y", coefficients=[1.0, -2.0], intercepts=[0.25]), ml("Binarizer", "n", "z", threshold=0.1)],
+                                   dict(x=draw(b, 3)), {}, dict(which=np.array([2, 0])), ("y", "z")),
+    "a tree": lambda b: ([ml("TreeEnsembleRegressor", "x", nodes_falsenodeids=[2, 0, 0], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_nodeids=[0, 1, 2],
+                             nodes_treeids=[0, 0, 0], nodes_truenodeids=[1, 0, 0], nodes_values=[0.1, 0.0, 0.0], target_ids=[0, 0], target_nodeids=[1, 2], target_treeids=[0, 0],
+                             target_weights=[1.5, -2.5], n_targets=1)], dict(x=draw(b, 3)), {}, {}),
     "limits of its own": lambda b: ([helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0), helper.make_node("Mul", ["m", "half"], ["h"]), helper.make_node("Clip", ["x", "", "h"], ["y"])],
                                     dict(x=draw(b, 5, 7)), {}, dict(half=np.array(0.5, np.float32))),
     "what a list keeps": lambda b: ([helper.make_node("Compress", ["x", "keep"], ["y"], axis=1), helper.make_node("Compress", ["x", "keep"], ["z"])], dict(x=draw(b, 5, 3)), {},

@@ -35,6 +35,7 @@ void check_operands(NodeBatch& n, const ops::Batching& batching) {
   const std::string& op = node.op_type();
   if ((op == "QGemm" || op == "GemmFloat8") && node.attribute_int("transA", 0) != 0)
     NodeBatch::refuse("its operand 0 is transposed");
+  if (node.domain() == ops::kMl && n.rank(0) < 2) NodeBatch::refuse("one row of features has no axis for the batch");
   for (int i = 0; i < n.num_inputs(); ++i) {
     if (!n.original(i)) continue;
     const char role = role_of(n, batching, i);

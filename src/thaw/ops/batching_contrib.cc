@@ -18,6 +18,7 @@ constexpr std::string_view kPacked = "it takes the tokens of all sequences packe
 constexpr std::string_view kQuantizesWhole =
     "it finds a scale of its own for the whole tensor, all samples together; DynamicQuantizeLinear can be batched";
 constexpr std::string_view kDraws = "it draws random numbers, which a batch would draw in another order";
+constexpr std::string_view kMaps = "maps cannot hold a batch";
 constexpr std::string_view kGenerates = "how many tokens it makes depends on its data";
 
 constexpr BatchingRow kMicrosoftRows[] = {
@@ -134,6 +135,11 @@ constexpr BatchingRow kMlRows[] = {
     {"TreeEnsembleClassifier", batch_first()},
     {"TreeEnsembleRegressor", batch_first()},
     {"FeatureVectorizer", batch_first("b")},
+    {"ArrayFeatureExtractor", batch_first()},
+    {"OneHotEncoder", last_axes(1)},
+    {"ZipMap", refused(kMaps)},
+    {"CastMap", refused(kMaps)},
+    {"DictVectorizer", refused(kMaps)},
 };
 
 }  // namespace
