@@ -211,7 +211,8 @@ Report batch(ir::Model& model, const Options& options) {
          .expected = "outputs that depend on the samples, or a newer opset",
          .next = "convert the model with onnx.version_converter first"});
   }
-  pass::forget_declarations(graph);  // it was about one sample
+  // It was about one sample; inputs and outputs of subgraphs were seen to.
+  pass::forget_declarations(graph, pass::Returned::kKeep);
   pass::remove_unused(model);
   pass::FixReport ignored;
   pass::declare_truly(model, ignored);

@@ -151,12 +151,13 @@ class Declarer {
 
 }  // namespace
 
-void forget_declarations(ir::Graph& graph) {
+void forget_declarations(ir::Graph& graph, Returned returned) {
   const std::vector<ir::Value*> declared = graph.value_infos();
   for (ir::Value* value : declared) graph.clear_value_info(value);
   for (ir::Node* node : graph.nodes()) {
     for (ir::Graph* inner : node->subgraphs()) {
-      forget_declarations(*inner);
+      forget_declarations(*inner, returned);
+      if (returned == Returned::kKeep) continue;
       for (ir::Value* output : inner->outputs()) output->type.shape.reset();
     }
   }

@@ -8,13 +8,17 @@
 //           declared without name and value: ONNX Runtime then shares no buffer on its account.
 #pragma once
 
+#include <cstdint>
+
 #include "thaw/pass/fix.h"
 
 namespace thaw::pass {
 
 // Drops what is declared of the tensors inside a graph and the shapes of what its subgraphs return, for a rewrite that
-// makes them something else.
-void forget_declarations(ir::Graph& graph);
+// makes them something else. One that has declared these anew keeps them: they tell what a Loop collects where it does
+// not run at all.
+enum class Returned : uint8_t { kForget, kKeep };
+void forget_declarations(ir::Graph& graph, Returned returned = Returned::kForget);
 
 void declare_truly(ir::Model& model, FixReport& report);
 
