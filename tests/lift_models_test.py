@@ -61,6 +61,20 @@ def test_unrolled_windows_become_one_batch_at_any_grid(thaw, save, tmp_path, nam
     assert [f for f in thaw.findings(out) if f["severity"] == "error"] == []
 
 
+def test_a_value_that_no_trace_varies_is_an_error_at_another(thaw, save, tmp_path):
+    """One frame in every trace: two frames would run, and be wrong."""
+    out, printed = lifted(thaw, save, tmp_path, BY_NAME["vision_tower_folded"], options=["--add-input", GRID])
+    assert "grid_thw[0]: 1, 1, 1: right at this value, untold at others" in printed
+    feed = BY_NAME["vision_tower_folded"].feeds(12, 16)
+    run = session(out)
+    run.run(None, feed)
+    two = dict(pixel_values=np.concatenate([feed["pixel_values"]] * 2), grid_thw=np.array([[2, 12, 16]]))
+    with pytest.raises(Exception, match="lift_|out of data bounds|Gather"):
+        run.run(None, two)
+    with pytest.raises(Exception, match="out of data bounds"):
+        run.run(None, feed | dict(grid_thw=np.array([[2, 12, 16]])))
+
+
 def test_windows_of_what_a_mask_marks(thaw, save, tmp_path):
     """The positions that are cut into windows are as many as running the model tells: 1, 2, 3 and 7 windows."""
     family = BY_NAME["audio_encoder"]

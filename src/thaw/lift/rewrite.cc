@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "thaw/dim/text.h"
+#include "thaw/lift/guard.h"
 #include "thaw/lift/windows.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
@@ -69,6 +70,7 @@ void rewrite(std::vector<Trace>& traces, const Options& options, const Explanati
       model.graph->replace_uses(reader->node->input(reader->input), computed);
   }
   for (const LoopGroup& group : explanation.loop_groups()) roll(group, model, sizes, emitter);
+  guard_untold_values(model, explanation.variables(), sizes, emitter);
   if (!explanation.loop_groups().empty()) model.graph->sort_topologically();
   pass::forget_declarations(*model.graph);
   for (ir::Value* output : model.graph->outputs()) {

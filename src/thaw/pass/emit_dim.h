@@ -24,6 +24,8 @@ class DimEmitter {
 
   // Where a symbol is an element of an integer input, counted in row-major order.
   void read_from(dim::Dim symbol, ir::Value* input, int64_t element);
+  // Whether what was emitted so far reads elements of the input.
+  bool reads_values_of(const ir::Value* input) const { return flat_.contains(input); }
   // Whether every symbol of d can be read from an input.
   bool can_emit(dim::Dim d) const;
   // An int64 tensor [1] that holds d. `can_emit(d)` must hold.
