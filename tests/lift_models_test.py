@@ -61,6 +61,20 @@ def test_unrolled_windows_become_one_batch_at_any_grid(thaw, save, tmp_path, nam
     assert [f for f in thaw.findings(out) if f["severity"] == "error"] == []
 
 
+def test_plain_sizes_may_be_inputs_too(thaw, save, tmp_path):
+    family, paths, values = BY_NAME["vision_tower_folded"], [], {}
+    for h, w in family.sizes:
+        paths.append(save(family.static(h, w), f"trace_{h}x{w}"))
+        values[paths[-1].name] = {"grid_h": h, "grid_w": [w]}
+    (tmp_path / "values.json").write_text(json.dumps(values))
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", "--add-input", "grid_h:int64[]", "--add-input",
+         "grid_w:int64[1]", code=0)
+    feed = family.feeds(30, 22)
+    got = session(out).run(None, dict(pixel_values=feed["pixel_values"], grid_h=np.array(30), grid_w=np.array([22])))[0]
+    assert np.abs(got - session(family.dynamic()).run(None, feed)[0]).max() <= 1e-5
+
+
 def test_a_value_that_no_trace_varies_is_an_error_at_another(thaw, save, tmp_path):
     """One frame in every trace: two frames would run, and be wrong."""
     out, printed = lifted(thaw, save, tmp_path, BY_NAME["vision_tower_folded"], options=["--add-input", GRID])
