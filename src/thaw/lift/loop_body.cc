@@ -67,7 +67,7 @@ class Taking {
       if (static_cast<int64_t>(axis) == window_axis) {
         dims.push_back({std::nullopt, kLength, {}});
       } else if (of.dims[axis]) {
-        dims.push_back({*of.dims[axis], {}, {}});
+        dims.push_back({of.dims[axis], {}, {}});
       } else {
         dims.push_back({std::nullopt, fmt::format("{}_axis{}", name, axis), {}});
       }
