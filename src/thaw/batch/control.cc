@@ -28,7 +28,7 @@ void return_leading(State& state, ir::Graph& graph, int i) {
     leading->type = ir::Type::tensor(fact.dtype);
     if (fact.has_rank()) leading->type.shape.emplace(static_cast<size_t>(fact.rank() + 1));
     for (int axis = 0; axis < fact.rank(); ++axis)
-      (*leading->type.shape)[static_cast<size_t>(axis + 1)].value = fact.dim(axis).constant();
+      (*leading->type.shape)[static_cast<size_t>(axis) + 1].value = fact.dim(axis).constant();
   }
   if (leading != result) graph.set_output(i, leading);
 }

@@ -52,13 +52,13 @@ class LoopThatSamplesLeave {
   }
 
  private:
-  ir::Value* formal(int k) const { return body_.inputs()[static_cast<size_t>(2 + k)]; }
+  ir::Value* formal(int k) const { return body_.inputs()[static_cast<size_t>(k) + 2]; }
 
   void check() const {
-    if (body_.outputs().size() > static_cast<size_t>(1 + carried_))
+    if (body_.outputs().size() > static_cast<size_t>(carried_) + 1)
       NodeBatch::refuse("it runs as often as each sample needs, so that what it collects differs in size");
     for (int k = 0; k < carried_; ++k)
-      if (!keeps_its_size(state_.fact(formal(k)), state_.fact(body_.outputs()[static_cast<size_t>(1 + k)])))
+      if (!keeps_its_size(state_.fact(formal(k)), state_.fact(body_.outputs()[static_cast<size_t>(k) + 1])))
         NodeBatch::refuse("it runs as often as each sample needs, and what it carries changes in size");
   }
 
@@ -88,7 +88,7 @@ class LoopThatSamplesLeave {
     }
     for (int k = 0; k < carried_; ++k) {
       const int rank = state_.fact(formal(k)).rank();
-      ir::Value* next = end.as_leading(body_.outputs()[static_cast<size_t>(1 + k)]);
+      ir::Value* next = end.as_leading(body_.outputs()[static_cast<size_t>(k) + 1]);
       std::vector<int64_t> axes;
       for (int axis = 1; axis <= rank; ++axis) axes.push_back(axis);
       ir::Value* kept = end.emit("Where", {end.unsqueeze(in_body_, axes), next, formal(k)});
@@ -131,7 +131,7 @@ void batch_loop(NodeBatch& n, const ops::Batching&) {
   ir::Node& node = n.node();
   ir::Graph& body = graph_of(node, "body");
   const int carried = std::max(n.num_inputs() - 2, 0);
-  const auto formal = [&](int k) { return body.inputs()[static_cast<size_t>(2 + k)]; };
+  const auto formal = [&](int k) { return body.inputs()[static_cast<size_t>(k) + 2]; };
   if (static_cast<int>(body.inputs().size()) < 2 + carried || static_cast<int>(body.outputs().size()) < 1 + carried)
     NodeBatch::refuse("its body takes or returns too few values");
   if (n.is_batched(0) || n.is_batched(1) || state.reach.contains(body.outputs()[0]))
