@@ -36,7 +36,7 @@ std::optional<Formula> fit_order(const View& view, int64_t column, const Layout&
   Place place = from.place(position(0));
   if (!down->dim.is_constant(0)) place.row = (place.row + *down) % from.height();
   if (!across->dim.is_constant(0)) place.column = (place.column + *across) % from.width();
-  const Formula order = to.index(place);
+  Formula order = to.index(place);
   if (!holds(view, order, column, 1)) return std::nullopt;
   description = fmt::format("where {} stand in {}", from.describe(), to.describe());
   if (!down->dim.is_constant(0) || !across->dim.is_constant(0))

@@ -127,7 +127,8 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
       if (count.size() != traces) continue;
       int64_t largest = 0;
       for (const auto& list : lengths.lists) largest = std::max(largest, list.front());
-      const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(largest / cell))));
+      const int64_t cells = largest / cell;
+      const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(cells))));
       if (side < 2 || side * side * cell != largest) continue;
       std::vector<Size> repeats = possible_frames(grid, count, context);
       if (repeats.empty() && count == std::vector<int64_t>(traces, 1)) repeats.push_back(constant_size(1, traces));
