@@ -10,16 +10,12 @@
 
 #include "thaw/dim/text.h"
 #include "thaw/infer/infer.h"
-#include "thaw/lift/solve.h"
+#include "thaw/lift/sizes.h"
 
 namespace thaw::lift {
 namespace {
 
 constexpr size_t kMostSizes = 16;
-
-bool varies(const Variable& v) {
-  return std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
-}
 
 // Sizes to try: for each, the value of every variable.
 class Probes {
@@ -31,7 +27,7 @@ class Probes {
       if (v.kind == Variable::Kind::kValue) others.push_back(v);
     for (const Variable& v : variables) {
       const bool is_dim = v.kind == Variable::Kind::kDim;
-      follows_.push_back(is_dim && varies(v) ? out_of(v, others) : dim::Dim());
+      follows_.push_back(is_dim && v.varies() ? out_of(v, others) : dim::Dim());
       if (is_dim) others.push_back(v);
     }
   }
@@ -58,15 +54,7 @@ class Probes {
  private:
   static dim::Dim out_of(const Variable& v, const std::vector<Variable>& others) {
     if (const auto found = Solver(others).solve(v.at)) return *found;
-    for (const Variable& a : others) {
-      for (const Variable& b : others) {
-        const auto is_sum = [&](size_t k) { return a.at[k] + b.at[k] == v.at[k]; };
-        size_t k = 0;
-        while (k < v.at.size() && is_sum(k)) ++k;
-        if (k == v.at.size()) return a.symbol + b.symbol;
-      }
-    }
-    return {};
+    return sum_of_two(v.at, others).value_or(dim::Dim());
   }
 
   static int64_t mixed(const Variable& v, std::mt19937_64& random) { return v.at[random() % v.at.size()]; }
@@ -117,7 +105,7 @@ infer::Options at_sizes(const ir::Model& lifted, std::span<const Variable> varia
 std::string text_of(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
   std::string text;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (varies(variables[i]))
+    if (variables[i].varies())
       text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", dim::to_string(variables[i].symbol), sizes[i]);
   return text;
 }
@@ -127,7 +115,7 @@ std::string text_of(std::span<const Variable> variables, const std::vector<int64
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
                                    const std::unordered_set<const ir::Node*>& traced) {
   Contradictions out;
-  if (std::none_of(variables.begin(), variables.end(), varies)) return out;
+  if (std::none_of(variables.begin(), variables.end(), [](const Variable& v) { return v.varies(); })) return out;
   std::unordered_map<const ir::Node*, size_t> places;
   for (const ir::Node* node : lifted.graph->nodes()) places.emplace(node, places.size());
   for (const std::vector<int64_t>& sizes : Probes(variables).draw()) {

@@ -26,9 +26,9 @@ std::string place_of(const Difference& difference) {
 Note told(const Variable& variable) {
   std::vector<std::string> at;
   for (const int64_t value : variable.at) at.push_back(std::to_string(value));
-  const bool varies = std::any_of(at.begin(), at.end(), [&](const std::string& text) { return text != at.front(); });
   return {dim::to_string(variable.symbol),
-          fmt::format("{}{}", fmt::join(at, ", "), varies ? "" : ": right at this value, untold at others"), at};
+          fmt::format("{}{}", fmt::join(at, ", "), variable.varies() ? "" : ": right at this value, untold at others"),
+          at};
 }
 
 }  // namespace

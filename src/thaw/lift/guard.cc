@@ -6,14 +6,6 @@
 #include "thaw/ir/insert_node.h"
 
 namespace thaw::lift {
-namespace {
-
-bool varies(const Variable& v) {
-  return std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
-}
-
-}  // namespace
-
 void guard_untold_values(ir::Model& model, std::span<const Variable> variables, pass::DimEmitter& sizes,
                          TableEmitter& e) {
   std::set<std::string> read;
@@ -22,7 +14,7 @@ void guard_untold_values(ir::Model& model, std::span<const Variable> variables, 
   // Squares do not cancel.
   dim::Dim distance = 0;
   for (const Variable& v : variables) {
-    const bool is_told = v.kind == Variable::Kind::kMarked || varies(v) || !read.contains(v.input);
+    const bool is_told = v.kind == Variable::Kind::kMarked || v.varies() || !read.contains(v.input);
     if (is_told) continue;
     const dim::Dim off = v.symbol - dim::Dim(v.at.front());
     distance = distance + off * off;

@@ -19,10 +19,8 @@ bool varies_without(const Variable& variable, size_t index) {
 // The last trace without which every size that varies still does.
 size_t choose(std::span<const Variable> variables, size_t num_traces) {
   for (size_t index = num_traces; index-- > 0;) {
-    const bool enough = std::all_of(variables.begin(), variables.end(), [&](const Variable& v) {
-      const bool varies = std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
-      return !varies || varies_without(v, index);
-    });
+    const bool enough = std::all_of(variables.begin(), variables.end(),
+                                    [&](const Variable& v) { return !v.varies() || varies_without(v, index); });
     if (enough) return index;
   }
   return num_traces - 1;

@@ -144,11 +144,7 @@ class Masking {
           break;
         return;
       case BatchKind::kConcat:
-      case BatchKind::kSplit: {
-        const int64_t axis = node.attribute_int("axis", 0), rank = fact(node.input(0)).rank();
-        if (has_axis(node.input(0), axis < 0 ? axis + rank : axis)) break;
-        return;
-      }
+      case BatchKind::kSplit:
       case BatchKind::kGather: {
         const int64_t axis = node.attribute_int("axis", 0), rank = fact(node.input(0)).rank();
         if (has_axis(node.input(0), axis < 0 ? axis + rank : axis)) break;
@@ -164,6 +160,10 @@ class Masking {
       default:
         break;
     }
+    refuse_mixing();
+  }
+
+  [[noreturn]] static void refuse_mixing() {
     throw Refusal{"mixes the positions of a window in a way that Thaw cannot mask"};
   }
 
@@ -194,7 +194,7 @@ class Masking {
   void mask_matmul(ir::Node& node) {
     const ir::Value* a = node.input(0);
     const int64_t rank = fact(a).rank();
-    if (node.op_type() != "MatMul") throw Refusal{"mixes the positions of a window in a way that Thaw cannot mask"};
+    if (node.op_type() != "MatMul") refuse_mixing();
     if (!has_axis(a, rank - 1)) return;
     if (zeroed_.contains(a)) return;
     fill(node, 0, rank - 1, 0);
@@ -209,8 +209,7 @@ class Masking {
     bool met = false;
     for (const int64_t each : window_axes(x)) met |= to_the_end ? each >= axis : each == axis;
     if (!met) return;
-    if (!softmax || (to_the_end && axis != rank - 1))
-      throw Refusal{"mixes the positions of a window in a way that Thaw cannot mask"};
+    if (!softmax || (to_the_end && axis != rank - 1)) refuse_mixing();
     fill(node, 0, axis, lowest(x));
     if (node.op_type() == "Softmax" && axis == rank - 1) zeroed_.insert(node.output(0));
   }
@@ -246,7 +245,7 @@ class Masking {
         fill(node, 0, axis, 0);
         rescale(node, type);
       } else {
-        throw Refusal{"mixes the positions of a window in a way that Thaw cannot mask"};
+        refuse_mixing();
       }
     }
   }

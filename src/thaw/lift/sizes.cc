@@ -30,17 +30,21 @@ std::optional<dim::Dim> cells(const std::vector<int64_t>& at, std::span<const Va
 
 }  // namespace
 
-std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
-  if (const auto dim = solver.solve(at)) return Size{*dim, std::move(at)};
-  if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
-  const auto variables = solver.variables();
+std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const Variable> variables) {
   for (size_t i = 0; i < variables.size(); ++i) {
     for (size_t j = i + 1; j < variables.size(); ++j) {
       bool sum = true;
       for (size_t k = 0; k < at.size(); ++k) sum &= variables[i].at[k] + variables[j].at[k] == at[k];
-      if (sum) return Size{variables[i].symbol + variables[j].symbol, std::move(at)};
+      if (sum) return variables[i].symbol + variables[j].symbol;
     }
   }
+  return std::nullopt;
+}
+
+std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
+  if (const auto dim = solver.solve(at)) return Size{*dim, std::move(at)};
+  if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
+  if (const auto dim = sum_of_two(at, solver.variables())) return Size{*dim, std::move(at)};
   // A grid and a few tokens before it.
   constexpr int64_t kMostFirst = 8;
   for (int64_t first = 1; first <= kMostFirst; ++first) {

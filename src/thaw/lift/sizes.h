@@ -2,12 +2,16 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "thaw/lift/formula.h"
 #include "thaw/lift/solve.h"
 
 namespace thaw::lift {
+
+// Two variables that add up to it in every trace: what was cached and what is new.
+std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const Variable> variables);
 
 // at: the size in each trace. Beside what the solver knows: the cells of a grid
 // whose sides were cut into parts and rounded, the sum of two sizes (of what

@@ -182,7 +182,7 @@ std::optional<Dim> itself(const Candidate& base, std::span<const int64_t> wanted
 std::vector<Candidate> candidates_of(std::span<const Variable> variables) {
   std::vector<Candidate> bases;
   for (const Variable& v : variables)
-    if (!is_constant(v.at)) bases.push_back({{v.symbol}, v.at});
+    if (v.varies()) bases.push_back({{v.symbol}, v.at});
   return bases;
 }
 

@@ -114,7 +114,7 @@ void add_marked(const std::vector<Trace>& traces, const std::string& input, dim:
     for (const Trace& trace : traces) v.at.push_back(marked(trace.values.at(input), axis));
     const bool known =
         std::any_of(variables.begin(), variables.end(), [&](const Variable& other) { return other.at == v.at; });
-    if (known || std::all_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at == v.at.front(); })) continue;
+    if (known || !v.varies()) continue;
     scope.assume_range(v.symbol, 1, std::nullopt);
     variables.push_back(std::move(v));
   }
@@ -156,8 +156,7 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
         }
         if (!dim.param.empty()) name = dim.param;
       }
-      const bool constant = std::all_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at == v.at.front(); });
-      if (v.at.size() != traces.size() || (constant && name.empty())) continue;
+      if (v.at.size() != traces.size() || (!v.varies() && name.empty())) continue;
       const bool known = std::any_of(dims.begin(), dims.end(), [&](const Variable& other) {
         return name.empty() ? other.at == v.at
                             : scope.symbols()[static_cast<size_t>(scope.symbol_id(other.symbol))].name == name;
@@ -170,12 +169,9 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
     if (ir::is_integer(input->type.elem_type)) add_values(traces, input->name(), scope, values);
   }
   for (const AddedInput& input : added) add_values(traces, input.name, scope, values);
-  const auto varies = [](const Variable& v) {
-    return std::any_of(v.at.begin(), v.at.end(), [&](int64_t at) { return at != v.at.front(); });
-  };
   for (Variable& v : dims) {
     v.is_batch = v.index == 0 && std::any_of(dims.begin(), dims.end(), [&](const Variable& other) {
-                   return other.input == v.input && other.index != 0 && varies(other);
+                   return other.input == v.input && other.index != 0 && other.varies();
                  });
   }
   dims.insert(dims.end(), values.begin(), values.end());

@@ -1,6 +1,7 @@
 // The traces of one model and the sizes that they were made at.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -37,8 +38,13 @@ struct Variable {
   Kind kind = Kind::kDim;
   std::string input;
   int64_t index = 0;
-  bool is_batch =
-      false;  // the first axis of an input that has others that differ: sizes of the others rarely follow it
+  // The first axis of an input that has others that differ: sizes of the others rarely follow it.
+  bool is_batch = false;
+
+  // Whether it differs between the traces.
+  bool varies() const {
+    return std::any_of(at.begin(), at.end(), [&](int64_t value) { return value != at.front(); });
+  }
 };
 
 // An input that is not in the traces: the exporter took it out or wrote its values into the graph.

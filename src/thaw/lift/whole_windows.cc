@@ -24,8 +24,7 @@ std::vector<Cells> possible_cells(std::span<const Variable> variables) {
     for (int64_t part = kLargestPart; part >= 1; --part) {
       Cells c{&v, part, v.at};
       const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at % part == 0; });
-      const bool varies = std::any_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at != c.at.front(); });
-      if (!exact || !varies) continue;
+      if (!exact || !v.varies()) continue;
       for (int64_t& at : c.at) at /= part;
       cells.push_back(std::move(c));
     }
