@@ -7,9 +7,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "thaw/dim/scope.h"
+#include "thaw/dim/expr/scope.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace {
 

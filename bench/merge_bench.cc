@@ -11,7 +11,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "thaw/ir/tensor_source.h"
+#include "thaw/ir/data/tensor_source.h"
 #include "thaw/model/weight.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "thaw/dim/prove.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/prove/prove.h"
+#include "thaw/dim/text/text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace thaw::dim;

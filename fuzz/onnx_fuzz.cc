@@ -7,7 +7,7 @@
 #include <string>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace {
 

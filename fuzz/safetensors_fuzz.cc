@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/safetensors.h"
+#include "thaw/ir/data/safetensors.h"
 
 namespace {
 

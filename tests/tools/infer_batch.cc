@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace {
 

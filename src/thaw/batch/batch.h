@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace thaw::batch {
 

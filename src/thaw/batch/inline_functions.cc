@@ -4,7 +4,7 @@
 
 #include "thaw/batch/reach.h"
 #include "thaw/batch/splice.h"
-#include "thaw/ir/function_calls.h"
+#include "thaw/ir/graph/function_calls.h"
 
 namespace thaw::batch {
 namespace {

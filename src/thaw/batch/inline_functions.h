@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace thaw::batch {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/ir/insert_node.h"
+#include "thaw/ir/graph/insert_node.h"
 
 namespace thaw::batch {
 

@@ -10,7 +10,7 @@
 #include "thaw/batch/batch.h"
 #include "thaw/batch/reach.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ops/batching.h"
+#include "thaw/ops/rule/batching.h"
 
 namespace thaw::batch {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "thaw/ops/batching.h"
+#include "thaw/ops/rule/batching.h"
 
 namespace thaw::batch {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <unordered_set>
 
-#include "thaw/ir/graph.h"
+#include "thaw/ir/graph/graph.h"
 
 namespace thaw::batch {
 

@@ -1,7 +1,7 @@
 // Moving a subgraph's nodes into the graph around it. Internal to batch/.
 #pragma once
 
-#include "thaw/ir/graph.h"
+#include "thaw/ir/graph/graph.h"
 
 namespace thaw::batch {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "thaw/core/finding.h"
-#include "thaw/dim/range_spec.h"
-#include "thaw/ir/model.h"
-#include "thaw/ops/target.h"
+#include "thaw/dim/text/range_spec.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ops/target/target.h"
 
 namespace thaw::check {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "thaw/check/rule.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::check {
 
@@ -12,8 +12,8 @@ const infer::Result& Evidence::inferred() {
   return *inferred_;
 }
 
-const infer::FrozenAnalysis& Evidence::frozen() {
-  if (!frozen_) frozen_ = infer::find_frozen(model_, frozen_scope_);
+const frozen::FrozenAnalysis& Evidence::frozen() {
+  if (!frozen_) frozen_ = frozen::find_frozen(model_, frozen_scope_);
   return *frozen_;
 }
 

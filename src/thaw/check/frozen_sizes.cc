@@ -8,13 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "thaw/check/rule.h"
-#include "thaw/dim/text.h"
-#include "thaw/ir/tensor.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/ir/data/tensor.h"
 
 namespace thaw::check {
 
-using infer::FrozenRole;
-using infer::FrozenSite;
+using frozen::FrozenRole;
+using frozen::FrozenSite;
 
 namespace {
 
@@ -108,7 +108,7 @@ struct SiteText {
 
 SiteText text_of(Evidence& evidence, const FrozenSite& site) {
   SiteText text{std::to_string(site.value), dim::to_string(site.expression), origin_of(evidence, site.expression)};
-  for (const infer::FrozenSize& s : site.more) {
+  for (const frozen::FrozenSize& s : site.more) {
     text.values += ", " + std::to_string(s.value);
     text.expressions += ", " + dim::to_string(s.expression);
     std::string origin = origin_of(evidence, s.expression);
@@ -209,7 +209,7 @@ std::optional<Factors> swapped_factors(const FrozenSite& site) {
 }  // namespace
 
 void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
-  const infer::FrozenAnalysis& frozen = evidence.frozen();
+  const frozen::FrozenAnalysis& frozen = evidence.frozen();
   // One finding for each size that tables or products were frozen from and that two sides make together.
   std::map<std::string, std::pair<const FrozenSite*, int>> by_size;
   std::map<std::string, Factors> factors;

@@ -9,8 +9,8 @@
 #include "thaw/check/rule.h"
 #include "thaw/check/size_ranges.h"
 #include "thaw/core/error.h"
-#include "thaw/dim/prove.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/prove/prove.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::check {
 

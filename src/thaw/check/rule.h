@@ -12,9 +12,9 @@
 #include "thaw/check/check.h"
 #include "thaw/check/size_ranges.h"
 #include "thaw/check/target_view.h"
-#include "thaw/infer/frozen/frozen.h"
+#include "thaw/frozen/frozen.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/place.h"
+#include "thaw/ir/graph/place.h"
 
 namespace thaw::check {
 
@@ -52,7 +52,7 @@ class Evidence {
   bool can_differ(dim::Dim a, dim::Dim b);
 
   // The analysis of frozen sizes, in a scope of its own.
-  const infer::FrozenAnalysis& frozen();
+  const frozen::FrozenAnalysis& frozen();
   dim::Scope& frozen_scope() { return frozen_scope_; }
   // The value whose axis a data-dependent symbol of that analysis names; null where there is none.
   const ir::Value* value_behind(int symbol);
@@ -69,7 +69,7 @@ class Evidence {
   const Options& options_;
   dim::Scope scope_, frozen_scope_;
   std::optional<infer::Result> inferred_;
-  std::optional<infer::FrozenAnalysis> frozen_;
+  std::optional<frozen::FrozenAnalysis> frozen_;
   std::optional<std::unordered_map<int, const ir::Value*>> values_behind_;
   std::optional<std::vector<dim::Assignment>> witnesses_;
   std::unique_ptr<SizeRanges> size_ranges_;

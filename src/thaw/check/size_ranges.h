@@ -1,7 +1,7 @@
 // The model's sizes as a range spec gives them: symbols with ranges, and inference over them. Internal to check/.
 #pragma once
 
-#include "thaw/dim/range_spec.h"
+#include "thaw/dim/text/range_spec.h"
 #include "thaw/infer/infer.h"
 
 namespace thaw::check {

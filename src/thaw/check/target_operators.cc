@@ -7,9 +7,9 @@
 
 #include "thaw/check/grouped_nodes.h"
 #include "thaw/check/rule.h"
-#include "thaw/ir/place.h"
-#include "thaw/ir/schema.h"
-#include "thaw/ops/registry.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::check {
 namespace {

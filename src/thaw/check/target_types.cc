@@ -5,8 +5,8 @@
 
 #include "thaw/check/grouped_nodes.h"
 #include "thaw/check/rule.h"
-#include "thaw/ir/place.h"
-#include "thaw/ops/operand_types.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/ops/microsoft/operand_types.h"
 
 namespace thaw::check {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
-#include "thaw/ops/registry.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::check {
 namespace {

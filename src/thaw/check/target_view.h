@@ -10,7 +10,7 @@
 
 #include "thaw/core/finding.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ops/target.h"
+#include "thaw/ops/target/target.h"
 
 namespace thaw::check {
 

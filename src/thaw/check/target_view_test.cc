@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "thaw/ir/builder.h"
+#include "thaw/ir/graph/builder.h"
 
 namespace thaw::check {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
-#include "thaw/ops/registry.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::check {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "thaw/cli/model_inputs.h"
 #include "thaw/core/error.h"
-#include "thaw/infer/frozen/frozen.h"
+#include "thaw/frozen/frozen.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
 #include "thaw/run/sweep.h"
@@ -158,7 +158,7 @@ class Comparison {
     dim::Scope scope;
     const Sample fresh = one_sample(batched_, path_, options_);
     run::Point point;
-    for (const auto& [id, size] : infer::find_frozen(*fresh.model, scope).hints) {
+    for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).hints) {
       const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
       if (std::any_of(free.begin(), free.end(), [&](const run::FreeSymbol& symbol) { return symbol.name == name; }))
         point.sizes.emplace_back(name, size);

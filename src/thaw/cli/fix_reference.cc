@@ -10,14 +10,14 @@
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
-#include "thaw/lift/values.h"
-#include "thaw/onetrace/thaw_trace.h"
+#include "thaw/lift/align/values.h"
+#include "thaw/lift/onetrace/thaw_trace.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::cli {
 namespace {
 
-void write_json(const FixCall& call, const onetrace::Report& report, bool written) {
+void write_json(const FixCall& call, const lift::onetrace::Report& report, bool written) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -33,7 +33,7 @@ void write_json(const FixCall& call, const onetrace::Report& report, bool writte
   write_notes(json, "changed", views(report.changed));
   write_notes(json, "left", views(report.left));
   json.member_array("cases");
-  for (const onetrace::CaseReport& one : report.cases) {
+  for (const lift::onetrace::CaseReport& one : report.cases) {
     json.begin_object(report::JsonWriter::Layout::kLine);
     json.member("case", one.name);
     json.member("sizes", one.sizes);
@@ -51,13 +51,13 @@ void write_json(const FixCall& call, const onetrace::Report& report, bool writte
   write_output(text + "\n");
 }
 
-void write_text(const FixCall& call, const onetrace::Report& report, bool written) {
+void write_text(const FixCall& call, const lift::onetrace::Report& report, bool written) {
   std::string text = notes_text("sizes", views(report.sizes), call.all);
   const bool wrong = !report.confirmed;
   if (!report.changed.empty())
     text += notes_text(wrong ? "proposed, and not confirmed" : "changed", views(report.changed), call.all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), call.all);
-  for (const onetrace::CaseReport& one : report.cases) {
+  for (const lift::onetrace::CaseReport& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
     text += fmt::format("{} {} ({}): ", one.result.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
                         report::printable(one.sizes));
@@ -110,15 +110,15 @@ void check_without_reference(const ReferenceOptions& options) {
 
 int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
-  onetrace::Options how;
-  how.at = onetrace::parse_at(options.at);
+  lift::onetrace::Options how;
+  how.at = lift::onetrace::parse_at(options.at);
   how.reference = options.reference;
   how.cases = options.cases;
   for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
   how.tolerance = options.tolerance;
   how.most_tries = options.tries;
   how.fix = call.fix;
-  const onetrace::Report report = onetrace::thaw_trace(model, how);
+  const lift::onetrace::Report report = lift::onetrace::thaw_trace(model, how);
   const bool write = report.confirmed && report.modified() && !call.output.empty();
   if (write) {
     ir::SaveOptions save;

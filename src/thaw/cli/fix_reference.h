@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "thaw/cli/options.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/pass/fix.h"
 #include "thaw/run/compare.h"
 

@@ -11,7 +11,7 @@
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/trace_values.h"
 #include "thaw/cli/verb.h"
-#include "thaw/lift/values.h"
+#include "thaw/lift/align/values.h"
 
 namespace thaw::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "thaw/cli/run_check.h"
-#include "thaw/lift/traces.h"
+#include "thaw/lift/align/traces.h"
 
 namespace thaw::cli {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "thaw/dim/scope.h"
-#include "thaw/ir/model.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/run/feeds.h"
 
 namespace thaw::cli {

@@ -1,7 +1,7 @@
 #include "thaw/cli/options.h"
 
 #include "thaw/core/error.h"
-#include "thaw/dim/range_spec.h"
+#include "thaw/dim/text/range_spec.h"
 
 namespace thaw::cli {
 

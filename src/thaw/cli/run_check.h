@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/run/array.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/lift/values.h"
+#include "thaw/lift/align/values.h"
 #include "thaw/run/npz.h"
 
 namespace thaw::cli {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "thaw/lift/traces.h"
+#include "thaw/lift/align/traces.h"
 
 namespace thaw::cli {
 

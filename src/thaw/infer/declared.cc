@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/engine.h"
 
 namespace thaw::infer {

@@ -8,7 +8,7 @@
 
 #include "thaw/infer/frame.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ops/registry.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::infer {
 

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "thaw/ir/model.h"
-#include "thaw/ops/fact.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ops/rule/fact.h"
 
 namespace thaw::infer {
 

@@ -21,10 +21,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thaw/dim/scope.h"
-#include "thaw/ir/model.h"
-#include "thaw/ops/context.h"
-#include "thaw/ops/fact.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/fact.h"
 
 namespace thaw::infer {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "thaw/dim/text.h"
-#include "thaw/ir/builder.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/ir/graph/builder.h"
 
 namespace thaw::infer {
 namespace {

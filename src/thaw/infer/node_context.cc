@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::infer {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "thaw/infer/engine.h"
-#include "thaw/ops/context.h"
+#include "thaw/ops/rule/context.h"
 
 namespace thaw::infer {
 

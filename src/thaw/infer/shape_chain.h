@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "thaw/dim/dim.h"
+#include "thaw/dim/expr/dim.h"
 #include "thaw/infer/infer.h"
 
 namespace thaw::infer {

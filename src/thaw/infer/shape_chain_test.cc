@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::infer {
 namespace {

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/dim/text.h"
-#include "thaw/lift/evidence.h"
-#include "thaw/lift/same.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/align/evidence.h"
+#include "thaw/lift/align/same_node.h"
 #include "thaw/pass/remove_unused.h"
 
 namespace thaw::lift {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "thaw/lift/align.h"
-#include "thaw/lift/held_back.h"
+#include "thaw/lift/align/align.h"
 #include "thaw/lift/lift.h"
-#include "thaw/lift/loop_body.h"
+#include "thaw/lift/loop/window_body.h"
+#include "thaw/lift/solve/holdout.h"
 
 namespace thaw::lift {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "thaw/ir/insert_node.h"
+#include "thaw/ir/graph/insert_node.h"
 
 namespace thaw::lift {
 void guard_untold_values(ir::Model& model, std::span<const Variable> variables, pass::DimEmitter& sizes,

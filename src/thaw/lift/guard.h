@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "thaw/lift/emit_table.h"
-#include "thaw/lift/traces.h"
+#include "thaw/lift/align/traces.h"
+#include "thaw/lift/table/table_emitter.h"
 
 namespace thaw::lift {
 

@@ -1,7 +1,7 @@
 #include "thaw/lift/lift.h"
 
 #include "thaw/core/error.h"
-#include "thaw/lift/settle.h"
+#include "thaw/lift/backtrack.h"
 
 namespace thaw::lift {
 

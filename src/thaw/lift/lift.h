@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/lift/traces.h"
+#include "thaw/lift/align/traces.h"
 
 namespace thaw::lift {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/lift/guard.h"
-#include "thaw/lift/windows.h"
+#include "thaw/lift/loop/pack_windows.h"
 #include "thaw/pass/declare.h"
 #include "thaw/pass/remove_unused.h"
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thaw/ir/safetensors.h"
+#include "thaw/ir/data/safetensors.h"
 #include "thaw/model/config.h"
 
 namespace thaw::model {

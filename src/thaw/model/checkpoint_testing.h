@@ -9,7 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/temp_folder_testing.h"
-#include "thaw/ir/tensor.h"
+#include "thaw/ir/data/tensor.h"
 
 namespace thaw::model {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "thaw/ir/types.h"
+#include "thaw/ir/graph/types.h"
 
 namespace thaw::model {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/tensor.h"
+#include "thaw/ir/data/tensor.h"
 
 namespace thaw::model {
 

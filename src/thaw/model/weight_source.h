@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/tensor_source.h"
+#include "thaw/ir/data/tensor_source.h"
 #include "thaw/model/weight.h"
 
 namespace thaw::model {

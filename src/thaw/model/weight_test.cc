@@ -11,7 +11,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "thaw/core/small_float.h"
-#include "thaw/ir/tensor_source.h"
+#include "thaw/ir/data/tensor_source.h"
 #include "thaw/model/add_product.h"
 #include "thaw/model/checkpoint_testing.h"
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 
 namespace thaw::pass {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/dim/text.h"
-#include "thaw/ir/insert_node.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/ir/graph/insert_node.h"
 
 namespace thaw::pass {
 

@@ -10,10 +10,10 @@
 #include <optional>
 #include <unordered_map>
 
-#include "thaw/dim/expr.h"
-#include "thaw/dim/scope.h"
-#include "thaw/ir/model.h"
-#include "thaw/ops/fact.h"
+#include "thaw/dim/expr/expr.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ops/rule/fact.h"
 
 namespace thaw::pass {
 

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/builder.h"
+#include "thaw/ir/graph/builder.h"
 
 namespace thaw::pass {
 namespace {

@@ -5,7 +5,7 @@
 // ensures   outputs and inputs stay; a node that could have an effect of its own does not exist in ONNX, so all go
 #pragma once
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace thaw::pass {
 

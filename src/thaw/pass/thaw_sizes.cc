@@ -9,16 +9,16 @@
 
 #include <fmt/format.h>
 
-#include "thaw/dim/text.h"
-#include "thaw/infer/frozen/explain.h"
-#include "thaw/infer/frozen/frozen.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/frozen/explain.h"
+#include "thaw/frozen/frozen.h"
 #include "thaw/pass/emit_dim.h"
 
 namespace thaw::pass {
 
 using dim::Dim;
-using infer::FrozenRole;
-using infer::FrozenSite;
+using frozen::FrozenRole;
+using frozen::FrozenSite;
 using ir::Node;
 using ir::Value;
 
@@ -46,7 +46,7 @@ std::string_view code_of(FrozenRole role) {
 // "40 becomes ceil(h/16), 30 becomes ceil(w/16)".
 std::string changes_of(const FrozenSite& site) {
   std::string text = fmt::format("{} becomes {}", site.value, dim::to_string(site.expression));
-  for (const infer::FrozenSize& s : site.more)
+  for (const frozen::FrozenSize& s : site.more)
     text += fmt::format(", {} becomes {}", s.value, dim::to_string(s.expression));
   return text;
 }
@@ -56,7 +56,7 @@ class SizeThawer {
   SizeThawer(ir::Model& model, FixReport& report) : model_(model), graph_(*model.graph), report_(report) {}
 
   void run() {
-    analysis_ = infer::find_frozen(model_, scope_);
+    analysis_ = frozen::find_frozen(model_, scope_);
     if (analysis_.sites.empty()) return;
     std::unordered_map<const Value*, ops::Shape> input_shapes;
     for (const Value* input : graph_.inputs()) {
@@ -224,7 +224,7 @@ class SizeThawer {
   ir::Graph& graph_;
   FixReport& report_;
   dim::Scope scope_;
-  infer::FrozenAnalysis analysis_;
+  frozen::FrozenAnalysis analysis_;
   std::unique_ptr<DimEmitter> emitter_;
   int rewritten_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "thaw/ir/graph.h"
+#include "thaw/ir/graph/graph.h"
 
 namespace thaw::report {
 

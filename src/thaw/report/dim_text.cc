@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "thaw/dim/scope.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::report {
 namespace {

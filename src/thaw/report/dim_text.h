@@ -7,9 +7,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "thaw/dim/dim.h"
-#include "thaw/ir/types.h"
-#include "thaw/ops/fact.h"
+#include "thaw/dim/expr/dim.h"
+#include "thaw/ir/graph/types.h"
+#include "thaw/ops/rule/fact.h"
 #include "thaw/report/json_writer.h"
 
 namespace thaw::report {

@@ -7,7 +7,7 @@
 #include <fnmatch.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/place.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 
 namespace thaw::report {

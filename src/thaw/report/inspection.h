@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/dim/scope.h"
+#include "thaw/dim/expr/scope.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/report/style.h"
 
 namespace thaw::report {

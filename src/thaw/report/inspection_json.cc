@@ -1,4 +1,4 @@
-#include "thaw/ir/place.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/inspection.h"
 #include "thaw/report/json_writer.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/ir/place.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/inspection.h"

@@ -9,7 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/place.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/report/attribute_text.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"

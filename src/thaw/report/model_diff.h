@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/report/style.h"
 
 namespace thaw::report {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/ir/graph.h"
+#include "thaw/ir/graph/graph.h"
 
 namespace thaw::report {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "thaw/ir/tensor.h"
+#include "thaw/ir/data/tensor.h"
 #include "thaw/report/model_diff.h"
 
 namespace thaw::report {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/types.h"
+#include "thaw/ir/graph/types.h"
 
 namespace thaw::run {
 

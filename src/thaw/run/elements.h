@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "thaw/ir/types.h"
+#include "thaw/ir/graph/types.h"
 
 namespace thaw::run {
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "thaw/core/error.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/random.h"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/dim/scope.h"
+#include "thaw/dim/expr/scope.h"
 #include "thaw/run/array.h"
 #include "thaw/run/sweep.h"
 

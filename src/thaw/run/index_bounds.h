@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "thaw/ir/graph.h"
+#include "thaw/ir/graph/graph.h"
 
 namespace thaw::run {
 

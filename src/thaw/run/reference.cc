@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/run/relax.h"
 
 namespace thaw::run {

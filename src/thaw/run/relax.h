@@ -1,7 +1,7 @@
 // A copy of a model's graph that states no sizes of its own: what runs where the declared sizes are lies.
 #pragma once
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 
 namespace thaw::run {
 

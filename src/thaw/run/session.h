@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/run/array.h"
 
 namespace thaw::run {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "thaw/core/error.h"
-#include "thaw/dim/scope.h"
-#include "thaw/dim/text.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::run {
 namespace {

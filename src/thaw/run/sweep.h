@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/dim/range_spec.h"
+#include "thaw/dim/text/range_spec.h"
 
 namespace thaw::run {
 

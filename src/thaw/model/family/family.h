@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/ir/model.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/model/checkpoint.h"
 #include "thaw/model/options.h"
 #include "thaw/model/weights.h"

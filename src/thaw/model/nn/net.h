@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/ir/builder.h"
+#include "thaw/ir/graph/builder.h"
 #include "thaw/model/options.h"
 #include "thaw/model/weight.h"
 

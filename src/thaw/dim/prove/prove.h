@@ -1,0 +1,33 @@
+// Proving statements about Dims under the assumptions of their Scope.
+//
+// Sound both ways: kYes holds for every value the assumptions admit; kNo comes with values (a counterexample) that the
+// assumptions admit and that break the statement, evaluated, not guessed; kUnknown says why in `reason`. Work is
+// bounded. Method: normal form of the difference, after replacing each symbol with a divisibility assumption s = m*k +
+// r; interval arithmetic; case splits on min/max/broadcast and floor remainders up to a budget; then a search for a
+// counterexample over small, boundary and random admitted values (exhaustive, hence a proof, where the domain is small
+// enough).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "thaw/dim/expr/scope.h"
+
+namespace thaw::dim {
+
+enum class Verdict : uint8_t { kYes, kNo, kUnknown };
+
+struct Proof {
+  Verdict verdict = Verdict::kUnknown;
+  Assignment counterexample;  // for kNo: the smallest one found (by the sum of distances from 0, then lexicographically
+                              // by symbol)
+  std::string reason;         // for kUnknown: what stood in the way
+  explicit operator bool() const { return verdict == Verdict::kYes; }
+};
+
+Proof prove_equal(Dim a, Dim b);
+Proof prove_at_most(Dim a, Dim b);        // a <= b
+Proof prove_divisible(Dim a, Dim b);      // b != 0 and a % b == 0
+Proof prove_broadcastable(Dim a, Dim b);  // a == b or a == 1 or b == 1
+
+}  // namespace thaw::dim

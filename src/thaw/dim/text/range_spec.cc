@@ -1,0 +1,117 @@
+#include "thaw/dim/text/range_spec.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "thaw/core/error.h"
+
+namespace thaw::dim {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+}
+
+// Parts between separators that stand outside parentheses and brackets.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(' || text[i] == '[') ++depth;
+    if (text[i] == ')' || text[i] == ']') --depth;
+    if (text[i] != separator || depth > 0) continue;
+    parts.push_back(trim(text.substr(start, i - start)));
+    start = i + 1;
+  }
+  parts.push_back(trim(text.substr(start)));
+  return parts;
+}
+
+[[noreturn]] void fail(std::string_view entry, const std::string& what) {
+  throw Error({.what = what,
+               .where = "sizes '" + std::string(entry) + "'",
+               .expected = "NAME=7, NAME=1|2|7, NAME=64..1024:32 or NAME=expression, separated by ','; groups by ';'"});
+}
+
+std::optional<int64_t> integer(std::string_view text) {
+  text = trim(text);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+// nullopt where the text is not an integer or a range at all: it may be an expression.
+std::optional<Range> parse_range(std::string_view text, std::string_view entry) {
+  const size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    const auto value = integer(text);
+    if (!value) return std::nullopt;
+    return Range{*value, value, 1};
+  }
+  Range range;
+  std::string_view rest = text.substr(dots + 2);
+  if (const size_t colon = rest.find(':'); colon != std::string_view::npos) {
+    const auto step = integer(rest.substr(colon + 1));
+    if (!step || *step < 1) fail(entry, "the step after ':' is not a positive integer");
+    range.step = *step;
+    rest = rest.substr(0, colon);
+  }
+  const auto first = integer(text.substr(0, dots));
+  if (!first) fail(entry, "the range does not start with an integer");
+  range.first = *first;
+  if (!trim(rest).empty()) {
+    const auto last = integer(rest);
+    if (!last) fail(entry, "the range does not end with an integer");
+    if (*last < *first) fail(entry, "the range runs backwards");
+    // The last value that the steps hit, without overflow for ranges wider than int64.
+    const uint64_t width = static_cast<uint64_t>(*last) - static_cast<uint64_t>(*first);
+    range.last = *last - static_cast<int64_t>(width % static_cast<uint64_t>(range.step));
+  }
+  return range;
+}
+
+SpecEntry parse_entry(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos) fail(text, "there is no '='");
+  SpecEntry entry;
+  entry.name = trim(text.substr(0, equals));
+  const std::string_view values = trim(text.substr(equals + 1));
+  if (entry.name.empty()) fail(text, "there is no name before '='");
+  if (values.empty()) fail(text, "there is no value after '='");
+  const std::vector<std::string_view> parts = split(values, '|');
+  for (std::string_view part : parts) {
+    if (const auto range = parse_range(part, text)) entry.ranges.push_back(*range);
+  }
+  if (entry.ranges.size() == parts.size()) return entry;
+  if (parts.size() > 1) fail(text, "not every value between '|' is an integer or a range");
+  entry.expression = values;
+  return entry;
+}
+
+}  // namespace
+
+std::optional<uint64_t> Range::count() const {
+  if (!last) return std::nullopt;
+  return (static_cast<uint64_t>(*last) - static_cast<uint64_t>(first)) / static_cast<uint64_t>(step) + 1;
+}
+
+std::vector<SpecGroup> parse_range_spec(std::string_view text) {
+  std::vector<SpecGroup> groups;
+  for (std::string_view group_text : split(text, ';')) {
+    SpecGroup group;
+    for (std::string_view entry_text : split(group_text, ',')) {
+      SpecEntry entry = parse_entry(entry_text);
+      const auto same_name = [&](const SpecEntry& other) { return other.name == entry.name; };
+      if (std::any_of(group.begin(), group.end(), same_name)) fail(entry_text, "the name stands twice in one group");
+      group.push_back(std::move(entry));
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace thaw::dim

@@ -1,0 +1,356 @@
+#include "thaw/frozen/frozen.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/frozen/equations.h"
+#include "thaw/frozen/explain.h"
+#include "thaw/frozen/hints.h"
+#include "thaw/frozen/source.h"
+#include "thaw/infer/engine.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::frozen {
+
+using dim::Dim;
+using ops::Fact;
+using ops::Obligation;
+using ops::ObligationKind;
+
+namespace {
+
+constexpr int kArchitectureRounds = 4;
+constexpr int kSolvingRounds = 5;
+constexpr size_t kMostSizes = 5;          // further sizes told of one constant
+constexpr int64_t kMaxListElements = 32;  // of an integer input that is a list of sizes rather than data
+
+struct NodeMeeting {
+  const ir::Node* node;
+  Meeting meeting;
+};
+
+// The side of an obligation that the inputs size, and the constant that it meets; false where there is no such pair.
+struct Sides {
+  Dim expression;
+  int64_t constant;
+  int input;  // of the constant
+  int axis;
+};
+
+std::optional<Sides> sides_of(const Obligation& o) {
+  if (o.kind != ObligationKind::kEqual && o.kind != ObligationKind::kBroadcast) return std::nullopt;
+  if (o.a.is_symbolic() && o.b.is_constant()) return Sides{o.a, *o.b.constant(), o.input_b, o.axis_b};
+  if (o.b.is_symbolic() && o.a.is_constant()) return Sides{o.b, *o.a.constant(), o.input_a, o.axis_a};
+  return std::nullopt;
+}
+
+class Analysis {
+ public:
+  Analysis(const ir::Model& model, dim::Scope& scope) : model_(model), scope_(scope) {}
+
+  FrozenAnalysis run() {
+    choose_inputs();
+    assume_positive();
+    mark_reached();
+    for (int round = 0; out_.all_inputs_static && round < kArchitectureRounds; ++round) {
+      out_.result = infer::infer(model_, scope_, options_);
+      if (!drop_architecture()) break;
+    }
+    look();
+    // A model frozen at a number of images has integer inputs of known length: their elements are sizes too.
+    if (specialize_inputs()) look();
+    return std::move(out_);
+  }
+
+ private:
+  // Inputs without any symbol are taken as frozen: every dim becomes one, equal sizes of one axis the same one.
+  void choose_inputs() {
+    std::vector<std::pair<const ir::Value*, Fact>> facts;
+    bool any_symbol = false;
+    for (const ir::Value* input : model_.graph->inputs()) {
+      if (input->initializer()) continue;
+      Fact fact = infer::declared_input_fact(model_, *input, scope_);
+      if (fact.shape)
+        for (Dim d : *fact.shape) any_symbol |= !d.is_constant();
+      else
+        any_symbol |= fact.is_tensor();
+      facts.emplace_back(input, std::move(fact));
+    }
+    out_.all_inputs_static = !any_symbol;
+    if (any_symbol) return;
+    for (auto& [input, fact] : facts) {
+      if (!fact.shape) continue;
+      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
+        int64_t size = *(*fact.shape)[axis].constant();
+        Dim& symbol = static_symbols_[{axis, size}];
+        if (symbol.is_unknown()) {
+          symbol = scope_.fresh(fmt::format("{}_dim{}", input->name(), axis), dim::SymbolKind::kInputDim);
+          out_.hints[scope_.symbol_id(symbol)] = size;
+        }
+        (*fact.shape)[axis] = symbol;
+      }
+      options_.inputs[input] = fact;
+    }
+  }
+
+  // A size that a weight fixes (channels) is the architecture's: it goes back to being a number. True if there was one.
+  bool drop_architecture() {
+    std::set<int> fixed;
+    for (const Obligation& o : out_.result.obligations()) {
+      auto sides = sides_of(o);
+      if (!sides || !weight_operand(o, *sides)) continue;
+      int id = scope_.symbol_id(sides->expression);
+      if (id >= 0 && out_.hints.contains(id)) fixed.insert(id);
+    }
+    if (fixed.empty()) return false;
+    for (auto& [input, fact] : options_.inputs)
+      for (Dim& d : *fact.shape)
+        if (int id = d.is_symbolic() ? scope_.symbol_id(d) : -1; fixed.contains(id)) d = out_.hints.at(id);
+    for (int id : fixed) out_.hints.erase(id);
+    return true;
+  }
+
+  // Sizes that a model was traced at are not 0, and what stands in a list of sizes is one.
+  void assume_positive() {
+    for (const ir::Value* input : model_.graph->inputs()) {
+      if (input->initializer() || !input->type.shape) continue;
+      auto given = options_.inputs.find(input);
+      Fact fact = given != options_.inputs.end() ? given->second : infer::declared_input_fact(model_, *input, scope_);
+      for (Dim d : *fact.shape)
+        if (d.is_symbolic() && scope_.symbol_id(d) >= 0) scope_.assume_range(d, 1, std::nullopt);
+      if (!ir::is_integer(fact.dtype)) continue;
+      for (int64_t i = 0; i < kMaxListElements; ++i)
+        scope_.assume_range(scope_.input_value(input->name(), i), 1, std::nullopt);
+    }
+  }
+
+  // Solves for the sizes and infers with them in turn, until nothing new is learned; then collects what met a constant.
+  void look() {
+    infer::Options options = options_;
+    std::vector<Obligation> equations;
+    options.prefer_symbols = true;
+    options.after_node = [&](const infer::NodeVisit& visit) {
+      for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
+      for (Obligation& o : suggested_equations(visit)) equations.push_back(o);
+      rejoin(visit);
+    };
+    for (int round = 0; round < kSolvingRounds; ++round) {
+      options.hints = out_.hints;
+      meetings_.clear();
+      equations.clear();
+      out_.result = infer::infer(model_, scope_, options);
+      const auto& stated = out_.result.obligations();
+      equations.insert(equations.end(), stated.begin(), stated.end());
+      Hints known = solve_hints(scope_, equations, {out_.hints, out_.guessed});
+      bool learned = known.values != out_.hints;
+      out_.hints = std::move(known.values);
+      out_.guessed = std::move(known.guessed);
+      if (!learned) break;
+    }
+    collect_obligations();
+    attribute();
+  }
+
+  // The parts of a frozen Split, put together again along an axis of the same length, are the axis that was split.
+  void rejoin(const infer::NodeVisit& visit) {
+    if (!visit.node.domain().empty() || visit.outputs.empty()) return;
+    if (visit.node.op_type() == "Split") {
+      for (const Obligation& o : visit.stated)
+        if (auto sides = sides_of(o); sides && sides->constant > 1) split_[sides->constant] = sides->expression;
+      return;
+    }
+    Fact& out = visit.outputs[0];
+    if (visit.node.op_type() != "Concat" || !out.shape || split_.empty()) return;
+    int64_t axis = visit.node.attribute_int("axis", 0);
+    if (axis < 0) axis += out.rank();
+    if (axis < 0 || axis >= out.rank()) return;
+    Dim& size = (*out.shape)[static_cast<size_t>(axis)];
+    auto whole = size.is_constant() ? split_.find(*size.constant()) : split_.end();
+    const auto parts = visit.node.inputs();
+    bool computed = parts.size() > 1 &&
+                    std::all_of(parts.begin(), parts.end(), [&](const ir::Value* v) { return reached_.contains(v); });
+    if (whole != split_.end() && computed) size = whole->second;
+  }
+
+  // Small integer inputs whose dims are all known take them as numbers. True if there was one.
+  bool specialize_inputs() {
+    bool any = false;
+    for (const ir::Value* input : model_.graph->inputs()) {
+      const Fact& fact = out_.result.fact(input);
+      if (input->initializer() || !fact.shape || !ir::is_integer(fact.dtype)) continue;
+      Fact known = fact;
+      bool symbolic = false;
+      for (Dim& d : *known.shape) {
+        auto value = dim::evaluate(d, out_.hints);
+        if (!value) break;
+        symbolic |= !d.is_constant();
+        d = *value;
+      }
+      auto count = known.num_elements().constant();
+      if (!symbolic || !count || *count > kMaxListElements) continue;
+      options_.inputs[input] = known;
+      any = true;
+    }
+    return any;
+  }
+
+  void collect_obligations() {
+    for (const Obligation& o : out_.result.obligations()) {
+      auto sides = sides_of(o);
+      if (!sides || sides->constant < 1) continue;
+      // A size of one is frozen where something counts it out; where it broadcasts or is squeezed away, it only has to
+      // be one.
+      if (sides->constant == 1 && o.node->op_type() != "Split") continue;
+      auto hinted = dim::evaluate(sides->expression, out_.hints);
+      if (hinted && *hinted != sides->constant) continue;  // a contradiction, not a frozen size: other rules report it
+      Meeting m;
+      m.value = sides->constant;
+      m.expression = sides->expression;
+      m.input = sides->input;
+      m.element = sides->axis;
+      if (o.node->domain().empty() && o.node->op_type() == "Split") {
+        m.input = 1;
+        m.is_shape = true;
+      } else if (o.node->domain().empty() && o.node->op_type() == "Expand" && m.input == 1) {
+        m.is_shape = true;
+      } else if (o.node->domain().empty() && o.node->op_type() == "Reshape") {
+        continue;  // explained element by element where it can be
+      }
+      if (const ir::Value* weight = weight_operand(o, *sides)) {
+        // A size that is data's, not the input's, met the weight by way of a constant that was frozen before.
+        auto ids = dim::symbols_of(m.expression);
+        bool inputs_only = std::all_of(ids.begin(), ids.end(), [&](int id) {
+          return scope_.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim;
+        });
+        if (!inputs_only) continue;
+        add_site({FrozenRole::kWeight, weight, o.node, 1, m.value, m.expression, {}, false, false});
+        continue;
+      }
+      meetings_.push_back({o.node, m});
+    }
+  }
+
+  // The operand of a contraction, recurrence or normalization that a constant size was read from, when it is a weight:
+  // floating-point data that nothing of the input reaches.
+  const ir::Value* weight_operand(const Obligation& o, const Sides& sides) const {
+    const ops::OpEntry* entry = ops::registry().find(o.node->domain(), o.node->op_type());
+    if (!entry || entry->op_class == ops::OpClass::kElementwise || entry->op_class == ops::OpClass::kMovement ||
+        entry->op_class == ops::OpClass::kGenerator)
+      return nullptr;
+    auto is_weight = [&](const ir::Value* v) {
+      const Fact& fact = out_.result.fact(v);
+      return v && !reached_.contains(v) && ir::is_floating(fact.dtype) && fact.rank() > 0;
+    };
+    if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
+    // Some operators state sizes without their place: any weight that has one of that size.
+    for (const ir::Value* v : o.node->inputs()) {
+      if (!is_weight(v)) continue;
+      const ops::Shape& shape = *out_.result.fact(v).shape;
+      if (std::any_of(shape.begin(), shape.end(), [&](Dim d) { return d.is_constant(sides.constant); })) return v;
+    }
+    return nullptr;
+  }
+
+  // Values that data or sizes of the inputs reach.
+  void mark_reached() {
+    for (const ir::Value* input : model_.graph->inputs())
+      if (!input->initializer()) reached_.insert(input);
+    for (const ir::Node* node : model_.graph->nodes()) {
+      if (std::any_of(node->inputs().begin(), node->inputs().end(),
+                      [&](const ir::Value* v) { return reached_.contains(v); }))
+        reached_.insert(node->outputs().begin(), node->outputs().end());
+    }
+  }
+
+  void attribute() {
+    // Node order, so that what comes first is what a reader meets first.
+    std::unordered_map<const ir::Node*, size_t> order;
+    for (const ir::Node* node : model_.graph->nodes()) order.emplace(node, order.size());
+    auto position = [&](const ir::Node* node) {
+      auto it = order.find(node);
+      return it == order.end() ? order.size() : it->second;
+    };
+    std::stable_sort(meetings_.begin(), meetings_.end(),
+                     [&](const NodeMeeting& a, const NodeMeeting& b) { return position(a.node) < position(b.node); });
+    SourceTracer tracer(out_.result);
+    std::vector<FrozenSite> without_source;
+    bool strong = std::any_of(meetings_.begin(), meetings_.end(), [](const NodeMeeting& m) { return !m.meeting.weak; });
+    for (const NodeMeeting& m : meetings_) {
+      if (m.meeting.weak && !strong) continue;
+      auto sources = sources_of(tracer, m);
+      for (const Source& s : sources) {
+        bool silent = m.meeting.silent || s.role == FrozenRole::kIndex || s.role == FrozenRole::kSlice;
+        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, m.meeting.product});
+      }
+      if (sources.empty())
+        without_source.push_back({FrozenRole::kShape,
+                                  nullptr,
+                                  m.node,
+                                  1,
+                                  m.meeting.value,
+                                  m.meeting.expression,
+                                  {},
+                                  m.meeting.silent,
+                                  m.meeting.product});
+    }
+    // A meeting without source, in a model that has sites with one, is their consequence.
+    if (out_.sites.empty())
+      for (FrozenSite& site : without_source) add_site(site);
+    std::stable_sort(out_.sites.begin(), out_.sites.end(),
+                     [&](const FrozenSite& a, const FrozenSite& b) { return position(a.node) < position(b.node); });
+  }
+
+  std::vector<Source> sources_of(SourceTracer& tracer, const NodeMeeting& m) {
+    const Meeting& meeting = m.meeting;
+    const ir::Value* operand = meeting.input >= 0 ? m.node->input(meeting.input) : nullptr;
+    if (operand && meeting.is_index) return tracer.of_index(*m.node, *operand);
+    if (operand && meeting.is_shape) return tracer.of_element(*m.node, *operand, meeting.value);
+    if (operand) return tracer.of_dim(*m.node, *operand, meeting.value);
+    std::vector<Source> all;
+    for (const ir::Value* input : m.node->inputs()) {
+      if (!input) continue;
+      for (const Source& s : tracer.of_dim(*m.node, *input, meeting.value)) all.push_back(s);
+    }
+    if (all.empty() && !m.node->attribute_ints("split").empty())
+      all.push_back({nullptr, m.node, FrozenRole::kAttribute});
+    return all;
+  }
+
+  void add_site(const FrozenSite& site) {
+    std::pair<const void*, FrozenRole> key{site.constant ? static_cast<const void*>(site.constant) : site.node,
+                                           FrozenRole::kShape};
+    auto [it, fresh] = index_.emplace(key, out_.sites.size());
+    if (fresh) {
+      out_.sites.push_back(site);
+      return;
+    }
+    FrozenSite& known = out_.sites[it->second];
+    if (known.node != site.node) ++known.num_nodes;
+    known.silent |= site.silent;
+    bool told =
+        known.value == site.value || known.more.size() == kMostSizes ||
+        std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
+    if (!told) known.more.push_back({site.value, site.expression});
+  }
+
+  const ir::Model& model_;
+  dim::Scope& scope_;
+  infer::Options options_;
+  FrozenAnalysis out_;
+  std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
+  std::unordered_set<const ir::Value*> reached_;
+  std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
+  std::vector<NodeMeeting> meetings_;
+  std::map<std::pair<const void*, FrozenRole>, size_t> index_;
+};
+
+}  // namespace
+
+FrozenAnalysis find_frozen(const ir::Model& model, dim::Scope& scope) { return Analysis(model, scope).run(); }
+
+}  // namespace thaw::frozen

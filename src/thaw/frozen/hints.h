@@ -1,0 +1,23 @@
+// Solving for the input sizes at which a model was frozen.
+#pragma once
+
+#include <set>
+#include <span>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ops/rule/context.h"
+
+namespace thaw::frozen {
+
+struct Hints {
+  dim::Assignment values;
+  std::set<int> guessed;  // symbols whose value is one of several that would do: only what they make together is known
+};
+
+// Values for symbols that satisfy the obligations "expression == constant" (and broadcasts with a constant other than
+// 1) best. `known` holds what is certain already. Symbols that no such obligation tells are left out. Bounded work: the
+// first few dozen equations of a symbol decide, and values up to 2^15 are tried where an equation is not linear. A
+// product of sizes (h*w = 660) is split into factors near each other, even ones where there are such.
+Hints solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, Hints known);
+
+}  // namespace thaw::frozen

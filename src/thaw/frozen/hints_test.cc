@@ -1,0 +1,81 @@
+#include "thaw/frozen/hints.h"
+
+#include <gtest/gtest.h>
+
+#include "thaw/dim/text/text.h"
+
+namespace thaw::frozen {
+namespace {
+
+class SolveHints : public testing::Test {
+ protected:
+  void states(std::string_view a, int64_t b, ops::ObligationKind kind = ops::ObligationKind::kEqual) {
+    ops::Obligation o;
+    o.kind = kind;
+    o.a = dim::parse(a, scope);
+    o.b = b;
+    stated.push_back(o);
+  }
+  int64_t solved(std::string_view name) {
+    Hints hints = solve_hints(scope, stated, {});
+    auto it = hints.values.find(scope.symbol_id(scope.symbol(name)));
+    return it == hints.values.end() ? -1 : it->second;
+  }
+  dim::Scope scope;
+  std::vector<ops::Obligation> stated;
+};
+
+TEST_F(SolveHints, ALinearEquation) {
+  states("3*n + 2", 35);
+  EXPECT_EQ(solved("n"), 11);
+}
+
+TEST_F(SolveHints, ABroadcastWithOneTellsNothing) {
+  states("n", 1, ops::ObligationKind::kBroadcast);
+  EXPECT_EQ(solved("n"), -1);
+}
+
+TEST_F(SolveHints, ASizeOfOneThatIsCountedOut) {
+  states("n", 1);
+  EXPECT_EQ(solved("n"), 1);
+}
+
+TEST_F(SolveHints, TheRoundestOfSeveralSizes) {
+  states("floor((h + 1)/2)", 320);  // 639 or 640
+  EXPECT_EQ(solved("h"), 640);
+}
+
+TEST_F(SolveHints, TheSizeThatMostEquationsAdmit) {
+  states("floor(h/16)", 20);
+  states("floor(h/2)", 163);
+  states("h", 999);  // a table of another origin
+  EXPECT_EQ(solved("h"), 326);
+}
+
+TEST_F(SolveHints, OneUnknownAfterTheOther) {
+  states("n", 5);
+  states("n*m", 35);
+  EXPECT_EQ(solved("m"), 7);
+}
+
+TEST_F(SolveHints, AProductIsSplitIntoEvenFactorsNearEachOther) {
+  states("h*w", 660);
+  EXPECT_EQ(solved("h") * solved("w"), 660);
+  EXPECT_EQ(solved("h") % 2, 0);
+  EXPECT_EQ(solved("w") % 2, 0);
+  EXPECT_EQ(solve_hints(scope, stated, {}).guessed.size(), 2u);
+}
+
+TEST_F(SolveHints, AProductOfQuotients) {
+  states("floor(h/8)*floor(w/8)", 45);
+  Hints hints = solve_hints(scope, stated, {});
+  EXPECT_EQ(dim::evaluate(stated[0].a, hints.values), 45);
+}
+
+TEST_F(SolveHints, AnEquationWithoutSolutionIsLeft) {
+  states("2*n", 7);
+  EXPECT_EQ(solved("n"), -1);
+}
+
+}  // namespace
+}  // namespace thaw::frozen

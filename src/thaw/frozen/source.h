@@ -1,0 +1,53 @@
+// Following a frozen size back to the constants that it comes from.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "thaw/frozen/frozen.h"
+
+namespace thaw::frozen {
+
+struct Source {
+  const ir::Value* constant = nullptr;  // null: the number stands in an attribute of `node`
+  const ir::Node* node = nullptr;       // the node that reads the constant, or has the attribute
+  FrozenRole role = FrozenRole::kTable;
+};
+
+class SourceTracer {
+ public:
+  explicit SourceTracer(const infer::Result& result) : result_(result) {}
+
+  // The constants that give `value` (an operand of `reader`) an axis of `size` elements.
+  std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
+  // The constants that give the shape-like operand `value` of `reader` an element `element`.
+  std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t element);
+  // The tables that `value`, an index, is computed from.
+  std::vector<Source> of_index(const ir::Node& reader, const ir::Value& value);
+
+ private:
+  enum class Question : uint8_t { kDim, kElement, kAnyElement, kIndex };
+  struct Step {
+    const ir::Node* reader;
+    const ir::Value* value;
+    int64_t number;
+    Question question;
+  };
+
+  std::vector<Source> trace(Step first);
+  void ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question);
+  void at_constant(const Step& step, const ir::Tensor& constant);
+  void through_dim(const Step& step, const ir::Node& producer);
+  void through_reshape(const Step& step, const ir::Node& producer);
+  void through_gather(const Step& step, const ir::Node& producer);
+  void through_element(const Step& step, const ir::Node& producer);
+  bool has_constant_dim(const ir::Value* value, int64_t size) const;
+
+  const infer::Result& result_;
+  std::vector<Step> stack_;
+  std::vector<Source> found_;
+  std::unordered_set<uint64_t> seen_;
+};
+
+}  // namespace thaw::frozen

@@ -1,0 +1,86 @@
+// A model: a graph, its functions, opset imports and metadata; loading and saving.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::ir {
+
+struct OpsetImport {
+  std::string domain;  // "" for ai.onnx
+  int64_t version = 0;
+  std::string extra;  // wire bytes of other fields
+};
+
+// A model-local function (FunctionProto). Its graph has no declared input types; attributes of its nodes may refer to
+// the function's attributes by `ref_attr_name`.
+struct Function {
+  std::string name, domain, overload;
+  std::vector<std::string> attributes;        // names without default
+  std::vector<Attribute> attribute_defaults;  // attribute_proto
+  std::vector<OpsetImport> opset_imports;
+  std::unique_ptr<Graph> body;
+  std::string extra;
+};
+
+struct Model {
+  int64_t ir_version = 0;
+  std::vector<OpsetImport> opset_imports;
+  std::string producer_name, producer_version;
+  std::vector<std::pair<std::string, std::string>> metadata_props;
+  std::string metadata_wire;  // how they were written, where pairs don't tell all; used while they agree
+  std::unique_ptr<Graph> graph;
+  std::vector<std::unique_ptr<Function>> functions;
+  std::string extra;           // domain, model_version, doc_string, training_info, configuration, …: wire bytes
+  std::filesystem::path path;  // where it was loaded from; empty for a built or parsed model
+  std::vector<std::shared_ptr<const void>> owners;  // mapped files that tensors view
+
+  // The imported version of a domain ("" = ai.onnx); nullopt where it is not imported.
+  std::optional<int64_t> opset(std::string_view domain) const;
+  const Function* find_function(std::string_view domain, std::string_view name, std::string_view overload = {}) const;
+};
+
+// A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other
+// alone.
+std::unique_ptr<Model> clone(const Model& model);
+
+// The same for one graph, as a subgraph to be: it reads the same values of enclosing graphs, which know of it once it
+// is an attribute of a node.
+std::shared_ptr<Graph> clone(const Graph& graph);
+
+// Opens and maps a model file; weights are not read. Throws thaw::Error for anything that is not a valid ONNX model:
+// truncated or malformed wire data, names used before they are made, duplicate names, cycles, excessive nesting.
+std::unique_ptr<Model> load(const std::filesystem::path& path);
+
+// The same from memory, as load would from a file in `folder` (for external data). `owner` keeps the bytes alive.
+std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             const std::filesystem::path& folder = {});
+
+enum class ExternalPolicy : uint8_t {
+  kKeep,    // external data stays where it is when the folder stays the same, else its files are copied, streaming
+  kSingle,  // every tensor of at least `threshold` bytes goes to one new data file, streaming
+  kInline,  // all data inside the model file (fails above 2 GiB)
+};
+
+struct SaveOptions {
+  ExternalPolicy external = ExternalPolicy::kKeep;
+  uint64_t threshold = 1024;  // bytes, for kSingle
+  std::string location = {};  // data file name for kSingle; "<model file name>.data" when empty
+};
+
+// Writes the model whole or not at all (temporary name in the same folder, fsync, rename; never through a link).
+// Peak memory stays near the largest tensor. Models whose inline data passes 2 GiB are refused, saying to use kSingle.
+void save(const Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
+
+// The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
+std::string serialize(const Model& model);
+
+}  // namespace thaw::ir

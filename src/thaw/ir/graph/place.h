@@ -1,0 +1,20 @@
+// Where a node or value stands, as the plain text of findings and error messages.
+#pragma once
+
+#include "thaw/core/finding.h"
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::ir {
+
+// "Reshape", "com.microsoft.Attention".
+std::string operator_name(const Node& node);
+
+// The subgraph path of a graph: "If 'cond_1'.then_branch"; empty for a model's main graph and a function's body.
+std::string path_of(const Graph& graph);
+
+// The node by its name (its first output's, where it has none), operator and subgraph. The tensor is left empty.
+Place place_of(const Node& node);
+// The value, and the node that makes it where one does.
+Place place_of(const Value& value);
+
+}  // namespace thaw::ir

@@ -1,0 +1,74 @@
+#include "thaw/ir/graph/schema.h"
+
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ir/wire/writer.h"
+
+namespace thaw::ir {
+namespace {
+
+constexpr size_t kLarge = 1024;  // bytes of an initializer that the checker need not see
+
+const onnx::OpSchema* official_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
+  if (opset < 1 || opset > INT32_MAX) return nullptr;
+  if (domain == "ai.onnx") domain = "";
+  return onnx::OpSchemaRegistry::Schema(std::string(op_type), static_cast<int>(opset), std::string(domain));
+}
+
+// The type of each formal parameter, and whether the last may be repeated.
+bool read_types(const std::vector<onnx::OpSchema::FormalParameter>& parameters, std::vector<std::string>& types) {
+  types.reserve(parameters.size());
+  for (const auto& parameter : parameters) types.push_back(parameter.GetTypeStr());
+  return !parameters.empty() && parameters.back().GetOption() == onnx::OpSchema::Variadic;
+}
+
+}  // namespace
+
+std::vector<std::string> check_model(const Model& model) {
+  TensorPlan plan;
+  if (model.graph) {
+    for (const Value* value : model.graph->initializers()) {
+      const Tensor& tensor = *value->initializer();
+      if (tensor.storage() == Tensor::Storage::kExternal || tensor.num_bytes() >= kLarge) plan.as_inputs.insert(value);
+    }
+  }
+  const std::string bytes = serialize(model, plan);
+  onnx::ModelProto proto;
+  if (!proto.ParseFromString(bytes)) return {"the model cannot be parsed by protobuf"};
+  try {
+    onnx::checker::check_model(proto);
+  } catch (const std::exception& error) {
+    return {error.what()};
+  }
+  return {};
+}
+
+std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
+  const onnx::OpSchema* schema = official_schema(domain, op_type, opset);
+  if (!schema) return std::nullopt;
+  return OperatorSchema{.since_version = schema->since_version(),
+                        .min_inputs = schema->min_input(),
+                        .max_inputs = schema->max_input(),
+                        .min_outputs = schema->min_output(),
+                        .max_outputs = schema->max_output(),
+                        .deprecated = schema->deprecated(),
+                        .composed = schema->HasFunction() || schema->HasContextDependentFunction()};
+}
+
+std::optional<OperandTypes> find_operand_types(std::string_view domain, std::string_view op_type, int64_t opset) {
+  const onnx::OpSchema* schema = official_schema(domain, op_type, opset);
+  if (!schema) return std::nullopt;
+  OperandTypes types;
+  types.variadic_inputs = read_types(schema->inputs(), types.inputs);
+  types.variadic_outputs = read_types(schema->outputs(), types.outputs);
+  return types;
+}
+
+int64_t newest_opset() {
+  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
+}
+
+}  // namespace thaw::ir

@@ -1,0 +1,52 @@
+// What the official ONNX library knows: the checker, and which operators an opset has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::ir {
+
+// What the official checker says against a model; empty when it is valid. Weights are not read: large initializers are
+// shown to it as inputs. (It stops at the first fault, so there is at most one message.)
+std::vector<std::string> check_model(const Model& model);
+
+struct OperatorSchema {
+  int since_version = 0;
+  int min_inputs = 0, max_inputs = 0;  // INT_MAX: any number
+  int min_outputs = 0, max_outputs = 0;
+  bool deprecated = false;
+  bool composed = false;  // ONNX defines it by a function body of other operators
+};
+
+// The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
+std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
+
+// What the schema says of each operand's type: a type parameter ("T"), or a type ("tensor(int64)").
+struct OperandTypes {
+  std::vector<std::string> inputs, outputs;
+  // The last of them stands for all that follow.
+  bool variadic_inputs = false, variadic_outputs = false;
+
+  // Of operand i; empty where the operator has none of that number.
+  std::string_view input(size_t i) const { return at(inputs, variadic_inputs, i); }
+  std::string_view output(size_t i) const { return at(outputs, variadic_outputs, i); }
+
+ private:
+  static std::string_view at(const std::vector<std::string>& list, bool variadic, size_t i) {
+    if (i < list.size()) return list[i];
+    return variadic && !list.empty() ? std::string_view(list.back()) : std::string_view();
+  }
+};
+
+// Those of the operator as of an opset version; nullopt when that opset does not have it.
+std::optional<OperandTypes> find_operand_types(std::string_view domain, std::string_view op_type, int64_t opset);
+
+// The newest opset of ai.onnx that the library knows.
+int64_t newest_opset();
+
+}  // namespace thaw::ir

@@ -1,0 +1,172 @@
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
+#include "thaw/ir/graph/function_calls.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ir/wire/fields.h"
+#include "thaw/ir/wire/reader.h"
+
+namespace thaw::ir {
+namespace {
+
+using wire::bytes_tag;
+using wire::Field;
+using wire::Reader;
+using wire::varint_tag;
+
+void read_model(ReadContext& context, std::string_view bytes, Model& model) {
+  using namespace field::model;  // NOLINT(google-build-using-namespace): one message's numbers
+  MessagePart graph;
+  std::vector<std::string_view> functions;
+  std::string metadata_wire;
+  bool metadata_is_plain = true;
+  Field field;
+  for (Reader reader(bytes); reader.next(field);) {
+    switch (field.tag) {
+      case varint_tag(kIrVersion):
+        model.ir_version = field.as_int64();
+        if (model.ir_version == 0) model.extra.append(field.whole);
+        break;
+      case bytes_tag(kProducerName):
+        read_text(field, model.producer_name, model.extra);
+        break;
+      case bytes_tag(kProducerVersion):
+        read_text(field, model.producer_version, model.extra);
+        break;
+      case bytes_tag(kGraph):
+        graph.add(context, field.bytes);
+        break;
+      case bytes_tag(kOpsetImport):
+        model.opset_imports.push_back(read_opset(field.bytes));
+        break;
+      case bytes_tag(kFunctions):
+        functions.push_back(field.bytes);
+        break;
+      case bytes_tag(kMetadata): {
+        const StringEntry entry = read_entry(field.bytes);
+        model.metadata_props.emplace_back(entry.key, entry.value);
+        metadata_is_plain = metadata_is_plain && entry.plain;
+        metadata_wire.append(field.whole);
+        break;
+      }
+      default:
+        model.extra.append(field.whole);
+    }
+  }
+  if (!metadata_is_plain) model.metadata_wire = std::move(metadata_wire);
+  if (!graph) {
+    throw Error({.what = "has no graph", .expected = "an ONNX model", .next = "check that the file is an ONNX model"});
+  }
+  model.graph = std::make_unique<Graph>();
+  GraphReader graph_reader(context);
+  graph_reader.read_graph(graph.bytes(), *model.graph);
+  graph_reader.resolve();
+
+  std::unordered_set<std::string> keys;
+  for (const std::string_view function : functions) {
+    auto& made = model.functions.emplace_back(std::make_unique<Function>());
+    GraphReader reader(context);
+    reader.read_function(function, *made);
+    if (made->name.empty())
+      throw Error({.what = "a function has no name", .expected = "a name", .next = "export the model again"});
+    if (!keys.insert(fmt::format("{}\n{}\n{}", made->domain, made->name, made->overload)).second) {
+      throw Error({.what = fmt::format("the function '{}' of domain '{}' is there twice", made->name, made->domain),
+                   .expected = "each function once",
+                   .next = "export the model again"});
+    }
+    reader.resolve();
+  }
+  refuse_recursion(model);
+}
+
+// Reads and says of what is wrong in which file it is.
+std::unique_ptr<Model> read_named(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                                  const std::filesystem::path& folder, const std::string& file) {
+  auto model = std::make_unique<Model>();
+  ReadContext context;
+  context.owner = std::make_shared<ReadContext::Owner>();
+  context.owner->bytes = std::move(owner);
+  context.folder = std::make_shared<ExternalFolder>(folder);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  try {
+    read_model(context, text, *model);
+  } catch (const wire::Malformed& malformed) {
+    const bool in_file = malformed.at >= text.data() && malformed.at <= text.data() + text.size();
+    throw Error({.what = malformed.what,
+                 .where = in_file ? fmt::format("{}, byte {}", file, malformed.at - text.data()) : file,
+                 .expected = "an ONNX model (protobuf)",
+                 .next = "fetch or export the file again"});
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.where = parts.where.empty() ? file : file + ", " + parts.where;
+    throw Error(std::move(parts));
+  }
+  model->owners.push_back(context.owner);
+  return model;
+}
+
+}  // namespace
+
+OpsetImport read_opset(std::string_view bytes) {
+  OpsetImport import;
+  Field field;
+  for (Reader reader(bytes); reader.next(field);) {
+    switch (field.tag) {
+      case bytes_tag(field::opset::kDomain):
+        read_text(field, import.domain, import.extra);
+        if (import.domain == "ai.onnx") {
+          import.domain.clear();
+          import.extra.append(field.whole);
+        }
+        break;
+      case varint_tag(field::opset::kVersion):
+        import.version = field.as_int64();
+        if (import.version == 0) import.extra.append(field.whole);
+        break;
+      default:
+        import.extra.append(field.whole);
+    }
+  }
+  return import;
+}
+
+std::unique_ptr<Model> load(const std::filesystem::path& path) {
+  auto file = MappedFile::open(path);
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::span<const std::byte> bytes = file->bytes();
+  if (bytes.empty()) {
+    throw Error({.what = "is empty",
+                 .where = path.string(),
+                 .expected = "an ONNX model",
+                 .next = "fetch or export the file again"});
+  }
+  auto model = read_named(bytes, std::move(file), folder, path.string());
+  model->path = path;
+  return model;
+}
+
+std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             const std::filesystem::path& folder) {
+  return read_named(bytes, std::move(owner), folder, "model");
+}
+
+std::optional<int64_t> Model::opset(std::string_view domain) const {
+  if (domain == "ai.onnx") domain = "";
+  for (const OpsetImport& import : opset_imports) {
+    if (import.domain == domain) return import.version;
+  }
+  return std::nullopt;
+}
+
+const Function* Model::find_function(std::string_view domain, std::string_view name, std::string_view overload) const {
+  if (domain == "ai.onnx") domain = "";
+  for (const auto& function : functions) {
+    if (function->name == name && function->domain == domain && function->overload == overload) return function.get();
+  }
+  return nullptr;
+}
+
+}  // namespace thaw::ir

@@ -1,0 +1,203 @@
+#include "thaw/lift/align/align.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/lift/align/same_node.h"
+
+namespace thaw::lift {
+namespace {
+
+using Positions = std::unordered_map<const ir::Node*, size_t>;
+
+// Loops that all traces have, as far as their branches differ: what every trace does equally often is no frozen size.
+std::vector<Loop> find_loops(const std::vector<Trace>& traces) {
+  std::vector<std::vector<Unrolled>> found;
+  for (const Trace& trace : traces) found.push_back(find_unrolled(*trace.model->graph));
+  std::vector<Loop> loops;
+  for (const auto& each : found)
+    if (each.size() != found.front().size()) return loops;
+  for (size_t i = 0; i < found.front().size(); ++i) {
+    Loop loop;
+    bool many = false, differs = false;
+    for (auto& each : found) {
+      many |= each[i].lengths.size() > 1;
+      differs |= each[i].lengths != found.front()[i].lengths;
+    }
+    if (!many || !differs) continue;
+    for (auto& each : found) {
+      loop.lengths.insert(loop.lengths.end(), each[i].lengths.begin(), each[i].lengths.end());
+      loop.traces.push_back(std::move(each[i]));
+    }
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+// Nodes other than Constant, of which exporters write as many as they please, and the repeats of loops.
+std::vector<ir::Node*> working_nodes(const ir::Model& model, const std::vector<Loop>& loops, size_t trace) {
+  std::vector<ir::Node*> nodes;
+  std::unordered_set<const ir::Node*> repeats;
+  for (const Loop& loop : loops) repeats.insert(loop.traces[trace].repeats.begin(), loop.traces[trace].repeats.end());
+  for (ir::Node* node : model.graph->nodes())
+    if (!node->constant() && !repeats.contains(node)) nodes.push_back(node);
+  return nodes;
+}
+
+Positions positions_of(const std::vector<ir::Node*>& nodes) {
+  Positions positions;
+  positions.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) positions.emplace(nodes[i], i);
+  return positions;
+}
+
+void check_order(const std::vector<Trace>& traces, const std::vector<std::vector<ir::Node*>>& nodes) {
+  for (size_t k = 1; k < traces.size(); ++k) {
+    const size_t common = std::min(nodes[0].size(), nodes[k].size());
+    size_t at = 0;
+    while (at < common && nodes[0][at]->op_type() == nodes[k][at]->op_type() &&
+           nodes[0][at]->domain() == nodes[k][at]->domain())
+      ++at;
+    if (at == nodes[0].size() && at == nodes[k].size()) continue;
+    throw Error({.what = fmt::format("has {} nodes where {} has {}; from {} on they are not the same", nodes[k].size(),
+                                     traces[0].name, nodes[0].size(),
+                                     at < nodes[0].size() ? nodes[0][at]->describe() : "the end"),
+                 .where = traces[k].name,
+                 .expected = "traces with the same operators in the same order, loops over windows apart",
+                 .next = "export all traces with the same versions and options, or build the model with thaw build"});
+  }
+}
+
+// Whether two operands are outputs of nodes that stand for each other, or inputs of one name.
+bool same_source(const ir::Value* a, const ir::Value* b, const Positions& first, const Positions& other) {
+  if (!a || !b) return a == b;
+  if (a->producer_index() != b->producer_index()) return false;
+  const auto x = first.find(a->producer()), y = other.find(b->producer());
+  if (x == first.end() || y == other.end())
+    return x == first.end() && y == other.end() && (a->producer() || a->name() == b->name());
+  return x->second == y->second;
+}
+
+// What two traces' nodes at one position have in common and what not.
+class Comparison {
+ public:
+  Comparison(const std::vector<Trace>& traces, Alignment& out) : traces_(traces), out_(out) {
+    for (const auto& nodes : out.nodes) positions_.push_back(positions_of(nodes));
+    for (Loop& loop : out.loops) note_loop(loop);
+  }
+
+  void compare(size_t position) {
+    ir::Node* node = out_.nodes[0][position];
+    const bool cuts = cuts_.contains(node), joins = joins_.contains(node);
+    for (const ir::Attribute& attribute : node->attributes()) {
+      if (cuts && attribute.name == "split") continue;
+      for (size_t k = 1; k < traces_.size(); ++k) {
+        const ir::Attribute* other = out_.nodes[k][position]->attribute(attribute.name);
+        if (other && same_attribute(attribute, *other)) continue;
+        refuse(*node, fmt::format("the attribute '{}' differs", attribute.name));
+        break;
+      }
+    }
+    const int count = joins ? 1 : static_cast<int>(node->inputs().size());
+    for (int input = 0; input < count; ++input) {
+      if (cuts && says_where(*node, input)) continue;
+      if (const auto found = in_loop_.find({position, input}); found != in_loop_.end()) {
+        add_branches(position, input, *found->second);
+      } else {
+        compare_operand(position, input);
+      }
+    }
+  }
+
+ private:
+  void refuse(const ir::Node& node, const std::string& why) {
+    out_.unaligned.push_back(fmt::format("{}: {}", node.describe(), why));
+  }
+
+  void note_loop(Loop& loop) {
+    for (const Piece& piece : loop.traces[0].pieces) cuts_.insert(piece.node);
+    joins_.insert(loop.traces[0].joins.begin(), loop.traces[0].joins.end());
+    for (size_t k = 0; k < traces_.size(); ++k) {
+      for (const auto& [place, tensors] : loop.traces[k].constants)
+        in_loop_.emplace(std::pair{positions_[k].at(place.first), place.second}, &loop);
+    }
+  }
+
+  // A constant that differs from branch to branch, in some trace at least: in each of all branches.
+  void add_branches(size_t position, int input, Loop& loop) {
+    Difference difference{
+        .node = out_.nodes[0][position], .input = input, .tensors = {}, .value = out_.nodes[0][position]->input(input)};
+    for (size_t k = 0; k < traces_.size(); ++k) {
+      const Unrolled& unrolled = loop.traces[k];
+      const ir::Node* node = out_.nodes[k][position];
+      const ir::Value* value = node->input(input);
+      const ir::Tensor* own = value ? value->constant() : nullptr;
+      if (!own) {
+        refuse(*node, fmt::format("operand {} is a constant in some traces only", input));
+        return;
+      }
+      const auto differing = unrolled.constants.find({node, input});
+      for (size_t i = 0; i < unrolled.lengths.size(); ++i)
+        difference.tensors.push_back(differing == unrolled.constants.end() ? own : differing->second[i]);
+    }
+    loop.constants.push_back(std::move(difference));
+  }
+
+  void compare_operand(size_t position, int input) {
+    ir::Node* node = out_.nodes[0][position];
+    const ir::Value* value = node->input(input);
+    const ir::Tensor* first = value ? value->constant() : nullptr;
+    Difference difference{.node = node, .input = input, .tensors = {first}, .value = value};
+    bool differs = false;
+    for (size_t k = 1; k < traces_.size(); ++k) {
+      const ir::Value* other = out_.nodes[k][position]->input(input);
+      const ir::Tensor* tensor = other ? other->constant() : nullptr;
+      if ((first == nullptr) != (tensor == nullptr)) {
+        return refuse(*node, fmt::format("operand {} is a constant in some traces only", input));
+      }
+      if (!first) {
+        if (same_source(value, other, positions_[0], positions_[k])) continue;
+        return refuse(*node, fmt::format("operand {} reads something else in {}", input, traces_[k].name));
+      }
+      difference.tensors.push_back(tensor);
+      differs |= !same_tensor(*first, *tensor);
+    }
+    if (!differs) return;
+    const auto [known, is_new] = seen_.emplace(value, out_.differences.size());
+    if (is_new) {
+      out_.differences.push_back(std::move(difference));
+      return;
+    }
+    // The same constant elsewhere: solved once, as long as the other traces agree that it is one.
+    const Difference& before = out_.differences[known->second];
+    for (size_t k = 1; k < traces_.size(); ++k) {
+      if (same_tensor(*before.tensors[k], *difference.tensors[k])) continue;
+      return refuse(*node, fmt::format("operand {} is shared in the first trace only", input));
+    }
+  }
+
+  const std::vector<Trace>& traces_;
+  Alignment& out_;
+  std::vector<Positions> positions_;
+  std::unordered_set<const ir::Node*> cuts_, joins_;
+  std::map<std::pair<size_t, int>, Loop*> in_loop_;
+  std::unordered_map<const ir::Value*, size_t> seen_;
+};
+
+}  // namespace
+
+Alignment align(const std::vector<Trace>& traces) {
+  Alignment out;
+  out.loops = find_loops(traces);
+  for (size_t k = 0; k < traces.size(); ++k) out.nodes.push_back(working_nodes(*traces[k].model, out.loops, k));
+  check_order(traces, out.nodes);
+  Comparison comparison(traces, out);
+  for (size_t i = 0; i < out.nodes[0].size(); ++i) comparison.compare(i);
+  return out;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,38 @@
+// Aligning traces: which node of one stands for which of another, and which constants differ.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/lift/align/traces.h"
+#include "thaw/lift/loop/find_window_loops.h"
+
+namespace thaw::lift {
+
+// A constant that differs: the node of the first trace that reads it, and the constant in every trace.
+struct Difference {
+  ir::Node* node = nullptr;  // of the first trace
+  int input = 0;
+  std::vector<const ir::Tensor*> tensors;  // by trace
+  const ir::Value* value = nullptr;        // in the first trace: a constant read at several places is one
+};
+
+// A loop over windows that every trace has unrolled, each as often as its size asks for.
+struct Loop {
+  std::vector<Unrolled> traces;
+  std::vector<int64_t> lengths;       // of all branches of all traces
+  std::vector<Difference> constants;  // in the branches; their tensors are by branch, as the lengths
+};
+
+struct Alignment {
+  std::vector<std::vector<ir::Node*>> nodes;  // by trace: those at one position stand for each other
+  std::vector<Difference> differences;        // in the order of the nodes
+  std::vector<Loop> loops;
+  std::vector<std::string> unaligned;  // what differs and is no constant, a clause each
+};
+
+// Traces of the same operators in the same order align node by node, Constant nodes and the repeated branches of
+// unrolled loops apart. Throws thaw::Error where they do not.
+Alignment align(const std::vector<Trace>& traces);
+
+}  // namespace thaw::lift

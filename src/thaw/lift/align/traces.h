@@ -1,0 +1,69 @@
+// The traces of one model and the sizes that they were made at.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::lift {
+
+// Integer values of an input in one trace, in row-major order.
+struct InputValues {
+  std::vector<int64_t> dims, values;  // values: empty where only the shape is known
+};
+
+struct Trace {
+  std::string name;  // of the file, for messages
+  std::unique_ptr<ir::Model> model;
+  std::map<std::string, InputValues> values;  // by input
+  std::map<std::string, int64_t> sizes = {};  // of declared names; filled by find_variables
+};
+
+// Something that differs from trace to trace and that the model sees.
+struct Variable {
+  enum class Kind : uint8_t {
+    kDim,    // of an input; index: the axis
+    kValue,  // an element of an input; index: in row-major order
+    kMarked  // how much of a mask is 1; index: -1, or an axis along which several count as one
+  };
+  dim::Dim symbol;
+  std::vector<int64_t> at;  // its value in each trace
+  Kind kind = Kind::kDim;
+  std::string input;
+  int64_t index = 0;
+  // The first axis of an input that has others that differ: sizes of the others rarely follow it.
+  bool is_batch = false;
+
+  // Whether it differs between the traces.
+  bool varies() const {
+    return std::any_of(at.begin(), at.end(), [&](int64_t value) { return value != at.front(); });
+  }
+};
+
+// An input that is not in the traces: the exporter took it out or wrote its values into the graph.
+struct AddedInput {
+  std::string name;
+  ir::DataType type = ir::DataType::kInt64;
+  std::vector<int64_t> dims;
+};
+
+// The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
+// name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
+// be, else by an element, else by how many elements of a mask (of zeros and ones) are marked. Throws thaw::Error where
+// the traces' inputs differ in name, type or rank.
+std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
+                                     dim::Scope& scope);
+
+// The dims of an input of the first trace in these variables; a number where it is the same in every trace, unknown
+// where its rank says nothing of it. Its shape must be declared.
+std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
+                                 std::span<const Variable> variables);
+
+}  // namespace thaw::lift

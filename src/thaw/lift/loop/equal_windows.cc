@@ -1,0 +1,102 @@
+#include "thaw/lift/loop/equal_windows.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace thaw::lift {
+namespace {
+
+using dim::Dim;
+
+constexpr int64_t kLargestPart = 64, kLargestWindow = 64;
+constexpr size_t kMostVariables = 12;  // pairs of them are tried
+
+struct Cells {
+  const Variable* variable;
+  int64_t part;
+  std::vector<int64_t> at;
+  Dim dim() const { return part == 1 ? variable->symbol : dim::floor_div(variable->symbol, part); }
+};
+
+std::vector<Cells> possible_cells(std::span<const Variable> variables) {
+  std::vector<Cells> cells;
+  for (const Variable& v : variables) {
+    for (int64_t part = kLargestPart; part >= 1; --part) {
+      Cells c{&v, part, v.at};
+      const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at % part == 0; });
+      if (!exact || !v.varies()) continue;
+      for (int64_t& at : c.at) at /= part;
+      cells.push_back(std::move(c));
+    }
+  }
+  return cells;
+}
+
+int64_t windows(int64_t cells, int64_t size) { return (cells + size - 1) / size; }
+
+class WindowSearch {
+ public:
+  WindowSearch(std::span<const Variable> sides, std::span<const Variable> multiples, std::span<const int64_t> wanted,
+               const std::function<bool(Dim)>& take)
+      : multiples_(multiples), wanted_(wanted), take_(take), cells_(possible_cells(sides)) {}
+
+  void run() {
+    for (int64_t m = 2; m <= kLargestWindow && !enough_; ++m) {
+      for (const Cells& c : cells_) along_one_side(c, m);
+      if (multiples_.size() > kMostVariables) continue;
+      over_two_sides(m, nullptr);
+      for (const Variable& per : multiples_) over_two_sides(m, &per);
+    }
+  }
+
+ private:
+  // Whether value(k) is what is wanted in each trace k.
+  bool holds(auto value) const {
+    if (enough_) return false;
+    for (size_t k = 0; k < wanted_.size(); ++k)
+      if (value(k) != wanted_[k]) return false;
+    return true;
+  }
+  void found(Dim dim) { enough_ = take_(dim); }
+
+  void along_one_side(const Cells& c, int64_t m) {
+    const auto whole = [&](size_t k) { return windows(c.at[k], m) * m; };
+    const auto rounded = [&] { return dim::ceil_div(c.dim(), m) * Dim(m); };
+    const int64_t more = wanted_[0] - whole(0);
+    if (holds([&](size_t k) { return c.at[k] / m; })) found(dim::floor_div(c.dim(), m));
+    if (holds([&](size_t k) { return windows(c.at[k], m); })) found(dim::ceil_div(c.dim(), m));
+    if (holds([&](size_t k) { return whole(k) - c.at[k]; })) found(rounded() - c.dim());
+    if (std::abs(more) < m && holds([&](size_t k) { return whole(k) + more; })) found(rounded() + Dim(more));
+  }
+
+  // Windows over two sides, for each of `per`. Patches are square as a rule: equal parts come first.
+  void over_two_sides(int64_t m, const Variable* per) {
+    for (const bool square : {true, false}) over_two_sides(m, per, square);
+  }
+  void over_two_sides(int64_t m, const Variable* per, bool square) {
+    for (const Cells& a : cells_) {
+      for (const Cells& b : cells_) {
+        if (a.variable >= b.variable || (a.part == b.part) != square) continue;
+        const auto count = [&](size_t k) { return windows(a.at[k], m) * windows(b.at[k], m) * (per ? per->at[k] : 1); };
+        if (!holds(count)) continue;
+        const Dim all = dim::ceil_div(a.dim(), m) * dim::ceil_div(b.dim(), m);
+        found(per ? all * per->symbol : all);
+      }
+    }
+  }
+
+  std::span<const Variable> multiples_;
+  std::span<const int64_t> wanted_;
+  const std::function<bool(Dim)>& take_;
+  std::vector<Cells> cells_;
+  bool enough_ = false;
+};
+
+}  // namespace
+
+void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
+                   std::span<const int64_t> wanted, const std::function<bool(Dim)>& take) {
+  WindowSearch(sides, multiples, wanted, take).run();
+}
+
+}  // namespace thaw::lift

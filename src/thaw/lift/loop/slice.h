@@ -1,0 +1,25 @@
+// Pieces of a tensor along an axis: the outputs of Split, and Slices with constant ends.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::lift {
+
+struct Piece {
+  ir::Node* node = nullptr;  // Split or Slice
+  int64_t axis = 0;          // as the node says, perhaps negative
+  int64_t begin = 0, end = 0;
+  const ir::Value* whole() const { return node->input(0); }
+  int64_t length() const { return end - begin; }
+};
+
+// nullopt for what is no piece, or not of constant length.
+std::optional<Piece> piece_of(const ir::Value& value);
+
+// Whether input i of a node that cuts pieces says where it cuts.
+bool says_where(const ir::Node& cut, int input);
+
+}  // namespace thaw::lift

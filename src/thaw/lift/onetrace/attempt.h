@@ -1,0 +1,48 @@
+// One try at thawing a copy of a trace, with its tables as long as one guess says.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/lift/align/traces.h"
+#include "thaw/lift/onetrace/note.h"
+#include "thaw/lift/onetrace/probe.h"
+#include "thaw/lift/onetrace/sizes.h"
+#include "thaw/lift/onetrace/tables.h"
+#include "thaw/pass/fix.h"
+
+namespace thaw::lift::onetrace {
+
+struct CaseReport {
+  std::string name;
+  std::string sizes;  // "num_patches=364, grid_thw[1]=14"
+  CaseResult result;
+};
+
+// What every attempt at a trace goes by.
+struct Task {
+  const Sizes& sizes;
+  std::span<const lift::AddedInput> added;
+  const std::vector<Table>& tables;
+  run::Tolerance tolerance;
+  pass::FixOptions fix;
+};
+
+struct AttemptReport {
+  bool confirmed = false;
+  std::vector<Note> changed, left;
+  std::vector<CaseReport> cases;
+  std::vector<std::string> notes;
+  int tries = 0;
+  bool bounded = false;  // more could have been tried
+  bool joined = false;   // some constants were taken for one
+};
+
+// Changes the model; unless confirmed it must not be used.
+// `joined`: constants that hold the same in the same role are one.
+AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
+                      int most_tries);
+
+}  // namespace thaw::lift::onetrace

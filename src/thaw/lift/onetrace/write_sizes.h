@@ -1,0 +1,13 @@
+// Writing the expressions that a constant became as nodes.
+#pragma once
+
+#include "thaw/lift/onetrace/constants.h"
+#include "thaw/ops/rule/fact.h"
+#include "thaw/pass/emit_dim.h"
+
+namespace thaw::lift::onetrace {
+
+// Every use of the constant reads nodes that compute `sizes`, one an element, in the constant's form and type.
+void write_sizes(ir::Model& model, const Constant& constant, const ops::Shape& sizes, pass::DimEmitter& emitter);
+
+}  // namespace thaw::lift::onetrace

@@ -1,0 +1,31 @@
+// Sizes at which a lifted model contradicts itself. Internal to lift/.
+//
+// Every constant is solved for itself, and few traces leave room for chance: an expression that is right in each may be
+// wrong elsewhere. The nodes know better: inference runs over the model at sizes that no trace has, all of them plain
+// numbers (the elements of a Reshape, broadcasts, the operands of a Concat must agree). They lie between the smallest
+// and the largest of the traces', and are multiples of what all of theirs are multiples of.
+#pragma once
+
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/lift/align/traces.h"
+
+namespace thaw::lift {
+
+struct Contradictions {
+  size_t sizes = 0;    // that were tried
+  size_t broken = 0;   // of these
+  size_t reached = 0;  // nodes before the first that breaks, summed over the sizes: the more the better
+  std::string first;   // "Reshape 'x': 40 elements …, at height = 14, width = 22"
+};
+
+// traced: the nodes of the trace that are left. A size that breaks another one, which reads past the end of a table
+// that is kept, is none that the model has.
+Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
+                                   const std::unordered_set<const ir::Node*>& traced);
+
+}  // namespace thaw::lift

@@ -1,0 +1,37 @@
+// What the rows of a table may be counted by: an integer, below a size, as a function of the row.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thaw/lift/table/table_view.h"
+
+namespace thaw::lift {
+
+class Counter {
+ public:
+  // rows: of the table; range: what the counter is below.
+  Counter(std::string name, Formula formula, Size rows, Size range)
+      : name_(std::move(name)), formula_(std::move(formula)), rows_(std::move(rows)), range_(std::move(range)) {}
+
+  const std::string& name() const { return name_; }
+  const Formula& formula() const { return formula_; }  // over axis 0
+  const Size& range() const { return range_; }
+  // Of each row in a trace; computed once.
+  const std::vector<int64_t>& at(size_t trace) const;
+
+ private:
+  std::string name_;
+  Formula formula_;
+  Size rows_, range_;
+  mutable std::map<size_t, std::vector<int64_t>> known_;
+};
+using CounterPtr = std::shared_ptr<const Counter>;
+
+// Digits that a column speaks for: how long its entries stay the same, and after how many they come again. Each is the
+// row divided by a size, the rest of it, or both.
+std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver& solver);
+
+}  // namespace thaw::lift

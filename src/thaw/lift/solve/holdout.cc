@@ -1,0 +1,69 @@
+#include "thaw/lift/solve/holdout.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace thaw::lift {
+namespace {
+
+constexpr size_t kFewestTraces = 3;
+
+bool varies_without(const Variable& variable, size_t index) {
+  const int64_t one = variable.at[index == 0 ? 1 : 0];
+  for (size_t k = 0; k < variable.at.size(); ++k)
+    if (k != index && variable.at[k] != one) return true;
+  return false;
+}
+
+// The last trace without which every size that varies still does.
+size_t choose(std::span<const Variable> variables, size_t num_traces) {
+  for (size_t index = num_traces; index-- > 0;) {
+    const bool enough = std::all_of(variables.begin(), variables.end(),
+                                    [&](const Variable& v) { return !v.varies() || varies_without(v, index); });
+    if (enough) return index;
+  }
+  return num_traces - 1;
+}
+
+}  // namespace
+
+HeldBack::HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors)
+    : variables_(variables.begin(), variables.end()) {
+  if (traces.size() < kFewestTraces) return;
+  index_ = choose(variables, traces.size());
+  name_ = traces[*index_].name;
+  num_others_ = traces.size() - 1;
+  const auto index = static_cast<std::ptrdiff_t>(*index_);
+  for (Variable& v : variables_) v.at.erase(v.at.begin() + index);
+  for (const auto& [at, size] : tensors) {
+    std::vector<int64_t> others = at;
+    others.erase(others.begin() + index);
+    tensors_.emplace(std::move(others), size);
+  }
+  solver_.emplace(variables_, nullptr, &tensors_);
+  context_.emplace(TableContext{variables_, *solver_});
+}
+
+void HeldBack::ask(std::span<const ir::Tensor* const> tensors, const std::string& found) {
+  if (!index_) return;
+  std::vector<const ir::Tensor*> others(tensors.begin(), tensors.end());
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*index_));
+  ++asked_;
+  std::string reason;
+  const auto fit = fit_table(others, *context_, reason);
+  if (fit && fit->description == found) return;
+  otherwise_.emplace_back(found, fit ? fmt::format("without {}: {}", name_, fit->description)
+                                     : fmt::format("not explained without {}: {}", name_, reason));
+}
+
+std::vector<std::pair<std::string, std::string>> HeldBack::said() const {
+  if (asked_ == 0) return {};
+  std::vector<std::pair<std::string, std::string>> said{
+      {name_, fmt::format("the other {} traces say the same of {} of {} constants", num_others_,
+                          asked_ - otherwise_.size(), asked_)}};
+  said.insert(said.end(), otherwise_.begin(), otherwise_.end());
+  return said;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,72 @@
+// Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
+//
+// In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; a sum
+// with a constant, or what is left of one; one over another; what windows make of one or two (whole_windows.h); a
+// share, rounded; a product of three; the larger or smaller of two. Variables are tried in their order, dims before
+// values. Three traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where
+// the sizes of the whole model contradict each other, the next solution is chosen (settle.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "thaw/lift/solve/tensor_sizes.h"
+
+namespace thaw::lift {
+
+// How a solution was found, the plainest first.
+enum class Rule : uint8_t {
+  kConstant,
+  kVariable,
+  kPart,
+  kTensor,
+  kSum,
+  kLine,
+  kQuotient,
+  kWindows,
+  kShare,
+  kTriple,
+  kExtreme,
+  kTwoLines
+};
+
+struct Solution {
+  dim::Dim dim;
+  Rule rule;
+};
+
+// By the wanted values: how many solutions are passed over. What is not named takes the first.
+using Choices = std::map<std::vector<int64_t>, size_t>;
+
+class Solver {
+ public:
+  // choices: to follow, and to take note of what is asked; may be null. tensors: may be null.
+  explicit Solver(std::span<const Variable> variables, const Choices* choices = nullptr,
+                  const TensorSizes* tensors = nullptr)
+      : variables_(variables), choices_(choices), tensors_(tensors) {}
+
+  // Of one trace. settled: what an integer is where that was decided otherwise.
+  Solver(std::span<const Variable> variables, std::map<int64_t, dim::Dim> settled)
+      : variables_(variables), choices_(nullptr), tensors_(nullptr), settled_(std::move(settled)) {}
+
+  // wanted: the value in each trace. nullopt where nothing that simple gives it.
+  std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
+  // The first solutions.
+  std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most) const;
+  std::span<const Variable> variables() const { return variables_; }
+  // What was solved, with choices given: by the wanted values, how.
+  const std::map<std::vector<int64_t>, Rule>& asked() const { return asked_; }
+
+ private:
+  std::span<const Variable> variables_;
+  const Choices* choices_;
+  const TensorSizes* tensors_;
+  std::map<int64_t, dim::Dim> settled_;
+  mutable std::map<std::vector<int64_t>, Rule> asked_;
+};
+
+}  // namespace thaw::lift

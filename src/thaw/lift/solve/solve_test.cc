@@ -1,0 +1,108 @@
+#include "thaw/lift/solve/solve.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "thaw/dim/text/text.h"
+
+namespace thaw::lift {
+namespace {
+
+struct Sizes {
+  dim::Scope scope;
+  std::vector<Variable> variables;
+
+  Sizes(std::vector<int64_t> batch, std::vector<int64_t> height, std::vector<int64_t> width) {
+    int64_t axis = 0;
+    for (auto& [name, at] : {std::pair{"batch", &batch}, {"height", &height}, {"width", &width}}) {
+      variables.push_back(
+          {.symbol = scope.symbol(name), .at = *at, .input = "image", .index = axis, .is_batch = axis == 0});
+      scope.assume_range(variables.back().symbol, 1, std::nullopt);
+      ++axis;
+    }
+  }
+
+  // What gives these values, evaluated at other sizes.
+  std::optional<int64_t> at(std::span<const int64_t> wanted, int64_t batch, int64_t height, int64_t width) const {
+    const auto found = Solver(variables).solve(wanted);
+    if (!found) return std::nullopt;
+    dim::Assignment sizes;
+    const int64_t values[] = {batch, height, width};
+    for (size_t i = 0; i < variables.size(); ++i) sizes[scope.symbol_id(variables[i].symbol)] = values[i];
+    return dim::evaluate(*found, sizes);
+  }
+};
+
+using Size = std::function<int64_t(int64_t, int64_t, int64_t)>;
+
+int64_t windows(int64_t n, int64_t m) { return (n + m - 1) / m; }
+
+// Each is a size that a graph computes; three traces tell which.
+const std::pair<const char*, Size> kSizes[] = {
+    {"a constant", [](int64_t, int64_t, int64_t) { return 7; }},
+    {"itself", [](int64_t, int64_t h, int64_t) { return h; }},
+    {"a part", [](int64_t, int64_t h, int64_t) { return h / 4; }},
+    {"a multiple", [](int64_t, int64_t, int64_t w) { return w * 3; }},
+    {"a product", [](int64_t b, int64_t h, int64_t) { return b * h; }},
+    {"patches", [](int64_t, int64_t h, int64_t w) { return h / 8 * (w / 8); }},
+    {"one more", [](int64_t, int64_t h, int64_t) { return h + 1; }},
+    {"what is left", [](int64_t, int64_t h, int64_t) { return 500 - h; }},
+    {"a line", [](int64_t, int64_t h, int64_t) { return h / 8 * 5 + 11; }},
+    {"windows", [](int64_t, int64_t h, int64_t) { return windows(h / 4, 3); }},
+    {"whole windows", [](int64_t, int64_t, int64_t w) { return windows(w / 4, 3) * 3; }},
+    {"padding", [](int64_t, int64_t, int64_t w) { return windows(w / 8, 3) * 3 - w / 8; }},
+    {"windows of a grid", [](int64_t, int64_t h, int64_t w) { return windows(h / 4, 3) * windows(w / 4, 3); }},
+    {"windows of all images",
+     [](int64_t b, int64_t h, int64_t w) { return b * windows(h / 4, 3) * windows(w / 4, 3); }},
+    {"distances of a grid", [](int64_t, int64_t h, int64_t w) { return (h / 4 - 1) * (w / 4 - 1) + 3; }},
+    {"the longer side", [](int64_t, int64_t h, int64_t w) { return std::max(h, w); }},
+    {"a volume", [](int64_t b, int64_t h, int64_t w) { return b * h * w / 64; }},
+};
+
+TEST(Solver, FindsSizesThatHoldElsewhere) {
+  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  for (const auto& [name, size] : kSizes) {
+    const std::vector<int64_t> wanted{size(2, 40, 56), size(3, 88, 24), size(5, 72, 104)};
+    EXPECT_EQ(sizes.at(wanted, 7, 136, 40), size(7, 136, 40)) << name;
+    EXPECT_EQ(sizes.at(wanted, 1, 8, 8), size(1, 8, 8)) << name;
+  }
+}
+
+TEST(Solver, GivesEveryTraceWhateverItFinds) {
+  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  rc::check([&](const std::vector<uint8_t>& bytes) {
+    RC_PRE(bytes.size() >= 3U);
+    const std::vector<int64_t> wanted{bytes[0], bytes[1], bytes[2]};
+    for (const Solution& solution : Solver(sizes.variables).solutions(wanted, 5)) {
+      for (size_t k = 0; k < 3; ++k) {
+        dim::Assignment at;
+        for (const Variable& v : sizes.variables) at[sizes.scope.symbol_id(v.symbol)] = v.at[k];
+        RC_ASSERT(dim::evaluate(solution.dim, at) == std::optional(wanted[k]));
+      }
+    }
+  });
+}
+
+TEST(Solver, PassesOverWhatWasRefused) {
+  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  const std::vector<int64_t> wanted{1, 0, 1};
+  const auto all = Solver(sizes.variables).solutions(wanted, 3);
+  ASSERT_GE(all.size(), 2U);
+  const Choices choices{{wanted, 1}};
+  const Solver other(sizes.variables, &choices);
+  EXPECT_TRUE(dim::same(*other.solve(wanted), all[1].dim));
+  EXPECT_EQ(other.asked().at(wanted), all[1].rule);
+}
+
+TEST(Solver, KnowsTheSizesOfTensors) {
+  Sizes sizes({2, 3, 5}, {400, 521, 803}, {56, 24, 104});
+  const dim::Dim length = dim::floor_div(sizes.variables[1].symbol - dim::Dim(27), 20);
+  const TensorSizes tensors{{{18, 24, 38}, length}};
+  const Solver solver(sizes.variables, nullptr, &tensors);
+  EXPECT_TRUE(dim::same(*solver.solve(std::vector<int64_t>{18, 24, 38}), length));
+}
+
+}  // namespace
+}  // namespace thaw::lift

@@ -1,0 +1,60 @@
+#include "thaw/lift/solve/table_sizes.h"
+
+namespace thaw::lift {
+namespace {
+
+// A number of times the cells of a grid whose sides were cut into parts, rounded: patches, or windows, of an image.
+std::optional<dim::Dim> cells(const std::vector<int64_t>& at, std::span<const Variable> variables) {
+  constexpr int64_t kLargestPart = 64;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    for (size_t j = i + 1; j < variables.size(); ++j) {
+      for (int64_t part = 2; part <= kLargestPart; ++part) {
+        for (const int64_t added : {int64_t{0}, part - 1}) {
+          bool fits = true;
+          int64_t times = 0;
+          for (size_t k = 0; k < at.size() && fits; ++k) {
+            const int64_t product = (variables[i].at[k] + added) / part * ((variables[j].at[k] + added) / part);
+            fits = product > 0 && at[k] % product == 0 && (k == 0 || at[k] / product == times);
+            if (fits) times = at[k] / product;
+          }
+          // Two traces leave room for chance.
+          if (!fits || times == 0 || (at.size() < 3 && times != 1)) continue;
+          const auto side = [&](dim::Dim d) { return added == 0 ? dim::floor_div(d, part) : dim::ceil_div(d, part); };
+          return dim::Dim(times) * side(variables[i].symbol) * side(variables[j].symbol);
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const Variable> variables) {
+  for (size_t i = 0; i < variables.size(); ++i) {
+    for (size_t j = i + 1; j < variables.size(); ++j) {
+      bool sum = true;
+      for (size_t k = 0; k < at.size(); ++k) sum &= variables[i].at[k] + variables[j].at[k] == at[k];
+      if (sum) return variables[i].symbol + variables[j].symbol;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
+  if (const auto dim = solver.solve(at)) return Size{*dim, std::move(at)};
+  if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
+  if (const auto dim = sum_of_two(at, solver.variables())) return Size{*dim, std::move(at)};
+  // A grid and a few tokens before it.
+  constexpr int64_t kMostFirst = 8;
+  for (int64_t first = 1; first <= kMostFirst; ++first) {
+    std::vector<int64_t> rest = at;
+    for (int64_t& size : rest) size -= first;
+    auto dim = at.size() < 3 ? std::nullopt : solver.solve(rest);
+    if (!dim) dim = cells(rest, solver.variables());
+    if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,121 @@
+// Formulas as nodes at the top of a graph.
+#include <unordered_map>
+
+#include "thaw/lift/table/formula.h"
+
+namespace thaw::lift {
+namespace {
+
+class Emission {
+ public:
+  Emission(std::span<const dim::Dim> axes, TableEmitter& emitter) : axes_(axes), e_(emitter) {}
+
+  ir::Value* of(const Formula& formula) {
+    const FormulaNode* node = &formula.node();
+    if (const auto known = known_.find(node); known != known_.end()) return known->second;
+    ir::Value* made = make(*node);
+    known_.emplace(node, made);
+    return made;
+  }
+
+ private:
+  // [n] to the axis that it goes along: [n, 1, …].
+  ir::Value* along(ir::Value* list, int axis) {
+    std::vector<int64_t> dims(axes_.size() - static_cast<size_t>(axis), 1);
+    dims[0] = -1;
+    return dims.size() == 1 ? list : e_.emit("Reshape", {list, e_.ints(dims)});
+  }
+
+  ir::Value* constant(const FormulaNode& node) {
+    const size_t rank = node.numbers.size() == 1 ? 1 : axes_.size() - static_cast<size_t>(node.axis);
+    std::vector<int64_t> dims(rank, 1);
+    dims[0] = static_cast<int64_t>(node.numbers.size());
+    if (node.kind == Kind::kReal) return e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
+    const std::vector<int64_t> whole(node.numbers.begin(), node.numbers.end());
+    ir::Value* list = rank == 1 ? e_.ints(whole) : along(e_.ints(whole), node.axis);
+    return node.kind == Kind::kTruth ? e_.cast(list, ir::DataType::kBool) : list;
+  }
+
+  ir::Value* kept_rows(const FormulaNode& node) {
+    std::vector<int64_t> dims{static_cast<int64_t>(node.numbers.size()) / node.width};
+    if (node.width > 1) dims.push_back(node.width);
+    ir::Value *table = nullptr, *index = of(node.operands[0]);
+    if (node.kind == Kind::kReal) {
+      table = e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
+    } else {
+      table = e_.ints({node.numbers.begin(), node.numbers.end()});
+      if (node.width > 1) table = e_.emit("Reshape", {table, e_.ints(dims)});
+      if (node.kind == Kind::kTruth) table = e_.cast(table, ir::DataType::kBool);
+    }
+    // Of a wide table, [n, 1] becomes [n, width].
+    if (node.width > 1) index = e_.emit("Reshape", {index, e_.ints({-1})});
+    return e_.emit("Gather", {table, index});
+  }
+
+  ir::Value* make(const FormulaNode& node) {
+    std::vector<ir::Value*> operands;
+    if (node.op != FormulaOp::kRows)
+      for (const Formula& operand : node.operands) operands.push_back(of(operand));
+    switch (node.op) {
+      case FormulaOp::kPosition:
+        return along(e_.arange(axes_[static_cast<size_t>(node.axis)]), node.axis);
+      case FormulaOp::kSize:
+        return e_.size(node.size.dim);
+      case FormulaOp::kNumbers:
+        return constant(node);
+      case FormulaOp::kAdd:
+        return e_.emit("Add", operands);
+      case FormulaOp::kSub:
+        return e_.emit("Sub", operands);
+      case FormulaOp::kMul:
+        return e_.emit("Mul", operands);
+      case FormulaOp::kDiv:
+        return e_.emit("Div", operands);
+      case FormulaOp::kMod:
+        return e_.remainder(operands[0], operands[1]);
+      case FormulaOp::kMin:
+        return e_.emit("Min", operands);
+      case FormulaOp::kMax:
+        return e_.emit("Max", operands);
+      case FormulaOp::kEqual:
+        return e_.emit("Equal", operands);
+      case FormulaOp::kLess:
+        return e_.emit("Less", operands);
+      case FormulaOp::kAnd:
+        return e_.emit("And", operands);
+      case FormulaOp::kOr:
+        return e_.emit("Or", operands);
+      case FormulaOp::kNot:
+        return e_.emit("Not", operands);
+      case FormulaOp::kWhere:
+        return e_.emit("Where", operands);
+      case FormulaOp::kAbs:
+        return e_.emit("Abs", operands);
+      case FormulaOp::kCos:
+        return e_.emit("Cos", operands);
+      case FormulaOp::kSin:
+        return e_.emit("Sin", operands);
+      case FormulaOp::kReal:
+        return e_.cast(operands[0], ir::DataType::kFloat);
+      case FormulaOp::kInteger:
+        return e_.cast(operands[0], ir::DataType::kInt64);
+      case FormulaOp::kRunningSum:
+        return e_.emit("CumSum", {operands[0], e_.integer(0)}, {{"exclusive", int64_t{1}}});
+      case FormulaOp::kRows:
+        return kept_rows(node);
+    }
+    return nullptr;
+  }
+
+  std::span<const dim::Dim> axes_;
+  TableEmitter& e_;
+  std::unordered_map<const FormulaNode*, ir::Value*> known_;
+};
+
+}  // namespace
+
+ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter) {
+  return Emission(axes, emitter).of(formula);
+}
+
+}  // namespace thaw::lift

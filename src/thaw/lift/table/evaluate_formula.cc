@@ -1,0 +1,193 @@
+// Formulas in a trace: entries at chosen positions, axis by axis.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "thaw/lift/table/formula.h"
+
+namespace thaw::lift {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // equal to no entry
+
+int64_t count_of(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+// Steps through an operand while all positions of `dims` are gone through in order.
+std::vector<int64_t> strides_in(const std::vector<int64_t>& operand, const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 0);
+  int64_t stride = 1;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    if (operand[axis] != 1) strides[axis] = stride;
+    stride *= operand[axis];
+  }
+  return strides;
+}
+
+template <typename Function>
+Array broadcast(const Array& a, const Array& b, Function function) {
+  Array out;
+  out.dims.resize(a.dims.size());
+  for (size_t axis = 0; axis < out.dims.size(); ++axis)
+    out.dims[axis] = a.dims[axis] == 1 ? b.dims[axis] : a.dims[axis];
+  const auto count = static_cast<size_t>(count_of(out.dims));
+  out.entries.resize(count);
+  if (count == 0) return out;
+  if (b.entries.size() == 1 && a.entries.size() == count) {
+    for (size_t i = 0; i < count; ++i) out.entries[i] = function(a.entries[i], b.entries[0]);
+    return out;
+  }
+  if (a.dims == b.dims) {
+    for (size_t i = 0; i < count; ++i) out.entries[i] = function(a.entries[i], b.entries[i]);
+    return out;
+  }
+  const auto sa = strides_in(a.dims, out.dims), sb = strides_in(b.dims, out.dims);
+  const size_t last = out.dims.size() - 1;
+  std::vector<int64_t> at(out.dims.size(), 0);
+  int64_t ia = 0, ib = 0;
+  for (size_t i = 0; i < count;) {
+    for (int64_t j = 0; j < out.dims[last]; ++j, ++i)
+      out.entries[i] = function(a.entries[static_cast<size_t>(ia + j * sa[last])],
+                                b.entries[static_cast<size_t>(ib + j * sb[last])]);
+    for (size_t axis = last; axis-- > 0;) {
+      ia += sa[axis];
+      ib += sb[axis];
+      if (++at[axis] < out.dims[axis]) break;
+      ia -= sa[axis] * out.dims[axis];
+      ib -= sb[axis] * out.dims[axis];
+      at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+template <typename Function>
+Array each(Array a, Function function) {
+  for (double& entry : a.entries) entry = function(entry);
+  return a;
+}
+
+class Evaluation {
+ public:
+  explicit Evaluation(const Points& points) : points_(points) {}
+
+  const Array& of(const Formula& formula) {
+    const FormulaNode* node = &formula.node();
+    if (const auto known = known_.find(node); known != known_.end()) return known->second;
+    return known_.emplace(node, compute(*node)).first->second;
+  }
+
+ private:
+  Array scalar(double value) const { return {std::vector<int64_t>(points_.positions.size(), 1), {value}}; }
+
+  Array along(int axis, std::vector<double> entries) const {
+    Array out{std::vector<int64_t>(points_.positions.size(), 1), std::move(entries)};
+    out.dims[static_cast<size_t>(axis)] = static_cast<int64_t>(out.entries.size());
+    return out;
+  }
+
+  Array compute(const FormulaNode& node) {
+    const auto operand = [&](size_t i) -> const Array& { return of(node.operands[i]); };
+    const auto with = [&](auto function) {
+      const Array &a = operand(0), &b = operand(1);
+      return broadcast(a, b, function);
+    };
+    const bool real = node.kind == Kind::kReal;
+    switch (node.op) {
+      case FormulaOp::kPosition:
+        return along(node.axis, points_.positions[static_cast<size_t>(node.axis)]);
+      case FormulaOp::kSize:
+        return scalar(static_cast<double>(node.size.at[points_.trace]));
+      case FormulaOp::kNumbers: {
+        if (node.numbers.size() == 1) return scalar(node.numbers[0]);
+        std::vector<double> chosen;
+        for (const double at : points_.positions[static_cast<size_t>(node.axis)])
+          chosen.push_back(at < static_cast<double>(node.numbers.size()) ? node.numbers[static_cast<size_t>(at)]
+                                                                         : kNone);
+        return along(node.axis, std::move(chosen));
+      }
+      case FormulaOp::kAdd:
+        return with(std::plus<>());
+      case FormulaOp::kSub:
+        return with(std::minus<>());
+      case FormulaOp::kMul:
+        return with(std::multiplies<>());
+      case FormulaOp::kDiv:
+        if (real) return with([](double a, double b) { return a / b; });
+        return with([](double a, double b) { return b == 0 ? kNone : std::floor(a / b); });
+      case FormulaOp::kMod:
+        return with([](double a, double b) { return b == 0 ? kNone : std::fmod(a, b); });
+      case FormulaOp::kMin:
+        return with([](double a, double b) { return std::min(a, b); });
+      case FormulaOp::kMax:
+        return with([](double a, double b) { return std::max(a, b); });
+      case FormulaOp::kEqual:
+        return with([](double a, double b) { return a == b ? 1.0 : 0.0; });
+      case FormulaOp::kLess:
+        return with([](double a, double b) { return a < b ? 1.0 : 0.0; });
+      case FormulaOp::kAnd:
+        return with([](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; });
+      case FormulaOp::kOr:
+        return with([](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
+      case FormulaOp::kNot:
+        return each(operand(0), [](double a) { return a == 0 ? 1.0 : 0.0; });
+      case FormulaOp::kWhere: {
+        const Array &condition = operand(0), &yes = operand(1), &no = operand(2);
+        const Array taken = broadcast(condition, yes, [](double c, double y) { return c != 0 ? y : kNone; });
+        const Array left = broadcast(condition, no, [](double c, double n) { return c != 0 ? kNone : n; });
+        return broadcast(taken, left, [](double y, double n) { return std::isnan(y) ? n : y; });
+      }
+      case FormulaOp::kAbs:
+        return each(operand(0), [](double a) { return std::abs(a); });
+      case FormulaOp::kCos:
+        return each(operand(0), [](double a) { return std::cos(a); });
+      case FormulaOp::kSin:
+        return each(operand(0), [](double a) { return std::sin(a); });
+      case FormulaOp::kReal:
+      case FormulaOp::kInteger:
+        return operand(0);
+      case FormulaOp::kRunningSum: {
+        Array sums = operand(0);
+        const int64_t rows = sums.dims[0], width = rows == 0 ? 0 : static_cast<int64_t>(sums.entries.size()) / rows;
+        for (int64_t j = 0; j < width; ++j) {
+          double sum = 0;
+          for (int64_t i = 0; i < rows; ++i)
+            sum += std::exchange(sums.entries[static_cast<size_t>(i * width + j)], sum);
+        }
+        return sums;
+      }
+      case FormulaOp::kRows: {
+        const Array& index = operand(0);
+        Array out{index.dims, {}};
+        std::vector<double> columns{0};
+        if (node.width > 1) {
+          columns = points_.positions.back();
+          out.dims.back() = static_cast<int64_t>(columns.size());
+        }
+        const double count = static_cast<double>(node.numbers.size()) / static_cast<double>(node.width);
+        for (const double at : index.entries) {
+          for (const double column : columns) {
+            const bool inside = at >= 0 && at < count;
+            out.entries.push_back(inside ? node.numbers[static_cast<size_t>(at) * static_cast<size_t>(node.width) +
+                                                        static_cast<size_t>(column)]
+                                         : kNone);
+          }
+        }
+        return out;
+      }
+    }
+    return scalar(kNone);
+  }
+
+  const Points& points_;
+  std::unordered_map<const FormulaNode*, Array> known_;
+};
+
+}  // namespace
+
+Array evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
+
+}  // namespace thaw::lift

@@ -1,0 +1,177 @@
+// Tables with several axes that grow.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+// Steps through the entries of a trace, by growing axis.
+std::vector<size_t> strides_of(const View& view, size_t trace) {
+  std::vector<size_t> strides(view.growing.size());
+  auto stride = static_cast<size_t>(view.width);
+  for (size_t axis = strides.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= static_cast<size_t>(view.growing[axis].at[trace]);
+  }
+  return strides;
+}
+
+// Whether the entries of a column change along an axis in some trace.
+bool depends_on(const View& view, int64_t column, size_t axis) {
+  const auto width = static_cast<size_t>(view.width);
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const size_t stride = strides_of(view, k)[axis], size = static_cast<size_t>(view.growing[axis].at[k]);
+    const std::vector<double>& entries = view.entries[k];
+    for (size_t block = 0; size > 1 && block < entries.size(); block += stride * size)
+      for (size_t at = block + stride + static_cast<size_t>(column); at < block + stride * size; at += width)
+        if (!view.close(entries[at], entries[at - stride])) return true;
+  }
+  return false;
+}
+
+// The columns [first, first + count) along some axes, at the start of the others.
+View part_of(const View& view, int64_t first, int64_t count, const std::vector<size_t>& axes) {
+  View out = view.without_entries();
+  out.width = count;
+  out.growing.clear();
+  for (const size_t axis : axes) out.growing.push_back(view.growing[axis]);
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const std::vector<size_t> strides = strides_of(view, k);
+    std::vector<double>& entries = out.entries[k];
+    const bool empty = view.entries[k].empty();
+    std::vector<int64_t> at(axes.size(), 0);
+    for (size_t from = static_cast<size_t>(first); !empty;) {
+      for (int64_t c = 0; c < count; ++c) entries.push_back(view.entries[k][from + static_cast<size_t>(c)]);
+      size_t axis = axes.size();
+      while (axis-- > 0) {
+        from += strides[axes[axis]];
+        if (++at[axis] < out.growing[axis].at[k]) break;
+        from -= strides[axes[axis]] * static_cast<size_t>(at[axis]);
+        at[axis] = 0;
+      }
+      if (axis == static_cast<size_t>(-1)) break;
+    }
+  }
+  return out;
+}
+
+// f(x) + g(y) + …, or their product: each told along its axis, through the entry that stands first or is the largest.
+std::optional<Sequence> fit_separate(const View& view, TableContext& context, bool product) {
+  std::vector<std::vector<size_t>> anchors;  // by trace: the position on each axis
+  std::vector<double> corners;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const auto& entries = view.entries[k];
+    if (entries.empty()) return std::nullopt;
+    const auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    auto at = static_cast<size_t>(product ? std::max_element(entries.begin(), entries.end(), larger) - entries.begin()
+                                          : std::ptrdiff_t{0});
+    corners.push_back(entries[at]);
+    if (product && corners[k] == 0) return std::nullopt;
+    auto& anchor = anchors.emplace_back();
+    for (const size_t stride : strides_of(view, k)) {
+      anchor.push_back(at / stride);
+      at %= stride;
+    }
+  }
+  std::vector<View> sides;
+  for (size_t axis = 0; axis < view.growing.size(); ++axis) {
+    View& side = sides.emplace_back(view.without_entries());
+    side.growing = {view.growing[axis]};
+    for (size_t k = 0; k < view.traces(); ++k) {
+      const std::vector<size_t> strides = strides_of(view, k);
+      size_t from = 0;
+      for (size_t other = 0; other < strides.size(); ++other)
+        if (other != axis) from += anchors[k][other] * strides[other];
+      for (int64_t i = 0; i < view.growing[axis].at[k]; ++i) {
+        const double entry = view.entries[k][from + static_cast<size_t>(i) * strides[axis]];
+        side.entries[k].push_back(axis == 0 ? entry : product ? entry / corners[k] : entry - corners[k]);
+      }
+    }
+  }
+  // Most tables are no such sum or product: some of their entries tell.
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const std::vector<size_t> strides = strides_of(view, k);
+    const size_t step = std::max<size_t>(1, view.entries[k].size() / 61);
+    for (size_t entry = 0; entry < view.entries[k].size(); entry += step) {
+      double value = product ? 1 : 0;
+      size_t at = entry;
+      for (size_t axis = 0; axis < strides.size(); ++axis) {
+        const double f = sides[axis].entries[k][at / strides[axis]];
+        value = product ? value * f : value + f;
+        at %= strides[axis];
+      }
+      if (!view.close(value, view.entries[k][entry])) return std::nullopt;
+    }
+  }
+  Sequence out;
+  for (size_t axis = 0; axis < sides.size(); ++axis) {
+    auto fit = fit_list(sides[axis], context);
+    if (!fit) return std::nullopt;
+    const Formula along = position(static_cast<int>(axis));
+    const auto formula = substitute(fit->parts.front().formula, {&along, 1});
+    if (!formula) return std::nullopt;
+    if (axis == 0) {
+      out.formula = *formula;
+    } else if (view.kind == Kind::kTruth) {
+      out.formula = both(out.formula, *formula);
+    } else {
+      out.formula = product ? out.formula * *formula : out.formula + *formula;
+    }
+    out.description += fmt::format("{}({})", axis == 0 ? "" : product ? " * " : " + ", fit->description);
+  }
+  if (!holds(view, out.formula, 0, 1)) return std::nullopt;
+  return out;
+}
+
+std::optional<Sequence> fit_together(const View& view, TableContext& context) {
+  const bool numbers = view.kind != Kind::kTruth, pair = view.growing.size() == 2;
+  if (numbers)
+    if (auto fit = fit_separate(view, context, false)) return fit;
+  if (pair)
+    if (auto fit = fit_mask(view, context)) return fit;
+  if (pair)
+    if (auto fit = fit_diagonals(view, context)) return fit;
+  return fit_separate(view, context, true);
+}
+
+}  // namespace
+
+std::optional<Generated> fit_axes(const View& view, TableContext& context) {
+  constexpr int64_t kMostColumns = 256;
+  if (view.width == 0 || view.width > kMostColumns) return std::nullopt;
+  std::vector<std::vector<size_t>> axes(static_cast<size_t>(view.width));
+  for (int64_t column = 0; column < view.width; ++column)
+    for (size_t axis = 0; axis < view.growing.size(); ++axis)
+      if (depends_on(view, column, axis)) axes[static_cast<size_t>(column)].push_back(axis);
+  Generated out;
+  for (int64_t first = 0, end = 0; first < view.width; first = end) {
+    // Columns along one and the same axis are fitted together.
+    const std::vector<size_t>& along = axes[static_cast<size_t>(first)];
+    end = first + 1;
+    while (along.size() < 2 && end < view.width && axes[static_cast<size_t>(end)] == along) ++end;
+    std::vector<Formula> positions;
+    for (const size_t axis : along) positions.push_back(position(static_cast<int>(axis)));
+    const View part = part_of(view, first, end - first, along.empty() ? std::vector<size_t>{0} : along);
+    if (positions.empty()) positions.push_back(position(0));
+    std::optional<Generated> fit;
+    if (along.size() < 2) {
+      fit = fit_list(part, context);
+    } else if (auto one = fit_together(part, context)) {
+      fit = Generated{std::move(one->description), {{one->formula, 1}}};
+    }
+    if (!fit) return std::nullopt;
+    for (const Part& each : fit->parts) {
+      const auto formula = substitute(each.formula, positions, view.last_axis());
+      if (!formula) return std::nullopt;
+      out.parts.push_back({*formula, each.columns});
+    }
+    if (first == 0) out.description = std::move(fit->description);
+  }
+  return out;
+}
+
+}  // namespace thaw::lift

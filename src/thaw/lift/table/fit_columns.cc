@@ -1,0 +1,225 @@
+// Columns that are functions of one coordinate.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/sinusoid.h"
+
+namespace thaw::lift {
+namespace {
+
+enum class Function : uint8_t { kAffine, kCos, kSin };
+
+const char* name_of(Function f) {
+  return f == Function::kAffine ? "affine in" : f == Function::kCos ? "cos of a multiple of" : "sin of a multiple of";
+}
+
+// f(scale * counter + offset).
+struct ColumnFit {
+  CounterPtr counter;
+  Function function = Function::kAffine;
+  double scale = 0, offset = 0;
+  double weight = 0;  // kCos, kSin: how well the scale is known
+  bool same_kind(const ColumnFit& other) const { return counter == other.counter && function == other.function; }
+  double at(double x) const {
+    if (function == Function::kAffine) return scale * x + offset;
+    return function == Function::kSin ? std::sin(scale * x) : std::cos(scale * x);
+  }
+};
+
+// A column as a function of a counter, over all traces: its values at 0, 1, …; NaN where the counter is never.
+using Values = std::vector<double>;
+
+std::optional<Values> as_function(const View& view, int64_t column, const Counter& counter) {
+  Values values;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t length = view.length().at[k];
+    const std::vector<int64_t>& at = counter.at(k);
+    for (int64_t r = 0; r < length; ++r) {
+      const auto x = static_cast<size_t>(at[static_cast<size_t>(r)]);
+      if (x >= values.size()) values.resize(x + 1, std::numeric_limits<double>::quiet_NaN());
+      const double entry = view.at(k, r, column);
+      if (std::isnan(values[x])) {
+        values[x] = entry;
+      } else if (!view.close(values[x], entry)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return values;
+}
+
+bool matches(const Values& values, const View& view, const ColumnFit& fit) {
+  // An angle was rounded to float32 before its cosine was taken.
+  constexpr double kRounding = 1.2e-7;
+  const bool wave = fit.function != Function::kAffine;
+  for (size_t x = 0; x < values.size(); ++x) {
+    if (std::isnan(values[x])) continue;
+    const double at = static_cast<double>(x), expected = fit.at(at);
+    if (view.close(values[x], expected)) continue;
+    if (!wave || std::abs(values[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at)) return false;
+  }
+  return true;
+}
+
+bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
+  size_t first = 0, last = values.size() - 1;
+  while (first < last && std::isnan(values[first])) ++first;
+  fit.scale = last == first ? 0 : (values[last] - values[first]) / static_cast<double>(last - first);
+  if (view.exact() && fit.scale != std::round(fit.scale)) return false;
+  fit.offset = values[first] - fit.scale * static_cast<double>(first);
+  return matches(values, view, fit);
+}
+
+bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
+  const bool sine = fit.function == Function::kSin;
+  std::vector<std::pair<double, double>> entries;
+  for (size_t x = 1; x < values.size(); ++x) {
+    if (std::isnan(values[x])) continue;
+    if (std::abs(values[x]) > 1 + view.tolerance) return false;
+    entries.emplace_back(static_cast<double>(x), values[x]);
+  }
+  const Angle angle = angle_of(entries, sine);
+  fit.scale = angle.step;
+  fit.weight = angle.weight;
+  // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
+  return (fit.weight > 0 || !sine) && matches(values, view, fit);
+}
+
+std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
+                                std::span<const Function> functions) {
+  const auto values = as_function(view, column, *counter);
+  if (!values || values->empty()) return std::nullopt;
+  for (const Function f : functions) {
+    if (view.exact() && f != Function::kAffine) continue;
+    ColumnFit fit{.counter = counter, .function = f};
+    if (f == Function::kAffine ? fit_affine(*values, view, fit) : fit_angle(*values, view, fit)) return fit;
+  }
+  return std::nullopt;
+}
+
+// like: the column before, which tells how the rows are counted most of the time.
+std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::span<const Function> functions,
+                                    const ColumnFit* like) {
+  if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
+    if (auto fit = fit_in(table.view, column, like->counter, {&like->function, 1})) return fit;
+  for (const CounterPtr& counter : table.counters)
+    if (auto fit = fit_in(table.view, column, counter, functions)) return fit;
+  return std::nullopt;
+}
+
+// A base that people write: of two digits or fewer, where it is that to four.
+double rounded_base(double base) {
+  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
+  return std::abs(whole - base) < 1e-4 * base ? whole : base;
+}
+
+// Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
+// columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
+// several times in a row, or all of them again.
+void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run) {
+  if (run.front().function == Function::kAffine) return;
+  size_t times = 1;
+  while (times < run.size() && run[times].scale == run[0].scale) ++times;
+  if (run.size() % times != 0) return;
+  size_t count = 1;
+  const size_t groups = run.size() / times;
+  const auto again = [&](size_t period) {
+    for (size_t j = 0; j < run.size(); ++j)
+      if (run[j].scale != run[j / times % period * times].scale) return false;
+    return true;
+  };
+  while (count < groups && (groups % count != 0 || !again(count))) ++count;
+  if (count < 3) return;
+  // A line through the logarithms, each weighed by how well it is known.
+  double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (size_t j = 0; j < count; ++j) {
+    const ColumnFit& fit = run[j * times];
+    if (fit.weight == 0) continue;
+    if (fit.scale <= 0) return;
+    // The error of the logarithm is that of the step over the step.
+    const double weight = std::pow(fit.weight * fit.scale, 2), x = static_cast<double>(j), y = std::log(fit.scale);
+    sum += weight;
+    sum_x += weight * x;
+    sum_y += weight * y;
+    sum_xx += weight * x * x;
+    sum_xy += weight * x * y;
+  }
+  const double spread = sum * sum_xx - sum_x * sum_x;
+  if (spread <= 0) return;
+  const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
+  const auto goes_with = [&](auto scale_of) {
+    std::vector<ColumnFit> straight(run.begin(), run.end());
+    for (size_t j = 0; j < run.size(); ++j) {
+      straight[j].scale = scale_of(static_cast<double>(j / times % count));
+      if (j / times >= count || j % times != 0) continue;
+      const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].counter);
+      if (!values || !matches(*values, view, straight[j])) return false;
+    }
+    std::copy(straight.begin(), straight.end(), run.begin());
+    return true;
+  };
+  // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
+  const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
+  if (std::abs(start) < 1e-5 && goes_with([&](double j) { return std::pow(base, -j / length); })) return;
+  goes_with([&](double j) { return std::exp(start + slope * j); });
+}
+
+size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
+  size_t end = begin + 1;
+  while (end < fits.size() && fits[end].same_kind(fits[begin])) ++end;
+  return end;
+}
+
+// Consecutive columns of one kind, as one outer product of the coordinate and their scales.
+Part part_of(std::span<const ColumnFit> run, const View& view) {
+  const Kind kind = view.exact() ? Kind::kInteger : Kind::kReal;
+  const ColumnFit& first = run.front();
+  Values scales, offsets;
+  for (const ColumnFit& fit : run) {
+    scales.push_back(fit.scale);
+    offsets.push_back(fit.offset);
+  }
+  const Formula scaled = first.counter->formula() * numbers(scales, kind, view.last_axis());
+  const auto count = static_cast<int64_t>(run.size());
+  if (first.function == Function::kCos) return {cosine(scaled), count};
+  if (first.function == Function::kSin) return {sine(scaled), count};
+  return {scaled + numbers(offsets, kind, view.last_axis()), count};
+}
+
+}  // namespace
+
+std::optional<Generated> fit_columns(const RowTable& table) {
+  const View& view = table.view;
+  if (view.kind == Kind::kTruth || view.width == 0) return std::nullopt;
+  // A sine of small angles looks like a line: all columns are of one function where they can be.
+  constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
+  std::vector<ColumnFit> fits;
+  const auto fit_all = [&](std::span<const Function> functions) {
+    fits.clear();
+    for (int64_t column = 0; column < view.width; ++column) {
+      const auto fit = fit_column(table, column, functions, fits.empty() ? nullptr : &fits.back());
+      if (!fit) return false;
+      fits.push_back(*fit);
+    }
+    return true;
+  };
+  const bool alike =
+      std::any_of(std::begin(kEach), std::end(kEach), [&](const Function& f) { return fit_all({&f, 1}); });
+  if (!alike && (view.exact() || !fit_all(kEach))) return std::nullopt;
+  const ColumnFit& first = fits.front();
+  Generated out;
+  out.description = fmt::format("{} {}", name_of(first.function), first.counter->name());
+  for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
+    end = end_of_run(fits, begin);
+    const auto run = std::span(fits).subspan(begin, end - begin);
+    straighten(view, static_cast<int64_t>(begin), run);
+    out.parts.push_back(part_of(run, view));
+  }
+  return out;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,132 @@
+// Formulas: what a generator says of the entries of a table, as one expression over the positions of its axes.
+//
+// The same expression is evaluated in every trace, where it must give the table, and emitted as nodes, which make it at
+// any size: what was checked is what is written. Entries are integers, reals or truths. Division and remainder are for
+// integers that are not negative. Internal to lift/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/lift/table/table_emitter.h"
+
+namespace thaw::lift {
+
+enum class Kind : uint8_t { kInteger, kReal, kTruth };
+
+// A size of the model and what it was in each trace.
+struct Size {
+  dim::Dim dim;
+  std::vector<int64_t> at;
+  friend Size operator+(const Size& a, const Size& b);
+  friend Size operator-(const Size& a, const Size& b);
+  friend Size operator*(const Size& a, const Size& b);
+  friend Size operator/(const Size& a, const Size& b);  // rounded down
+};
+Size constant_size(int64_t value, size_t traces);
+Size ceil_div(const Size& a, const Size& b);
+
+struct FormulaNode;
+
+class Formula {
+ public:
+  Formula() = default;
+  explicit Formula(std::shared_ptr<const FormulaNode> node) : node_(std::move(node)) {}
+  Formula(const Size& size);  // NOLINT(google-explicit-constructor): p % width reads as it should
+  Formula(int64_t value);     // NOLINT(google-explicit-constructor)
+  const FormulaNode& node() const { return *node_; }
+  Kind kind() const;
+  // Whether it depends on the positions of an axis.
+  bool varies_along(int axis) const;
+  explicit operator bool() const { return node_ != nullptr; }
+
+ private:
+  std::shared_ptr<const FormulaNode> node_;
+};
+
+enum class FormulaOp : uint8_t {
+  kPosition,  // 0, 1, … along an axis
+  kSize,
+  kNumbers,  // along an axis, or a single one
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kMin,
+  kMax,
+  kEqual,
+  kLess,
+  kAnd,
+  kOr,
+  kNot,
+  kWhere,
+  kAbs,
+  kCos,
+  kSin,
+  kReal,        // an integer or truth as a real
+  kInteger,     // a truth as an integer
+  kRunningSum,  // along axis 0, of the entries before
+  kRows         // of a table [n, width] that is kept; of a wide one, the index varies along axis 0
+};
+
+struct FormulaNode {
+  FormulaOp op;
+  Kind kind;
+  std::vector<Formula> operands = {};
+  int axis = 0;
+  Size size = {};
+  std::vector<double> numbers = {};
+  int64_t width = 1;   // of kRows
+  uint32_t axes = 0;   // bit by bit, those it varies along
+  bool whole = false;  // cannot be evaluated a few rows at a time
+};
+
+Formula position(int axis);
+Formula real_number(double value);
+Formula numbers(std::vector<double> values, Kind kind, int axis);
+Formula operator+(const Formula& a, const Formula& b);
+Formula operator-(const Formula& a, const Formula& b);
+Formula operator*(const Formula& a, const Formula& b);
+Formula operator/(const Formula& a, const Formula& b);  // rounded down where both are integers
+Formula operator%(const Formula& a, const Formula& b);
+Formula smaller(const Formula& a, const Formula& b);
+Formula larger(const Formula& a, const Formula& b);
+Formula equal(const Formula& a, const Formula& b);
+Formula less(const Formula& a, const Formula& b);
+Formula both(const Formula& a, const Formula& b);
+Formula either(const Formula& a, const Formula& b);
+Formula negation(const Formula& a);
+Formula choose(const Formula& condition, const Formula& yes, const Formula& no);
+Formula absolute(const Formula& a);
+Formula cosine(const Formula& a);
+Formula sine(const Formula& a);
+Formula as_real(const Formula& a);
+Formula as_integer(const Formula& a);
+Formula sum_before(const Formula& a);
+Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
+
+// The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
+// columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a
+// wide table.
+std::optional<Formula> substitute(const Formula& formula, std::span<const Formula> positions, int columns = 1);
+
+// Entries at a product of positions, one list an axis. dims: how many of each axis; 1 where it does not vary.
+struct Array {
+  std::vector<int64_t> dims;
+  std::vector<double> entries;
+};
+struct Points {
+  size_t trace = 0;
+  std::vector<std::vector<double>> positions;  // by axis
+};
+Array evaluate(const Formula& formula, const Points& points);
+
+// The formula over axes of these sizes, each given or 1: int64, float or bool.
+ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);
+
+}  // namespace thaw::lift

@@ -1,0 +1,98 @@
+// Generators: what tables are made of. Each looks at a table in all traces and gives formulas for its columns, or
+// nothing where an entry differs. Internal to lift/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/lift/table/table.h"
+
+namespace thaw::lift {
+
+struct Generated {
+  std::string description;
+  std::vector<Part> parts;
+};
+
+// A table with one axis that grows, and the ways its rows may be counted.
+struct RowTable {
+  const View& view;
+  std::vector<LayoutPtr> layouts;
+  std::vector<CounterPtr> counters;
+  TableContext& context;
+};
+RowTable rows_of(const View& view, TableContext& context);
+Layouts& layouts_of(const Size& length, TableContext& context);
+
+// Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
+// multiple of it (rotary angles).
+std::optional<Generated> fit_columns(const RowTable& table);
+
+// A single column as a function of the index, which may differ from size to size: sizes times the index, shares of the
+// length (linspace, nearest and neighbouring positions of another length), digits, limits.
+struct Sequence {
+  std::string description;
+  Formula formula;  // over axis 0
+};
+std::optional<Sequence> fit_sequence(const View& column, TableContext& context);
+// A line only: a size times the index plus a size.
+std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
+// A function of a counter instead of the index.
+std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
+
+// A cosine or sine of a place between 0 and 1, or -1 and 1 (of normalised coordinates).
+std::optional<Sequence> fit_wave_of_place(const View& column);
+
+// Columns that are such lines.
+std::optional<Generated> fit_lines(const RowTable& table);
+
+// Columns that are such a function of the index or of a counter of a grid, or a sum or product of one of its rows and
+// one of its columns.
+std::optional<Generated> fit_sequences(const RowTable& table);
+
+// Indices that reorder a grid: where the entries of one layout stand in another, rolled or not; and row and column
+// times sizes of the model.
+std::optional<Generated> fit_reordering(const RowTable& table);
+std::optional<Generated> fit_grid_indices(const RowTable& table);
+
+// The corners, or their weights, of bilinear interpolation from a square of positions.
+std::optional<Generated> fit_interpolation(const RowTable& table);
+
+// Rows of one larger table that is kept: its first rows, its last or middle ones, those of a counter or of the cells of
+// a grid. A size beyond it is an error of the lifted model. Also rows that are followed, or led, by padding.
+std::optional<Generated> fit_kept(const RowTable& table);
+// A few rows that are kept (of a class token) before a list of another length.
+std::optional<Generated> fit_after_first(const RowTable& table);
+
+// Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
+std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+
+// A list with one axis that grows, by any of these.
+std::optional<Generated> fit_list(const View& view, TableContext& context);
+// The same without looking for rows that stand before it.
+std::optional<Generated> fit_whole_list(const RowTable& table);
+
+// Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
+// difference of two; masks between two.
+std::optional<Generated> fit_axes(const View& view, TableContext& context);
+// Of two axes and a single column. A function of i - j, or of |i - j|.
+std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
+// Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
+std::optional<Sequence> fit_mask(const View& view, TableContext& context);
+
+// Why a list is not explained: the generator that comes nearest.
+std::string nearest_of(const RowTable& table);
+
+// Lists of window lengths, and their sums with a leading 0. Their own lengths are no size of the inputs but counted.
+struct WindowList {
+  std::string description;
+  View form;  // of the list, without entries
+  Formula formula;
+};
+// `nearest`: of a list that is none, the windows of a grid that come nearest.
+std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                          std::string& nearest);
+
+}  // namespace thaw::lift

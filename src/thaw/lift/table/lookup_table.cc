@@ -1,0 +1,232 @@
+// Tables that no formula gives, but that are parts of one larger table: kept at its largest and read row by row, so
+// that a size beyond it is an error of the model and never a wrong number. Padding goes on for ever.
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/solve/table_sizes.h"
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+constexpr int64_t kMostKept = int64_t{1} << 24;  // entries
+
+bool same_rows(const View& view, size_t a, int64_t row_a, size_t b, int64_t row_b) {
+  for (int64_t c = 0; c < view.width; ++c)
+    if (!view.close(view.at(a, row_a, c), view.at(b, row_b, c))) return false;
+  return true;
+}
+
+void append_row(const View& view, size_t trace, int64_t row, std::vector<double>& out) {
+  const auto begin = view.entries[trace].begin() + row * view.width;
+  out.insert(out.end(), begin, begin + view.width);
+}
+
+// Rows by a key of each, over all traces; keys are below `count`. nullopt where two rows of one key differ, a key is
+// missing, or no trace says again what another said.
+std::optional<std::vector<double>> table_by(const View& view, int64_t count, auto key_of) {
+  if (count < 1 || count * view.width > kMostKept) return std::nullopt;
+  std::vector<std::pair<size_t, int64_t>> rows(static_cast<size_t>(count), {view.traces(), 0});
+  int64_t again = 0;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    for (int64_t r = 0; r < view.length().at[k]; ++r) {
+      auto& known = rows[static_cast<size_t>(key_of(k, r))];
+      if (known.first == view.traces()) {
+        known = {k, r};
+      } else if (!same_rows(view, known.first, known.second, k, r)) {
+        return std::nullopt;
+      } else if (known.first != k) {
+        ++again;
+      }
+    }
+  }
+  if (again < 2) return std::nullopt;
+  std::vector<double> table;
+  for (const auto& [trace, row] : rows) {
+    if (trace == view.traces()) return std::nullopt;
+    append_row(view, trace, row, table);
+  }
+  return table;
+}
+
+int64_t most_of(const std::vector<int64_t>& values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+Formula rows_at(const View& view, std::vector<double> table, const Formula& index) {
+  return rows_of_table(std::move(table), view.width, view.kind, index);
+}
+
+std::optional<Generated> kept_by_counter(const RowTable& table) {
+  const View& view = table.view;
+  for (const CounterPtr& counter : table.counters) {
+    const int64_t count = most_of(counter->range().at);
+    auto kept = table_by(view, count, [&](size_t k, int64_t r) { return counter->at(k)[static_cast<size_t>(r)]; });
+    if (kept)
+      return Generated{fmt::format("kept entries of {}, known below {}", counter->name(), count),
+                       {{rows_at(view, std::move(*kept), counter->formula()), view.width}}};
+  }
+  return std::nullopt;
+}
+
+// By row and column of a grid, of which the traces hold the upper left corner.
+std::optional<Generated> kept_by_cell(const RowTable& table) {
+  const View& view = table.view;
+  for (const LayoutPtr& layout : table.layouts) {
+    if (!layout->is_grid()) continue;
+    const int64_t height = most_of(layout->height().at), width = most_of(layout->width().at);
+    auto kept = table_by(view, height * width, [&](size_t k, int64_t r) {
+      return layout->row().at(k)[static_cast<size_t>(r)] * width + layout->column().at(k)[static_cast<size_t>(r)];
+    });
+    if (!kept) continue;
+    // A column beyond the kept ones must not be read as one of the next row.
+    const Formula &row = layout->row().formula(), &column = layout->column().formula();
+    const Formula index = choose(less(column, Formula(width)), row * Formula(width) + column, Formula(height * width));
+    return Generated{fmt::format("kept entries of {}, known up to {} x {}", layout->describe(), height, width),
+                     {{rows_at(view, std::move(*kept), index), view.width}}};
+  }
+  return std::nullopt;
+}
+
+// Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
+// rolled, whose edges meet the other side. Known at every size.
+std::optional<Generated> kept_by_edge(const RowTable& table) {
+  const View& view = table.view;
+  const Size one = constant_size(1, view.traces());
+  for (const LayoutPtr& layout : table.layouts) {
+    if (!layout->is_grid()) continue;
+    for (const bool first_too : {false, true}) {
+      const int64_t kinds = first_too ? 3 : 2;
+      const auto kind_of = [&](int64_t at, int64_t side) {
+        return at == side - 1 ? int64_t{1} : first_too && at == 0 ? int64_t{2} : int64_t{0};
+      };
+      auto kept = table_by(view, kinds * kinds, [&](size_t k, int64_t r) {
+        return kind_of(layout->row().at(k)[static_cast<size_t>(r)], layout->height().at[k]) * kinds +
+               kind_of(layout->column().at(k)[static_cast<size_t>(r)], layout->width().at[k]);
+      });
+      if (!kept) continue;
+      const auto kind = [&](const Formula& at, const Size& side) {
+        const Formula last = equal(at, side - one);
+        if (!first_too) return as_integer(last);
+        return choose(last, Formula(1), choose(equal(at, Formula(0)), Formula(2), Formula(0)));
+      };
+      const Formula index = kind(layout->row().formula(), layout->height()) * Formula(kinds) +
+                            kind(layout->column().formula(), layout->width());
+      return Generated{fmt::format("{} kept entries, told by the {} row and column of {}", kinds * kinds,
+                                   first_too ? "first and last" : "last", layout->describe()),
+                       {{rows_at(view, std::move(*kept), index), view.width}}};
+    }
+  }
+  return std::nullopt;
+}
+
+// The last rows, or those in the middle, of the largest.
+std::optional<Generated> kept_slice(const RowTable& table) {
+  const View& view = table.view;
+  const std::vector<int64_t>& n = view.length().at;
+  const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
+  if (n[largest] * view.width > kMostKept) return std::nullopt;
+  for (const int64_t part : {1, 2}) {
+    bool is_slice = true;
+    int64_t told = 0;
+    for (size_t k = 0; k < view.traces() && is_slice; ++k) {
+      const int64_t skipped = (n[largest] - n[k]) / part;
+      for (int64_t r = 0; r < n[k] && is_slice; ++r) is_slice = same_rows(view, k, r, largest, r + skipped);
+      if (k != largest) told += n[k];
+    }
+    if (!is_slice || told < 2) continue;
+    const Size all = constant_size(n[largest], view.traces());
+    // Counted from before the first row, an index would be read from the end.
+    const Formula skipped = (larger(all - view.length(), Formula(0))) / Formula(part);
+    const Formula index = choose(less(Formula(all), view.length()), Formula(n[largest]), position(0) + skipped);
+    return Generated{
+        fmt::format("the {} rows of a kept table, known up to {}", part == 1 ? "last" : "middle", n[largest]),
+        {{rows_at(view, view.entries[largest], index), view.width}}};
+  }
+  return std::nullopt;
+}
+
+// Rows that are the same in all traces, then one row again and again; or the other way round.
+std::optional<Generated> padded(const RowTable& table, bool at_front) {
+  const View& view = table.view;
+  const auto row_from = [&](size_t k, int64_t i) { return at_front ? view.length().at[k] - 1 - i : i; };
+  // Everything is counted from the end that is kept.
+  int64_t fixed = 0;
+  bool told = false;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    int64_t end = view.length().at[k];
+    if (end == 0) return std::nullopt;
+    const int64_t padding = row_from(k, end - 1);
+    if (!same_rows(view, k, padding, 0, row_from(0, view.length().at[0] - 1))) return std::nullopt;
+    while (end > 0 && same_rows(view, k, row_from(k, end - 1), k, padding)) --end;
+    if (k > 0 && end != fixed) return std::nullopt;
+    fixed = end;
+    told |= view.length().at[k] - end > 2;
+  }
+  if (fixed == 0 || !told || (fixed + 1) * view.width > kMostKept) return std::nullopt;
+  for (size_t k = 1; k < view.traces(); ++k)
+    for (int64_t i = 0; i < fixed; ++i)
+      if (!same_rows(view, k, row_from(k, i), 0, row_from(0, i))) return std::nullopt;
+  std::vector<double> kept;
+  for (int64_t i = 0; i <= fixed; ++i) append_row(view, 0, row_from(0, i), kept);
+  const Formula from_kept_end = at_front ? view.length() - constant_size(1, view.traces()) - position(0) : position(0);
+  return Generated{fmt::format("{} kept rows {} of padding", fixed, at_front ? "at the end" : "in front"),
+                   {{rows_at(view, std::move(kept), smaller(from_kept_end, Formula(fixed))), view.width}}};
+}
+
+}  // namespace
+
+std::optional<Generated> fit_kept(const RowTable& table) {
+  // One trace does not tell what stays.
+  if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
+  if (auto fit = padded(table, false)) return fit;
+  if (auto fit = padded(table, true)) return fit;
+  if (auto fit = kept_by_edge(table)) return fit;
+  if (auto fit = kept_by_counter(table)) return fit;
+  if (auto fit = kept_slice(table)) return fit;
+  return kept_by_cell(table);
+}
+
+std::optional<Generated> fit_after_first(const RowTable& table) {
+  constexpr int64_t kMostFirst = 8;
+  const View& view = table.view;
+  const std::vector<int64_t>& n = view.length().at;
+  const int64_t least = *std::min_element(n.begin(), n.end());
+  if (view.traces() < 2) return std::nullopt;
+  for (int64_t first = 1; first <= std::min(kMostFirst, least - 1); ++first) {
+    for (size_t k = 1; k < view.traces(); ++k)
+      if (!same_rows(view, k, first - 1, 0, first - 1)) return std::nullopt;
+    View rest = view;
+    for (size_t k = 0; k < view.traces(); ++k)
+      rest.entries[k].erase(rest.entries[k].begin(), rest.entries[k].begin() + first * view.width);
+    const Size count = view.length() - constant_size(first, view.traces());
+    rest.growing = {count};
+    // Only where the rest is a grid, or a length of its own.
+    const bool grid = layouts_of(count, table.context).plain_and_grids().size() > 1;
+    const auto size = table.context.solver.solve(count.at);
+    if (!grid && !(size && dim::same(*size, count.dim))) continue;
+    auto fit = fit_whole_list(rows_of(rest, table.context));
+    if (!fit) continue;
+    const Formula later = larger(position(0) - Formula(first), Formula(0));
+    const Formula is_first = less(position(0), Formula(first)), index = smaller(position(0), Formula(first - 1));
+    Generated out{fmt::format("{} kept rows, then {}", first, fit->description), {}};
+    int64_t begin = 0;
+    for (const Part& part : fit->parts) {
+      std::vector<double> kept;
+      for (int64_t r = 0; r < first; ++r)
+        for (int64_t c = 0; c < part.columns; ++c) kept.push_back(view.at(0, r, begin + c));
+      const auto formula = substitute(part.formula, {&later, 1});
+      if (!formula) return std::nullopt;
+      out.parts.push_back(
+          {choose(is_first, rows_of_table(std::move(kept), part.columns, view.kind, index), *formula), part.columns});
+      begin += part.columns;
+    }
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace thaw::lift

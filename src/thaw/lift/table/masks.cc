@@ -1,0 +1,266 @@
+// Tables between two axes: functions of the distance of two positions, and masks between groups of them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+int64_t rows_in(const View& view, size_t trace) { return view.growing[0].at[trace]; }
+int64_t columns_in(const View& view, size_t trace) { return view.growing[1].at[trace]; }
+double entry_of(const View& view, size_t trace, int64_t i, int64_t j) {
+  return view.entries[trace][static_cast<size_t>(i * columns_in(view, trace) + j)];
+}
+
+// What positions are told apart by, along both axes.
+struct Group {
+  std::string name;
+  Formula of_row, of_column;
+  // By trace.
+  std::vector<std::vector<int64_t>> rows, columns;
+};
+
+std::vector<int64_t> along(const Formula& formula, int axis, size_t trace, const View& view) {
+  Points points{.trace = trace, .positions = {{0}, {0}, {0}}};
+  auto& positions = points.positions[static_cast<size_t>(axis)];
+  positions.clear();
+  for (int64_t i = 0; i < view.growing[static_cast<size_t>(axis)].at[trace]; ++i)
+    positions.push_back(static_cast<double>(i));
+  const Array all = evaluate(formula, points);
+  std::vector<int64_t> out(all.entries.begin(), all.entries.end());
+  out.resize(positions.size(), out.empty() ? 0 : out.front());
+  return out;
+}
+
+// Groups by a formula over axis 0.
+std::optional<Group> group_by(std::string name, const Formula& formula, const View& view) {
+  const Formula across = position(1);
+  const auto of_column = substitute(formula, {&across, 1});
+  if (!of_column) return std::nullopt;
+  Group group{std::move(name), formula, *of_column, {}, {}};
+  for (size_t k = 0; k < view.traces(); ++k) {
+    group.rows.push_back(along(group.of_row, 0, k, view));
+    group.columns.push_back(along(group.of_column, 1, k, view));
+  }
+  return group;
+}
+
+// Which of a grid's windows a row of the table lies in.
+Formula window_of(const Layout& layout, int64_t side) {
+  const size_t traces = layout.height().at.size();
+  const Size window = constant_size(side, traces);
+  const Size down = ceil_div(layout.height(), window), across = ceil_div(layout.width(), window);
+  const Place at = layout.place(position(0));
+  return at.frame * Formula(down * across) + at.row / window * across + at.column / window;
+}
+
+// How many rows, or entries of the first column or row, are alike before the first that is not.
+int64_t first_rows_alike(const View& view, size_t trace) {
+  const int64_t rows = rows_in(view, trace), columns = columns_in(view, trace);
+  const auto begin = view.entries[trace].begin();
+  int64_t i = 1;
+  while (i < rows && std::equal(begin, begin + columns, begin + i * columns)) ++i;
+  return i;
+}
+int64_t first_entries_alike(const View& view, size_t trace, int axis) {
+  int64_t at = 1;
+  const auto entry = [&](int64_t i) { return axis == 0 ? entry_of(view, trace, i, 0) : entry_of(view, trace, 0, i); };
+  while (at < view.growing[static_cast<size_t>(axis)].at[trace] && entry(at) == entry(0)) ++at;
+  return at;
+}
+
+std::vector<Group> possible_groups(const View& view, TableContext& context) {
+  std::vector<Group> groups;
+  const auto add = [&](std::string name, const Formula& formula) {
+    if (auto group = group_by(std::move(name), formula, view)) groups.push_back(std::move(*group));
+  };
+  add("positions", position(0));
+  std::vector<int64_t> alike;
+  size_t largest = 0;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    alike.push_back(first_rows_alike(view, k));
+    if (rows_in(view, k) > rows_in(view, largest)) largest = k;
+  }
+  // The first groups are told by rows that are alike, or by how far the first column, or row, is.
+  std::vector<std::vector<int64_t>> runs{alike, {}, {}};
+  for (size_t k = 0; k < view.traces(); ++k) {
+    runs[1].push_back(first_entries_alike(view, k, 0));
+    runs[2].push_back(first_entries_alike(view, k, 1));
+  }
+  for (size_t r = 0; r < runs.size(); ++r) {
+    if (runs[r][largest] < 2 || std::find(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(r), runs[r]) !=
+                                    runs.begin() + static_cast<std::ptrdiff_t>(r))
+      continue;
+    const int64_t longest = *std::max_element(runs[r].begin(), runs[r].end());
+    const auto run = context.solver.solve(runs[r]);
+    if (run && !run->is_constant())
+      add(fmt::format("groups of {}", dim::to_string(*run)), position(0) / Formula(Size{*run, runs[r]}));
+    add(fmt::format("groups of {}", longest), position(0) / Formula(longest));
+  }
+  if (!dim::same(view.growing[0].dim, view.growing[1].dim)) return groups;
+  Layouts& layouts = layouts_of(view.growing[0], context);
+  const int64_t run = first_entries_alike(view, largest, 1);
+  for (const LayoutPtr& layout : layouts.plain_and_grids()) {
+    if (!layout->is_grid()) continue;
+    for (const CounterPtr& counter : layout->counters()) add("the " + counter->name(), counter->formula());
+    const int64_t block = layout->block(), unit = block * block;
+    if (run % unit == 0 && run / unit > 1) {
+      const int64_t side = run / unit * block;
+      add(fmt::format("windows of {0} x {0} of {1}", side, layout->describe()), window_of(*layout, side));
+    }
+    // In the order of windows, the first run is a whole window.
+    const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(run))));
+    if (side * side != run || side % block != 0 || side / block < 2) continue;
+    for (const LayoutPtr& windows : layouts.windows(side / block))
+      if (windows->block() == block && dim::same(windows->height().dim, layout->height().dim) &&
+          dim::same(windows->width().dim, layout->width().dim))
+        add(windows->describe(), window_of(*windows, side));
+  }
+  return groups;
+}
+
+// Between which distances of groups the value is the inner one.
+struct Band {
+  std::vector<std::optional<int64_t>> low, high;  // by trace; none where nothing lies beyond
+};
+
+std::optional<Band> band_of(const View& view, const Group& group, double inner, bool causal) {
+  Band band;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+    int64_t low = kNone, high = -kNone, below = -kNone, above = kNone;
+    const int64_t n = rows_in(view, k), m = columns_in(view, k);
+    const auto each_sample = [&](auto function) {
+      for (const int64_t i : {int64_t{0}, int64_t{1}, n / 3, n / 2, n - n / 4 - 1, n - 1})
+        for (int64_t j = 0; j < m && i >= 0 && i < n; ++j)
+          if (!causal || j <= i)
+            function(group.rows[k][static_cast<size_t>(i)] - group.columns[k][static_cast<size_t>(j)],
+                     entry_of(view, k, i, j) == inner);
+    };
+    each_sample([&](int64_t distance, bool inside) {
+      if (inside) low = std::min(low, distance);
+      if (inside) high = std::max(high, distance);
+    });
+    if (low == kNone) return std::nullopt;
+    bool whole = true;
+    each_sample([&](int64_t distance, bool inside) {
+      if (inside) return;
+      whole &= distance < low || distance > high;
+      if (distance < low) below = std::max(below, distance);
+      if (distance > high) above = std::min(above, distance);
+    });
+    if (!whole) return std::nullopt;
+    band.low.push_back(below == -kNone ? std::nullopt : std::optional(low));
+    band.high.push_back(above == kNone ? std::nullopt : std::optional(high));
+  }
+  return band;
+}
+
+// A bound that all traces agree on; `told`: whether there is one.
+std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, const Solver& solver, bool& told) {
+  std::vector<int64_t> known;
+  for (const auto& each : at)
+    if (each) known.push_back(*each);
+  told = !known.empty();
+  if (!told) return std::nullopt;
+  if (std::all_of(known.begin(), known.end(), [&](int64_t v) { return v == known[0]; }))
+    return constant_size(known[0], at.size());
+  if (known.size() != at.size()) return std::nullopt;
+  const auto dim = solver.solve(known);
+  if (!dim) return std::nullopt;
+  return Size{*dim, known};
+}
+
+std::optional<Sequence> fit_band(const View& view, const Group& group, double inner, double outer, bool causal,
+                                 const Solver& solver) {
+  const auto band = band_of(view, group, inner, causal);
+  if (!band) return std::nullopt;
+  bool has_low = false, has_high = false;
+  const auto low = bound_of(band->low, solver, has_low), high = bound_of(band->high, solver, has_high);
+  if ((has_low && !low) || (has_high && !high) || (!has_low && !has_high)) return std::nullopt;
+  const Formula &i = group.of_row, &j = group.of_column;
+  Formula inside;
+  std::string text;
+  if (has_low && has_high && low->dim.is_constant(0) && high->dim.is_constant(0)) {
+    inside = equal(i, j);
+    text = fmt::format("both in one of {}", group.name);
+  } else {
+    const std::string from = has_low ? dim::to_string(low->dim) : "any",
+                      to = has_high ? dim::to_string(high->dim) : "any";
+    text = fmt::format("{} after the other by {} to {}", group.name, from, to);
+    if (has_low) inside = negation(less(i, j + *low));
+    if (has_high) inside = has_low ? both(inside, negation(less(j + *high, i))) : negation(less(j + *high, i));
+  }
+  if (causal) {
+    inside = both(inside, negation(less(position(0), position(1))));
+    text += ", and not before it";
+  }
+  const Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({outer}, view.kind, 0));
+  if (!holds(view, formula, 0, 1)) return std::nullopt;
+  return Sequence{fmt::format("{} where {}, else {}", inner, text, outer), formula};
+}
+
+}  // namespace
+
+std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
+  View straight = view.without_entries();
+  bool symmetric = true;
+  const size_t traces = view.traces();
+  straight.growing = {view.growing[0] + view.growing[1] - constant_size(1, traces)};
+  for (size_t k = 0; k < traces; ++k) {
+    const int64_t n = rows_in(view, k), m = columns_in(view, k);
+    if (n == 0 || m == 0) return std::nullopt;
+    for (int64_t i = 1; i < n; ++i)
+      for (int64_t j = 1; j < m; ++j)
+        if (!view.close(entry_of(view, k, i, j), entry_of(view, k, i - 1, j - 1))) return std::nullopt;
+    std::vector<double>& list = straight.entries[k];
+    for (int64_t j = m; j-- > 0;) list.push_back(entry_of(view, k, 0, j));
+    for (int64_t i = 1; i < n; ++i) list.push_back(entry_of(view, k, i, 0));
+    symmetric &= n == m;
+    for (size_t d = 0; d < list.size() && symmetric; ++d) symmetric = view.close(list[d], list[list.size() - 1 - d]);
+  }
+  const Formula distance = position(0) - position(1);
+  if (symmetric) {
+    View half = straight.without_entries();
+    half.growing = {view.growing[0]};
+    for (size_t k = 0; k < traces; ++k)
+      half.entries[k].assign(straight.entries[k].begin() + rows_in(view, k) - 1, straight.entries[k].end());
+    auto fit = fit_sequence(half, context);
+    const Formula apart = absolute(distance);
+    if (fit)
+      if (const auto formula = substitute(fit->formula, {&apart, 1}))
+        return Sequence{fit->description + ", where index is |row - column|", *formula};
+  }
+  auto fit = fit_sequence(straight, context);
+  if (!fit) return std::nullopt;
+  const Formula index = distance + Formula(view.growing[1] - constant_size(1, traces));
+  const auto formula = substitute(fit->formula, {&index, 1});
+  if (!formula) return std::nullopt;
+  return Sequence{fit->description + ", where index is row - column + the last column", *formula};
+}
+
+std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
+  std::vector<double> values;
+  for (const auto& list : view.entries) {
+    for (const double entry : list) {
+      if (std::find(values.begin(), values.end(), entry) != values.end()) continue;
+      values.push_back(entry);
+      if (values.size() > 2) return std::nullopt;
+    }
+  }
+  if (values.size() != 2) return std::nullopt;
+  for (const Group& group : possible_groups(view, context)) {
+    for (const bool causal : {false, true}) {
+      if (auto fit = fit_band(view, group, values[0], values[1], causal, context.solver)) return fit;
+      if (auto fit = fit_band(view, group, values[1], values[0], causal, context.solver)) return fit;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace thaw::lift

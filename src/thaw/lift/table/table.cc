@@ -1,0 +1,137 @@
+#include "thaw/lift/table/table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+// A short list of sizes: each element for itself.
+std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const Solver& solver,
+                                  std::string& reason) {
+  constexpr int64_t kMostSizes = 64;
+  const ir::Tensor& first = *tensors.front();
+  const bool alike = std::all_of(tensors.begin(), tensors.end(), [&](const ir::Tensor* t) {
+    return t->dims == first.dims && t->data_type == first.data_type;
+  });
+  if (!alike || !ir::is_integer(first.data_type) || first.num_elements() > kMostSizes) return std::nullopt;
+  std::vector<std::vector<int64_t>> values;
+  for (const ir::Tensor* tensor : tensors) values.push_back(tensor->to_int64());
+  ops::Shape sizes;
+  std::vector<std::string> text;
+  for (size_t i = 0; i < values.front().size(); ++i) {
+    std::vector<int64_t> wanted;
+    for (const auto& each : values) wanted.push_back(each[i]);
+    const auto size = solver.solve(wanted);
+    if (!size) {
+      reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(wanted, ", "));
+      return std::nullopt;
+    }
+    sizes.push_back(*size);
+    text.push_back(dim::to_string(*size));
+  }
+  TableFit fit;
+  fit.description = fmt::format("[{}]", fmt::join(text, ", "));
+  fit.emit = [sizes, dims = first.dims, type = first.data_type](TableEmitter& e) {
+    ir::Value* list = sizes.empty() ? e.ints({}) : e.sizes().emit_shape(sizes, "lift_sizes");
+    if (dims.size() != 1) list = e.emit("Reshape", {list, e.ints(dims)});
+    return type == ir::DataType::kInt64 ? list : e.cast(list, type);
+  };
+  return fit;
+}
+
+TableFit made_of(const View& view, Generated generated) {
+  return {std::move(generated.description), [form = view.without_entries(), parts = std::move(generated.parts)](
+                                                TableEmitter& e) { return emit_parts(form, parts, e); }};
+}
+
+// A buffer of a size that is 0 in every trace.
+TableFit without_entries(const View& view) {
+  return {"no entries", [dims = view.dims, type = view.type](TableEmitter& e) {
+            std::vector<ir::Value*> sizes;
+            for (const dim::Dim size : dims) sizes.push_back(e.size(size));
+            return e.emit("Expand", {e.cast(e.ints({0}), type), e.concat(sizes, 0)});
+          }};
+}
+
+}  // namespace
+
+Layouts& layouts_of(const Size& length, TableContext& context) {
+  std::shared_ptr<Layouts>& known = context.layouts[length.at];
+  if (!known) known = std::make_shared<Layouts>(length, context.solver);
+  return *known;
+}
+
+RowTable rows_of(const View& view, TableContext& context) {
+  Layouts& layouts = layouts_of(view.length(), context);
+  RowTable table{view, layouts.plain_and_grids(), {}, context};
+  for (const int64_t window : possible_windows(view)) {
+    const std::vector<LayoutPtr>& windows = layouts.windows(window);
+    table.layouts.insert(table.layouts.end(), windows.begin(), windows.end());
+  }
+  for (const LayoutPtr& layout : table.layouts)
+    table.counters.insert(table.counters.end(), layout->counters().begin(), layout->counters().end());
+  for (const int64_t column : {int64_t{0}, view.width - 1})
+    if (column >= 0)
+      for (CounterPtr& digit : digits_of(view, column, context.solver)) table.counters.push_back(std::move(digit));
+  return table;
+}
+
+std::optional<Generated> fit_whole_list(const RowTable& table) {
+  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+    if (auto generated = fit(table)) return generated;
+  return std::nullopt;
+}
+
+std::optional<Generated> fit_list(const View& view, TableContext& context) {
+  const RowTable table = rows_of(view, context);
+  for (const auto fit : {fit_whole_list, fit_after_first, fit_kept})
+    if (auto generated = fit(table)) return generated;
+  return std::nullopt;
+}
+
+std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                  std::string& reason) {
+  std::string nearest;
+  const auto as_list = [&]() -> std::optional<TableFit> {
+    auto list = fit_window_list(tensors, context, nearest);
+    if (!list) return std::nullopt;
+    return made_of(list->form, {std::move(list->description), {{list->formula, 1}}});
+  };
+  // In one trace anything is a list of windows, or of sizes: rows that count up are tried first, and the integers of a
+  // short list are for those who can confirm each (propose.h).
+  const bool is_one = tensors.size() == 1;
+  if (!is_one) {
+    if (auto fit = as_list()) return fit;
+    if (auto fit = fit_sizes(tensors, context.solver, reason)) return fit;
+  }
+  std::string form_reason;
+  const auto view = view_of(tensors, context.solver, form_reason);
+  if (!view) {
+    if (is_one) return as_list();
+    if (reason.empty()) reason = form_reason + nearest;
+    return std::nullopt;
+  }
+  if (view->entries.front().empty()) return without_entries(*view);
+  const bool is_list = view->growing.size() == 1;
+  auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
+  if (generated) return made_of(*view, std::move(*generated));
+  if (auto fit = fit_resized(*view, context)) return fit;
+  if (is_one)
+    if (auto fit = as_list()) return fit;
+  // Of a short list of sizes, the one that nothing gives says most.
+  const bool fixed =
+      std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });
+  if (reason.empty() || !fixed)
+    reason = is_list ? nearest_of(rows_of(*view, context))
+                     : "no sum, product, mask or function of a distance along its axes gives its entries";
+  reason += nearest;
+  return std::nullopt;
+}
+
+}  // namespace thaw::lift

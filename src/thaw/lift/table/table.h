@@ -1,0 +1,36 @@
+// Tables: constants with axes that grow with the input, and the generators that make them.
+//
+// A generator is fitted on all traces at once and must give every entry of every table; generators.h lists them, the
+// simplest is tried first.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/lift/table/grid_layout.h"
+
+namespace thaw::lift {
+
+struct TableFit {
+  std::string description;                        // "cos of a multiple of row of blocks of 2 x 2 in a grid …"
+  std::function<ir::Value*(TableEmitter&)> emit;  // the table, of its type and shape
+};
+
+// What fitting one table may use of others: sides of grids of positions that were read, and how rows are counted.
+struct TableContext {
+  std::span<const Variable> variables;
+  const Solver& solver;
+  std::vector<int64_t> sides = {};
+  std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
+};
+
+// tensors: the table in each trace. `reason` says why there is no fit.
+std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                  std::string& reason);
+
+}  // namespace thaw::lift

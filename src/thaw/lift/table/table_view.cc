@@ -1,0 +1,251 @@
+#include "thaw/lift/table/table_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/lift/solve/table_sizes.h"
+
+namespace thaw::lift {
+namespace {
+
+constexpr int64_t kMostEntries = int64_t{1} << 26;
+
+double tolerance_of(ir::DataType type) {
+  // Of float32 tables that were computed in another order; half types are rounded once more.
+  if (type == ir::DataType::kFloat16) return 1e-3;
+  return type == ir::DataType::kBfloat16 ? 8e-3 : 2e-6;
+}
+
+// The axes of `from` in another order.
+std::vector<double> turned(const std::vector<double>& values, const std::vector<int64_t>& dims,
+                           const std::vector<size_t>& order) {
+  if (std::is_sorted(order.begin(), order.end())) return values;
+  std::vector<size_t> strides(dims.size(), 1);
+  for (size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * static_cast<size_t>(dims[axis]);
+  std::vector<double> out;
+  out.reserve(values.size());
+  std::vector<int64_t> at(order.size(), 0);
+  for (size_t from = 0; out.size() < values.size();) {
+    out.push_back(values[from]);
+    for (size_t axis = order.size(); axis-- > 0;) {
+      from += strides[order[axis]];
+      if (++at[axis] < dims[order[axis]]) break;
+      from -= strides[order[axis]] * static_cast<size_t>(dims[order[axis]]);
+      at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+View View::without_entries() const {
+  View out;
+  out.type = type;
+  out.dims = dims;
+  out.axes = axes;
+  out.growing = growing;
+  out.width = width;
+  out.kind = kind;
+  out.tolerance = tolerance;
+  out.entries.resize(entries.size());
+  return out;
+}
+
+bool View::close(double a, double b) const {
+  if (a == b || exact() || std::isinf(a) || std::isinf(b)) return a == b;
+  return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+std::vector<dim::Dim> View::formula_axes(int64_t columns) const {
+  std::vector<dim::Dim> sizes;
+  for (const Size& size : growing) sizes.push_back(size.dim);
+  sizes.emplace_back(columns);
+  return sizes;
+}
+
+std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const Solver& solver, std::string& reason,
+                            std::span<const std::optional<Size>> sizes) {
+  View view;
+  view.type = tensors.front()->data_type;
+  const size_t rank = tensors.front()->dims.size();
+  for (const ir::Tensor* tensor : tensors) {
+    if (tensor->dims.size() != rank || tensor->data_type != view.type) {
+      reason = "its rank or type differs between the traces";
+      return std::nullopt;
+    }
+    if (tensor->num_elements() > kMostEntries) {
+      reason = fmt::format("it has {} entries", tensor->num_elements());
+      return std::nullopt;
+    }
+  }
+  const bool truth = view.type == ir::DataType::kBool;
+  if (!truth && !ir::is_integer(view.type) && !ir::is_floating(view.type)) {
+    reason = "it does not hold numbers";
+    return std::nullopt;
+  }
+  view.kind = truth ? Kind::kTruth : ir::is_integer(view.type) ? Kind::kInteger : Kind::kReal;
+  view.tolerance = tolerance_of(view.type);
+  const bool some_empty =
+      std::any_of(tensors.begin(), tensors.end(), [](const ir::Tensor* t) { return t->num_elements() == 0; });
+  const bool all_empty =
+      std::all_of(tensors.begin(), tensors.end(), [](const ir::Tensor* t) { return t->num_elements() == 0; });
+  if (some_empty && !all_empty) {
+    reason = "it is empty in some of the traces only, which do not tell how it grows";
+    return std::nullopt;
+  }
+  std::vector<size_t> order, fixed;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    std::vector<int64_t> at;
+    for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
+    if (axis < sizes.size() && sizes[axis]) {
+      view.dims.push_back(sizes[axis]->dim);
+    } else if (const auto size = solve_size(at, solver)) {
+      view.dims.push_back(size->dim);
+    } else {
+      reason = fmt::format("no size of the inputs gives its axis {}: {}", axis, fmt::join(at, ", "));
+      return std::nullopt;
+    }
+    if (view.dims.back().is_constant()) {
+      fixed.push_back(axis);
+      view.width *= at.front();
+    } else {
+      view.axes.push_back(axis);
+      view.growing.push_back({view.dims.back(), at});
+    }
+  }
+  if (view.axes.empty()) {
+    // Its size is fixed and what it holds is not: padding up to a limit. All its axes may matter.
+    constexpr int64_t kMostFixed = int64_t{1} << 20;
+    if (tensors.front()->num_elements() > kMostFixed) {
+      reason = "its entries differ and no axis grows";
+      return std::nullopt;
+    }
+    view.width = 1;
+    std::vector<size_t> single;
+    for (const size_t axis : fixed) {
+      const int64_t size = tensors.front()->dims[axis];
+      if (size == 1) single.push_back(axis);
+      if (size == 1) continue;
+      view.axes.push_back(axis);
+      view.growing.push_back(constant_size(size, tensors.size()));
+    }
+    fixed = single;
+  }
+  if (view.axes.empty()) {
+    reason = "its only entry differs and no size of the inputs gives it";
+    return std::nullopt;
+  }
+  order = view.axes;
+  order.insert(order.end(), fixed.begin(), fixed.end());
+  for (const ir::Tensor* tensor : tensors) {
+    constexpr double kLargest = 9007199254740992;  // 2^53: up to it, doubles hold every integer
+    const auto& entries = view.entries.emplace_back(turned(tensor->to_double(), tensor->dims, order));
+    if (std::any_of(entries.begin(), entries.end(), [](double entry) { return std::isnan(entry); })) {
+      reason = "it holds entries that are no numbers";
+      return std::nullopt;
+    }
+    if (view.kind == Kind::kInteger &&
+        std::any_of(entries.begin(), entries.end(), [](double entry) { return std::abs(entry) > kLargest; })) {
+      reason = "it holds integers above 2^53";
+      return std::nullopt;
+    }
+  }
+  return view;
+}
+
+bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count) {
+  if (formula.kind() != view.kind && (view.kind != Kind::kReal || formula.kind() == Kind::kTruth)) return false;
+  constexpr int64_t kFewRows = 16, kEntriesAtOnce = 1 << 16;
+  std::vector<double> columns(static_cast<size_t>(count));
+  std::iota(columns.begin(), columns.end(), 0);
+  for (size_t trace = 0; trace < view.traces(); ++trace) {
+    Points points{.trace = trace, .positions = {}};
+    int64_t inner = count;
+    for (const Size& size : view.growing) {
+      auto& positions = points.positions.emplace_back(static_cast<size_t>(size.at[trace]));
+      std::iota(positions.begin(), positions.end(), 0);
+    }
+    for (size_t axis = 1; axis < view.growing.size(); ++axis) inner *= view.growing[axis].at[trace];
+    points.positions.push_back(columns);
+    // The first few rows tell most of what does not hold.
+    const int64_t rows = view.growing[0].at[trace],
+                  step = std::max<int64_t>(1, kEntriesAtOnce / std::max<int64_t>(inner, 1));
+    for (int64_t begin = 0, end = 0; begin < rows; begin = end) {
+      end = formula.node().whole ? rows : std::min(rows, begin + (begin == 0 ? std::min(step, kFewRows) : step));
+      auto& positions = points.positions[0];
+      positions.resize(static_cast<size_t>(end - begin));
+      std::iota(positions.begin(), positions.end(), static_cast<double>(begin));
+      const Array got = evaluate(formula, points);
+      std::vector<size_t> strides(got.dims.size(), 0);
+      size_t stride = 1;
+      for (size_t axis = got.dims.size(); axis-- > 0;) {
+        if (got.dims[axis] != 1) strides[axis] = stride;
+        stride *= static_cast<size_t>(got.dims[axis]);
+      }
+      // Over all positions of the growing axes, column by column.
+      const auto outer = static_cast<size_t>((end - begin) * (inner / std::max<int64_t>(count, 1)));
+      std::vector<int64_t> at(view.growing.size(), 0);
+      size_t from = 0,
+             entry = static_cast<size_t>(begin * (inner / std::max<int64_t>(count, 1)) * view.width + first_column);
+      for (size_t i = 0; i < outer; ++i, entry += static_cast<size_t>(view.width)) {
+        for (size_t column = 0; column < static_cast<size_t>(count); ++column)
+          if (!view.close(view.entries[trace][entry + column], got.entries[from + column * strides.back()]))
+            return false;
+        for (size_t axis = at.size(); axis-- > 0;) {
+          from += strides[axis];
+          const auto size = static_cast<int64_t>(points.positions[axis].size());
+          if (++at[axis] < size) break;
+          from -= strides[axis] * static_cast<size_t>(size);
+          at[axis] = 0;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitter& e) {
+  std::vector<ir::Value*> made;
+  for (const Part& part : parts) {
+    const std::vector<dim::Dim> axes = form.formula_axes(part.columns);
+    ir::Value* value = emit_formula(part.formula, axes, e);
+    bool whole = true;
+    for (size_t axis = 0; axis < axes.size(); ++axis)
+      whole &= axes[axis].is_constant(1) || part.formula.varies_along(static_cast<int>(axis));
+    if (!whole) {
+      std::vector<ir::Value*> sizes;
+      for (const dim::Dim size : axes) sizes.push_back(e.size(size));
+      value = e.emit("Expand", {value, e.concat(sizes, 0)});
+    }
+    const ir::DataType kinds[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
+    const ir::DataType wanted = kinds[static_cast<size_t>(form.kind)];
+    if (kinds[static_cast<size_t>(part.formula.kind())] != wanted) value = e.cast(value, wanted);
+    made.push_back(value);
+  }
+  return emit_shaped(form, e.concat(made, static_cast<int64_t>(form.growing.size())), e);
+}
+
+ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& e) {
+  std::vector<ir::Value*> target;
+  std::vector<int64_t> permutation(form.dims.size());
+  size_t next = 0;
+  for (const size_t axis : form.axes) permutation[axis] = static_cast<int64_t>(next++);
+  for (const size_t axis : form.axes) target.push_back(e.size(form.dims[axis]));
+  for (size_t axis = 0; axis < form.dims.size(); ++axis) {
+    if (std::find(form.axes.begin(), form.axes.end(), axis) != form.axes.end()) continue;
+    permutation[axis] = static_cast<int64_t>(next++);
+    target.push_back(e.size(form.dims[axis]));
+  }
+  table = e.emit("Reshape", {table, e.concat(target, 0)});
+  if (!std::is_sorted(permutation.begin(), permutation.end()))
+    table = e.emit("Transpose", {table}, {{"perm", permutation}});
+  const ir::DataType has[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
+  return form.type == has[static_cast<size_t>(form.kind)] ? table : e.cast(table, form.type);
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,191 @@
+// Lists with an entry for each window: how many entries of a sequence, or of a grid, it holds.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lift {
+namespace {
+
+// The list in every trace, and what it adds up to.
+struct Lengths {
+  std::vector<std::vector<int64_t>> lists;
+  std::vector<int64_t> totals, counts;
+  bool summed = false;  // it was given as sums with a leading 0
+};
+
+// An int list [n] or [1, n] in every trace, with nothing but positive lengths.
+std::optional<Lengths> lengths_of(std::span<const ir::Tensor* const> tensors) {
+  constexpr int64_t kMostWindows = 1 << 20;
+  Lengths out;
+  const auto& first = *tensors.front();
+  for (const ir::Tensor* tensor : tensors) {
+    const bool list = tensor->dims.size() == 1 || (tensor->dims.size() == 2 && tensor->dims[0] == 1);
+    if (!list || tensor->dims.size() != first.dims.size() || tensor->data_type != first.data_type ||
+        !ir::is_integer(tensor->data_type) || tensor->num_elements() < 1 || tensor->num_elements() > kMostWindows)
+      return std::nullopt;
+    out.lists.push_back(tensor->to_int64());
+  }
+  out.summed = std::all_of(out.lists.begin(), out.lists.end(), [](const auto& l) { return l.front() == 0; });
+  for (std::vector<int64_t>& list : out.lists) {
+    if (out.summed) {
+      std::adjacent_difference(list.begin(), list.end(), list.begin());
+      list.erase(list.begin());
+    }
+    constexpr int64_t kLongest = int64_t{1} << 32;
+    if (std::any_of(list.begin(), list.end(), [](int64_t n) { return n < 1 || n > kLongest; })) return std::nullopt;
+    out.totals.push_back(std::accumulate(list.begin(), list.end(), int64_t{0}));
+    out.counts.push_back(static_cast<int64_t>(list.size()));
+  }
+  return out;
+}
+
+// A list of lengths: how many, and the i-th.
+struct Windows {
+  Size count;
+  Formula length;
+  Formula before;  // the sum of those before, where that is simple
+  std::string description;
+};
+
+// How many lengths from the first on are right, in the trace where the fewest are.
+int64_t leading(const Windows& windows, const Lengths& lengths) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (size_t k = 0; k < lengths.lists.size(); ++k) {
+    Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
+    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
+    const Array got = evaluate(windows.length, points);
+    int64_t right = 0;
+    for (size_t i = 0; i < lengths.lists[k].size(); ++i, ++right)
+      if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) break;
+    least = std::min(least, right);
+  }
+  return least;
+}
+
+bool gives(const Windows& windows, const Lengths& lengths) {
+  if (windows.count.at != lengths.counts) return false;
+  for (size_t k = 0; k < lengths.lists.size(); ++k) {
+    Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
+    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
+    const Array got = evaluate(windows.length, points);
+    for (size_t i = 0; i < lengths.lists[k].size(); ++i)
+      if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) return false;
+  }
+  return true;
+}
+
+// [s, s, …, rest] of a sequence.
+std::optional<Windows> sequence(const Lengths& lengths, const Solver& solver) {
+  const size_t traces = lengths.lists.size();
+  int64_t side = 0;
+  for (const auto& list : lengths.lists) side = std::max(side, list.front());
+  const auto total = solver.solve(lengths.totals);
+  if (!total) return std::nullopt;
+  const Size whole{*total, lengths.totals}, window = constant_size(side, traces);
+  Windows out{ceil_div(whole, window), smaller(window, whole - position(0) * window),
+              smaller(whole, position(0) * window), fmt::format("windows of {} of {}", side, dim::to_string(*total))};
+  if (gives(out, lengths)) return out;
+  return std::nullopt;
+}
+
+// How many grids of h x w there are: what the inputs say, or as many as make up one of their sizes.
+std::vector<Size> possible_frames(const Size& grid, std::span<const int64_t> times, const TableContext& context) {
+  const size_t traces = times.size();
+  std::vector<Size> frames;
+  const bool varies = std::any_of(times.begin(), times.end(), [&](int64_t n) { return n != times[0]; });
+  for (const Variable& v : context.variables) {
+    std::vector<int64_t> at;
+    for (size_t k = 0; k < traces && v.at[k] % grid.at[k] == 0; ++k) at.push_back(v.at[k] / grid.at[k]);
+    if (at.size() == traces && (varies ? at == std::vector<int64_t>(times.begin(), times.end())
+                                       : at[0] == 1 && at == std::vector<int64_t>(traces, 1)))
+      frames.push_back(Size{v.symbol, v.at} / grid);
+  }
+  return frames;
+}
+
+// Windows of s x s of a grid, cut at its right and lower edge; each counts q entries a cell.
+std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& context, std::string& nearest) {
+  int64_t most = 1;
+  const size_t traces = lengths.lists.size();
+  for (const auto& [h, w] : possible_grids(context.solver, lengths.totals)) {
+    const Size grid = h.size * w.size;
+    std::vector<int64_t> times;
+    for (size_t k = 0; k < traces; ++k) times.push_back(lengths.totals[k] / grid.at[k]);
+    // Frames times the entries of a cell.
+    constexpr int64_t kMostEntries = 1024;
+    const int64_t entries = std::min(kMostEntries, *std::min_element(times.begin(), times.end()));
+    for (int64_t cell = 1; cell <= entries; ++cell) {
+      std::vector<int64_t> count;
+      for (size_t k = 0; k < traces && times[k] % cell == 0; ++k) count.push_back(times[k] / cell);
+      if (count.size() != traces) continue;
+      int64_t largest = 0;
+      for (const auto& list : lengths.lists) largest = std::max(largest, list.front());
+      const int64_t cells = largest / cell;
+      const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(cells))));
+      if (side < 2 || side * side * cell != largest) continue;
+      std::vector<Size> repeats = possible_frames(grid, count, context);
+      if (repeats.empty() && count == std::vector<int64_t>(traces, 1)) repeats.push_back(constant_size(1, traces));
+      for (const Variable& v : context.variables)
+        if (v.at == count && v.kind != Variable::Kind::kDim) repeats.push_back({v.symbol, v.at});
+      const Size window = constant_size(side, traces), down = ceil_div(h.size, window),
+                 across = ceil_div(w.size, window);
+      for (const Size& repeat : repeats) {
+        const Formula in_frame = position(0) % Formula(down * across), row = in_frame / across,
+                      column = in_frame % across;
+        const Formula tall = smaller(window, h.size - row * window), wide = smaller(window, w.size - column * window);
+        Windows out{down * across * repeat,
+                    tall * wide * Formula(cell),
+                    {},
+                    fmt::format("windows of {0} x {0} in a grid {1} x {2}{3}", side, dim::to_string(h.size.dim),
+                                dim::to_string(w.size.dim), cell == 1 ? "" : fmt::format(", {} entries a cell", cell))};
+        if (gives(out, lengths)) return out;
+        const int64_t right = leading(out, lengths);
+        if (right <= most) continue;
+        most = right;
+        nearest = fmt::format("; nearest: lengths of {} give the first {} of {}", out.description, right,
+                              fmt::join(lengths.counts, ", "));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                          std::string& nearest) {
+  const auto lengths = lengths_of(tensors);
+  if (!lengths) return std::nullopt;
+  const bool same_count = std::equal(lengths->counts.begin() + 1, lengths->counts.end(), lengths->counts.begin());
+  // Two sizes, or three that are alike in every trace, are told as well by themselves.
+  if (same_count && lengths->counts.front() < 3) return std::nullopt;
+  std::optional<Windows> windows = sequence(*lengths, context.solver);
+  if (!windows) windows = of_grid(*lengths, context, nearest);
+  if (!windows) return std::nullopt;
+  WindowList out;
+  out.form.type = tensors.front()->data_type;
+  out.form.kind = Kind::kInteger;
+  Size count = windows->count;
+  if (lengths->summed) {
+    count = count + constant_size(1, lengths->lists.size());
+    out.formula = windows->before ? windows->before : sum_before(windows->length);
+    out.description = "sums of the lengths of " + windows->description;
+  } else {
+    out.formula = windows->length;
+    out.description = "lengths of " + windows->description;
+  }
+  out.form.dims = std::vector<dim::Dim>(tensors.front()->dims.size(), dim::Dim(1));
+  out.form.dims.back() = count.dim;
+  out.form.axes = {out.form.dims.size() - 1};
+  out.form.growing = {count};
+  return out;
+}
+
+}  // namespace thaw::lift

@@ -1,0 +1,216 @@
+// ai.onnx attention and state: Attention, FlexAttention, RotaryEmbedding, LinearAttention, CausalConvWithState.
+#include <algorithm>
+#include <string>
+
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rule_help.h"
+#include "thaw/ops/rule/size_help.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+using ir::DataType;
+
+namespace {
+
+// One operand of an attention as [batch, heads, length, size], whichever way it was given.
+struct Heads {
+  bool known = false;   // its rank is
+  bool packed = false;  // given as [batch, length, heads * size]
+  Dim batch, heads, length, size;
+};
+
+Heads heads_of(Context& ctx, int input, std::string_view heads_attribute) {
+  Heads h;
+  const Fact& fact = ctx.input(input);
+  if (fact.rank() == 4) {
+    h = {true, false, fact.dim(0), fact.dim(1), fact.dim(2), fact.dim(3)};
+  } else if (fact.rank() == 3) {
+    h = {true, true, fact.dim(0), Dim(), fact.dim(1), Dim()};
+    auto heads = ctx.attr_int(heads_attribute);
+    if (heads && *heads > 0) {
+      h.heads = *heads;
+      h.size = divide_evenly(ctx, fact.dim(2), *heads, "a packed size and its heads", {input, 2});
+    }
+  } else if (fact.has_rank()) {
+    ctx.invalid("input " + std::to_string(input) + " has rank " + std::to_string(fact.rank()) + ", not 3 or 4");
+  }
+  return h;
+}
+
+// Sizes that Q, K and V share, stated and merged.
+void merge_operands(Context& ctx, Heads& q, Heads& k, Heads& v) {
+  Dim batch = ctx.require_equal(q.batch, k.batch, "batch of an attention's Q and K", {0, 0}, {1, 0});
+  batch = ctx.require_equal(batch, v.batch, "batch of an attention's K and V", {1, 0}, {2, 0});
+  q.batch = k.batch = v.batch = batch;
+  Dim length = ctx.require_equal(k.length, v.length, "length of an attention's K and V", {1, k.packed ? 1 : 2},
+                                 {2, v.packed ? 1 : 2});
+  k.length = v.length = length;
+  Dim heads = ctx.require_equal(k.heads, v.heads, "heads of an attention's K and V");
+  k.heads = v.heads = heads;
+  Dim size = ctx.require_equal(q.size, k.size, "head size of an attention's Q and K");
+  q.size = k.size = size;
+  if (heads.is_known() && !heads.is_constant(0)) ctx.require_divisible(q.heads, heads, "query heads and key heads");
+}
+
+// past (an input of [batch, heads, past, size]) joined with what comes now: [batch, heads, past + now, size].
+std::optional<Shape> present_of(Context& ctx, int past_input, const Heads& now) {
+  const Fact& past = ctx.input(past_input);
+  if (!ctx.has_input(past_input)) return Shape{now.batch, now.heads, now.length, now.size};
+  if (past.has_rank() && past.rank() != 4) {
+    ctx.invalid("a past state has rank " + std::to_string(past.rank()) + ", not 4");
+    return std::nullopt;
+  }
+  Dim before = past.has_rank() ? past.dim(2) : Dim();
+  Shape present{now.batch, now.heads, before + now.length, now.size};
+  if (!past.has_rank()) return present;
+  present[0] = ctx.require_equal(now.batch, past.dim(0), "batch of an attention's past state", {}, {past_input, 0});
+  present[1] = ctx.require_equal(now.heads, past.dim(1), "heads of an attention's past state", {}, {past_input, 1});
+  present[3] = ctx.require_equal(now.size, past.dim(3), "head size of an attention's past state", {}, {past_input, 3});
+  return present;
+}
+
+void attention(Context& ctx) {
+  Heads q = heads_of(ctx, 0, "q_num_heads"), k = heads_of(ctx, 1, "kv_num_heads"), v = heads_of(ctx, 2, "kv_num_heads");
+  DataType type = ctx.input(0).dtype, value_type = ctx.input(2).dtype;
+  merge_operands(ctx, q, k, v);
+  std::optional<Shape> out;
+  if (q.packed)
+    out = Shape{q.batch, q.length, q.heads * v.size};
+  else if (q.known)
+    out = Shape{q.batch, q.heads, q.length, v.size};
+  ctx.set_tensor(0, type, std::move(out));
+
+  std::optional<Shape> keys = present_of(ctx, 4, k), values = present_of(ctx, 5, v);
+  Dim total = keys ? (*keys)[2] : Dim();
+  // The mask's last size may be shorter than the keys (it is padded), its others broadcast.
+  const Fact& mask = ctx.input(3);
+  if (mask.rank() >= 2) {
+    int rank = mask.rank();
+    ctx.require_broadcast(mask.dim(rank - 2), q.length, "an attention's mask and its queries", {3, rank - 2});
+    if (ctx.opset() < 24)
+      ctx.require_broadcast(mask.dim(rank - 1), total, "an attention's mask and its keys", {3, rank - 1});
+  }
+  if (ctx.wants_output(1)) ctx.set_tensor(1, type, keys);
+  if (ctx.wants_output(2)) ctx.set_tensor(2, value_type, values);
+  if (ctx.wants_output(3)) ctx.set_tensor(3, type, Shape{q.batch, q.heads, q.length, total});
+}
+
+// Attention whose scores and probabilities pass through subgraphs of the same shape.
+void flex_attention(Context& ctx) {
+  Heads q = heads_of(ctx, 0, ""), k = heads_of(ctx, 1, ""), v = heads_of(ctx, 2, "");
+  DataType type = ctx.input(0).dtype;
+  if (q.packed || k.packed || v.packed) {
+    ctx.invalid("Q, K and V must have rank 4");
+    return ctx.set_tensor(0, type, unknown_shape(4));
+  }
+  merge_operands(ctx, q, k, v);
+  ctx.set_tensor(0, type, Shape{q.batch, q.heads, q.length, v.size});
+  DataType inner = type == DataType::kDouble ? DataType::kDouble : DataType::kFloat;
+  if (auto given = ctx.attr_int("softmax_precision")) inner = data_type_from_attr(*given);
+  const Fact scores = Fact::tensor(inner, Shape{q.batch, q.heads, q.length, k.length});
+  for (std::string_view name : {"score_mod", "prob_mod"})
+    if (const ir::Graph* graph = ctx.attr_graph(name)) ctx.infer_subgraph(*graph, std::span(&scores, 1));
+}
+
+void rotary_embedding(Context& ctx) {
+  same_as_input(ctx, 0, 0);
+  const Fact& data = ctx.input(0);
+  if (data.has_rank() && data.rank() != 3 && data.rank() != 4)
+    return ctx.invalid("the input has rank " + std::to_string(data.rank()) + ", not 3 or 4");
+  const Fact& cos = ctx.input(1);
+  const Fact& sin = ctx.input(2);
+  require_same_shape(ctx, cos.shape, sin.shape, "the cos and sin caches of a RotaryEmbedding");
+  // Without positions the caches are read in order: [batch, length, half].
+  if (ctx.has_input(3) || !data.has_rank() || cos.rank() != 3) return;
+  ctx.require_broadcast(cos.dim(0), data.dim(0), "batch of a RotaryEmbedding's caches", {1, 0}, {0, 0});
+  int length_axis = data.rank() == 4 ? 2 : 1;
+  ctx.require_broadcast(cos.dim(1), data.dim(length_axis), "length of a RotaryEmbedding's caches", {1, 1},
+                        {0, length_axis});
+}
+
+void linear_attention(Context& ctx) {
+  const Fact& query = ctx.input(0);
+  const Fact& key = ctx.input(1);
+  const Fact& value = ctx.input(2);
+  const Fact& past = ctx.input(3);
+  for (int i = 0; i < 3; ++i) {
+    int rank = ctx.input(i).rank();
+    if (rank < 0 || rank == 3) continue;
+    ctx.invalid("input " + std::to_string(i) + " has rank " + std::to_string(rank) + ", not 3");
+    return unknown_tensors(ctx, 0, query.dtype);
+  }
+  int64_t query_heads = ctx.attr_int("q_num_heads", 0), heads = ctx.attr_int("kv_num_heads", 0);
+  if (query_heads < 1 || heads < 1 || query_heads % heads != 0) {
+    ctx.invalid("q_num_heads must be a positive multiple of kv_num_heads");
+    return unknown_tensors(ctx, 0, query.dtype);
+  }
+  Dim batch, length, key_size, value_size;
+  auto merge = [&](const Fact& fact, int input) {
+    if (!fact.has_rank()) return;
+    batch = ctx.require_equal(batch, fact.dim(0), "batch of a LinearAttention", {}, {input, 0});
+    length = ctx.require_equal(length, fact.dim(1), "length of a LinearAttention", {}, {input, 1});
+  };
+  merge(query, 0);
+  merge(key, 1);
+  merge(value, 2);
+  if (key.has_rank())
+    key_size = divide_evenly(ctx, key.dim(2), heads, "keys of a LinearAttention and its heads", {1, 2});
+  if (value.has_rank())
+    value_size = divide_evenly(ctx, value.dim(2), heads, "values of a LinearAttention and its heads", {2, 2});
+  if (query.has_rank())
+    key_size = ctx.require_equal(
+        divide_evenly(ctx, query.dim(2), query_heads, "queries of a LinearAttention and its heads", {0, 2}), key_size,
+        "head size of a LinearAttention's queries and keys");
+  Shape state{batch, heads, key_size, value_size};
+  DataType state_type = past.dtype != DataType::kUndefined ? past.dtype : query.dtype;
+  if (past.rank() == 4) {
+    auto merged = require_same_shape(ctx, state, past.shape, "a LinearAttention's past state");
+    if (merged) state = *merged;
+  }
+  ctx.set_tensor(0, query.dtype, Shape{batch, length, state[3] * query_heads});
+  ctx.set_tensor(1, state_type, std::move(state));
+}
+
+void causal_conv_with_state(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  const Fact& weight = ctx.input(1);
+  const Fact& past = ctx.input(3);
+  same_as_input(ctx, 0, 0);
+  Shape state(3);
+  if (data.rank() == 3) {
+    state[0] = data.dim(0);
+    state[1] = data.dim(1);
+  } else if (data.has_rank()) {
+    ctx.invalid("the input has rank " + std::to_string(data.rank()) + ", not 3");
+  }
+  if (weight.rank() == 3) {
+    state[1] = ctx.require_equal(state[1], weight.dim(0), "channels of a CausalConvWithState", {0, 1}, {1, 0});
+    state[2] = weight.dim(2) - 1;
+  }
+  if (past.rank() == 3) {
+    auto merged = require_same_shape(ctx, state, past.shape, "a CausalConvWithState's past state");
+    if (merged) state = *merged;
+  }
+  if (data.rank() == 3) ctx.set_tensor(0, data.dtype, Shape{state[0], state[1], data.dim(2)});
+  ctx.set_tensor(1, data.dtype, std::move(state));
+}
+
+}  // namespace
+
+void add_attention_ops(Registry& r) {
+  r.add({.domain = "", .name = "Attention", .shape = attention, .op_class = OpClass::kContraction});
+  r.add({.domain = "ai.onnx.preview",
+         .name = "FlexAttention",
+         .shape = flex_attention,
+         .op_class = OpClass::kContraction});
+  r.add({.domain = "", .name = "RotaryEmbedding", .shape = rotary_embedding});
+  r.add({.domain = "", .name = "LinearAttention", .shape = linear_attention, .op_class = OpClass::kContraction});
+  r.add({.domain = "",
+         .name = "CausalConvWithState",
+         .shape = causal_conv_with_state,
+         .op_class = OpClass::kContraction});
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,29 @@
+// What a Loop carries from one iteration to the next: the facts that hold in every iteration.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "thaw/ops/rule/fact.h"
+
+namespace thaw::ops {
+
+// Both say the same (an unknown dim says the same as an unknown dim).
+bool says_the_same(const Fact& a, const Fact& b);
+
+// Goes down from the initial facts to facts that an iteration keeps. Each step joins; after a few, what still changes
+// is given up: elements first, then sizes, rank, and in the end everything. So a fixpoint is met in at most seven
+// steps.
+class StateFixpoint {
+ public:
+  explicit StateFixpoint(std::vector<Fact> initial) : state_(std::move(initial)) {}
+  const std::vector<Fact>& state() const { return state_; }
+  // Takes what an iteration on `state()` left; true when the state holds after it too.
+  bool advance(std::span<const Fact> after);
+
+ private:
+  std::vector<Fact> state_;
+  int step_ = 0;
+};
+
+}  // namespace thaw::ops

@@ -1,0 +1,150 @@
+// Convolutions: Conv and its quantized forms, ConvTranspose, DeformConv.
+#include "thaw/ops/onnx/conv.h"
+
+#include <string>
+
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+using ir::DataType;
+
+namespace {
+
+// The number of spatial axes: from the input, the weight, or the attributes; -1 when nothing tells.
+int spatial_rank(Context& ctx, int x, int w) {
+  if (ctx.input(x).has_rank()) return ctx.input(x).rank() - 2;
+  if (ctx.input(w).has_rank()) return ctx.input(w).rank() - 2;
+  return spatial_rank_of_attributes(ctx);
+}
+
+bool ranks_fit(Context& ctx, int x, int w, int spatial) {
+  for (int i : {x, w}) {
+    const Fact& fact = ctx.input(i);
+    if (!fact.has_rank() || (fact.rank() == spatial + 2 && spatial >= 0)) continue;
+    ctx.invalid("input " + std::to_string(i) + " of a convolution has rank " + std::to_string(fact.rank()) + ", not " +
+                std::to_string(std::max(spatial, 0) + 2));
+    return false;
+  }
+  return spatial >= 0;
+}
+
+// One value a feature map.
+void require_bias(Context& ctx, int bias, Dim maps, At from) {
+  const Fact& fact = ctx.input(bias);
+  if (!fact.has_rank()) return;
+  if (fact.rank() != 1) return ctx.invalid("a convolution's bias has rank 1, not " + std::to_string(fact.rank()));
+  ctx.require_equal(maps, fact.dim(0), "a convolution's feature maps and its bias", from, {bias, 0});
+}
+
+int64_t group_of(Context& ctx) {
+  int64_t group = ctx.attr_int("group", 1);
+  if (group >= 1) return group;
+  ctx.invalid("group is " + std::to_string(group) + ", not a positive number");
+  return 1;
+}
+
+void conv_rule(Context& ctx) { ctx.set_tensor(0, ctx.input(0).dtype, conv_shape(ctx, {.x = 0, .w = 1, .bias = 2})); }
+
+void conv_integer_rule(Context& ctx) {
+  ctx.set_tensor(0, DataType::kInt32, conv_shape(ctx, {.x = 0, .w = 1, .bias = -1}));
+}
+
+void qlinear_conv_rule(Context& ctx) {
+  ctx.set_tensor(0, ctx.input(7).dtype, conv_shape(ctx, {.x = 0, .w = 3, .bias = 8}));
+}
+
+// Size of one axis of a transposed convolution.
+Dim transposed_size(const Window& w, size_t k, Dim in, int64_t output_padding, std::optional<int64_t> asked) {
+  if (asked) return *asked;
+  Dim full = Dim(w.strides[k]) * (in - 1) + output_padding + w.extent(k);
+  if (w.auto_pad == AutoPad::kNotSet) return full - w.pads_begin[k] - w.pads_end[k];
+  if (w.auto_pad == AutoPad::kValid) return full;
+  // SAME pads away what is over input * stride. ONNX Runtime adds nothing where the window is smaller than the stride.
+  return Dim(w.strides[k]) * (in - 1) + dim::min(w.extent(k) + output_padding, w.strides[k]);
+}
+
+void conv_transpose_rule(Context& ctx) {
+  const Fact &x = ctx.input(0), &weight = ctx.input(1);
+  ctx.set_tensor(0, x.dtype, std::nullopt);
+  int spatial = spatial_rank(ctx, 0, 1);
+  if (spatial < 0 || !ranks_fit(ctx, 0, 1, spatial)) return;
+  auto window = read_window(ctx, spatial);
+  if (!window) return;
+  take_kernel(ctx, *window, 1, 2);
+  auto asked = ctx.attr_ints("output_shape").value_or(std::vector<int64_t>());
+  auto extra = ctx.attr_ints("output_padding").value_or(std::vector<int64_t>());
+  size_t n = static_cast<size_t>(spatial);
+  // Some exporters of old opsets give batch and channels too.
+  if (asked.size() == n + 2) asked.erase(asked.begin(), asked.begin() + 2);
+  if ((!asked.empty() && asked.size() != n) || (!extra.empty() && extra.size() != n))
+    return ctx.invalid("output_shape and output_padding need one value for each of the " + std::to_string(n) +
+                       " spatial axes");
+  Shape out(n + 2);
+  int64_t group = group_of(ctx);
+  if (x.has_rank()) out[0] = x.dim(0);
+  if (weight.has_rank()) {
+    out[1] = weight.dim(1) * group;
+    require_bias(ctx, 2, out[1], {1, 1});
+    if (x.has_rank())
+      ctx.require_equal(x.dim(1), weight.dim(0), "channels of ConvTranspose and its weight", {0, 1}, {1, 0});
+    if (group != 1) ctx.require_divisible(weight.dim(0), group, "channels of ConvTranspose by group", {1, 0});
+  }
+  for (size_t k = 0; k < n; ++k) {
+    Dim in = x.has_rank() ? x.dim(static_cast<int>(k) + 2) : Dim();
+    out[k + 2] = transposed_size(*window, k, in, extra.empty() ? 0 : extra[k],
+                                 asked.empty() ? std::nullopt : std::optional(asked[k]));
+  }
+  ctx.set_tensor(0, x.dtype, std::move(out));
+}
+
+void deform_conv_rule(Context& ctx) {
+  auto shape = conv_shape(ctx, {.x = 0, .w = 1, .bias = 3});
+  const Fact& offset = ctx.input(2);
+  if (shape && offset.rank() == static_cast<int>(shape->size())) {
+    for (int k = 0; k < offset.rank(); ++k) {
+      if (k == 1) continue;  // offset_group * kernel * axes
+      (*shape)[k] = ctx.require_equal((*shape)[k], offset.dim(k), "DeformConv's output and its offsets", {}, {2, k});
+    }
+  }
+  ctx.set_tensor(0, ctx.input(0).dtype, std::move(shape));
+}
+
+}  // namespace
+
+std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& in) {
+  const Fact &x = ctx.input(in.x), &weight = ctx.input(in.w);
+  int spatial = spatial_rank(ctx, in.x, in.w);
+  if (spatial < 0 || !ranks_fit(ctx, in.x, in.w, spatial)) return std::nullopt;
+  auto window = read_window(ctx, spatial);
+  if (!window) return std::nullopt;
+  int first = in.channels_last ? 1 : 2, channels = in.channels_last ? spatial + 1 : 1;
+  take_kernel(ctx, *window, in.w, 2);
+  Shape out(static_cast<size_t>(spatial) + 2);
+  int64_t group = group_of(ctx);
+  if (x.has_rank()) out[0] = x.dim(0);
+  if (weight.has_rank()) {
+    out[channels] = weight.dim(0);
+    if (in.bias >= 0) require_bias(ctx, in.bias, weight.dim(0), {in.w, 0});
+    if (x.has_rank())
+      ctx.require_equal(x.dim(channels), weight.dim(1) * group, "channels of a convolution and its weight",
+                        {in.x, channels}, {in.w, 1});
+    if (group != 1) ctx.require_divisible(weight.dim(0), group, "a convolution's feature maps by group", {in.w, 0});
+  }
+  for (int k = 0; k < spatial && x.has_rank(); ++k)
+    out[first + k] = window_output(ctx, *window, k, x.dim(first + k), {in.x, first + k});
+  return out;
+}
+
+void add_conv_ops(Registry& r) {
+  const auto add_op = r.group("", OpClass::kContraction);
+  add_op("Conv", conv_rule);
+  add_op("ConvInteger", conv_integer_rule);
+  add_op("QLinearConv", qlinear_conv_rule);
+  add_op("ConvTranspose", conv_transpose_rule);
+  add_op("DeformConv", deform_conv_rule);
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,140 @@
+// Einsum: letters are sizes, "..." stands for axes that broadcast. A letter's size of 1 broadcasts to another
+// operand's.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "thaw/ops/onnx/matmul.h"
+#include "thaw/ops/rule/broadcast.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+
+namespace {
+
+// One term: letters, with kEllipsis where "..." stands.
+constexpr char kEllipsis = '.';
+
+std::optional<std::string> parse_term(std::string_view text) {
+  std::string term;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == ' ') continue;
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
+      term += c;
+    } else if (text.substr(i, 3) == "..." && term.find(kEllipsis) == std::string::npos) {
+      term += kEllipsis;
+      i += 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return term;
+}
+
+struct Equation {
+  std::vector<std::string> terms;
+  std::optional<std::string> output;
+};
+
+std::optional<Equation> parse_equation(std::string_view text) {
+  Equation equation;
+  std::string_view left = text;
+  if (size_t arrow = text.find("->"); arrow != std::string_view::npos) {
+    left = text.substr(0, arrow);
+    equation.output = parse_term(text.substr(arrow + 2));
+    if (!equation.output) return std::nullopt;
+  }
+  while (true) {
+    size_t comma = left.find(',');
+    auto term = parse_term(left.substr(0, comma));
+    if (!term) return std::nullopt;
+    equation.terms.push_back(std::move(*term));
+    if (comma == std::string_view::npos) return equation;
+    left.remove_prefix(comma + 1);
+  }
+}
+
+// Without "->": the ellipsis, then the letters that appear once, in the order of their codes.
+std::string implicit_output(const std::vector<std::string>& terms) {
+  std::map<char, int> count;
+  bool ellipsis = false;
+  for (const std::string& term : terms)
+    for (char c : term) {
+      if (c == kEllipsis)
+        ellipsis = true;
+      else
+        ++count[c];
+    }
+  std::string out;
+  if (ellipsis) out += kEllipsis;
+  for (auto [letter, n] : count)
+    if (n == 1) out += letter;
+  return out;
+}
+
+struct Size {
+  Dim dim;
+  At from;
+};
+
+}  // namespace
+
+void einsum_rule(Context& ctx) {
+  ctx.set_tensor(0, first_dtype(ctx), std::nullopt);
+  auto equation = parse_equation(ctx.attr_string("equation", ""));
+  if (!equation || static_cast<int>(equation->terms.size()) != ctx.num_inputs())
+    return ctx.invalid("Einsum's equation does not name each of the " + std::to_string(ctx.num_inputs()) + " operands");
+  std::map<char, Size> sizes;
+  std::optional<Shape> ellipsis;
+  bool ellipsis_known = true;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const std::string& term = equation->terms[i];
+    const Fact& x = ctx.input(i);
+    bool has_ellipsis = term.find(kEllipsis) != std::string::npos;
+    int letters = static_cast<int>(term.size()) - (has_ellipsis ? 1 : 0);
+    if (!x.has_rank()) {
+      // Its letters are named, but not sized by it; its ellipsis may stand for any number of axes.
+      if (has_ellipsis) ellipsis_known = false;
+      for (char c : term)
+        if (c != kEllipsis) sizes[c].dim = Dim();
+      continue;
+    }
+    if (has_ellipsis ? x.rank() < letters : x.rank() != letters)
+      return ctx.invalid("Einsum's term '" + term + "' does not fit operand " + std::to_string(i) + " of rank " +
+                         std::to_string(x.rank()));
+    int axis = 0;
+    for (char c : term) {
+      if (c == kEllipsis) {
+        int width = x.rank() - letters;
+        Shape here(x.shape->begin() + axis, x.shape->begin() + axis + width);
+        ellipsis = ellipsis ? broadcast_shapes(ctx, *ellipsis, here, "Einsum's '...'", {}, {i, axis}) : here;
+        axis += width;
+        continue;
+      }
+      At from{i, axis};
+      Dim d = x.dim(axis++);
+      auto [entry, fresh] = sizes.try_emplace(c, Size{d, from});
+      if (!fresh)
+        entry->second.dim =
+            ctx.require_broadcast(entry->second.dim, d, "Einsum's sizes of one letter", entry->second.from, from);
+    }
+  }
+  Shape out;
+  for (char c : equation->output ? *equation->output : implicit_output(equation->terms)) {
+    if (c == kEllipsis) {
+      if (!ellipsis_known) return;
+      if (ellipsis) out.insert(out.end(), ellipsis->begin(), ellipsis->end());
+      continue;
+    }
+    auto it = sizes.find(c);
+    if (it == sizes.end()) return ctx.invalid(std::string("Einsum's output names '") + c + "', which no operand has");
+    out.push_back(it->second.dim);
+  }
+  ctx.set_tensor(0, first_dtype(ctx), std::move(out));
+}
+
+}  // namespace thaw::ops

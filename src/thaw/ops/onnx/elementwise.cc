@@ -1,0 +1,197 @@
+// Arithmetic, element by element: Add … Pow, Min … Mean, rounding, trigonometry, Clip. Before opset 7 (8 for the
+// variadic ones) operands did not broadcast to each other: the output has the first one's shape.
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/element_math.h"
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/scale.h"
+
+namespace thaw::ops {
+
+using ir::DataType;
+
+namespace {
+
+Element add(Operands a) { return a[0] + a[1]; }
+Element subtract(Operands a) { return a[0] - a[1]; }
+Element multiply(Operands a) { return a[0] * a[1]; }
+
+// In float32, 0.3 times a size is three tenths of it.
+Element multiply_floats(Operands a) {
+  if (a[0].as_double() && a[1].as_double()) return multiply(a);
+  return as_fraction(a[0]) * as_fraction(a[1]);
+}
+
+Element divide(Operands a) { return a[1].as_double() == 0.0 ? Element() : a[0] / a[1]; }
+Element divide_integers(Operands a) { return integer_div(a[0], a[1]); }
+Element mod_floor(Operands a) { return modulo(a[0], a[1]); }
+Element mod_truncate(Operands a) { return remainder(a[0], a[1]); }
+
+Element power(Operands a) {
+  auto exponent = a[1].as_double();
+  if (!exponent) return {};
+  if (*exponent == 0) return Element::integer(1);
+  if (*exponent == 1) return a[0];
+  if (*exponent == 2) return a[0] * a[0];
+  auto base = a[0].as_double();
+  return base ? Element::real(std::pow(*base, *exponent)) : Element();
+}
+
+Element negate(Operands a) { return Element::integer(0) - a[0]; }
+Element abs_value(Operands a) { return absolute(a[0]); }
+Element floor_value(Operands a) { return floor(a[0]); }
+Element ceil_value(Operands a) { return ceil(a[0]); }
+
+Element round_value(Operands a) {
+  if (a[0].as_dim().is_known()) return a[0];
+  auto v = a[0].as_double();
+  return v ? Element::real(std::nearbyint(*v)) : Element();  // halves to even, as the specification says
+}
+
+Element square_root(Operands a) {
+  auto v = a[0].as_double();
+  return v && *v >= 0 ? Element::real(std::sqrt(*v)) : Element();
+}
+
+Element reciprocal(Operands a) { return a[0].as_double() == 0.0 ? Element() : Element::integer(1) / a[0]; }
+
+Element sign(Operands a) {
+  Order o = compare(a[0], Element::integer(0));
+  if (o.equal) return Element::integer(0);
+  if (o.less || o.greater) return Element::integer(o.less ? -1 : 1);
+  return {};
+}
+
+Element sum_of(Operands a) { return std::accumulate(a.begin() + 1, a.end(), a[0]); }
+Element mean_of(Operands a) { return sum_of(a) / Element::integer(static_cast<int64_t>(a.size())); }
+
+Element min_of(Operands a) {
+  return std::accumulate(a.begin() + 1, a.end(), a[0],
+                         [](const Element& x, const Element& y) { return minimum(x, y); });
+}
+
+Element max_of(Operands a) {
+  return std::accumulate(a.begin() + 1, a.end(), a[0],
+                         [](const Element& x, const Element& y) { return maximum(x, y); });
+}
+
+template <ElementFunction F>
+void binary(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (binary_shape(ctx, dtype)) set_typed_values<F>(ctx, dtype);
+}
+
+void multiply_rule(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (!binary_shape(ctx, dtype)) return;
+  if (dtype == DataType::kFloat)
+    set_typed_values<multiply_floats>(ctx, dtype);
+  else
+    set_typed_values<multiply>(ctx, dtype);
+}
+
+void divide_rule(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (!binary_shape(ctx, dtype)) return;
+  if (ir::is_integer(dtype))
+    set_typed_values<divide_integers>(ctx, dtype);
+  else
+    set_typed_values<divide>(ctx, dtype);
+}
+
+void mod_rule(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (!binary_shape(ctx, dtype)) return;
+  if (ctx.attr_int("fmod", 0) != 0)
+    set_typed_values<mod_truncate>(ctx, dtype);
+  else
+    set_typed_values<mod_floor>(ctx, dtype);
+}
+
+// The base's type, whatever the exponent's.
+void power_rule(Context& ctx) {
+  DataType dtype = ctx.input(0).dtype;
+  if (binary_shape(ctx, dtype)) set_typed_values<power>(ctx, dtype);
+}
+
+// Shape and type of input 0; nothing is known of the values.
+void unary_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
+
+template <ElementFunction F>
+void unary(Context& ctx) {
+  unary_shape(ctx);
+  set_typed_values<F>(ctx, ctx.input(0).dtype);
+}
+
+template <ElementFunction F>
+void variadic(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (ctx.num_inputs() == 0) return ctx.invalid("needs at least one input");
+  if (ctx.opset() < 8) {
+    std::optional<Shape> shape = ctx.input(0).shape;
+    for (int i = 1; i < ctx.num_inputs(); ++i)
+      shape = require_same_shape(ctx, shape, ctx.input(i).shape, "sizes of the operands");
+    ctx.set_tensor(0, dtype, std::move(shape));
+  } else {
+    std::vector<int> inputs(ctx.num_inputs());
+    std::iota(inputs.begin(), inputs.end(), 0);
+    ctx.set_tensor(0, dtype, broadcast_inputs(ctx, inputs));
+  }
+  set_typed_values<F>(ctx, dtype);
+}
+
+// Bounds are attributes before opset 11, optional scalar inputs since.
+void clip_rule(Context& ctx) {
+  unary_shape(ctx);
+  DataType dtype = ctx.input(0).dtype;
+  const Elements* list = ctx.elements(0);
+  if (!list) return;
+  Elements out = *list;
+  auto bound = [&](int input, std::string_view name) -> std::optional<Element> {
+    if (ctx.opset() < 11)
+      return ctx.has_attribute(name) ? std::optional(Element::real(ctx.attr_float(name, 0))) : std::nullopt;
+    if (!ctx.has_input(input)) return std::nullopt;
+    const Elements* value = ctx.elements(input);
+    return value && value->size() == 1 ? value->front() : Element();
+  };
+  if (auto low = bound(1, "min"))
+    for (Element& e : out) e = fit(maximum(e, *low), dtype);
+  if (auto high = bound(2, "max"))
+    for (Element& e : out) e = fit(minimum(e, *high), dtype);
+  ctx.set_elements(0, std::move(out));
+}
+
+constexpr std::array kUnaryWithoutValues = {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos",
+                                            "Cosh", "Erf",   "Exp",  "Log",   "Sin",  "Sinh",  "Tan"};
+
+}  // namespace
+
+void add_elementwise_ops(Registry& r) {
+  const auto add_op = r.group("", OpClass::kElementwise);
+  add_op("Add", binary<add>);
+  add_op("Sub", binary<subtract>);
+  add_op("Mul", multiply_rule);
+  add_op("Div", divide_rule);
+  add_op("Mod", mod_rule);
+  add_op("Pow", power_rule);
+  add_op("Neg", unary<negate>);
+  add_op("Abs", unary<abs_value>);
+  add_op("Floor", unary<floor_value>);
+  add_op("Ceil", unary<ceil_value>);
+  add_op("Round", unary<round_value>);
+  add_op("Sqrt", unary<square_root>);
+  add_op("Reciprocal", unary<reciprocal>);
+  add_op("Sign", unary<sign>);
+  add_op("Sum", variadic<sum_of>);
+  add_op("Mean", variadic<mean_of>);
+  add_op("Min", variadic<min_of>);
+  add_op("Max", variadic<max_of>);
+  add_op("Clip", clip_rule);
+  for (const char* name : kUnaryWithoutValues) add_op(name, unary_shape);
+}
+
+}  // namespace thaw::ops

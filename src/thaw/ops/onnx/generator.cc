@@ -1,0 +1,176 @@
+// Operators that make a tensor from sizes or from nothing: Constant, ConstantOfShape, Range, Shape, Size.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rule_help.h"
+#include "thaw/ops/rule/size_help.h"
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+
+namespace {
+
+constexpr size_t kMaxFloats = 16;  // floating-point constants followed: scales, not weights
+
+bool is_followed(ir::DataType type, int64_t count) {
+  if (ir::is_integer(type) || type == ir::DataType::kBool) return count <= kMaxElements;
+  return ir::is_floating(type) && count <= static_cast<int64_t>(kMaxFloats);
+}
+
+// The elements of a small constant; nullopt for a large or non-numeric one. Its bytes are read only when it is small.
+std::optional<Elements> tensor_elements(const ir::Tensor& tensor) {
+  auto count = small_count(tensor.dims);
+  if (!count || !is_followed(tensor.data_type, *count)) return std::nullopt;
+  Elements out;
+  if (ir::is_floating(tensor.data_type)) {
+    for (double v : tensor.to_double()) out.push_back(Element::real(v));
+  } else {
+    for (int64_t v : tensor.to_int64()) out.push_back(Element::integer(v));
+  }
+  if (out.size() != static_cast<size_t>(*count)) return std::nullopt;
+  return out;
+}
+
+template <typename T>
+void list_constant(Context& ctx, ir::DataType dtype, const std::vector<T>& values) {
+  ctx.set_tensor(0, dtype, Shape{dim::Dim(static_cast<int64_t>(values.size()))});
+  if constexpr (!std::is_same_v<T, std::string>) {
+    if (!is_followed(dtype, static_cast<int64_t>(values.size()))) return;
+    Elements elements;
+    for (T v : values) {
+      if constexpr (std::is_floating_point_v<T>)
+        elements.push_back(Element::real(v));
+      else
+        elements.push_back(Element::integer(v));
+    }
+    ctx.set_elements(0, std::move(elements));
+  }
+}
+
+void constant(Context& ctx) {
+  using ir::DataType;
+  if (const ir::Tensor* tensor = ctx.attr_tensor("value")) {
+    ctx.set_tensor(0, tensor->data_type, Shape(tensor->dims.begin(), tensor->dims.end()));
+    if (auto elements = tensor_elements(*tensor)) ctx.set_elements(0, std::move(*elements));
+    return;
+  }
+  if (auto value = ctx.attr_int("value_int")) {
+    ctx.set_tensor(0, DataType::kInt64, Shape{});
+    return ctx.set_elements(0, {Element::integer(*value)});
+  }
+  if (auto values = ctx.attr_ints("value_ints")) return list_constant(ctx, DataType::kInt64, *values);
+  if (const ir::Attribute* a = ctx.attribute("value_float"); a && a->as<float>()) {
+    ctx.set_tensor(0, DataType::kFloat, Shape{});
+    return ctx.set_elements(0, {Element::real(*a->as<float>())});
+  }
+  if (const ir::Attribute* a = ctx.attribute("value_floats"); a && a->as<std::vector<float>>())
+    return list_constant(ctx, DataType::kFloat, *a->as<std::vector<float>>());
+  if (ctx.has_attribute("value_string")) return ctx.set_tensor(0, DataType::kString, Shape{});
+  if (const ir::Attribute* a = ctx.attribute("value_strings"); a && a->as<std::vector<std::string>>())
+    return list_constant(ctx, DataType::kString, *a->as<std::vector<std::string>>());
+  if (const ir::Attribute* a = ctx.attribute("sparse_value"); a && a->as<std::shared_ptr<ir::SparseTensor>>()) {
+    const auto& sparse = *a->as<std::shared_ptr<ir::SparseTensor>>();
+    if (sparse) ctx.set_tensor(0, sparse->values.data_type, Shape(sparse->dims.begin(), sparse->dims.end()));
+  }
+}
+
+void constant_of_shape(Context& ctx) {
+  const ir::Tensor* value = ctx.attr_tensor("value");
+  ir::DataType dtype = value ? value->data_type : ir::DataType::kFloat;
+  auto shape = ctx.dims_from(0);
+  if (!shape) return unknown_tensor(ctx, 0, dtype);
+  for (Dim d : *shape) ctx.require_at_most(0, d, "a ConstantOfShape's sizes");
+  auto constant = constant_shape(shape);
+  ctx.set_tensor(0, dtype, std::move(shape));
+  auto count = constant ? small_count(*constant) : std::nullopt;
+  if (!count || !is_followed(dtype, *count)) return;
+  Element fill = Element::integer(0);
+  if (value) {
+    auto elements = tensor_elements(*value);
+    fill = elements && elements->size() == 1 ? elements->front() : Element();
+  }
+  ctx.set_elements(0, Elements(static_cast<size_t>(*count), fill));
+}
+
+// A ratio whose division floating point does exactly: over a power of two.
+bool is_exact_in_floats(const Element& e) {
+  if (!e.is_exact()) return false;
+  auto den = e.den().constant();
+  return den && *den > 0 && (*den & (*den - 1)) == 0;
+}
+
+// ceil((limit - start) / delta), at least 0; unknown when the elements do not tell.
+Dim range_length(const Element& start, const Element& limit, const Element& delta, bool floating) {
+  if (floating) {
+    auto a = start.as_double(), b = limit.as_double(), d = delta.as_double();
+    if (a && b && d && *d != 0) {
+      // Runtimes subtract and divide in float or in double: the length counts only where both agree.
+      float single = std::ceil((static_cast<float>(*b) - static_cast<float>(*a)) / static_cast<float>(*d));
+      double wide = std::ceil((*b - *a) / *d);
+      if (!(std::abs(wide) < 1e9) || static_cast<double>(single) != wide) return {};
+      return std::max<int64_t>(static_cast<int64_t>(wide), 0);
+    }
+    if (!is_exact_in_floats(start) || !is_exact_in_floats(limit) || !is_exact_in_floats(delta)) return {};
+    if (auto step = delta.as_int(); !step || (*step != 1 && *step != -1)) return {};
+  }
+  Element span = limit - start;
+  if (!span.is_exact() || !delta.is_exact() || delta.num().is_constant(0)) return {};
+  return dim::max(dim::ceil_div(span.num() * delta.den(), span.den() * delta.num()), 0);
+}
+
+void range(Context& ctx) {
+  ir::DataType dtype = ctx.input(0).dtype;
+  if (dtype == ir::DataType::kUndefined) dtype = ctx.input(1).dtype;
+  Element operand[3];
+  for (int i = 0; i < 3; ++i) {
+    const Elements* elements = ctx.elements(i);
+    if (elements && elements->size() == 1) operand[i] = elements->front();
+  }
+  if (operand[2].as_int() == 0) ctx.invalid("a Range's delta is 0");
+  Dim length = range_length(operand[0], operand[1], operand[2], ir::is_floating(dtype));
+  if (length.is_unknown()) length = ctx.data_dependent(0, 0);
+  ctx.set_tensor(0, dtype, Shape{length});
+  auto count = length.constant();
+  if (!count || !is_followed(dtype, *count) || !operand[0].is_exact() || !operand[2].is_exact()) return;
+  Elements elements;
+  for (int64_t i = 0; i < *count; ++i) elements.push_back(operand[0] + Element::integer(i) * operand[2]);
+  ctx.set_elements(0, std::move(elements));
+}
+
+void shape(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  if (!data.has_rank()) return ctx.set_tensor(0, ir::DataType::kInt64, unknown_shape(1));
+  int64_t rank = data.rank();
+  auto position = [&](std::string_view name, int64_t otherwise) {
+    int64_t at = ctx.opset() >= 15 ? ctx.attr_int(name, otherwise) : otherwise;
+    if (at < 0) at += rank;
+    return std::clamp<int64_t>(at, 0, rank);
+  };
+  int64_t start = position("start", 0), end = position("end", rank);
+  Elements elements;
+  for (int64_t i = start; i < end; ++i) elements.push_back(Element::integer(data.dim(static_cast<int>(i))));
+  ctx.set_tensor(0, ir::DataType::kInt64, Shape{static_cast<int64_t>(elements.size())});
+  ctx.set_elements(0, std::move(elements));
+}
+
+void size(Context& ctx) {
+  ctx.set_tensor(0, ir::DataType::kInt64, Shape{});
+  ctx.set_elements(0, {Element::integer(ctx.input(0).num_elements())});
+}
+
+}  // namespace
+
+void add_generator_ops(Registry& r) {
+  r.add({.domain = "", .name = "Constant", .shape = constant, .op_class = OpClass::kGenerator});
+  r.add({.domain = "", .name = "ConstantOfShape", .shape = constant_of_shape, .op_class = OpClass::kGenerator});
+  r.add({.domain = "", .name = "Range", .shape = range, .op_class = OpClass::kGenerator});
+  r.add({.domain = "", .name = "Shape", .shape = shape, .op_class = OpClass::kGenerator});
+  r.add({.domain = "", .name = "Size", .shape = size, .op_class = OpClass::kGenerator});
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,155 @@
+// Comparison, logic, bits and Where. Comparisons are decided where the known ranges of the sizes decide them: a
+// declared dim is never -1, so the Where(Equal(shape, -1), …) of exported Expands folds.
+#include <array>
+
+#include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/element_math.h"
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::ops {
+
+using ir::DataType;
+
+namespace {
+
+Element truth(bool yes, bool no) { return yes ? Element::integer(1) : no ? Element::integer(0) : Element(); }
+
+Element equal(Operands a) {
+  Order o = compare(a[0], a[1]);
+  return truth(o.equal, o.differ);
+}
+Element less(Operands a) {
+  Order o = compare(a[0], a[1]);
+  return truth(o.less, o.at_least);
+}
+Element greater(Operands a) {
+  Order o = compare(a[0], a[1]);
+  return truth(o.greater, o.at_most);
+}
+Element less_or_equal(Operands a) {
+  Order o = compare(a[0], a[1]);
+  return truth(o.at_most, o.greater);
+}
+Element greater_or_equal(Operands a) {
+  Order o = compare(a[0], a[1]);
+  return truth(o.at_least, o.less);
+}
+
+bool is_true(const Element& e) { return e.as_int() == 1; }
+bool is_false(const Element& e) { return e.as_int() == 0; }
+
+Element logical_and(Operands a) { return truth(is_true(a[0]) && is_true(a[1]), is_false(a[0]) || is_false(a[1])); }
+Element logical_or(Operands a) { return truth(is_true(a[0]) || is_true(a[1]), is_false(a[0]) && is_false(a[1])); }
+Element logical_xor(Operands a) {
+  auto x = a[0].as_int(), y = a[1].as_int();
+  return x && y ? Element::integer((*x != 0) != (*y != 0)) : Element();
+}
+Element logical_not(Operands a) { return truth(is_false(a[0]), is_true(a[0])); }
+
+Element choose(Operands a) {
+  if (is_true(a[0])) return a[1];
+  if (is_false(a[0])) return a[2];
+  return same(a[1], a[2]) ? a[1] : Element();
+}
+
+Element bit_and(Operands a) {
+  auto x = a[0].as_int(), y = a[1].as_int();
+  return x && y ? Element::integer(*x & *y) : Element();
+}
+Element bit_or(Operands a) {
+  auto x = a[0].as_int(), y = a[1].as_int();
+  return x && y ? Element::integer(*x | *y) : Element();
+}
+Element bit_xor(Operands a) {
+  auto x = a[0].as_int(), y = a[1].as_int();
+  return x && y ? Element::integer(*x ^ *y) : Element();
+}
+Element bit_not(Operands a) {
+  auto x = a[0].as_int();
+  return x ? Element::integer(~*x) : Element();
+}
+
+// Shifts are of unsigned numbers: a shift by k multiplies or divides by a power of two.
+std::optional<int64_t> power_of_two(const Element& exponent) {
+  auto k = exponent.as_int();
+  if (!k || *k < 0 || *k > 62) return std::nullopt;
+  return int64_t{1} << *k;
+}
+Element shift_left(Operands a) {
+  auto factor = power_of_two(a[1]);
+  return factor ? a[0] * Element::integer(*factor) : Element();
+}
+Element shift_right(Operands a) {
+  auto factor = power_of_two(a[1]);
+  return factor && at_least(a[0], 0) ? integer_div(a[0], Element::integer(*factor)) : Element();
+}
+
+// Results are bool; the operands of comparisons may have any type that is followed.
+template <ElementFunction F>
+void predicate(Context& ctx) {
+  if (binary_shape(ctx, DataType::kBool)) set_elementwise_values(ctx, F);
+}
+
+void not_rule(Context& ctx) {
+  shape_of_input(ctx, 0, 0, DataType::kBool);
+  set_elementwise_values(ctx, logical_not);
+}
+
+void test_rule(Context& ctx) { shape_of_input(ctx, 0, 0, DataType::kBool); }
+
+void where_rule(Context& ctx) {
+  constexpr std::array kAll = {0, 1, 2};
+  DataType dtype = ctx.input(1).dtype != DataType::kUndefined ? ctx.input(1).dtype : ctx.input(2).dtype;
+  ctx.set_tensor(0, dtype, broadcast_inputs(ctx, kAll));
+  if (ctx.num_inputs() == 3) set_elementwise_values(ctx, choose);
+}
+
+// Bitwise operators came with opset 18 and broadcast from the start.
+template <ElementFunction F>
+void bitwise(Context& ctx) {
+  constexpr std::array kBoth = {0, 1};
+  DataType dtype = first_dtype(ctx);
+  ctx.set_tensor(0, dtype, broadcast_inputs(ctx, kBoth));
+  if (ctx.num_inputs() == 2) set_typed_values<F>(ctx, dtype);
+}
+
+void bit_not_rule(Context& ctx) {
+  shape_of_input(ctx, 0, 0, ctx.input(0).dtype);
+  DataType dtype = ctx.input(0).dtype;
+  // The complement of an unsigned number depends on its width; only signed ones are followed.
+  if (dtype == DataType::kInt64 || dtype == DataType::kInt32) set_elementwise_values(ctx, bit_not);
+}
+
+void bit_shift_rule(Context& ctx) {
+  DataType dtype = first_dtype(ctx);
+  if (!binary_shape(ctx, dtype)) return;
+  std::string_view direction = ctx.attr_string("direction", "");
+  if (direction == "LEFT") set_typed_values<shift_left>(ctx, dtype);
+  if (direction == "RIGHT") set_typed_values<shift_right>(ctx, dtype);
+}
+
+}  // namespace
+
+void add_logical_ops(Registry& r) {
+  const auto add_op = r.group("", OpClass::kElementwise);
+  add_op("Equal", predicate<equal>);
+  add_op("Less", predicate<less>);
+  add_op("Greater", predicate<greater>);
+  add_op("LessOrEqual", predicate<less_or_equal>);
+  add_op("GreaterOrEqual", predicate<greater_or_equal>);
+  add_op("And", predicate<logical_and>);
+  add_op("Or", predicate<logical_or>);
+  add_op("Xor", predicate<logical_xor>);
+  add_op("Not", not_rule);
+  add_op("IsNaN", test_rule);
+  add_op("IsInf", test_rule);
+  add_op("Where", where_rule);
+  add_op("BitwiseAnd", bitwise<bit_and>);
+  add_op("BitwiseOr", bitwise<bit_or>);
+  add_op("BitwiseXor", bitwise<bit_xor>);
+  add_op("BitwiseNot", bit_not_rule);
+  add_op("BitShift", bit_shift_rule);
+}
+
+}  // namespace thaw::ops

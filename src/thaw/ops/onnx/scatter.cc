@@ -1,0 +1,162 @@
+#include "thaw/ops/onnx/scatter.h"
+
+#include <string>
+
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rule_help.h"
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::ops {
+
+namespace {
+
+enum class Reduction : uint8_t { kNone, kAdd, kMul, kOther };
+
+Reduction reduction_of(Context& ctx) {
+  if (ctx.opset() < 16) return Reduction::kNone;
+  std::string_view name = ctx.attr_string("reduction", "none");
+  if (name == "none") return Reduction::kNone;
+  if (name == "add") return Reduction::kAdd;
+  return name == "mul" ? Reduction::kMul : Reduction::kOther;
+}
+
+void write(Element& to, const Element& update, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kNone:
+      to = update;
+      break;
+    case Reduction::kAdd:
+      to = to + update;
+      break;
+    case Reduction::kMul:
+      to = to * update;
+      break;
+    case Reduction::kOther:
+      to = Element();
+      break;
+  }
+}
+
+// Elements of data (input 0) with updates (input 2) written; nothing where an index (input 1) is not known.
+void scatter_elements_values(Context& ctx, int axis, Reduction reduction) {
+  auto indices = small_input(ctx, 1);
+  auto data = indices ? small_input(ctx, 0) : std::nullopt;
+  auto updates = data ? small_input(ctx, 2) : std::nullopt;
+  if (!updates || indices->shape != updates->shape || indices->shape.size() != data->shape.size()) return;
+  for (size_t k = 0; k < data->shape.size(); ++k)
+    if (static_cast<int>(k) != axis && indices->shape[k] > data->shape[k]) return;  // cannot run
+  Elements out = *data->elements;
+  auto strides = strides_of(data->shape), index_strides = strides_of(indices->shape);
+  bool known = true;
+  for_each_index(indices->shape, [&](const std::vector<int64_t>& at) {
+    int64_t from = offset_of(at, index_strides);
+    auto row = index_position(indices->at(from), data->shape[axis]);
+    if (!row) {
+      known = false;
+      return;
+    }
+    int64_t to = offset_of(at, strides) + (*row - at[axis]) * strides[axis];
+    write(out[static_cast<size_t>(to)], updates->at(from), reduction);
+  });
+  if (known) ctx.set_elements(0, std::move(out));
+}
+
+void scatter_elements(Context& ctx) {
+  same_as_input(ctx, 0, 0);
+  const Fact& data = ctx.input(0);
+  const Fact& indices = ctx.input(1);
+  require_same_shape(ctx, indices.shape, ctx.input(2).shape, "indices and updates of a ScatterElements");
+  if (!data.has_rank()) return;
+  auto axis = normalize_axis(ctx, ctx.attr_int("axis", 0), data.rank());
+  if (!axis) return;
+  if (indices.has_rank() && indices.rank() != data.rank()) {
+    return ctx.invalid("data of rank " + std::to_string(data.rank()) + " and indices of rank " +
+                       std::to_string(indices.rank()) + " must have one rank");
+  }
+  scatter_elements_values(ctx, *axis, reduction_of(ctx));
+}
+
+void scatter_nd_values(Context& ctx, size_t depth, Reduction reduction) {
+  auto indices = small_input(ctx, 1);
+  auto data = indices ? small_input(ctx, 0) : std::nullopt;
+  auto updates = data ? small_input(ctx, 2) : std::nullopt;
+  if (!updates) return;
+  ConstantShape prefix(indices->shape.begin(), indices->shape.end() - 1);
+  ConstantShape expected = prefix;
+  expected.insert(expected.end(), data->shape.begin() + static_cast<std::ptrdiff_t>(depth), data->shape.end());
+  if (updates->shape != expected) return;  // cannot run
+  auto strides = strides_of(data->shape);
+  int64_t slice = 1;
+  for (size_t k = depth; k < data->shape.size(); ++k) slice *= data->shape[k];
+  Elements out = *data->elements;
+  bool known = true;
+  int64_t row = 0;
+  for_each_index(prefix, [&](const std::vector<int64_t>&) {
+    int64_t offset = 0;
+    for (size_t k = 0; k < depth && known; ++k) {
+      auto at =
+          index_position(indices->at(row * static_cast<int64_t>(depth) + static_cast<int64_t>(k)), data->shape[k]);
+      known = at.has_value();
+      if (at) offset += *at * strides[k];
+    }
+    for (int64_t i = 0; i < slice && known; ++i)
+      write(out[static_cast<size_t>(offset + i)], updates->at(row * slice + i), reduction);
+    ++row;
+  });
+  if (known) ctx.set_elements(0, std::move(out));
+}
+
+void scatter_nd(Context& ctx) {
+  same_as_input(ctx, 0, 0);
+  const Fact& data = ctx.input(0);
+  const Fact& indices = ctx.input(1);
+  const Fact& updates = ctx.input(2);
+  if (!data.has_rank() || !indices.has_rank()) return;
+  if (indices.rank() < 1) return ctx.invalid("the indices of a ScatterND are a scalar");
+  auto depth = indices.dim(indices.rank() - 1).constant();
+  if (!depth) return;
+  if (*depth < 0 || *depth > data.rank()) {
+    return ctx.invalid("indices of " + std::to_string(*depth) + " coordinates into data of rank " +
+                       std::to_string(data.rank()));
+  }
+  Shape expected(indices.shape->begin(), indices.shape->end() - 1);
+  expected.insert(expected.end(), data.shape->begin() + *depth, data.shape->end());
+  if (updates.has_rank()) require_same_shape(ctx, expected, updates.shape, "updates of a ScatterND");
+  scatter_nd_values(ctx, static_cast<size_t>(*depth), reduction_of(ctx));
+}
+
+// A write into a cache: the cache's shape, `update` differing along one axis only.
+void tensor_scatter(Context& ctx) {
+  same_as_input(ctx, 0, 0);
+  const Fact& cache = ctx.input(0);
+  const Fact& update = ctx.input(1);
+  if (!cache.has_rank()) return;
+  auto axis = normalize_axis(ctx, ctx.attr_int("axis", -2), cache.rank());
+  if (!axis) return;
+  if (update.has_rank() && update.rank() != cache.rank()) {
+    return ctx.invalid("a cache of rank " + std::to_string(cache.rank()) + " and an update of rank " +
+                       std::to_string(update.rank()) + " must have one rank");
+  }
+  Shape out = *cache.shape;
+  for (int k = 0; k < cache.rank() && update.has_rank(); ++k) {
+    if (k == *axis)
+      ctx.require_at_most(update.dim(k), cache.dim(k), "the length of an update and its cache", {1, k}, {0, k});
+    else
+      out[k] = ctx.require_equal(cache.dim(k), update.dim(k), "a cache and its update", {0, k}, {1, k});
+  }
+  const Fact& write_indices = ctx.input(2);
+  if (write_indices.rank() == 1)
+    ctx.require_equal(cache.dim(0), write_indices.dim(0), "a cache's batch and its write indices", {0, 0}, {2, 0});
+  ctx.set_tensor(0, cache.dtype, std::move(out));
+}
+
+}  // namespace
+
+void add_scatter_ops(Registry& r) {
+  r.add({.domain = "", .name = "Scatter", .shape = scatter_elements, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "ScatterElements", .shape = scatter_elements, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "ScatterND", .shape = scatter_nd, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "TensorScatter", .shape = tensor_scatter, .op_class = OpClass::kMovement});
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,107 @@
+// Operators that permute: Transpose, DepthToSpace, SpaceToDepth, ReverseSequence.
+#include <algorithm>
+#include <string>
+
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rule_help.h"
+#include "thaw/ops/rule/size_help.h"
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+
+namespace {
+
+void transpose(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  auto perm = ctx.attr_ints("perm");
+  if (!data.has_rank()) {
+    return ctx.set_tensor(0, data.dtype,
+                          perm ? std::optional<Shape>(unknown_shape(static_cast<int>(perm->size()))) : std::nullopt);
+  }
+  int rank = data.rank();
+  if (!perm) {
+    perm.emplace(rank);
+    for (int i = 0; i < rank; ++i) (*perm)[i] = rank - 1 - i;
+  }
+  if (static_cast<int>(perm->size()) != rank) {
+    ctx.invalid("perm names " + std::to_string(perm->size()) + " axes of a tensor of rank " + std::to_string(rank));
+    return unknown_tensor(ctx, 0, data.dtype);
+  }
+  auto axes = normalize_axes(ctx, *perm, rank);
+  if (!axes) return unknown_tensor(ctx, 0, data.dtype);
+  Shape out(rank);
+  for (int i = 0; i < rank; ++i) out[i] = data.dim((*axes)[i]);
+  ctx.set_tensor(0, data.dtype, std::move(out));
+
+  auto small = small_input(ctx, 0);
+  if (!small) return;
+  auto strides = strides_of(small->shape);
+  ConstantShape moved(rank);
+  std::vector<int64_t> moved_strides(rank);
+  for (int i = 0; i < rank; ++i) {
+    moved[i] = small->shape[(*axes)[i]];
+    moved_strides[i] = strides[(*axes)[i]];
+  }
+  auto elements = build_elements(
+      moved, [&](const std::vector<int64_t>& index) { return small->at(offset_of(index, moved_strides)); });
+  if (elements) ctx.set_elements(0, std::move(*elements));
+}
+
+// The block size, a positive integer that the operator requires.
+std::optional<int64_t> block_size(Context& ctx) {
+  auto block = ctx.attr_int("blocksize");
+  if (block && *block >= 1 && *block <= INT32_MAX) return block;
+  ctx.invalid("blocksize must be a positive integer");
+  return std::nullopt;
+}
+
+bool is_image_batch(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  if (data.rank() == 4) return true;
+  if (data.has_rank()) ctx.invalid("the input has rank " + std::to_string(data.rank()) + ", not 4");
+  return false;
+}
+
+void depth_to_space(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  auto block = block_size(ctx);
+  if (!block || !is_image_batch(ctx)) return ctx.set_tensor(0, data.dtype, unknown_shape(4));
+  Dim depth = divide_evenly(ctx, data.dim(1), *block * *block, "channels of a DepthToSpace", {0, 1});
+  ctx.set_tensor(0, data.dtype, Shape{data.dim(0), depth, data.dim(2) * *block, data.dim(3) * *block});
+}
+
+void space_to_depth(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  auto block = block_size(ctx);
+  if (!block || !is_image_batch(ctx)) return ctx.set_tensor(0, data.dtype, unknown_shape(4));
+  Dim height = divide_evenly(ctx, data.dim(2), *block, "height of a SpaceToDepth", {0, 2});
+  Dim width = divide_evenly(ctx, data.dim(3), *block, "width of a SpaceToDepth", {0, 3});
+  ctx.set_tensor(0, data.dtype, Shape{data.dim(0), data.dim(1) * (*block * *block), height, width});
+}
+
+void reverse_sequence(Context& ctx) {
+  same_as_input(ctx, 0, 0);
+  const Fact& data = ctx.input(0);
+  const Fact& lengths = ctx.input(1);
+  if (!data.has_rank()) return;
+  if (data.rank() < 2) return ctx.invalid("the input has rank " + std::to_string(data.rank()) + ", not 2 or more");
+  int64_t batch = ctx.attr_int("batch_axis", 1);
+  if (batch < 0 || batch > 1) return ctx.invalid("batch_axis must be 0 or 1");
+  if (lengths.rank() == 1)
+    ctx.require_equal(data.dim(static_cast<int>(batch)), lengths.dim(0), "batch of a ReverseSequence and its lengths",
+                      {0, static_cast<int>(batch)}, {1, 0});
+}
+
+}  // namespace
+
+void add_transpose_ops(Registry& r) {
+  r.add({.domain = "", .name = "Transpose", .shape = transpose, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "DepthToSpace", .shape = depth_to_space, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "SpaceToDepth", .shape = space_to_depth, .op_class = OpClass::kMovement});
+  r.add({.domain = "", .name = "ReverseSequence", .shape = reverse_sequence, .op_class = OpClass::kMovement});
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,70 @@
+#include "thaw/ops/rule/fact.h"
+
+namespace thaw::ops {
+
+namespace {
+
+std::shared_ptr<const Fact> join_elements(const std::shared_ptr<const Fact>& a, const std::shared_ptr<const Fact>& b) {
+  if (!a || !b) return nullptr;
+  if (a == b) return a;
+  return std::make_shared<const Fact>(join(*a, *b));
+}
+
+}  // namespace
+
+Fact::Kind kind_of(ir::Type::Kind kind) {
+  switch (kind) {
+    case ir::Type::Kind::kTensor:
+      return Fact::Kind::kTensor;
+    case ir::Type::Kind::kSparseTensor:
+      return Fact::Kind::kSparseTensor;
+    case ir::Type::Kind::kSequence:
+      return Fact::Kind::kSequence;
+    case ir::Type::Kind::kOptional:
+      return Fact::Kind::kOptional;
+    case ir::Type::Kind::kMap:
+      return Fact::Kind::kMap;
+    case ir::Type::Kind::kOpaque:
+      return Fact::Kind::kOpaque;
+    case ir::Type::Kind::kNone:
+      break;
+  }
+  return Fact::Kind::kUnknown;
+}
+
+Fact join(const Fact& a, const Fact& b) {
+  Fact out;
+  if (a.kind != b.kind) return out;
+  out.kind = a.kind;
+  if (a.dtype == b.dtype) out.dtype = a.dtype;
+  if (a.shape && b.shape && a.shape->size() == b.shape->size()) {
+    Shape shape(a.shape->size());
+    bool constant = true;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (dim::same((*a.shape)[i], (*b.shape)[i])) shape[i] = (*a.shape)[i];
+      constant = constant && shape[i].is_constant();
+    }
+    out.shape = std::move(shape);
+    if (constant && a.elements && b.elements && a.elements->size() == b.elements->size()) {
+      if (a.elements == b.elements) {
+        out.elements = a.elements;
+      } else {
+        auto elements = std::make_shared<Elements>(a.elements->size());
+        for (size_t i = 0; i < elements->size(); ++i)
+          if (same((*a.elements)[i], (*b.elements)[i])) (*elements)[i] = (*a.elements)[i];
+        out.elements = std::move(elements);
+      }
+    }
+  }
+  out.element = join_elements(a.element, b.element);
+  if (a.items && b.items && a.items->size() == b.items->size()) {
+    auto items = std::make_shared<std::vector<Fact>>();
+    items->reserve(a.items->size());
+    for (size_t i = 0; i < a.items->size(); ++i) items->push_back(join((*a.items)[i], (*b.items)[i]));
+    out.items = std::move(items);
+  }
+  if (dim::same(a.length, b.length)) out.length = a.length;
+  return out;
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,67 @@
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::ops {
+
+std::optional<ConstantShape> constant_shape(const std::optional<Shape>& shape) {
+  if (!shape) return std::nullopt;
+  ConstantShape out;
+  out.reserve(shape->size());
+  for (dim::Dim d : *shape) {
+    auto v = d.constant();
+    if (!v || *v < 0) return std::nullopt;
+    out.push_back(*v);
+  }
+  return out;
+}
+
+std::optional<int64_t> small_count(std::span<const int64_t> shape) {
+  // Sizes beside a 0 are held to the limit too: they are multiplied into strides.
+  int64_t count = 1;
+  bool empty = false;
+  for (int64_t d : shape) {
+    if (d < 0 || d > kMaxElements) return std::nullopt;
+    empty = empty || d == 0;
+    if (d > 0) count *= d;  // both factors are at most kMaxElements here
+    if (count > kMaxElements) return std::nullopt;
+  }
+  return empty ? 0 : count;
+}
+
+std::optional<SmallTensor> small_input(Context& ctx, int i) {
+  static const Elements kNoElements;
+  const Elements* elements = ctx.elements(i);
+  if (!elements && ctx.input(i).num_elements().is_constant(0))
+    elements = &kNoElements;  // all of an empty tensor is known
+  if (!elements) return std::nullopt;
+  auto shape = constant_shape(ctx.input(i).shape);
+  if (!shape) return std::nullopt;
+  auto count = small_count(*shape);
+  if (!count || static_cast<size_t>(*count) != elements->size()) return std::nullopt;
+  return SmallTensor{std::move(*shape), elements};
+}
+
+std::vector<int64_t> strides_of(std::span<const int64_t> shape) {
+  std::vector<int64_t> strides(shape.size());
+  int64_t step = 1;
+  for (size_t k = shape.size(); k-- > 0;) {
+    strides[k] = step;
+    step *= shape[k];
+  }
+  return strides;
+}
+
+std::optional<int64_t> index_position(const Element& index, int64_t size) {
+  auto v = index.as_int();
+  if (!v) return std::nullopt;
+  int64_t at = *v < 0 ? *v + size : *v;
+  if (at < 0 || at >= size) return std::nullopt;
+  return at;
+}
+
+int64_t offset_of(std::span<const int64_t> index, std::span<const int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t k = 0; k < index.size(); ++k) offset += index[k] * strides[k];
+  return offset;
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,123 @@
+#include "thaw/ops/rule/window.h"
+
+#include <limits>
+#include <string>
+
+namespace thaw::ops {
+
+using dim::Dim;
+
+namespace {
+
+std::optional<std::vector<int64_t>> read_list(Context& ctx, std::string_view name, size_t length, int64_t otherwise,
+                                              int64_t lowest) {
+  auto list = ctx.attr_ints(name);
+  if (!list || list->empty()) return std::vector<int64_t>(length, otherwise);
+  if (list->size() != length) {
+    ctx.invalid(std::string(name) + " has " + std::to_string(list->size()) + " values where " + std::to_string(length) +
+                " are needed");
+    return std::nullopt;
+  }
+  for (int64_t v : *list) {
+    if (v >= lowest) continue;
+    ctx.invalid(std::string(name) + " holds " + std::to_string(v) + ", less than " + std::to_string(lowest));
+    return std::nullopt;
+  }
+  return list;
+}
+
+std::optional<AutoPad> read_auto_pad(Context& ctx) {
+  std::string_view text = ctx.attr_string("auto_pad", "NOTSET");
+  if (text == "NOTSET" || text.empty()) return AutoPad::kNotSet;
+  if (text == "SAME_UPPER") return AutoPad::kSameUpper;
+  if (text == "SAME_LOWER") return AutoPad::kSameLower;
+  if (text == "VALID") return AutoPad::kValid;
+  ctx.invalid("auto_pad '" + std::string(text) + "' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+  return std::nullopt;
+}
+
+// The window count with explicit pads, rounded up: windows start at 0, stride, … and the last may reach past the end,
+// but must start before the padding there.
+Dim rounded_up(Dim in, Dim extent, int64_t stride, int64_t begin, int64_t end) {
+  auto fixed = extent.constant();
+  Dim by_reach = dim::ceil_div(in + begin + end - extent, stride) + 1;
+  Dim by_start = dim::ceil_div(in + begin, stride);
+  if (!fixed) return dim::min(by_reach, by_start);
+  // Which of the two is smaller does not depend on the input's size.
+  if (end > *fixed) return dim::min(by_reach, by_start);
+  return stride + end <= *fixed ? by_reach : by_start;
+}
+
+}  // namespace
+
+std::optional<Window> read_window(Context& ctx, int spatial) {
+  if (spatial < 0) return std::nullopt;
+  size_t n = static_cast<size_t>(spatial);
+  Window w;
+  auto auto_pad = read_auto_pad(ctx);
+  auto strides = read_list(ctx, "strides", n, 1, 1);
+  auto dilations = read_list(ctx, "dilations", n, 1, 1);
+  auto pads = read_list(ctx, "pads", 2 * n, 0, std::numeric_limits<int32_t>::min());
+  auto kernel = ctx.has_attribute("kernel_shape") ? read_list(ctx, "kernel_shape", n, 1, 1) : std::nullopt;
+  if (!auto_pad || !strides || !dilations || !pads || (ctx.has_attribute("kernel_shape") && !kernel))
+    return std::nullopt;
+  w.auto_pad = *auto_pad;
+  w.ceil_mode = ctx.attr_int("ceil_mode", 0) != 0;
+  w.strides = std::move(*strides);
+  w.dilations = std::move(*dilations);
+  w.pads_begin.assign(pads->begin(), pads->begin() + spatial);
+  w.pads_end.assign(pads->begin() + spatial, pads->end());
+  if (kernel && !ctx.attr_ints("kernel_shape").value_or(std::vector<int64_t>()).empty())
+    w.kernel.assign(kernel->begin(), kernel->end());
+  else
+    w.kernel.assign(n, Dim());
+  return w;
+}
+
+void take_kernel(Context& ctx, Window& window, int weight, int first) {
+  const Fact& w = ctx.input(weight);
+  if (!w.has_rank() || w.rank() != first + static_cast<int>(window.rank())) return;
+  for (size_t k = 0; k < window.rank(); ++k) {
+    int axis = first + static_cast<int>(k);
+    if (window.kernel[k].is_unknown())
+      window.kernel[k] = w.dim(axis);
+    else
+      window.kernel[k] =
+          ctx.require_equal(window.kernel[k], w.dim(axis), "kernel_shape and the weight", {}, {weight, axis});
+  }
+}
+
+Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
+  int64_t stride = w.strides[k];
+  switch (w.auto_pad) {
+    case AutoPad::kSameUpper:
+    case AutoPad::kSameLower:
+      // ONNX Runtime's pools leave dilations out when they pad, so the specification's size is not what comes out.
+      return w.is_pool && w.dilations[k] != 1 ? Dim() : dim::ceil_div(in, stride);
+    case AutoPad::kValid: {
+      Dim extent = w.extent(k);
+      ctx.require_at_most(extent, in, "a window within the input", {}, from);
+      Dim down = dim::floor_div(in - extent, stride) + 1;
+      if (!w.ceil_mode) return down;
+      // The specification rounds VALID down even with ceil_mode, ONNX Runtime rounds it up: say only what both agree
+      // on.
+      Dim up = rounded_up(in, extent, stride, 0, 0);
+      return dim::same(down, up) ? down : Dim();
+    }
+    case AutoPad::kNotSet:
+      break;
+  }
+  Dim extent = w.extent(k), padded = in + w.pads_begin[k] + w.pads_end[k];
+  ctx.require_at_most(extent, padded, "a window within the padded input", {}, from);
+  if (w.ceil_mode) return rounded_up(in, extent, stride, w.pads_begin[k], w.pads_end[k]);
+  return dim::floor_div(padded - extent, stride) + 1;
+}
+
+int spatial_rank_of_attributes(Context& ctx) {
+  for (std::string_view name : {"kernel_shape", "strides", "dilations"})
+    if (auto list = ctx.attr_ints(name); list && !list->empty()) return static_cast<int>(list->size());
+  if (auto pads = ctx.attr_ints("pads"); pads && !pads->empty()) return static_cast<int>(pads->size() / 2);
+  return -1;
+}
+
+}  // namespace thaw::ops
