@@ -162,7 +162,7 @@ def test_two_layers_share_what_they_need(thaw, save, tmp_path):
 @pytest.mark.parametrize("body, words", [
     (lambda b, x, length: b.op("CumSum", x, 0, reverse=1), "CumSum"),
     (lambda b, x, length: b.op("TopK", x, [1], axis=0, outputs=2)[0], "TopK"),
-    (lambda b, x, length: b.op("Div", x, b.op("Cast", b.op("Size", x), to=FLOAT)), "Size"),
+    (lambda b, x, length: b.op("Div", x, b.op("Cast", b.op("Size", x), to=FLOAT)), "the number of positions"),
     (lambda b, x, length: b.op("Slice", x, [-1], [2**40], [0]), "Slice"),
     (lambda b, x, length: b.reshape(b.op("Transpose", b.reshape(x, [WIDTH, -1]), perm=[1, 0]), [-1, WIDTH]), "order"),
 ])

@@ -5,15 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/batch/graph_batch.h"
 #include "thaw/batch/inline_functions.h"
-#include "thaw/batch/settle_branches.h"
+#include "thaw/batch/take_branches.h"
+#include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
-#include "thaw/pass/declare.h"
-#include "thaw/pass/remove_unused.h"
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/rewrite/declare.h"
+#include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::batch {
 namespace {
+
+using ops::Form;
 
 constexpr int64_t kOpsetToAdd = 13;
 constexpr int64_t kOldestOpset = 7;  // operands broadcast from the right
@@ -60,9 +63,9 @@ bool fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
   for (ir::Value* input : model.graph->inputs()) {
     if (!input->type.shape) continue;
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
-      ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      const ir::DeclaredDim& dim = (*input->type.shape)[axis];
       if ((dim.value && *dim.value > 0) || !matches(*input, axis, dim)) continue;
-      dim = {size, {}, {}};
+      input->set_dim(axis, {size, {}, {}});
       any = true;
     }
   }
@@ -100,7 +103,7 @@ void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, c
 ir::Type output_type(const ir::Value& output, const ops::Fact& fact, Form form, const std::string& name) {
   if (!fact.is_tensor() || !fact.has_rank()) {
     ir::Type type = fact.is_tensor() ? ir::Type::tensor(fact.dtype) : output.type;
-    forget_shape(type);
+    ir::forget_shape(type);
     return type;
   }
   ir::Type type = ir::Type::tensor(fact.dtype);
@@ -111,25 +114,24 @@ ir::Type output_type(const ir::Value& output, const ops::Fact& fact, Form form, 
 
 // Every output holds a result for each sample, under the name it had; a rule may have put another value in its place.
 // Of a sequence, every item does.
-void finish_outputs(State& state, bool any_merged, const std::vector<std::string>& names) {
-  ir::Graph& graph = *state.model.graph;
-  Emitter end(state, graph, nullptr);
+void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::vector<std::string>& names,
+                    const std::string& size) {
+  const ops::BatchEmit end(walk, graph, nullptr);
   for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) {
     ir::Value* output = graph.outputs()[static_cast<size_t>(i)];
-    const ops::Fact& fact = state.fact(output);
-    const auto found = state.batched.find(output);
+    const ops::Fact& fact = walk.fact(output);
+    const ops::Batched* found = walk.batched(output);
     const bool is_known = fact.is_tensor() && fact.has_rank();
     const bool can_be = fact.is_tensor() || fact.kind == ops::Fact::Kind::kSequence;
-    if (!is_known && (found == state.batched.end() || !can_be)) {
+    if (!is_known && (found == nullptr || !can_be)) {
       throw Error({.what = "its rank is not known, so that it cannot be batched",
                    .where = fmt::format("output '{}'", output->name()),
                    .expected = "a tensor of known rank",
                    .next = "see what `thaw inspect` says of it"});
     }
-    Batched result =
-        found == state.batched.end() ? Batched{end.repeated(output, fact.rank()), Form::kLeading} : found->second;
-    if (any_merged && result.form == Form::kLeading && found != state.batched.end() && is_known &&
-        NodeBatch::starts_with_one(fact))
+    ops::Batched result = found ? *found : ops::Batched{end.repeated(output, fact.rank()), Form::kLeading};
+    if (any_merged && result.form == Form::kLeading && found != nullptr && is_known &&
+        ops::BatchContext::starts_with_one(fact))
       result = {end.squeeze(result.value, {1}), Form::kMerged};
     if (!any_merged && result.form == Form::kMerged) result = {end.unsqueeze(result.value, {1}), Form::kLeading};
     const std::string& name = names[static_cast<size_t>(i)];
@@ -140,13 +142,14 @@ void finish_outputs(State& state, bool any_merged, const std::vector<std::string
     if (holder != nullptr && holder != result.value && !holder->is_input())
       graph.rename(holder, graph.unique_name(name + "_sample"));
     if (graph.find(name) == nullptr) graph.rename(result.value, name);
-    result.value->type = output_type(*output, fact, result.form, state.options.name);
+    result.value->set_type(output_type(*output, fact, result.form, size));
   }
 }
 
 }  // namespace
 
 Report batch(ir::Model& model, const Options& options) {
+  ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
   const int64_t opset = *model.opset("");
@@ -172,39 +175,39 @@ Report batch(ir::Model& model, const Options& options) {
     before.push_back(ir::dims_text(input->type));
     if (options.new_axis || !has_batch_axis(*input)) continue;
     merged.push_back(input);
-    ir::DeclaredDim& first = (*input->type.shape)[0];
-    if (const std::string name = first.param; !name.empty())
+    if (const std::string name = input->type.shape->front().param; !name.empty())
       fix_dims(model, 1, [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
-    first = {1, {}, {}};
+    input->set_dim(0, {1, {}, {}});
   }
   check_name(model, merged, options);
   inline_functions(model, inputs);
-  settle_branches(model, inputs);
+  take_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
-  Reach reach(inputs);
-  reach.follow(*model.graph);
-  State state(model, options, sample, std::move(reach), opset);
+  Dependence dependence(inputs);
+  dependence.follow(*model.graph);
+  Walk walk(model, options, sample, std::move(dependence));
   const ir::DeclaredDim axis{std::nullopt, options.name, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     ir::Value* input = inputs[i];
-    auto& shape = *input->type.shape;
+    ir::Type type = input->type;
     const bool is_merged = std::find(merged.begin(), merged.end(), input) != merged.end();
     if (is_merged) {
-      shape[0] = axis;
+      type.shape->front() = axis;
     } else {
-      shape.insert(shape.begin(), axis);
+      type.shape->insert(type.shape->begin(), axis);
     }
-    state.batched[input] = {input, is_merged ? Form::kMerged : Form::kLeading};
+    input->set_type(std::move(type));
+    walk.set_input(input, is_merged ? Form::kMerged : Form::kLeading);
   }
   ir::Graph& graph = *model.graph;
   ir::Node* first = graph.nodes().front();
-  Emitter start(state, graph, first);
-  state.size = start.slice(start.shape(inputs.front()), 0, 1);
-  batch_graph(state, graph, first);
+  const ops::Emit start = walk.emitter().at_top();
+  walk.set_batch_size(start.slice(start.shape(inputs.front()), 0, 1));
+  walk.walk_from(first);
   try {
-    finish_outputs(state, !merged.empty(), output_names);
-  } catch (const CannotBatch& reason) {
+    finish_outputs(graph, walk, !merged.empty(), output_names, options.name);
+  } catch (const ops::CannotWrite& reason) {
     throw Error(
         {.what = fmt::format("an output is the same for all samples and cannot be repeated, because {}", reason.why),
          .where = model.path.string(),
@@ -212,17 +215,17 @@ Report batch(ir::Model& model, const Options& options) {
          .next = "convert the model with onnx.version_converter first"});
   }
   // It was about one sample; inputs and outputs of subgraphs were seen to.
-  pass::forget_declarations(graph, pass::Returned::kKeep);
-  pass::remove_unused(model);
-  pass::FixReport ignored;
-  pass::declare_truly(model, ignored);
+  rewrite::forget_declarations(graph, rewrite::Returned::kKeep);
+  rewrite::remove_unused(model);
+  rewrite::declare_truly(model);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    state.report.inputs.push_back(
+    walk.report().inputs.push_back(
         {inputs[i]->name(), fmt::format("{} -> {}", before[i], ir::dims_text(inputs[i]->type))});
   }
   for (const ir::Value* output : graph.outputs())
-    state.report.outputs.push_back({output->name(), ir::dims_text(output->type)});
-  return std::move(state.report);
+    walk.report().outputs.push_back({output->name(), ir::dims_text(output->type)});
+  edit.keep();
+  return std::move(walk.report());
 }
 
 }  // namespace thaw::batch

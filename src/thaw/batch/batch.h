@@ -50,7 +50,7 @@ struct Report {
 };
 
 // Changes the model in place. Throws thaw::Error, naming the node and the reason, where it cannot be batched; the model
-// is then not usable.
+// is then as it was.
 Report batch(ir::Model& model, const Options& options);
 
 }  // namespace thaw::batch

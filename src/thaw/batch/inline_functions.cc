@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "thaw/batch/reach.h"
-#include "thaw/batch/splice.h"
+#include "thaw/batch/dependence.h"
 #include "thaw/ir/graph/function_calls.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::batch {
 namespace {
@@ -65,22 +65,23 @@ bool inline_call(ir::Model& model, ir::Node* call) {
   // As a subgraph of the call it sees the values around it.
   call->set_attribute({"batch_body", body});
   replace_formals(*body, *call);
-  if (!can_splice(*body)) {
+  if (!rewrite::can_splice(*body)) {
     call->remove_attribute("batch_body");
     return false;
   }
-  splice(*body, call, name_of(*call));
-  replace_node(call, body->outputs());
+  rewrite::splice(*body, call, rewrite::name_of(*call));
+  rewrite::replace_node(call, body->outputs());
   return true;
 }
 
 // Calls that samples reach; in a subgraph too.
-void collect_calls(const ir::Model& model, const ir::Graph& graph, const Reach& reach, std::vector<ir::Node*>& calls) {
+void collect_calls(const ir::Model& model, const ir::Graph& graph, const Dependence& dependence,
+                   std::vector<ir::Node*>& calls) {
   for (ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) collect_calls(model, *inner, reach, calls);
+    for (const ir::Graph* inner : node->subgraphs()) collect_calls(model, *inner, dependence, calls);
     if (!model.find_function(node->domain(), node->op_type(), node->overload())) continue;
     const auto inputs = node->inputs();
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* v) { return v && reach.contains(v); }))
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* v) { return v && dependence.contains(v); }))
       calls.push_back(node);
   }
 }
@@ -91,10 +92,10 @@ void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
   if (model.functions.empty()) return;
   ir::refuse_recursion(model);
   for (bool more = true; more;) {
-    Reach reach(inputs);
-    reach.follow(*model.graph);
+    Dependence dependence(inputs);
+    dependence.follow(*model.graph);
     std::vector<ir::Node*> calls;
-    collect_calls(model, *model.graph, reach, calls);
+    collect_calls(model, *model.graph, dependence, calls);
     more = false;
     for (ir::Node* call : calls) more |= inline_call(model, call);
   }

@@ -1,14 +1,16 @@
 // An operator without a batch rule, sample by sample: a Scan whose body is the operator.
 #include <fmt/format.h>
 
-#include "thaw/batch/graph_batch.h"
+#include "thaw/batch/walk.h"
 
 namespace thaw::batch {
 
-void run_per_sample(NodeBatch& n) {
+using ops::BatchContext;
+
+void run_per_sample(BatchContext& n) {
   ir::Node& node = n.node();
-  if (!node.subgraphs().empty()) NodeBatch::refuse("it has graphs of its own");
-  ir::Graph& outer = *node.graph();
+  if (!node.subgraphs().empty()) BatchContext::refuse("it has graphs of its own");
+  ir::Graph& outer = n.graph();
   auto body = std::make_shared<ir::Graph>();
   body->name = outer.unique_name("batch_sample");
 
@@ -18,7 +20,7 @@ void run_per_sample(NodeBatch& n) {
       operands.push_back(n.original(i));
       continue;
     }
-    const ops::Fact& fact = n.fact(i);
+    const ops::Fact& fact = n.input(i);
     ir::Type type = ir::Type::tensor(fact.dtype);
     ir::Value* sample = body->add_input(outer.unique_name(fmt::format("sample_{}", i)), type);
     operands.push_back(sample);
@@ -43,9 +45,9 @@ void run_per_sample(NodeBatch& n) {
   for (const ir::Attribute& attribute : node.attributes()) inner->set_attribute(attribute);
   for (size_t k = 0; k < at.size(); ++k) {
     ir::Value* result = results[static_cast<size_t>(at[k])];
-    result->type = ir::Type::tensor(n.output_fact(at[k]).dtype);
+    result->set_type(ir::Type::tensor(n.output(at[k]).dtype));
     body->add_output(result);
-    n.become(at[k], stacked[k], Form::kLeading);
+    n.become(at[k], stacked[k], ops::Form::kLeading);
   }
 }
 

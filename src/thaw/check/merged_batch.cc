@@ -8,6 +8,8 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::check {
 
@@ -42,6 +44,25 @@ bool contains(dim::Dim d, int symbol) {
   return std::find(ids.begin(), ids.end(), symbol) != ids.end();
 }
 
+bool same_shape(const ops::Fact& a, const ops::Fact& b) {
+  return a.shape && b.shape &&
+         std::ranges::equal(*a.shape, *b.shape, [](dim::Dim x, dim::Dim y) { return dim::same(x, y); });
+}
+
+// Whether the node puts an axis that is the batch together with others.
+bool mixes(const ir::Model& model, const infer::Result& result, const ir::Node& node, dim::Dim batch) {
+  infer::NodeFacts view(result, model, node);
+  const ops::Fact& in = view.input(0);
+  const ops::Operator* op = ops::registry().find(node);
+  if (!in.shape || !view.output(0).shape || !op || !op->moves_elements()) return false;
+  const auto map = ops::axes_of(view);
+  for (int axis = 0; map && axis < in.rank(); ++axis) {
+    const ops::AxisLink* link = map->of_input(0, axis);
+    if (dim::same(in.dim(axis), batch) && link && link->kind == ops::AxisKind::kMixed) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void look_for_merged_batch(Evidence& evidence, Findings& findings) {
@@ -54,22 +75,14 @@ void look_for_merged_batch(Evidence& evidence, Findings& findings) {
   for (const ir::Value* output : evidence.model().graph->outputs()) {
     const ir::Node* node = output->producer();
     // Through what leaves the shape alone, to the node that made it.
-    while (node &&
-           (node->op_type() == "Sigmoid" || node->op_type() == "Identity" || node->op_type() == "Cast" ||
-            node->op_type() == "Softmax") &&
-           node->input(0) && node->input(0)->producer())
+    while (node && node->input(0) && node->input(0)->producer() &&
+           same_shape(result.fact(node->input(0)), result.fact(node->output(0))))
       node = node->input(0)->producer();
-    if (!node || (node->op_type() != "Reshape" && node->op_type() != "Flatten")) continue;
-    const ops::Fact& in = result.fact(node->input(0));
+    if (!node || !mixes(evidence.model(), result, *node, batch)) continue;
     const ops::Fact& out = result.fact(node->output(0));
-    if (!in.shape || !out.shape) continue;
-    bool alone_before =
-        std::any_of(in.shape->begin(), in.shape->end(), [&](dim::Dim d) { return dim::same(d, batch); });
-    bool alone_after =
-        std::any_of(out.shape->begin(), out.shape->end(), [&](dim::Dim d) { return dim::same(d, batch); });
-    bool merged = std::any_of(out.shape->begin(), out.shape->end(),
-                              [&](dim::Dim d) { return d.is_symbolic() && contains(d, id); });
-    if (!alone_before || alone_after || !merged) continue;
+    const bool alone_after = std::ranges::any_of(*out.shape, [&](dim::Dim d) { return dim::same(d, batch); });
+    const bool merged = std::ranges::any_of(*out.shape, [&](dim::Dim d) { return d.is_symbolic() && contains(d, id); });
+    if (alone_after || !merged) continue;
     Finding& f = findings.add(
         fmt::format("{} folds the batch into another axis: with a batch, output '{}' is {} and no row tells "
                     "which sample it belongs to",

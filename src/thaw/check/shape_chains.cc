@@ -12,10 +12,12 @@ namespace thaw::check {
 void look_for_shape_chains(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
   if (!view || !view->target().shapes_on_host) return;
+  dim::Scope scope;
+  const infer::Result literals = infer::infer_literals(evidence.model(), scope);
   for (const TargetNode& at : view->nodes()) {
     // A function's body is inferred anew at each call; its Reshapes have no one target.
     if (at.function || at.at_load) continue;
-    auto chain = infer::shape_chain(*at.node, evidence.inferred());
+    auto chain = infer::shape_chain(*at.node, evidence.inferred(), literals);
     if (!chain || view->is_constant(*at.node->input(1))) continue;
     Finding& f = findings.add(fmt::format("{} takes a target that {} nodes compute; the constant [{}] says the same",
                                           name_of(*at.node), chain->nodes, fmt::join(chain->target, ", ")),

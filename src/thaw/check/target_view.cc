@@ -19,7 +19,7 @@ const ir::Graph* root_of(const ir::Graph* graph) {
 }
 
 bool is_control_flow(const ir::Node& node) {
-  const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
+  const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());
   return entry && entry->op_class == ops::OpClass::kControl;
 }
 
@@ -76,8 +76,8 @@ bool TargetView::is_constant(const ir::Value& value) const {
 }
 
 bool TargetView::is_folded(const ir::Node& node) const {
-  if (node.domain().empty() && node.op_type() == "Constant") return true;
-  const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
+  if (node.constant()) return true;
+  const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());
   if (!entry || !entry->deterministic || entry->op_class == ops::OpClass::kControl || node.inputs().empty())
     return false;
   // A DequantizeLinear of constants stays, for the node that it feeds to be fused with; so does what is no tensor.
@@ -86,7 +86,7 @@ bool TargetView::is_folded(const ir::Node& node) const {
     const ops::Fact::Kind kind = inferred_.fact(out).kind;
     if (kind != ops::Fact::Kind::kTensor && kind != ops::Fact::Kind::kUnknown) return false;
   }
-  if (node.domain().empty() && node.op_type() == "Shape" && node.input(0)) {
+  if (entry->operands[0] == ops::Role::kShapeOnly && node.input(0)) {
     const ops::Fact& fact = inferred_.fact(node.input(0));
     if (fact.shape && std::ranges::all_of(*fact.shape, [](dim::Dim d) { return d.is_constant(); })) return true;
   }

@@ -34,8 +34,8 @@ void fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
   for (ir::Value* input : model.graph->inputs()) {
     if (!input->type.shape) continue;
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
-      ir::DeclaredDim& dim = (*input->type.shape)[axis];
-      if (!(dim.value && *dim.value > 0) && matches(*input, axis, dim)) dim = {size, {}, {}};
+      const ir::DeclaredDim& dim = (*input->type.shape)[axis];
+      if (!(dim.value && *dim.value > 0) && matches(*input, axis, dim)) input->set_dim(axis, {size, {}, {}});
     }
   }
 }
@@ -56,11 +56,10 @@ Sample one_sample(const ir::Model& batched, const std::filesystem::path& origina
     if (!chosen || input->initializer() || many == nullptr || !many->type.shape || !input->type.shape) continue;
     form = many->type.shape->size() > input->type.shape->size() ? Form::kLeading : Form::kMerged;
     if (form == Form::kLeading) continue;
-    ir::DeclaredDim& first = input->type.shape->front();
-    if (const std::string name = first.param; !name.empty())
+    if (const std::string name = input->type.shape->front().param; !name.empty())
       fix_dims(*sample.model, 1,
                [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
-    first = {1, {}, {}};
+    input->set_dim(0, {1, {}, {}});
   }
   return sample;
 }

@@ -22,9 +22,7 @@ void free_named_dims(ir::Model& model, const dim::SpecGroup& dims) {
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
       const std::string name = fmt::format("{}_dim{}", input->name(), axis);
       if (std::ranges::find(dims, name, &dim::SpecEntry::name) == dims.end()) continue;
-      ir::DeclaredDim& dim = (*input->type.shape)[axis];
-      dim.value.reset();
-      dim.param.clear();
+      input->set_dim(axis, {{}, {}, (*input->type.shape)[axis].denotation});
     }
   }
 }

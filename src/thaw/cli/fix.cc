@@ -1,5 +1,5 @@
 // thaw fix: applies the rewrites that are safe without a reference; with one, also those that it confirms.
-#include "thaw/pass/fix.h"
+#include "thaw/fix/fix.h"
 
 #include <filesystem>
 #include <memory>
@@ -31,7 +31,7 @@ struct Options {
 int fix_model(const Options& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
-  const pass::FixOptions fix = {
+  const fix::FixOptions fix = {
       .sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
   if (!options.reference.reference.empty()) {
     return fix_with_reference({.model = options.model,
@@ -44,7 +44,7 @@ int fix_model(const Options& options) {
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
-  const pass::FixReport report = pass::fix(model, fix);
+  const rewrite::Changes report = fix::fix(model, fix);
   const bool write = report.modified() && !options.dry_run;
   if (write) {
     ir::SaveOptions save;
@@ -61,14 +61,14 @@ int fix_model(const Options& options) {
       json.value(options.output);
     else
       json.null();
-    write_notes(json, "changed", views(report.changed));
+    write_notes(json, "changed", views(report.made));
     write_notes(json, "left", views(report.left));
     json.end_object();
     write_output(json_text + "\n");
     return kFine;
   }
   std::string text;
-  if (report.modified()) text += notes_text("changed", views(report.changed), options.all);
+  if (report.modified()) text += notes_text("changed", views(report.made), options.all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
   if (write)
     text += fmt::format("wrote {}\n", report::printable(options.output));

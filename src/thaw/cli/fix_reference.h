@@ -7,8 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include "thaw/cli/options.h"
+#include "thaw/fix/fix.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/pass/fix.h"
 #include "thaw/run/compare.h"
 
 namespace thaw::cli {
@@ -27,7 +27,7 @@ void check_without_reference(const ReferenceOptions& options);
 // What fix does with the result.
 struct FixCall {
   std::string model, output;  // output empty: a dry run
-  pass::FixOptions fix;
+  fix::FixOptions fix;
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   bool all = false;
   Format format = Format::kText;

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "thaw/core/error.h"
+#include "thaw/infer/index_bounds.h"
 #include "thaw/run/feeds.h"
-#include "thaw/run/index_bounds.h"
 #include "thaw/run/session.h"
 
 namespace thaw::cli {
@@ -25,7 +25,8 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lift::Trace& trace) 
 run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift::Trace& trace) {
   run::Arrays feeds;
   std::vector<run::InputSpec> drawn;
-  std::map<std::string, int64_t> bounds = run::index_bounds(*model.graph);
+  dim::Scope scope;
+  const std::map<std::string, int64_t> bounds = infer::index_bounds(model, infer::infer(model, scope));
   for (const ir::Value* input : lifted.graph->inputs()) {
     if (input->initializer() != nullptr) continue;
     const std::string& name = input->name();

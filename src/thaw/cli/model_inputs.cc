@@ -3,14 +3,14 @@
 #include <map>
 #include <string>
 
+#include "thaw/infer/index_bounds.h"
 #include "thaw/infer/infer.h"
-#include "thaw/run/index_bounds.h"
 
 namespace thaw::cli {
 
 std::vector<run::InputSpec> model_inputs(const ir::Model& model, dim::Scope& scope) {
   const infer::Result facts = infer::infer(model, scope);
-  const std::map<std::string, int64_t> bounds = run::index_bounds(*model.graph);
+  const std::map<std::string, int64_t> bounds = infer::index_bounds(model, facts);
   std::vector<run::InputSpec> inputs;
   for (const ir::Value* value : model.graph->inputs()) {
     run::InputSpec& input = inputs.emplace_back();

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "thaw/report/json_writer.h"
+#include "thaw/rewrite/pass.h"
 
 namespace thaw::cli {
 
 struct NoteView {
-  std::string_view code, where, message;
+  std::string_view code, where;
+  std::string message;
   std::span<const std::string> at;
 };
 
@@ -46,5 +48,6 @@ std::vector<NoteView> views(const std::vector<Note>& notes) {
   }
   return result;
 }
+std::vector<NoteView> views(const std::vector<rewrite::Change>& changes);
 
 }  // namespace thaw::cli

@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "thaw/frozen/equations.h"
-#include "thaw/frozen/explain.h"
 #include "thaw/frozen/hints.h"
 #include "thaw/frozen/source.h"
+#include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -19,6 +18,7 @@ namespace thaw::frozen {
 
 using dim::Dim;
 using ops::Fact;
+using ops::Meeting;
 using ops::Obligation;
 using ops::ObligationKind;
 
@@ -135,8 +135,12 @@ class Analysis {
     std::vector<Obligation> equations;
     options.prefer_symbols = true;
     options.after_node = [&](const infer::NodeVisit& visit) {
-      for (Meeting& m : explain(visit, out_.hints)) meetings_.push_back({&visit.node, m});
-      for (Obligation& o : suggested_equations(visit)) equations.push_back(o);
+      if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
+        VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1));
+        op->frozen(context);
+        for (const Meeting& m : context.meetings) meetings_.push_back({&visit.node, m});
+        equations.insert(equations.end(), context.equations.begin(), context.equations.end());
+      }
       rejoin(visit);
     };
     for (int round = 0; round < kSolvingRounds; ++round) {
@@ -205,7 +209,9 @@ class Analysis {
       if (!sides || sides->constant < 1) continue;
       // A size of one is frozen where something counts it out; where it broadcasts or is squeezed away, it only has to
       // be one.
-      if (sides->constant == 1 && o.node->op_type() != "Split") continue;
+      const ops::Operator* op = ops::registry().find(*o.node);
+      const bool counts_out = op && op->operands.find(ops::Role::kLengths) >= 0;
+      if (sides->constant == 1 && !counts_out) continue;
       auto hinted = dim::evaluate(sides->expression, out_.hints);
       if (hinted && *hinted != sides->constant) continue;  // a contradiction, not a frozen size: other rules report it
       Meeting m;
@@ -213,14 +219,11 @@ class Analysis {
       m.expression = sides->expression;
       m.input = sides->input;
       m.element = sides->axis;
-      if (o.node->domain().empty() && o.node->op_type() == "Split") {
-        m.input = 1;
-        m.is_shape = true;
-      } else if (o.node->domain().empty() && o.node->op_type() == "Expand" && m.input == 1) {
-        m.is_shape = true;
-      } else if (o.node->domain().empty() && o.node->op_type() == "Reshape") {
-        continue;  // explained element by element where it can be
-      }
+      // A shape that the operator's own rule reads is explained element by element where it can be.
+      const int shape = op ? op->operands.find(ops::Role::kShape) : -1;
+      if (op && op->frozen && shape >= 0) continue;
+      if (counts_out) m.input = op->operands.find(ops::Role::kLengths);
+      m.is_shape = m.input >= 0 && ops::says_size(ops::role_of(*o.node, m.input));
       if (const ir::Value* weight = weight_operand(o, *sides)) {
         // A size that is data's, not the input's, met the weight by way of a constant that was frozen before.
         auto ids = dim::symbols_of(m.expression);
@@ -238,7 +241,7 @@ class Analysis {
   // The operand of a contraction, recurrence or normalization that a constant size was read from, when it is a weight:
   // floating-point data that nothing of the input reaches.
   const ir::Value* weight_operand(const Obligation& o, const Sides& sides) const {
-    const ops::OpEntry* entry = ops::registry().find(o.node->domain(), o.node->op_type());
+    const ops::Operator* entry = ops::registry().find(o.node->domain(), o.node->op_type());
     if (!entry || entry->op_class == ops::OpClass::kElementwise || entry->op_class == ops::OpClass::kMovement ||
         entry->op_class == ops::OpClass::kGenerator)
       return nullptr;

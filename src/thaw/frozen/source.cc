@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <string_view>
 
 #include "thaw/core/error.h"
-#include "thaw/frozen/grouping.h"
+#include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::frozen {
@@ -16,45 +15,22 @@ namespace {
 constexpr int kMaxSteps = 20000;
 constexpr int64_t kMaxShapeElements = 4096;  // a list of split lengths may be long
 
-// Operands that hold numbers (shapes, lengths, bounds), not data, by operator.
-struct ShapeOperand {
-  std::string_view op;
-  int input;
-  FrozenRole role;
-};
-constexpr ShapeOperand kShapeOperands[] = {
-    {"Reshape", 1, FrozenRole::kShape},         {"Expand", 1, FrozenRole::kShape}, {"Tile", 1, FrozenRole::kShape},
-    {"ConstantOfShape", 0, FrozenRole::kShape}, {"Split", 1, FrozenRole::kSplit},  {"Slice", 1, FrozenRole::kSlice},
-    {"Slice", 2, FrozenRole::kSlice},           {"Resize", 3, FrozenRole::kShape}, {"Upsample", 1, FrozenRole::kShape},
-    {"Range", 0, FrozenRole::kShape},           {"Range", 1, FrozenRole::kShape},  {"Pad", 1, FrozenRole::kShape},
-    {"OneHot", 1, FrozenRole::kShape},
-};
+const ops::Operator* entry(const ir::Node& node) { return ops::registry().find(node); }
 
-// Operands that name axes or steps: not sizes.
-bool is_axis_operand(const ir::Node& node, int input) {
-  const std::string& op = node.op_type();
-  return (op == "Unsqueeze" || op == "Squeeze" || op.starts_with("Reduce") || op == "CumSum" || op == "TopK")
-             ? input == 1
-         : op == "Slice" ? input >= 3
-                         : false;
-}
+bool is_size_operand(const ir::Node& node, int input) { return ops::says_size(ops::role_of(node, input)); }
 
-bool is_shape_operand(const ir::Node& node, int input) {
-  return node.domain().empty() &&
-         std::any_of(std::begin(kShapeOperands), std::end(kShapeOperands),
-                     [&](const ShapeOperand& s) { return s.op == node.op_type() && s.input == input; });
-}
-
-FrozenRole shape_role(const ir::Node& reader) {
-  for (const ShapeOperand& s : kShapeOperands)
-    if (reader.domain().empty() && s.op == reader.op_type()) return s.role;
-  return FrozenRole::kShape;
+FrozenRole role_at(const ir::Node& reader) {
+  const ops::Operator* op = entry(reader);
+  if (op && op->operands.find(ops::Role::kLengths) >= 0) return FrozenRole::kSplit;
+  return op && op->operands.find(ops::Role::kBounds) >= 0 ? FrozenRole::kSlice : FrozenRole::kShape;
 }
 
 bool is_contraction(const ir::Node& node) {
-  const ops::OpEntry* entry = ops::registry().find(node.domain(), node.op_type());
-  return entry && entry->op_class == ops::OpClass::kContraction;
+  const ops::Operator* op = entry(node);
+  return op && op->op_class == ops::OpClass::kContraction;
 }
+
+bool tells_shape(const ir::Node& node) { return ops::role_of(node, 0) == ops::Role::kShapeOnly; }
 
 // Whether a small integer value is computed from some tensor's shape.
 bool reads_shape(const ir::Value* value) {
@@ -64,7 +40,7 @@ bool reads_shape(const ir::Value* value) {
     stack.pop_back();
     const ir::Node* node = v ? v->producer() : nullptr;
     if (!node || v->constant()) continue;
-    if (node->op_type() == "Shape" || node->op_type() == "Size") return true;
+    if (tells_shape(*node)) return true;
     for (const ir::Value* in : node->inputs()) stack.push_back(in);
   }
   return !stack.empty();
@@ -90,10 +66,6 @@ std::optional<std::vector<int64_t>> constant_dims(const ops::Fact& fact) {
   }
   return out;
 }
-
-// The lists of numbers that old operator versions have as attributes.
-constexpr std::string_view kShapeAttributes[] = {"shape",   "split", "starts", "ends",
-                                                 "repeats", "tiles", "sizes",  "output_shape"};
 
 }  // namespace
 
@@ -132,18 +104,23 @@ std::vector<Source> SourceTracer::trace(Step first) {
         break;
       case Question::kIndex:
         // Sizes that were read from the graph are right already; what a network computes is data.
-        if (producer->op_type() == "Shape" || producer->op_type() == "Size" || is_contraction(*producer)) break;
-        for (size_t i = 0; i < producer->inputs().size(); ++i) {
-          if (is_axis_operand(*producer, static_cast<int>(i))) continue;
-          // Positions are counted out by Range; shapes only arrange them.
-          bool shape = is_shape_operand(*producer, static_cast<int>(i));
-          if (shape && producer->op_type() != "Range") continue;
-          ask(*producer, producer->inputs()[i], 0, shape ? Question::kAnyElement : Question::kIndex);
-        }
+        if (!tells_shape(*producer) && !is_contraction(*producer)) through_index(*producer);
         break;
     }
   }
   return std::move(found_);
+}
+
+void SourceTracer::through_index(const ir::Node& producer) {
+  const ops::Operator* op = entry(producer);
+  const bool counts = op && op->op_class == ops::OpClass::kGenerator;
+  for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
+    const ops::Role role = ops::role_of(producer, i);
+    if (role == ops::Role::kAxes || role == ops::Role::kSteps) continue;
+    // Positions are counted out by a Range; other sizes only arrange them.
+    if (counts && role == ops::Role::kSize) ask(producer, producer.input(i), 0, Question::kAnyElement);
+    if (!ops::says_size(role)) ask(producer, producer.input(i), 0, Question::kIndex);
+  }
 }
 
 void SourceTracer::ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question) {
@@ -174,7 +151,7 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
     bool matches = step.question == Question::kAnyElement
                        ? std::any_of(elements.begin(), elements.end(), [](int64_t v) { return v > 1; })
                        : sums || std::find(elements.begin(), elements.end(), step.number) != elements.end();
-    if (matches) found_.push_back({step.value, step.reader, shape_role(*step.reader)});
+    if (matches) found_.push_back({step.value, step.reader, role_at(*step.reader)});
   } catch (const Error&) {
     // The data cannot be read: its values are not known to match.
   }
@@ -188,51 +165,57 @@ bool SourceTracer::has_constant_dim(const ir::Value* value, int64_t size) const 
 
 void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   const std::string& op = producer.op_type();
-  if (producer.domain().empty()) {
-    for (const ShapeOperand& s : kShapeOperands)
-      if (s.op == op)
-        ask(producer, producer.input(s.input), step.number, op == "Tile" ? Question::kAnyElement : Question::kElement);
-    for (std::string_view name : kShapeAttributes) {
-      auto list = producer.attribute_ints(name);
-      if (std::find(list.begin(), list.end(), step.number) != list.end())
-        found_.push_back({nullptr, &producer, FrozenRole::kAttribute});
-    }
-    if (op == "Concat") {
-      // The parts of the axis, whatever their sizes.
-      const ops::Fact& out = result_.fact(step.value);
-      int64_t axis = producer.attribute_int("axis", 0);
-      if (axis < 0 && out.has_rank()) axis += out.rank();
-      for (const ir::Value* part : producer.inputs()) {
-        const ops::Fact& fact = result_.fact(part);
-        if (axis < 0 || axis >= fact.rank()) continue;
-        if (auto size = fact.dim(static_cast<int>(axis)).constant()) ask(producer, part, *size, Question::kDim);
-        if (has_constant_dim(part, step.number)) ask(producer, part, step.number, Question::kDim);
-      }
-      return;
-    }
+  for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
+    const ops::Role role = ops::role_of(producer, i);
+    if (ops::says_size(role))
+      ask(producer, producer.input(i), step.number,
+          role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement);
   }
+  const ops::Operator* known = entry(producer);
+  for (const ops::AttributeRole& attribute : known ? known->attributes : std::vector<ops::AttributeRole>()) {
+    const auto list = producer.attribute_ints(attribute.name);
+    if (ops::says_size(attribute.role) && std::find(list.begin(), list.end(), step.number) != list.end())
+      found_.push_back({nullptr, &producer, FrozenRole::kAttribute});
+  }
+  if (op == "Concat") return through_concat(step, producer);
   if (op == "Reshape" || op == "Flatten") return through_reshape(step, producer);
   if (op == "Gather") through_gather(step, producer);
-  if (op == "ScatterND" && !reads_shape(producer.input(1))) ask(producer, producer.input(1), 0, Question::kIndex);
+  // What is written at positions.
+  const int written = known && producer.inputs().size() > 2 ? known->operands.find(ops::Role::kIndex) : -1;
+  if (written > 0 && !reads_shape(producer.input(written)))
+    ask(producer, producer.input(written), 0, Question::kIndex);
   bool contraction = is_contraction(producer);
   for (size_t i = 0; i < producer.inputs().size(); ++i) {
     const ir::Value* input = producer.inputs()[i];
-    if (!input || is_shape_operand(producer, static_cast<int>(i))) continue;
+    if (!input || is_size_operand(producer, static_cast<int>(i))) continue;
     // A weight's sizes are the architecture's, not the example's.
     if (contraction && input->constant()) continue;
     if (has_constant_dim(input, step.number)) ask(producer, input, step.number, Question::kDim);
   }
 }
 
+// The parts of the axis, whatever their sizes.
+void SourceTracer::through_concat(const Step& step, const ir::Node& producer) {
+  const ops::Fact& out = result_.fact(step.value);
+  int64_t axis = producer.attribute_int("axis", 0);
+  if (axis < 0 && out.has_rank()) axis += out.rank();
+  for (const ir::Value* part : producer.inputs()) {
+    const ops::Fact& fact = result_.fact(part);
+    if (axis < 0 || axis >= fact.rank()) continue;
+    if (auto size = fact.dim(static_cast<int>(axis)).constant()) ask(producer, part, *size, Question::kDim);
+    if (has_constant_dim(part, step.number)) ask(producer, part, step.number, Question::kDim);
+  }
+}
+
 // An axis that a Reshape made is asked for in the axes it was made from, and in the target where it splits them.
 void SourceTracer::through_reshape(const Step& step, const ir::Node& producer) {
   auto in = constant_dims(result_.fact(producer.input(0))), out = constant_dims(result_.fact(step.value));
-  auto groups = in && out ? group_by_product(*in, *out) : std::nullopt;
+  auto groups = in && out ? ops::group_by_product(*in, *out) : std::nullopt;
   if (!groups) {
     if (has_constant_dim(producer.input(0), step.number)) ask(producer, producer.input(0), step.number, Question::kDim);
     return;
   }
-  for (const Group& g : *groups) {
+  for (const ops::AxisGroup& g : *groups) {
     if (std::find(out->begin() + static_cast<ptrdiff_t>(g.out_begin), out->begin() + static_cast<ptrdiff_t>(g.out_end),
                   step.number) == out->begin() + static_cast<ptrdiff_t>(g.out_end))
       continue;
@@ -255,25 +238,18 @@ void SourceTracer::through_gather(const Step& step, const ir::Node& producer) {
 }
 
 void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
-  const std::string& op = producer.op_type();
-  if (op == "Shape" || op == "Size") {
+  if (tells_shape(producer)) {
     if (step.question == Question::kElement && has_constant_dim(producer.input(0), step.number))
       ask(*step.reader, producer.input(0), step.number, Question::kDim);
     return;
   }
-  bool moves = op == "Concat" || op == "Unsqueeze" || op == "Squeeze" || op == "Reshape" || op == "Cast" ||
-               op == "Identity" || op == "Gather" || op == "Slice" || op == "Split" || op == "Flatten" ||
-               op == "Expand";
-  if (moves) {
-    size_t count = op == "Concat" ? producer.inputs().size() : std::min<size_t>(1, producer.inputs().size());
-    for (size_t i = 0; i < count; ++i) ask(*step.reader, producer.inputs()[i], step.number, step.question);
+  const ops::Operator* op = entry(producer);
+  if (op && op->passes_numbers()) {
+    for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i)
+      if (op->operands[i] == ops::Role::kData) ask(*step.reader, producer.input(i), step.number, step.question);
     return;
   }
-  if (op == "Where") {
-    for (int i : {1, 2}) ask(*step.reader, producer.input(i), step.number, step.question);
-    return;
-  }
-  if (op == "ConstantOfShape") return;
+  if (op && op->op_class == ops::OpClass::kGenerator && op->operands.find(ops::Role::kShape) >= 0) return;
   // Arithmetic on constants alone: the number is made from them. Beside a size that was read from the graph, they are
   // factors.
   if (reads_shape(step.value)) return;

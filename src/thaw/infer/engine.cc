@@ -4,6 +4,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/node_context.h"
+#include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::infer {
 
@@ -12,9 +13,8 @@ using ops::Fact;
 namespace {
 
 const Fact kUnknownFact;
-constexpr int kMaxDepth = 64;              // of functions that call functions
-constexpr int64_t kMaxFloatElements = 16;  // scales and scalars, not weights
-constexpr int64_t kMaxInputValues = 128;   // elements of an integer input that become symbols
+constexpr int kMaxDepth = 64;             // of functions that call functions
+constexpr int64_t kMaxInputValues = 128;  // elements of an integer input that become symbols
 
 std::string operator_name(const ir::Node& node) {
   return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
@@ -34,20 +34,26 @@ const Fact& NodeVisit::input(int i) const {
 }
 
 Result infer(const ir::Model& model, dim::Scope& scope, const Options& options) {
-  return Engine(model, scope, options).run();
+  Engine engine(model, scope, options);
+  engine.run();
+  return std::move(engine.result());
 }
 
-Result Engine::run() {
-  Frame frame;
+Result infer_literals(const ir::Model& model, dim::Scope& scope) {
+  Options options;
+  options.reads_shapes = false;
+  return infer(model, scope, options);
+}
+
+void Engine::run() {
   const ir::Graph& graph = *model_.graph;
   for (const ir::Value* input : graph.inputs()) {
     if (input->initializer()) continue;
     auto given = options_.inputs.find(input);
-    frame.facts[input] = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
+    root_.facts[input] = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
   }
-  run_graph(graph, frame);
-  result_.facts_ = std::move(frame.facts);
-  return std::move(result_);
+  run_graph(graph, root_);
+  result_.facts_ = std::move(root_.facts);
 }
 
 void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
@@ -58,7 +64,10 @@ void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
     const ir::SparseTensor& sparse = *value->sparse_initializer();
     frame.facts[value] = Fact::tensor(sparse.values.data_type, ops::Shape(sparse.dims.begin(), sparse.dims.end()));
   }
-  for (const ir::Node* node : graph.nodes()) run_node(*node, frame);
+  for (const ir::Node* node : graph.nodes()) {
+    if (&frame == &root_ && node->graph() == model_.graph.get()) at_ = node;
+    run_node(*node, frame);
+  }
 }
 
 void Engine::run_node(const ir::Node& node, Frame& frame) {
@@ -73,7 +82,7 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
       model_.functions.empty() ? nullptr : model_.find_function(node.domain(), node.op_type(), node.overload());
   if (function) {
     run_function(*function, node, frame, outputs);
-  } else if (const ops::OpEntry* entry = registry_.find(node.domain(), node.op_type())) {
+  } else if (const ops::Operator* entry = registry_.find(node.domain(), node.op_type())) {
     run_rule(*entry, node, frame, outputs);
   } else {
     note_unknown_operator(node);
@@ -88,10 +97,12 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
     if (const ir::Value* value = node.outputs()[i]) frame.facts[value] = std::move(outputs[i]);
 }
 
-void Engine::run_rule(const ops::OpEntry& entry, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
+void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
   NodeContext context(*this, node, opset_of(node.domain(), frame), frame, outputs);
   try {
     entry.shape(context);
+    if (!options_.reads_shapes && entry.operands[0] == ops::Role::kShapeOnly)
+      for (Fact& output : outputs) output.elements = nullptr;
   } catch (const Error& error) {
     // A constant whose bytes cannot be had, say: what the rule had not set stays unknown.
     add_problem(node, error.what());
@@ -152,6 +163,8 @@ void Engine::note_unknown_operator(const ir::Node& node) {
 void Engine::forget_since(size_t obligations, size_t problems) {
   result_.obligations_.resize(std::min(obligations, result_.obligations_.size()));
   result_.problems_.resize(std::min(problems, result_.problems_.size()));
+  stated_at_.resize(result_.obligations_.size());
+  failed_at_.resize(result_.problems_.size());
 }
 
 int64_t Engine::opset_of(const std::string& domain, const Frame& frame) const {
@@ -175,24 +188,7 @@ const ir::Tensor* Engine::constant_of(const ir::Value& value, const Frame& frame
 ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact, const ir::Tensor* constant) {
   auto count = fact.num_elements().constant();
   if (!count || *count > ops::kMaxElements) return nullptr;
-  bool integral = ir::is_integer(fact.dtype) || fact.dtype == ir::DataType::kBool;
-  if (constant) {
-    if (constant->data_type != fact.dtype ||
-        (!integral && (!ir::is_floating(fact.dtype) || *count > kMaxFloatElements)))
-      return nullptr;
-    auto elements = std::make_shared<ops::Elements>();
-    elements->reserve(static_cast<size_t>(*count));
-    try {
-      if (integral)
-        for (int64_t v : constant->to_int64()) elements->push_back(ops::Element::integer(v));
-      else
-        for (double v : constant->to_double()) elements->push_back(ops::Element::real(v));
-    } catch (const Error&) {
-      return nullptr;  // the data is missing or damaged: its values are unknown, its shape is not
-    }
-    if (elements->size() != static_cast<size_t>(*count)) return nullptr;
-    return elements;
-  }
+  if (constant) return constant->data_type == fact.dtype ? ops::small_elements(*constant) : nullptr;
   bool top_input = value.is_input() && value.graph() == model_.graph.get();
   if (!top_input || !ir::is_integer(fact.dtype) || *count > kMaxInputValues) return nullptr;
   auto elements = std::make_shared<ops::Elements>();

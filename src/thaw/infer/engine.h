@@ -17,15 +17,24 @@ class Engine {
   Engine(const ir::Model& model, dim::Scope& scope, const Options& options)
       : model_(model), scope_(scope), options_(options), registry_(ops::registry()) {}
 
-  Result run();
+  // Infers the whole model.
+  void run();
+  // Infers again what the nodes that were touched, and inputs declared anew, make different; stops where facts stay the
+  // same. How many nodes were visited.
+  size_t update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared);
+  Result& result() { return result_; }
 
   // What a NodeContext needs of the engine.
   const Options& options() const { return options_; }
   dim::Scope& scope() { return scope_; }
   std::vector<ops::Fact> run_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs, Frame& frame);
-  void add_obligation(ops::Obligation obligation) { result_.obligations_.push_back(obligation); }
+  void add_obligation(ops::Obligation obligation) {
+    result_.obligations_.push_back(obligation);
+    stated_at_.push_back(at_);
+  }
   void add_problem(const ir::Node& node, std::string message) {
     result_.problems_.push_back({&node, std::move(message)});
+    failed_at_.push_back(at_);
   }
   size_t num_obligations() const { return result_.obligations_.size(); }
   size_t num_problems() const { return result_.problems_.size(); }
@@ -38,15 +47,22 @@ class Engine {
  private:
   void run_graph(const ir::Graph& graph, Frame& frame);
   void run_node(const ir::Node& node, Frame& frame);
-  void run_rule(const ops::OpEntry& entry, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
+  void run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
   void run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
   void trust_declared(const ir::Node& node, std::vector<ops::Fact>& outputs);
   void note_unknown_operator(const ir::Node& node);
   int64_t opset_of(const std::string& domain, const Frame& frame) const;
 
+  void learn_constants(const ir::Node& node);
+  void forget_nodes(const std::unordered_set<const ir::Node*>& nodes);
+  void order_by_place();
+
   const ir::Model& model_;
   dim::Scope& scope_;
   const Options& options_;
+  Frame root_;                                          // its facts are the result's between two runs
+  const ir::Node* at_ = nullptr;                        // the node of the main graph that is being visited
+  std::vector<const ir::Node*> stated_at_, failed_at_;  // by obligation and problem
   const ops::Registry& registry_;
   Result result_;
   std::unordered_set<std::string> unknown_seen_;

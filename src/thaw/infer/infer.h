@@ -54,6 +54,9 @@ struct Options {
   // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that
   // comes to another value than the constant does not stand for it.
   dim::Assignment hints;
+  // Where false, no element of a tensor comes from a shape: what is still known of small tensors is written in the file
+  // (literal), or is an input's value.
+  bool reads_shapes = true;
   // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
   int64_t visit_budget = 4'000'000;
   // Called after each node's rule, before its outputs are read by others.
@@ -63,9 +66,8 @@ struct Options {
 class Result {
  public:
   const ops::Fact& fact(const ir::Value* value) const;  // the unknown fact for a value that was not reached
-  const std::vector<ops::Obligation>& obligations() const {
-    return obligations_;
-  }  // not holding identically; node order
+  // Those that do not hold identically, in the order of the nodes.
+  const std::vector<ops::Obligation>& obligations() const { return obligations_; }
   const std::vector<Problem>& problems() const { return problems_; }
   // Values whose declared type was taken because an operator has no rule.
   const std::vector<const ir::Value*>& trusted() const { return trusted_; }
@@ -85,5 +87,9 @@ class Result {
 };
 
 Result infer(const ir::Model& model, dim::Scope& scope, const Options& options = {});
+
+// Inference that reads no shapes: which numbers are literal. A size that inference knows because something else is
+// frozen, or because the input is declared so, is none.
+Result infer_literals(const ir::Model& model, dim::Scope& scope);
 
 }  // namespace thaw::infer

@@ -15,6 +15,7 @@ class NodeContext final : public ops::Context {
   NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Frame& frame, std::vector<ops::Fact>& outputs);
 
   const ops::Fact& input(int i) const override;
+  const ops::Fact& output(int i) const override { return outputs_[static_cast<size_t>(i)]; }
   const ops::Elements* elements(int i) override;
   const ir::Tensor* constant(int i) const override;
   void set_output(int i, ops::Fact fact) override;

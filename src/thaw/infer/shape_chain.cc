@@ -1,30 +1,10 @@
 #include "thaw/infer/shape_chain.h"
 
+#include "thaw/ops/onnx/reshape_target.h"
+
 namespace thaw::infer {
 
 using dim::Dim;
-
-std::vector<int64_t> constant_target(const std::vector<Dim>& in, const std::vector<Dim>& out) {
-  std::vector<int64_t> target(out.size());
-  bool free = false;
-  for (size_t j = 0; j < out.size(); ++j) {
-    Dim d = out[j];
-    if (d.is_constant()) {
-      if (d.is_constant(0)) return {};
-      target[j] = *d.constant();
-    } else if (j < in.size() && dim::same(d, in[j])) {
-      target[j] = 0;
-    } else if (!free) {
-      free = true;
-      target[j] = -1;
-    } else {
-      return {};
-    }
-  }
-  // A dim that only running tells is left to -1 alone: the others must make up for it exactly.
-  if (free && !dim::same(dim::product(in), dim::product(out))) return {};
-  return target;
-}
 
 namespace {
 
@@ -38,7 +18,7 @@ int chain_length(const ir::Value* target) {
     const ir::Value* v = stack.back();
     stack.pop_back();
     const ir::Node* node = v ? v->producer() : nullptr;
-    if (!node || v->uses().size() > 1 || v->is_output() || node->op_type() == "Constant") continue;
+    if (!node || v->uses().size() > 1 || v->is_output() || v->constant()) continue;
     ++count;
     for (const ir::Value* in : node->inputs()) stack.push_back(in);
   }
@@ -47,7 +27,7 @@ int chain_length(const ir::Value* target) {
 
 }  // namespace
 
-std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result) {
+std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result, const Result& literals) {
   if (node.op_type() != "Reshape" || !node.domain().empty() || node.attribute_int("allowzero", 0) != 0)
     return std::nullopt;
   const ir::Value *data = node.input(0), *shape = node.input(1), *out = node.output(0);
@@ -56,8 +36,15 @@ std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result
   chain.nodes = chain_length(shape);
   const ops::Fact &in_fact = result.fact(data), &out_fact = result.fact(out);
   if (chain.nodes < 2 || !in_fact.shape || !out_fact.shape) return std::nullopt;
-  chain.target = constant_target(*in_fact.shape, *out_fact.shape);
-  if (chain.target.empty()) return std::nullopt;
+  std::vector<Dim> literal(out_fact.shape->size());
+  if (const ops::ElementsPtr& written = literals.fact(shape).elements; written && written->size() == literal.size())
+    for (size_t j = 0; j < literal.size(); ++j) literal[j] = (*written)[j].as_dim();
+  // A 0 or -1 of the file stands for a size that the shapes tell.
+  for (Dim& d : literal)
+    if (!d.is_constant() || *d.constant() <= 0) d = Dim();
+  auto target = ops::reshape_target(*in_fact.shape, *out_fact.shape, literal);
+  if (!target) return std::nullopt;
+  chain.target = std::move(*target);
   return chain;
 }
 

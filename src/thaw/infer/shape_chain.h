@@ -11,17 +11,14 @@
 
 namespace thaw::infer {
 
-// The constant target of a Reshape that does the same as a computed one; empty where there is none. `in` and `out` are
-// the shapes of its data and its output. It has none where an output dim is a constant 0, where two dims stand at axes
-// that are new, or where the one left to -1 does not follow from the others.
-std::vector<int64_t> constant_target(const std::vector<dim::Dim>& in, const std::vector<dim::Dim>& out);
-
 struct ShapeChain {
   std::vector<int64_t> target;  // what says the same
   int nodes = 0;                // that serve nothing but the computed target, at least two
 };
 
-// What could stand for the computed target of a Reshape; nullopt where nothing could, or where no nodes would go.
-std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result);
+// What could stand for the computed target of a Reshape; nullopt where nothing could, or where no nodes would go. A size
+// is written as a number only where `literals` (infer_literals) has it: one that was read from a shape may be frozen
+// elsewhere, and would be frozen twice.
+std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result, const Result& literals);
 
 }  // namespace thaw::infer

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/ir/graph/transaction.h"
 #include "thaw/lift/explain.h"
 #include "thaw/lift/rewrite.h"
 #include "thaw/lift/solve/contradictions.h"
@@ -18,46 +20,46 @@ constexpr size_t kMostAttempts = 100, kMostSolutions = 8;
 struct Attempt {
   Choices choices;
   Report report;
-  std::unique_ptr<ir::Model> model;
   std::map<std::vector<int64_t>, Rule> solved;
   Contradictions contradictions;
+  std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
 };
 
-class Settling {
+class Backtracking {
  public:
-  Settling(std::vector<Trace>& traces, const Options& options)
-      : traces_(traces), options_(options), original_(std::move(traces.front().model)) {}
+  Backtracking(std::vector<Trace>& traces, const Options& options)
+      : traces_(traces), options_(options), model_(*traces.front().model) {}
 
   Report run() {
     Attempt best = attempt({});
     while (best.is_whole() && best.contradictions.broken > 0) {
+      best.edit.reset();
       auto better = improve(best);
       if (!better) break;
       best = std::move(*better);
     }
-    traces_.front().model = std::move(best.model);
     say(best);
+    if (best.is_whole()) best.edit->keep();
     return std::move(best.report);
   }
 
  private:
+  // The traces explained with these choices, and the first rewritten.
   Attempt attempt(Choices choices) {
     ++attempts_;
-    traces_.front().model = ir::clone(*original_);
     Attempt made{.choices = std::move(choices)};
     Explanation explanation(traces_, options_, made.choices);
     made.report = std::move(explanation.report());
     made.solved = explanation.solved();
-    if (made.is_whole()) {
-      std::unordered_set<const ir::Node*> traced;
-      for (const ir::Node* node : traces_.front().model->graph->nodes()) traced.insert(node);
-      rewrite(traces_, options_, explanation);
-      // What is kept static contradicts other sizes, as it is asked to.
-      if (options_.keep_static.empty())
-        made.contradictions = find_contradictions(*traces_.front().model, explanation.variables(), traced);
-    }
-    made.model = std::move(traces_.front().model);
+    if (!made.is_whole()) return made;
+    std::unordered_set<const ir::Node*> traced;
+    for (const ir::Node* node : model_.graph->nodes()) traced.insert(node);
+    made.edit = std::make_unique<ir::Transaction>(model_);
+    rewrite(traces_, options_, explanation);
+    // What is kept static contradicts other sizes, as it is asked to.
+    if (options_.keep_static.empty())
+      made.contradictions = find_contradictions(model_, explanation.variables(), traced);
     return made;
   }
 
@@ -98,12 +100,12 @@ class Settling {
 
   std::vector<Trace>& traces_;
   const Options& options_;
-  std::unique_ptr<ir::Model> original_;
+  ir::Model& model_;
   size_t attempts_ = 0;
 };
 
 }  // namespace
 
-Report settle(std::vector<Trace>& traces, const Options& options) { return Settling(traces, options).run(); }
+Report backtrack(std::vector<Trace>& traces, const Options& options) { return Backtracking(traces, options).run(); }
 
 }  // namespace thaw::lift

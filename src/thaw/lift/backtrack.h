@@ -10,6 +10,6 @@
 namespace thaw::lift {
 
 // Changes the first trace's model into the lifted one.
-Report settle(std::vector<Trace>& traces, const Options& options);
+Report backtrack(std::vector<Trace>& traces, const Options& options);
 
 }  // namespace thaw::lift

@@ -8,7 +8,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
-#include "thaw/pass/remove_unused.h"
+#include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lift {
 namespace {
@@ -40,7 +40,7 @@ Explanation::Explanation(std::vector<Trace>& traces, const Options& options, con
       solver_(variables_, &choices, &tensor_sizes_),
       context_{variables_, solver_},
       held_back_(traces, variables_, tensor_sizes_) {
-  for (Trace& trace : traces) pass::remove_unused(*trace.model);
+  for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
   for (const Variable& v : variables_) report_.variables.push_back(told(v));
   alignment_ = align(traces);
   for (const std::string& clause : alignment_.unaligned)

@@ -12,7 +12,7 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
                  .expected = "two or more traces of one model at different sizes",
                  .next = "export the model at another size too"});
   }
-  return settle(traces, options);
+  return backtrack(traces, options);
 }
 
 }  // namespace thaw::lift

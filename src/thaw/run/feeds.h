@@ -26,7 +26,7 @@ struct InputSpec {
   ir::DataType dtype = ir::DataType::kUndefined;
   std::optional<std::vector<dim::Dim>> dims;  // nullopt: rank not known
   bool has_default = false;                   // fed only when the user gives it
-  std::optional<int64_t> index_bound;         // integers stay below it (run/index_bounds.h)
+  std::optional<int64_t> index_bound;         // integers stay below it (infer/index_bounds.h)
 };
 
 // "1,22,30" as it was typed for an input; numbers, true and false, or strings.

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
-#include "thaw/run/index_bounds.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/run_testing.h"
 
@@ -83,23 +82,6 @@ TEST(Reference, WithoutDeclaredSizesAModelComputesTheSame) {
   for (const ir::DeclaredDim& dim : *model->graph->inputs()[0]->type.shape) EXPECT_TRUE(dim.param.empty());
   Session session(*model);
   EXPECT_EQ(to_doubles(session.run({{"x", counting({2, 3})}}).at("z"))[5], -5);
-}
-
-TEST(IndexBounds, FollowsIdsToTheirTable) {
-  const ModelFolder folder;
-  const auto path = folder.write_model("m", R"(g (int64[n] ids, int64[n] kinds, int64[n] free) => (a, b, c)
-    <float[7,1] table = {1, 2, 3, 4, 5, 6, 7}, float[3,1] small = {1, 2, 3}, int64[2] shape = {1, -1}> {
-    wide = Cast<to = 6>(ids)
-    moved = Reshape(wide, shape)
-    a = Gather<axis = 0>(table, moved)
-    k1 = Gather<axis = 0>(table, kinds)
-    k2 = Gather<axis = 0>(small, kinds)
-    b = Add(k1, k2)
-    c = Neg(free)
-  })");
-  const auto model = ir::load(path);
-  const auto bounds = index_bounds(*model->graph);
-  EXPECT_EQ(bounds, (std::map<std::string, int64_t>{{"ids", 7}, {"kinds", 3}}));
 }
 
 }  // namespace

@@ -12,11 +12,14 @@ void drop_declared_sizes(ir::Model& model) {
     const std::vector<ir::Value*> declared = graph->value_infos();  // a copy: clearing edits the list
     for (ir::Value* value : declared) graph->clear_value_info(value);
     for (ir::Value* output : graph->outputs()) {
-      if (!output->is_input()) output->type.shape.reset();
+      if (!output->is_input()) output->forget_shape();
     }
     for (ir::Value* input : graph->inputs()) {
       if (!input->type.shape) continue;
-      for (ir::DeclaredDim& dim : *input->type.shape) dim.param.clear();
+      for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
+        const ir::DeclaredDim& dim = (*input->type.shape)[axis];
+        input->set_dim(axis, {dim.value, {}, dim.denotation});
+      }
     }
     for (const ir::Node* node : graph->nodes()) {
       for (const ir::Attribute& attribute : node->attributes()) {

@@ -110,7 +110,7 @@ void GraphBuilder::add_output(Value* value, std::string name) {
 }
 
 void GraphBuilder::add_output(Value* value, Type type, std::string name) {
-  value->type = std::move(type);
+  value->set_type(std::move(type));
   add_output(value, std::move(name));
 }
 

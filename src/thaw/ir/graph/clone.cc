@@ -32,7 +32,7 @@ class Graph::Copier {
 
 Value* Graph::Copier::copy_value(const Value& from, Graph& to) {
   Value* value = Editor::make_value(to, from.name_);
-  value->type = from.type;
+  value->type_ = from.type_;
   value->extra = from.extra;
   value->is_input_ = from.is_input_;
   return value;

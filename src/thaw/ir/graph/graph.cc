@@ -5,6 +5,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
 
@@ -28,6 +29,11 @@ const std::vector<Value*>& Graph::initializers() const { return storage_->initia
 const std::vector<Value*>& Graph::sparse_initializers() const { return storage_->sparse_initializers.items(); }
 const std::vector<Value*>& Graph::value_infos() const { return storage_->value_infos.items(); }
 
+std::vector<Graph*> Graph::returned_by(const Value* value) const {
+  const auto found = storage_->returned_by.find(value);
+  return found == storage_->returned_by.end() ? std::vector<Graph*>() : found->second;
+}
+
 Value* Graph::find(std::string_view name_to_find) const { return storage_->names.find(name_to_find); }
 
 Value* Graph::find_visible(std::string_view name_to_find) const {
@@ -45,14 +51,21 @@ Value* Graph::add_value(std::string value_name) {
   Editor::note_name(*this, value_name);
   Value* value = Editor::make_value(*this, std::move(value_name));
   storage_->names.insert(value);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value] {
+      storage_->names.erase(value);
+      storage_->values.retire(value);
+    });
+  }
   return value;
 }
 
 Value* Graph::add_input(std::string input_name, Type type) {
   Value* value = add_value(std::move(input_name));
-  value->type = std::move(type);
+  value->type_ = std::move(type);
   value->is_input_ = true;
   inputs_.push_back(value);
+  if (Transaction* edit = Editor::transaction(*this)) edit->record([this] { inputs_.pop_back(); });
   return value;
 }
 
@@ -64,6 +77,14 @@ void Graph::add_output(Value* value) {
     declaration->type = value->type;
   }
   Editor::mark_output(*this, value);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value] {
+      outputs_.pop_back();
+      storage_->output_declarations.pop_back();
+      Editor::unmark_output(*this, value);
+    });
+    if (parent_node_) edit->touch(parent_node_);
+  }
 }
 
 Value* Graph::add_initializer(Tensor tensor) {
@@ -78,9 +99,20 @@ void Graph::replace_initializer(Value* value, Tensor tensor) {
                    name);
   }
   tensor.name = value->name_;
-  if (!value->initializer_) {
+  const bool is_first = !value->initializer_;
+  if (is_first) {
     value->initializer_ = storage_->tensors.make();
     storage_->initializers.add(value);
+  }
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value, is_first, before = *value->initializer_] {
+      *value->initializer_ = before;
+      if (!is_first) return;
+      storage_->initializers.remove(value);
+      storage_->tensors.retire(value->initializer_);
+      value->initializer_ = nullptr;
+    });
+    for (const Use& use : value->uses()) edit->touch(use.node);
   }
   *value->initializer_ = std::move(tensor);
 }
@@ -91,6 +123,12 @@ Value* Graph::add_sparse_initializer(SparseTensor tensor) {
   *kept = std::move(tensor);
   value->sparse_initializer_ = kept;
   storage_->sparse_initializers.add(value);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value] {
+      storage_->sparse_initializers.remove(value);
+      value->sparse_initializer_ = nullptr;
+    });
+  }
   return value;
 }
 
@@ -107,6 +145,17 @@ Node* Graph::add_node(std::string op_type, std::string domain, std::vector<Value
   }
   if (before && before->graph_ != this) Editor::refuse("a node can only stand before one of its own graph", name);
   Node* node = Editor::make_node(*this, before);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    // Inputs and attributes are taken back before this is: they were set after it.
+    edit->record([this, node] {
+      for (Value* output : node->outputs_)
+        if (output) output->producer_ = nullptr;
+      storage_->with_subgraphs.erase(node);
+      Editor::take_out(*this, node);
+      node->removed_ = true;
+      node->outputs_ = {};
+    });
+  }
   node->set_op(std::move(op_type), std::move(domain));
   node->name = std::move(node_name);
   node->set_inputs(inputs);
@@ -121,32 +170,68 @@ Node* Graph::add_node(std::string op_type, std::string domain, std::vector<Value
 
 void Graph::set_value_info(Value* value, Type type) {
   if (value->graph_ != this) Editor::refuse(fmt::format("'{}' is another graph's", value->name_), name);
-  value->type = std::move(type);
-  if (!value->is_input_ && !value->is_output() && value->value_info_slot_ < 0) storage_->value_infos.add(value);
+  value->set_type(std::move(type));
+  if (value->is_input_ || value->is_output() || value->value_info_slot_ >= 0) return;
+  storage_->value_infos.add(value);
+  if (Transaction* edit = Editor::transaction(*this))
+    edit->record([this, value] { storage_->value_infos.remove(value); });
+}
+
+void Value::set_type(Type to) {
+  if (Transaction* edit = Graph::Editor::transaction(*graph_)) {
+    edit->record([this, before = type_] { type_ = before; });
+    edit->declared_.push_back(this);
+  }
+  type_ = std::move(to);
+}
+
+void Value::set_dim(size_t axis, DeclaredDim dim) {
+  Type changed = type_;
+  changed.shape->at(axis) = std::move(dim);
+  set_type(std::move(changed));
+}
+
+void Value::forget_shape() {
+  Type changed = type_;
+  ir::forget_shape(changed);
+  set_type(std::move(changed));
 }
 
 void Graph::clear_value_info(Value* value) {
   if (value->graph_ != this) Editor::refuse(fmt::format("'{}' is another graph's", value->name_), name);
+  const auto drop_shadow = [this](Value* shadow) {
+    if (Transaction* edit = Editor::transaction(*this)) {
+      edit->record([this, shadow, declaration = storage_->shadows.at(shadow)] {
+        storage_->value_infos.add(shadow);
+        storage_->shadows.emplace(shadow, declaration);
+        if (declaration.main) storage_->shadows_of[declaration.main].push_back(shadow);
+      });
+    }
+    storage_->value_infos.remove(shadow);
+    storage_->shadows.erase(shadow);
+    Editor::retire(*this, shadow);
+  };
+  if (const auto shadow = storage_->shadows.find(value); shadow != storage_->shadows.end()) {
+    if (shadow->second.main) std::erase(storage_->shadows_of[shadow->second.main], value);
+    return drop_shadow(value);
+  }
   if (value->value_info_slot_ >= 0) {
+    if (Transaction* edit = Editor::transaction(*this)) {
+      edit->record([this, value, extra = value->extra] {
+        storage_->value_infos.add(value);
+        value->extra = extra;
+      });
+    }
     storage_->value_infos.remove(value);
     if (!value->is_input_ && !value->is_output()) {
-      value->type = {};
+      value->set_type({});
       value->extra.clear();
-    }
-    if (const auto shadow = storage_->shadows.find(value); shadow != storage_->shadows.end()) {
-      if (shadow->second.main) std::erase(storage_->shadows_of[shadow->second.main], value);
-      storage_->shadows.erase(shadow);
-      storage_->values.retire(value);
-      return;
     }
   }
   if (const auto found = storage_->shadows_of.find(value); found != storage_->shadows_of.end()) {
-    for (Value* shadow : found->second) {
-      storage_->value_infos.remove(shadow);
-      storage_->shadows.erase(shadow);
-      storage_->values.retire(shadow);
-    }
+    const std::vector<Value*> shadows = std::move(found->second);
     storage_->shadows_of.erase(found);
+    for (Value* shadow : shadows) drop_shadow(shadow);
   }
 }
 

@@ -31,6 +31,7 @@ namespace thaw::ir {
 
 class Graph;
 class Node;
+class Transaction;
 struct Model;
 
 struct SparseTensor {
@@ -90,8 +91,15 @@ class Value {
   const std::string& name() const { return name_; }
   Graph* graph() const { return graph_; }
 
-  Type type;          // as declared in the file (input, output or value_info); kind kNone when not declared
-  std::string extra;  // wire bytes of the ValueInfoProto's other fields
+  Value() = default;
+  Value(const Value&) = delete;
+  Value& operator=(const Value&) = delete;
+
+  const Type& type = type_;  // as declared in the file (input, output or value_info); kind kNone when not declared
+  std::string extra;         // wire bytes of the ValueInfoProto's other fields
+  void set_type(Type type);
+  void set_dim(size_t axis, DeclaredDim dim);  // of a type with a shape
+  void forget_shape();                         // that of a sequence's items too
 
   Node* producer() const { return producer_; }            // null for inputs, initializers
   int producer_index() const { return producer_index_; }  // which output of the producer
@@ -115,6 +123,7 @@ class Value {
   friend class GraphWriter;
   friend class Node;
   std::string name_;
+  Type type_;
   Graph* graph_ = nullptr;
   Node* producer_ = nullptr;
   int producer_index_ = 0;
@@ -181,6 +190,8 @@ class Node {
   void set_inputs(std::span<Value* const> values);
   void set_op(std::string op_type, std::string domain);
 
+  bool is_removed() const { return removed_; }  // from its graph: a pointer that was kept
+
   // "Reshape 'node_17'" or "Reshape -> 'out'" where the node has no name: for messages.
   std::string describe() const;
 
@@ -192,6 +203,7 @@ class Node {
   static constexpr uint32_t kNoSlot = UINT32_MAX;
   void link(int i);    // notes the use of input i in its value
   void unlink(int i);  // and takes it back
+  void put_inputs(std::span<Value* const> values);
   void update_constant();
 
   std::string op_type_, domain_, overload_;
@@ -199,6 +211,7 @@ class Node {
   Node* previous_ = nullptr;
   Node* next_ = nullptr;
   uint32_t order_ = 0;  // scratch of sort_topologically
+  uint64_t place_ = 0;  // grows along the graph's list of nodes
   bool removed_ = false;
   std::vector<Value*> inputs_, outputs_;
   std::vector<uint32_t> use_slots_;  // where the use of each input stands in its value's uses
@@ -277,6 +290,8 @@ class Graph {
   NodeRange nodes() const { return {first_node_, last_node_, node_count_}; }  // in file order, which is topological
   Node* next(const Node* node) const { return node->next_; }                  // null after the last
   Node* previous(const Node* node) const { return node->previous_; }          // null before the first
+  // A number that grows along nodes(), and stays with a node until the list is made anew around it.
+  static uint64_t place_of(const Node* node) { return node->place_; }
   const std::vector<Value*>& initializers() const;
   const std::vector<Value*>& sparse_initializers() const;
   // Values declared in value_info, in file order. One whose name means nothing in this graph, or repeats a declaration
@@ -284,6 +299,9 @@ class Graph {
   const std::vector<Value*>& value_infos() const;
   std::vector<TensorAnnotation>& quantization_annotations() { return quantization_annotations_; }
   const std::vector<TensorAnnotation>& quantization_annotations() const { return quantization_annotations_; }
+
+  // Subgraphs that return a value of this graph, as it is.
+  std::vector<Graph*> returned_by(const Value* value) const;
 
   Value* find(std::string_view name) const;          // in this graph only
   Value* find_visible(std::string_view name) const;  // here or in an enclosing graph
@@ -321,6 +339,7 @@ class Graph {
   friend class GraphWriter;
   friend class Node;
   friend class Value;
+  friend class Transaction;
   struct Storage;
   class Editor;  // the parts of editing, see graph_storage.h
   class Copier;

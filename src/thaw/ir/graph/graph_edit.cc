@@ -5,6 +5,7 @@
 
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
 
@@ -15,7 +16,14 @@ void Graph::remove_input(Value* value) {
   if (!stays && value->is_used()) {
     Editor::refuse(fmt::format("the input '{}' is in use", value->name_), name, "replace its uses first");
   }
-  std::erase(inputs_, value);
+  const auto at = std::ranges::find(inputs_, value);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value, index = at - inputs_.begin()] {
+      inputs_.insert(inputs_.begin() + index, value);
+      value->is_input_ = true;
+    });
+  }
+  inputs_.erase(at);
   value->is_input_ = false;
   if (!stays) Editor::drop_value(*this, value);
 }
@@ -24,8 +32,18 @@ void Graph::set_output(int i, Value* value) {
   Value* old = outputs_[static_cast<size_t>(i)];
   if (old == value) return;
   std::unique_ptr<Declaration>& declaration = storage_->output_declarations[static_cast<size_t>(i)];
+  if (Transaction* edit = Editor::transaction(*this)) {
+    const auto before = declaration ? std::make_shared<Declaration>(*declaration) : nullptr;
+    edit->record([this, i, old, value, before] {
+      outputs_[static_cast<size_t>(i)] = old;
+      Editor::mark_output(*this, old);
+      Editor::unmark_output(*this, value);
+      storage_->output_declarations[static_cast<size_t>(i)] = before ? std::make_unique<Declaration>(*before) : nullptr;
+    });
+    if (parent_node_) edit->touch(parent_node_);
+  }
   if (value->type.kind == Type::Kind::kNone && value->graph_ == this) {
-    value->type = declaration ? declaration->type : old->type;
+    value->set_type(declaration ? declaration->type : old->type);
   } else if (value->graph_ != this) {
     auto kept = std::make_unique<Declaration>();
     kept->type = declaration ? declaration->type : old->type;
@@ -40,6 +58,16 @@ void Graph::set_output(int i, Value* value) {
 
 void Graph::remove_output(int i) {
   Value* old = outputs_[static_cast<size_t>(i)];
+  if (Transaction* edit = Editor::transaction(*this)) {
+    const Declaration* declaration = storage_->output_declarations[static_cast<size_t>(i)].get();
+    edit->record([this, i, old, before = declaration ? std::make_shared<Declaration>(*declaration) : nullptr] {
+      outputs_.insert(outputs_.begin() + i, old);
+      storage_->output_declarations.insert(storage_->output_declarations.begin() + i,
+                                           before ? std::make_unique<Declaration>(*before) : nullptr);
+      Editor::mark_output(*this, old);
+    });
+    if (parent_node_) edit->touch(parent_node_);
+  }
   outputs_.erase(outputs_.begin() + i);
   storage_->output_declarations.erase(storage_->output_declarations.begin() + i);
   Editor::unmark_output(*this, old);
@@ -61,6 +89,23 @@ void Graph::remove_node(Node* node) {
   for (Value* output : node->outputs_) {
     if (output) Editor::drop_value(*this, output);
   }
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, node, next = node->next_, inputs = node->inputs_, outputs = node->outputs_,
+                  attributes = node->attributes_, constant = node->constant_, extra = node->extra] {
+      node->removed_ = false;
+      node->extra = extra;
+      node->outputs_ = outputs;
+      node->attributes_ = attributes;
+      node->constant_ = constant;
+      node->inputs_ = inputs;
+      node->use_slots_.assign(inputs.size(), Node::kNoSlot);
+      Editor::put_in(*this, node, next);
+      for (size_t i = 0; i < inputs.size(); ++i) node->link(static_cast<int>(i));
+      for (const Attribute& attribute : node->attributes_) Editor::attach(node, attribute);
+      if (!node->subgraphs().empty()) storage_->with_subgraphs.insert(node);
+    });
+    edit->touch(node);
+  }
   Editor::take_out(*this, node);
   // The object stays, so that a walk that stands on it can go on.
   node->removed_ = true;
@@ -75,6 +120,14 @@ void Graph::remove_node(Node* node) {
 Value* Graph::release_output(Node* node, int i) {
   Value*& slot = node->outputs_.at(static_cast<size_t>(i));
   Value* value = slot;
+  if (Transaction* edit = value ? Editor::transaction(*this) : nullptr) {
+    edit->record([node, i, value] {
+      node->outputs_[static_cast<size_t>(i)] = value;
+      value->producer_ = node;
+      value->producer_index_ = i;
+    });
+    edit->touch(node);
+  }
   if (value) {
     value->producer_ = nullptr;
     value->producer_index_ = 0;
@@ -95,8 +148,15 @@ void Graph::remove_initializer(Value* value) {
     Editor::refuse(fmt::format("'{}' is not an initializer of this graph", value->name_), name);
   }
   if (!value->is_input_) return remove_value(value);
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, value, dense = value->initializer_, sparse = value->sparse_initializer_] {
+      value->initializer_ = dense;
+      value->sparse_initializer_ = sparse;
+      (dense ? storage_->initializers : storage_->sparse_initializers).add(value);
+    });
+  }
   (value->initializer_ ? storage_->initializers : storage_->sparse_initializers).remove(value);
-  if (value->initializer_) storage_->tensors.retire(value->initializer_);
+  if (value->initializer_) Editor::retire(*this, value->initializer_);
   value->initializer_ = nullptr;
   value->sparse_initializer_ = nullptr;
 }
@@ -138,19 +198,26 @@ void Graph::rename(Value* value, std::string new_name) {
   if (value->returned_count_ > 0) {
     for (const Graph* graph : storage_->returned_by[value]) require_free(graph);
   }
-  for (TensorAnnotation& annotation : quantization_annotations_) {
-    if (annotation.tensor_name == value->name_) annotation.tensor_name = new_name;
+  if (Transaction* edit = Editor::transaction(*this))
+    edit->record([this, value, before = value->name_] { Editor::set_name(*this, value, before); });
+  Editor::note_name(*this, new_name);
+  Editor::set_name(*this, value, std::move(new_name));
+}
+
+void Graph::Editor::set_name(Graph& graph, Value* value, std::string to) {
+  for (TensorAnnotation& annotation : graph.quantization_annotations_) {
+    if (annotation.tensor_name == value->name_) annotation.tensor_name = to;
     for (auto& [key, parameter] : annotation.parameters) {
-      if (parameter == value->name_) parameter = new_name;
+      if (parameter == value->name_) parameter = to;
     }
   }
-  Editor::note_name(*this, new_name);
-  storage_->names.erase(value);
-  value->name_ = std::move(new_name);
-  storage_->names.insert(value);
+  Storage& storage = *graph.storage_;
+  storage.names.erase(value);
+  value->name_ = std::move(to);
+  storage.names.insert(value);
   if (value->initializer_) value->initializer_->name = value->name_;
   if (value->sparse_initializer_) const_cast<SparseTensor*>(value->sparse_initializer_)->values.name = value->name_;
-  if (const auto found = storage_->shadows_of.find(value); found != storage_->shadows_of.end()) {
+  if (const auto found = storage.shadows_of.find(value); found != storage.shadows_of.end()) {
     for (Value* shadow : found->second) shadow->name_ = value->name_;
   }
 }
@@ -160,6 +227,12 @@ void Graph::move_node(Node* node, Node* before) {
     Editor::refuse("a node can only be moved within its own graph", name);
   }
   if (node == before) return;
+  if (Transaction* edit = Editor::transaction(*this)) {
+    edit->record([this, node, next = node->next_] {
+      Editor::take_out(*this, node);
+      Editor::put_in(*this, node, next);
+    });
+  }
   Editor::take_out(*this, node);
   Editor::put_in(*this, node, before);
 }

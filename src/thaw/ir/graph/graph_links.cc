@@ -4,8 +4,13 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
+
+namespace {
+constexpr uint64_t kPlaceStep = uint64_t{1} << 32;  // room for 32 insertions at one place
+}
 
 void Graph::Editor::refuse(const std::string& what, const std::string& where, const std::string& next) {
   throw Error({.what = what, .where = where.empty() ? "" : "graph '" + where + "'", .next = next});
@@ -25,6 +30,28 @@ Node* Graph::Editor::make_node(Graph& graph, Node* before) {
   return node;
 }
 
+Transaction* Graph::Editor::transaction(const Graph& graph) {
+  const Graph* root = &graph;
+  while (root->parent_) root = root->parent_;
+  return root->storage_->transaction;
+}
+
+void Graph::Editor::retire(Graph& graph, Value* value) {
+  Pool<Value>& values = graph.storage_->values;
+  if (Transaction* edit = transaction(graph))
+    edit->release_.push_back([&values, value] { values.retire(value); });
+  else
+    values.retire(value);
+}
+
+void Graph::Editor::retire(Graph& graph, Tensor* tensor) {
+  Pool<Tensor>& tensors = graph.storage_->tensors;
+  if (Transaction* edit = transaction(graph))
+    edit->release_.push_back([&tensors, tensor] { tensors.retire(tensor); });
+  else
+    tensors.retire(tensor);
+}
+
 void Graph::Editor::take_out(Graph& graph, Node* node) {
   (node->previous_ ? node->previous_->next_ : graph.first_node_) = node->next_;
   (node->next_ ? node->next_->previous_ : graph.last_node_) = node->previous_;
@@ -38,19 +65,35 @@ void Graph::Editor::put_in(Graph& graph, Node* node, Node* before) {
   (node->previous_ ? node->previous_->next_ : graph.first_node_) = node;
   (before ? before->previous_ : graph.last_node_) = node;
   ++graph.node_count_;
+  const uint64_t low = node->previous_ ? node->previous_->place_ : 0;
+  const uint64_t high = before ? before->place_ : low + 2 * kPlaceStep;
+  node->place_ = low + (high - low) / 2;
+  if (node->place_ == low) number_places(graph);
+}
+
+void Graph::Editor::number_places(Graph& graph) {
+  uint64_t place = 0;
+  for (Node* node = graph.first_node_; node; node = node->next_) node->place_ = place += kPlaceStep;
 }
 
 void Graph::Editor::drop_value(Graph& graph, Value* value) {
   Storage& storage = *graph.storage_;
   if (value->value_info_slot_ >= 0 || !storage.shadows_of.empty()) graph.clear_value_info(value);
+  if (Transaction* edit = transaction(graph)) {
+    edit->record([&storage, value] {
+      storage.names.insert(value);
+      if (value->initializer_) storage.initializers.add(value);
+      if (value->sparse_initializer_) storage.sparse_initializers.add(value);
+    });
+  }
   if (value->initializer_) {
     storage.initializers.remove(value);
-    storage.tensors.retire(value->initializer_);
+    retire(graph, value->initializer_);
   } else if (value->sparse_initializer_) {
     storage.sparse_initializers.remove(value);
   }
   storage.names.erase(value);
-  storage.values.retire(value);
+  retire(graph, value);
 }
 
 void Graph::Editor::mark_output(Graph& graph, Value* value) {

@@ -7,6 +7,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
 
@@ -103,15 +104,22 @@ void Graph::sort_topologically() {
                  .expected = "nodes that depend on earlier ones only",
                  .next = "export the model again"});
   }
+  if (Transaction* edit = Editor::transaction(*this))
+    edit->record([this, before = all] { Editor::set_order(*this, before); });
+  Editor::set_order(*this, result);
+}
+
+void Graph::Editor::set_order(Graph& graph, const std::vector<Node*>& nodes) {
   Node* previous = nullptr;
-  first_node_ = nullptr;
-  for (Node* node : result) {
+  graph.first_node_ = nullptr;
+  for (Node* node : nodes) {
     node->previous_ = previous;
-    (previous ? previous->next_ : first_node_) = node;
+    (previous ? previous->next_ : graph.first_node_) = node;
     previous = node;
   }
-  last_node_ = previous;
+  graph.last_node_ = previous;
   if (previous) previous->next_ = nullptr;
+  number_places(graph);
 }
 
 }  // namespace thaw::ir

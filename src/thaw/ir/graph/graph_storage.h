@@ -75,6 +75,7 @@ struct Graph::Storage {
   std::unordered_set<Node*> with_subgraphs;
   std::unique_ptr<NameRegistry> registry;  // at the root of the tree, from the first unique_name on
   int64_t foreign_links = 0;               // node inputs that read values of enclosing graphs
+  Transaction* transaction = nullptr;      // at the root: what records edits
   Pool<Node> nodes;
 };
 
@@ -85,10 +86,19 @@ class Graph::Editor {
   static Node* make_node(Graph& graph, Node* before);        // in the list; null: at the end
   static void take_out(Graph& graph, Node* node);            // of the list only
   static void put_in(Graph& graph, Node* node, Node* before);
+  static void number_places(Graph& graph);
   static void drop_value(Graph& graph, Value* value);  // names, lists, memory
+
+  // What records the edits of the tree that the graph is in; null: nothing does.
+  static Transaction* transaction(const Graph& graph);
+  // Frees what an edit took out, once nothing can bring it back.
+  static void retire(Graph& graph, Value* value);
+  static void retire(Graph& graph, Tensor* tensor);
 
   static void mark_output(Graph& graph, Value* value);
   static void unmark_output(Graph& graph, Value* value);
+  static void set_name(Graph& graph, Value* value, std::string to);
+  static void set_order(Graph& graph, const std::vector<Node*>& nodes);
   static void note_name(Graph& graph, const std::string& name);  // in the tree's registry, if there is one
 
   // A graph of an attribute begins or stops being a subgraph of `node`.

@@ -54,7 +54,7 @@ TEST_F(Chain, KnowsProducersAndUses) {
 }
 
 TEST_F(Chain, ReplacesUsesInNodesAndOutputs) {
-  c->type = tensor_type(DataType::kFloat, {"n", 3});
+  c->set_type(tensor_type(DataType::kFloat, {"n", 3}));
   g.replace_uses(c, b);
   EXPECT_THAT(g.outputs(), ElementsAre(b));
   EXPECT_EQ(b->type, tensor_type(DataType::kFloat, {"n", 3}));  // an output keeps what was declared

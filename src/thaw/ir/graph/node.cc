@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
 
@@ -49,6 +51,7 @@ std::vector<Graph*> Node::subgraphs() const {
 void Node::set_attribute(Attribute attribute) {
   const auto place = std::find_if(attributes_.begin(), attributes_.end(),
                                   [&](const Attribute& other) { return other.name == attribute.name; });
+  std::vector<std::pair<Node*, Graph*>> taken;  // graphs that leave another node
   bool has_graph = false;
   for_each_graph(attribute, [&](Graph& graph) {
     has_graph = true;
@@ -56,9 +59,27 @@ void Node::set_attribute(Attribute attribute) {
       if (outer == &graph)
         Graph::Editor::refuse(fmt::format("{} cannot hold a graph that it stands in", describe()), graph.name);
     }
-    // It leaves the node that it was a subgraph of.
-    if (graph.parent_node_ && graph.parent_node_ != this) Graph::Editor::detach(graph.parent_node_, graph);
+    if (graph.parent_node_ && graph.parent_node_ != this) taken.emplace_back(graph.parent_node_, &graph);
   });
+  Transaction* edit = Graph::Editor::transaction(*graph_);
+  for (const auto& [holder, graph] : taken) Graph::Editor::detach(holder, *graph);
+  if (edit) {
+    std::optional<Attribute> before;
+    if (place != attributes_.end()) before = *place;
+    edit->record([this, name_of = attribute.name, before, taken] {
+      const auto at = std::ranges::find(attributes_, name_of, &Attribute::name);
+      Graph::Editor::detach(this, *at);
+      if (before) {
+        *at = *before;
+        Graph::Editor::attach(this, *at);
+      } else {
+        attributes_.erase(at);
+      }
+      for (const auto& [holder, graph] : taken) Graph::Editor::attach(holder, *graph);
+      update_constant();
+    });
+    edit->touch(this);
+  }
   if (place != attributes_.end()) {
     Graph::Editor::detach(this, *place);
     *place = std::move(attribute);
@@ -72,17 +93,33 @@ void Node::set_attribute(Attribute attribute) {
 }
 
 void Node::remove_attribute(std::string_view attribute_name) {
-  for (auto it = attributes_.begin(); it != attributes_.end(); ++it) {
-    if (it->name != attribute_name) continue;
-    Graph::Editor::detach(this, *it);
-    attributes_.erase(it);
-    break;
+  const auto at = std::ranges::find(attributes_, attribute_name, &Attribute::name);
+  if (at == attributes_.end()) return;
+  if (Transaction* edit = Graph::Editor::transaction(*graph_)) {
+    edit->record([this, index = at - attributes_.begin(), before = *at] {
+      const auto back = attributes_.insert(attributes_.begin() + index, before);
+      Graph::Editor::attach(this, *back);
+      update_constant();
+    });
+    edit->touch(this);
   }
+  Graph::Editor::detach(this, *at);
+  attributes_.erase(at);
   update_constant();
 }
 
 void Node::set_input(int i, Value* value) {
   const auto index = static_cast<size_t>(i);
+  if (Transaction* edit = Graph::Editor::transaction(*graph_)) {
+    edit->record([this, i, before = input(i), size = inputs_.size()] {
+      unlink(i);
+      inputs_[static_cast<size_t>(i)] = before;
+      link(i);
+      inputs_.resize(size);
+      use_slots_.resize(size);
+    });
+    edit->touch(this);
+  }
   if (index >= inputs_.size()) {
     inputs_.resize(index + 1);
     use_slots_.resize(index + 1, kNoSlot);
@@ -93,6 +130,14 @@ void Node::set_input(int i, Value* value) {
 }
 
 void Node::set_inputs(std::span<Value* const> values) {
+  if (Transaction* edit = Graph::Editor::transaction(*graph_)) {
+    edit->record([this, before = inputs_] { put_inputs(before); });
+    edit->touch(this);
+  }
+  put_inputs(values);
+}
+
+void Node::put_inputs(std::span<Value* const> values) {
   for (size_t i = 0; i < inputs_.size(); ++i) unlink(static_cast<int>(i));
   inputs_.assign(values.begin(), values.end());
   use_slots_.assign(values.size(), kNoSlot);
@@ -100,6 +145,15 @@ void Node::set_inputs(std::span<Value* const> values) {
 }
 
 void Node::set_op(std::string op_type, std::string domain) {
+  if (Transaction* edit = Graph::Editor::transaction(*graph_)) {
+    edit->record([this, op = op_type_, of = domain_, variant = overload_] {
+      op_type_ = op;
+      domain_ = of;
+      overload_ = variant;
+      update_constant();
+    });
+    edit->touch(this);
+  }
   op_type_ = std::move(op_type);
   domain_ = domain == "ai.onnx" ? std::string() : std::move(domain);
   overload_.clear();

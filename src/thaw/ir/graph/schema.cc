@@ -49,13 +49,29 @@ std::vector<std::string> check_model(const Model& model) {
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
   const onnx::OpSchema* schema = official_schema(domain, op_type, opset);
   if (!schema) return std::nullopt;
-  return OperatorSchema{.since_version = schema->since_version(),
-                        .min_inputs = schema->min_input(),
-                        .max_inputs = schema->max_input(),
-                        .min_outputs = schema->min_output(),
-                        .max_outputs = schema->max_output(),
-                        .deprecated = schema->deprecated(),
-                        .composed = schema->HasFunction() || schema->HasContextDependentFunction()};
+  OperatorSchema known{.since_version = schema->since_version(),
+                       .min_inputs = schema->min_input(),
+                       .max_inputs = schema->max_input(),
+                       .min_outputs = schema->min_output(),
+                       .max_outputs = schema->max_output(),
+                       .deprecated = schema->deprecated(),
+                       .composed = schema->HasFunction() || schema->HasContextDependentFunction(),
+                       .inputs = {},
+                       .attributes = {},
+                       .integer_defaults = {}};
+  for (const auto& input : schema->inputs()) known.inputs.push_back(input.GetName());
+  for (const auto& [name, attribute] : schema->attributes()) {
+    known.attributes.push_back(name);
+    if (attribute.type == onnx::AttributeProto::INT && attribute.default_value.has_i())
+      known.integer_defaults.emplace_back(name, attribute.default_value.i());
+  }
+  return known;
+}
+
+std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type) {
+  for (int64_t opset = 1; opset <= newest_opset(); ++opset)
+    if (official_schema(domain, op_type, opset)) return opset;
+  return std::nullopt;
 }
 
 std::optional<OperandTypes> find_operand_types(std::string_view domain, std::string_view op_type, int64_t opset) {

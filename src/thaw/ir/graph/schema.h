@@ -20,11 +20,17 @@ struct OperatorSchema {
   int min_inputs = 0, max_inputs = 0;  // INT_MAX: any number
   int min_outputs = 0, max_outputs = 0;
   bool deprecated = false;
-  bool composed = false;  // ONNX defines it by a function body of other operators
+  bool composed = false;                // ONNX defines it by a function body of other operators
+  std::vector<std::string> inputs;      // names of the formal ones
+  std::vector<std::string> attributes;  // names
+  std::vector<std::pair<std::string, int64_t>> integer_defaults;  // of attributes that may be left out
 };
 
 // The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
+
+// The first opset that has the operator; nullopt for one that none has.
+std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type);
 
 // What the schema says of each operand's type: a type parameter ("T"), or a type ("tensor(int64)").
 struct OperandTypes {

@@ -98,4 +98,12 @@ std::string dims_text(const Type& type) {
   return "[" + dims + "]";
 }
 
+void forget_shape(Type& type) {
+  type.shape.reset();
+  if (!type.element) return;
+  Type element = *type.element;
+  forget_shape(element);
+  type.element = std::make_shared<const Type>(std::move(element));
+}
+
 }  // namespace thaw::ir

@@ -86,4 +86,7 @@ bool operator==(const Type& a, const Type& b);  // `wire` aside
 // The declared dims of a tensor for messages: "[1, 3, width, ?]"; "[?]" where no shape is declared.
 std::string dims_text(const Type& type);
 
+// Takes the shape off a type, and off the items of a sequence or optional.
+void forget_shape(Type& type);
+
 }  // namespace thaw::ir

@@ -181,7 +181,7 @@ void GraphReader::add_input(std::string_view bytes) {
   std::string extra;
   read_value_info(bytes, name, type, extra);
   Value* value = define(name, "a graph input");
-  value->type = std::move(type);
+  value->type_ = std::move(type);
   value->extra = std::move(extra);
   value->is_input_ = true;
   graph_->inputs_.push_back(value);
@@ -224,7 +224,7 @@ void GraphReader::add_output(std::string_view name, Type type, std::string extra
       declaration->main_type = value->type;
     }
   } else {
-    value->type = std::move(type);
+    value->type_ = std::move(type);
     value->extra = std::move(extra);
   }
   graph_->outputs_.push_back(value);
@@ -239,14 +239,14 @@ void GraphReader::add_value_info(std::string_view bytes) {
   Value* value = name.empty() ? nullptr : graph_->find(name);
   const bool declared = !is_function_ && value && (value->is_input_ || value->is_output());
   if (value && !declared && value->value_info_slot_ < 0) {
-    value->type = std::move(type);
+    value->type_ = std::move(type);
     value->extra = std::move(extra);
     graph_->storage_->value_infos.add(value);
     return;
   }
   // A name without meaning, or a second declaration: a value apart.
   Value* shadow = Graph::Editor::make_value(*graph_, std::string(name));
-  shadow->type = std::move(type);
+  shadow->type_ = std::move(type);
   shadow->extra = std::move(extra);
   graph_->storage_->value_infos.add(shadow);
   Declaration& declaration = graph_->storage_->shadows[shadow];

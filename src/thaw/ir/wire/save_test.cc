@@ -210,7 +210,7 @@ TEST(Save, DeclarationsFollowTheType) {
   const auto owned = std::make_shared<std::string>(text);
   const auto model = parse(std::as_bytes(std::span(*owned)), owned);
   EXPECT_EQ(serialize(*model), text);
-  model->graph->find(y->name())->type = tensor_type(DataType::kFloat, {"fresh"});
+  model->graph->find(y->name())->set_type(tensor_type(DataType::kFloat, {"fresh"}));
   const std::string changed = serialize(*model);
   EXPECT_EQ(changed.find("old"), std::string::npos);
   size_t count = 0;

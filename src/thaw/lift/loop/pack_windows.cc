@@ -19,10 +19,10 @@ std::optional<int64_t> equal_windows(std::span<const std::vector<int64_t>> lengt
 }
 
 ir::Value* emit_equal_windows(TableEmitter& e, ir::Value* positions, int64_t size) {
-  ir::Value* count = e.div(e.add(positions, e.ints({size - 1})), e.ints({size}));
-  ir::Value* end = e.emit("Reshape", {count, e.ints({})});
-  ir::Value* starts = e.mul(e.emit("Range", {e.integer(0), end, e.integer(1)}), e.ints({size}));
-  return e.emit("Min", {e.sub(positions, starts), e.ints({size})});
+  ir::Value* count = e.div(e.add(positions, e.list({size - 1})), e.list({size}));
+  ir::Value* end = e.emit("Reshape", {count, e.list({})});
+  ir::Value* starts = e.mul(e.emit("Range", {e.integer(0), end, e.integer(1)}), e.list({size}));
+  return e.emit("Min", {e.sub(positions, starts), e.list({size})});
 }
 
 WindowNodes emit_windows(TableEmitter& e, ir::Value* lengths, ir::Value* positions) {
@@ -35,14 +35,14 @@ WindowNodes emit_windows(TableEmitter& e, ir::Value* lengths, ir::Value* positio
   ir::Value* at = e.add(starts, within);
   nodes.source = e.emit("Where", {nodes.valid, at, starts});
   // Every place is written to the position that stands there; padding to one past the last, which is cut off.
-  ir::Value* flat = e.ints({-1});
+  ir::Value* flat = e.list({-1});
   ir::Value* targets = e.emit("Reshape", {e.emit("Where", {nodes.valid, at, positions}), flat});
   ir::Value* count = e.emit("Size", {nodes.source});
   ir::Value* places = e.emit("Range", {e.integer(0), count, e.integer(1)});
   // A position in no window, if the lengths were not those of the tensor, is read from nowhere: an error, no number.
-  ir::Value* none = e.emit("Expand", {count, e.add(positions, e.ints({1}))});
+  ir::Value* none = e.emit("Expand", {count, e.add(positions, e.list({1}))});
   ir::Value* all = e.emit("ScatterElements", {none, targets, places}, {{"axis", int64_t{0}}});
-  nodes.place = e.emit("Slice", {all, e.ints({0}), positions});
+  nodes.place = e.emit("Slice", {all, e.list({0}), positions});
   return nodes;
 }
 
@@ -70,8 +70,8 @@ ir::Value* emit_unpack(TableEmitter& e, const WindowNodes& windows, ir::Value* p
   std::iota(order.begin(), order.end(), int64_t{0});
   std::rotate(order.begin() + 1, order.begin() + axis + 1, order.begin() + axis + 2);
   ir::Value* front = reordered(e, packed, order);
-  ir::Value* others = e.emit("Slice", {e.emit("Shape", {front}), e.ints({2}), e.ints({INT64_MAX})});
-  ir::Value* rows = e.emit("Reshape", {front, e.concat({e.ints({-1}), others}, 0)});
+  ir::Value* others = e.emit("Slice", {e.emit("Shape", {front}), e.list({2}), e.list({INT64_MAX})});
+  ir::Value* rows = e.emit("Reshape", {front, e.concat({e.list({-1}), others}, 0)});
   ir::Value* joined = e.emit("Gather", {rows, windows.place}, {{"axis", int64_t{0}}});
   std::vector<int64_t> back(static_cast<size_t>(rank));
   std::iota(back.begin(), back.end(), int64_t{0});

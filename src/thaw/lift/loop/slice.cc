@@ -3,6 +3,8 @@
 #include <numeric>
 #include <vector>
 
+#include "thaw/ops/rule/registry.h"
+
 namespace thaw::lift {
 namespace {
 
@@ -50,6 +52,6 @@ std::optional<Piece> piece_of(const ir::Value& value) {
   return std::nullopt;
 }
 
-bool says_where(const ir::Node& cut, int input) { return input == 1 || (cut.op_type() == "Slice" && input == 2); }
+bool says_where(const ir::Node& cut, int input) { return ops::says_size(ops::role_of(cut, input)); }
 
 }  // namespace thaw::lift

@@ -138,8 +138,10 @@ class Taking {
                                      difference.node->describe(), reason)};
       fits.emplace_back(&difference, std::move(*fit));
     }
-    pass::DimEmitter sizes(*body_.model, shapes);
-    TableEmitter emitter(*body_.model, sizes);
+    rewrite::Emitter nodes(*body_.model, "window");
+    nodes.share_nodes();
+    rewrite::DimEmitter sizes(nodes, *body_.model, shapes);
+    TableEmitter emitter(sizes);
     for (const auto& [difference, fit] : fits)
       copies_.at(difference->node)->set_input(difference->input, fit.emit(emitter));
   }
@@ -198,11 +200,11 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
     const ir::Value* input = inner.find(fmt::format("window_{}", i));
     const LoopBody::Cut& cut = body.pieces[i];
     ir::Value* packed = emit_pack(e, windows, own.pieces[i].node->input(0), cut.axis, cut.rank);
-    made[input] = rank_of(input) == cut.rank ? e.emit("Squeeze", {packed, e.ints({1})}) : packed;
+    made[input] = rank_of(input) == cut.rank ? e.emit("Squeeze", {packed, e.list({1})}) : packed;
   }
   // A model that puts the windows before every axis has a mask [num_windows, 1, length].
   const ir::Value* mask = inner.find("window_mask");
-  made[mask] = rank_of(mask) == 2 ? windows.valid : e.emit("Unsqueeze", {windows.valid, e.ints({1})});
+  made[mask] = rank_of(mask) == 2 ? windows.valid : e.emit("Unsqueeze", {windows.valid, e.list({1})});
   for (size_t i = 0; i < body.shared.size(); ++i) {
     const auto& [node, input] = body.shared[i];
     made[inner.find(fmt::format("shared_{}", i))] = node->input(input);
@@ -229,7 +231,7 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
     const ir::Value* output = inner.outputs()[i];
     const LoopBody::Cut& cut = body.results[i];
     ir::Value* packed = made.at(output);
-    if (rank_of(output) == cut.rank) packed = e.emit("Unsqueeze", {packed, e.ints({1})});
+    if (rank_of(output) == cut.rank) packed = e.emit("Unsqueeze", {packed, e.list({1})});
     ir::Value* joined = emit_unpack(e, windows, packed, cut.axis, cut.rank);
     ir::Value* frozen = own.joins[i]->output(0);
     const std::string name = frozen->name();

@@ -12,8 +12,8 @@
 #include "thaw/lift/onetrace/equations.h"
 #include "thaw/lift/onetrace/search.h"
 #include "thaw/lift/onetrace/write_sizes.h"
-#include "thaw/pass/emit_dim.h"
-#include "thaw/pass/remove_unused.h"
+#include "thaw/rewrite/dim_emitter.h"
+#include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lift::onetrace {
 namespace {
@@ -21,8 +21,8 @@ namespace {
 constexpr size_t kMostAlternatives = 2;  // of a component that are run to be refuted
 constexpr double kMuchDearer = 4;        // bits: what costs so much more than the choice is not worth a run
 
-std::string code_of(std::string_view role) {
-  return role == "Split" ? "THAW011" : role == "Slice" ? "THAW012" : "THAW010";
+std::string code_of(ops::Role role) {
+  return role == ops::Role::kLengths ? "THAW011" : role == ops::Role::kBounds ? "THAW012" : "THAW010";
 }
 
 class Attempt {
@@ -70,7 +70,8 @@ class Attempt {
     for (const ir::Value* input : model_.graph->inputs())
       if (const auto shape = sizes_.shapes.find(input->name()); shape != sizes_.shapes.end())
         shapes.emplace(input, shape->second);
-    emitter_.emplace(model_, shapes);
+    nodes_.emplace(model_, "thaw");
+    emitter_.emplace(*nodes_, model_, shapes);
     for (const Size& size : sizes_.sizes)
       if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
     std::set<std::string> integers;
@@ -341,16 +342,16 @@ class Attempt {
       for (const std::string& other : others_[c]) unsure += "; " + other;
       report_.changed.push_back(change_of(c));
       report_.changed.back().message += unsure;
-      write_sizes(model_, constants_[c], dims_of(c, choice_), *emitter_);
+      write_sizes(constants_[c], dims_of(c, choice_), *emitter_);
     }
   }
 
   void confirm() {
-    pass::remove_unused(model_);
-    pass::FixOptions besides_sizes = task_.fix;
+    rewrite::remove_unused(model_);
+    fix::FixOptions besides_sizes = task_.fix;
     besides_sizes.sizes = false;  // the reference has decided on those
-    pass::FixReport besides = pass::fix(model_, besides_sizes);
-    for (pass::FixNote& n : besides.changed) report_.changed.push_back({n.code, n.where, n.message});
+    const rewrite::Changes besides = fix::fix(model_, besides_sizes);
+    for (const rewrite::Change& c : besides.made) report_.changed.push_back({c.kind, c.place, c.message()});
     run::Session session(model_);
     report_.confirmed = true;
     for (size_t k = 0; k < sizes_.cases.size(); ++k) {
@@ -369,7 +370,8 @@ class Attempt {
   bool joined_;
   int most_tries_;
   TableReport tables_;
-  std::optional<pass::DimEmitter> emitter_;
+  std::optional<rewrite::Emitter> nodes_;
+  std::optional<rewrite::DimEmitter> emitter_;
   std::vector<Constant> constants_;
   std::vector<Unknown> unknowns_;
   Choice integers_;  // every unknown as it is

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/fix/fix.h"
 #include "thaw/lift/align/traces.h"
 #include "thaw/lift/onetrace/note.h"
 #include "thaw/lift/onetrace/probe.h"
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/lift/onetrace/tables.h"
-#include "thaw/pass/fix.h"
 
 namespace thaw::lift::onetrace {
 
@@ -27,7 +27,7 @@ struct Task {
   std::span<const lift::AddedInput> added;
   const std::vector<Table>& tables;
   run::Tolerance tolerance;
-  pass::FixOptions fix;
+  fix::FixOptions fix;
 };
 
 struct AttemptReport {

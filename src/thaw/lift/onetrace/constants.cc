@@ -12,42 +12,19 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::lift::onetrace {
 namespace {
 
 // A list that is longer is a table. An index is computed from single numbers; lists among them count positions.
-int64_t most_elements(std::string_view role) { return role == "Split" ? 64 : role == "Gather" ? 1 : 16; }
+int64_t most_elements(ops::Role role) { return role == ops::Role::kLengths ? 64 : role == ops::Role::kIndex ? 1 : 16; }
 
-struct Operands {
-  std::string_view op;
-  std::vector<int> inputs;
-};
-
-// Where an operator reads sizes.
-const std::vector<Operands>& size_operands() {
-  static const std::vector<Operands> all = {
-      {"Reshape", {1}}, {"Split", {1}},           {"Slice", {1, 2}}, {"Expand", {1}},      {"Tile", {1}},
-      {"Pad", {1}},     {"ConstantOfShape", {0}}, {"Resize", {3}},   {"Range", {0, 1, 2}}, {"OneHot", {1}},
-      {"TopK", {1}},    {"CenterCropPad", {1}},
-  };
-  return all;
-}
-
-// Through which inputs a size passes: movers and arithmetic of small tensors.
-std::vector<int> passes(const ir::Node& node) {
-  static const std::set<std::string_view> first = {
-      "Unsqueeze", "Squeeze", "Identity", "Cast", "Gather",    "Slice",         "Reshape",    "Flatten",
-      "Transpose", "Split",   "Expand",   "Tile", "ReduceSum", "ReduceMax",     "ReduceProd", "ReduceMin",
-      "Neg",       "Abs",     "Floor",    "Ceil", "CumSum",    "GatherElements"};
-  static const std::set<std::string_view> every = {"Concat", "Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Range"};
-  if (!node.domain().empty()) return {};
-  if (first.contains(node.op_type())) return {0};
-  if (node.op_type() == "Where") return {1, 2};
-  std::vector<int> all;
-  if (every.contains(node.op_type()))
-    for (size_t i = 0; i < node.inputs().size(); ++i) all.push_back(static_cast<int>(i));
-  return all;
+// Whether a size passes from an input to the output: what follows small integers as they are moved and computed with.
+bool passes(const ops::Operator& op, int input) {
+  if (op.evaluation != ops::Evaluation::kByRule) return false;
+  const ops::Role role = op.operands[input];
+  return role == ops::Role::kData || role == ops::Role::kSize;
 }
 
 // torch's expand asks which entries of its target are -1: the ones that it makes for that are as many as the target has
@@ -57,11 +34,10 @@ bool makes_ones_for_expand(const ir::Node& node) {
   const ir::Attribute* value = node.attribute("value");
   const auto* tensor = value ? value->as<std::shared_ptr<ir::Tensor>>() : nullptr;
   if (!tensor || !ir::is_integer((*tensor)->data_type)) return false;
-  for (const ir::Use& use : node.output(0)->uses()) {
-    const std::string& op = use.node->op_type();
-    if (op != "Mul" && op != "Equal" && op != "Where") return false;
-  }
-  return true;
+  return std::ranges::all_of(node.output(0)->uses(), [](const ir::Use& use) {
+    const ops::Operator* op = ops::registry().find(*use.node);
+    return op && op->is_elementwise();
+  });
 }
 
 class Finder {
@@ -70,19 +46,20 @@ class Finder {
 
   std::vector<Constant> run() {
     for (ir::Node* node : graph_.nodes()) {
-      if (!node->domain().empty() || makes_ones_for_expand(*node)) continue;
-      for (const Operands& operands : size_operands()) {
-        if (operands.op != node->op_type()) continue;
-        for (const int i : operands.inputs) follow(*node, i, operands.op);
+      const ops::Operator* op = ops::registry().find(*node);
+      if (!op || makes_ones_for_expand(*node)) continue;
+      for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
+        const ops::Role role = op->operands[i];
+        const bool is_computed_index = role == ops::Role::kIndex && node->input(i) && !node->input(i)->constant();
+        if (ops::says_size(role) || is_computed_index) follow(*node, i, role);
       }
-      const ir::Value* indices = node->op_type() == "Gather" ? node->input(1) : nullptr;
-      if (indices && !indices->constant()) follow(*node, 1, "Gather");
     }
     return std::move(found_);
   }
 
  private:
-  void follow(ir::Node& root, int operand, std::string_view role) {
+  void follow(ir::Node& root, int operand, ops::Role role) {
+    const std::string& consumer = root.op_type();
     std::vector<std::pair<ir::Node*, int>> open{{&root, operand}};
     while (!open.empty()) {
       const auto [reader, index] = open.back();
@@ -90,16 +67,20 @@ class Finder {
       ir::Value* value = reader->input(index);
       if (!value) continue;
       if (const ir::Tensor* tensor = value->constant()) {
-        if (!value->is_input() && seen_uses_.emplace(reader, index).second) add(*value, *tensor, *reader, index, role);
+        if (!value->is_input() && seen_uses_.emplace(reader, index).second)
+          add(*value, *tensor, *reader, index, role, consumer);
       } else if (!seen_.insert(value).second) {
         continue;
       } else if (ir::Node* producer = value->producer(); producer && producer->graph() == &graph_) {
-        for (const int i : passes(*producer)) open.emplace_back(producer, i);
+        const ops::Operator* op = ops::registry().find(*producer);
+        for (int i = 0; op && i < static_cast<int>(producer->inputs().size()); ++i)
+          if (passes(*op, i)) open.emplace_back(producer, i);
       }
     }
   }
 
-  void add(const ir::Value& value, const ir::Tensor& tensor, ir::Node& reader, int index, std::string_view role) {
+  void add(const ir::Value& value, const ir::Tensor& tensor, ir::Node& reader, int index, ops::Role role,
+           const std::string& consumer) {
     const bool plain = tensor.data_type == ir::DataType::kInt64 || tensor.data_type == ir::DataType::kInt32;
     if (!plain || value.graph() != &graph_) return;
     std::vector<int64_t> elements;
@@ -111,8 +92,8 @@ class Finder {
     }
     const std::string key = joined_ ? fmt::format("{} {}", reader.op_type(), index) : std::to_string(found_.size());
     const auto [at, is_new] =
-        known_.emplace(std::tuple(std::string(role), key, tensor.data_type, tensor.dims, elements), found_.size());
-    if (is_new) found_.push_back({{}, std::string(role), tensor.data_type, tensor.dims, std::move(elements)});
+        known_.emplace(std::tuple(consumer, key, tensor.data_type, tensor.dims, elements), found_.size());
+    if (is_new) found_.push_back({{}, role, tensor.data_type, tensor.dims, std::move(elements)});
     found_[at->second].uses.push_back({&reader, index});
   }
 

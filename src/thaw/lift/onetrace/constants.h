@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/ops/rule/roles.h"
 
 namespace thaw::lift::onetrace {
 
 struct Constant {
-  std::vector<ir::Use> uses;  // all that hold the same in the same role; other uses of a tensor are not meant
-  std::string role;           // operator that the size is for: "Reshape"
+  std::vector<ir::Use> uses;           // all that hold the same in the same role; other uses of a tensor are not meant
+  ops::Role role = ops::Role::kShape;  // of the operand that the size is for
   ir::DataType type = ir::DataType::kInt64;
   std::vector<int64_t> dims, elements;
 

@@ -19,9 +19,8 @@ void open_model(ir::Model& model, const Sizes& sizes, std::span<const lift::Adde
     const auto shape = sizes.shapes.find(input->name());
     if (shape == sizes.shapes.end()) continue;
     for (size_t axis = 0; axis < shape->second.size(); ++axis) {
-      ir::DeclaredDim& declared = (*input->type.shape)[axis];
       const int id = shape->second[axis].is_symbolic() ? scope.symbol_id(shape->second[axis]) : -1;
-      if (id >= 0) declared = {std::nullopt, scope.symbols()[static_cast<size_t>(id)].name, {}};
+      if (id >= 0) input->set_dim(axis, {std::nullopt, scope.symbols()[static_cast<size_t>(id)].name, {}});
     }
   }
   for (const lift::AddedInput& input : added) {

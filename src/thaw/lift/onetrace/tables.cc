@@ -159,12 +159,12 @@ std::vector<lift::Variable> variables_of(const Sizes& sizes) {
 
 class Maker {
  public:
-  Maker(ir::Model& model, const Sizes& sizes, const Lengths& lengths, pass::DimEmitter& emitter)
+  Maker(ir::Model& model, const Sizes& sizes, const Lengths& lengths, rewrite::DimEmitter& emitter)
       : graph_(*model.graph),
         variables_(variables_of(sizes)),
         solver_(variables_, without_one(lengths)),
         context_{.variables = variables_, .solver = solver_},
-        writer_(model, emitter) {
+        writer_(emitter) {
     if (const auto one = lengths.find(1); one != lengths.end()) one_ = one->second;
   }
 
@@ -225,7 +225,7 @@ class Maker {
     form.front() = -1;
     return {.description = fmt::format("0, 1, … to {}", dim::to_string(one_)),
             .emit = [form, type = tensor.data_type, length = one_](lift::TableEmitter& e) {
-              ir::Value* list = e.emit("Reshape", {e.arange(length), e.ints(form)});
+              ir::Value* list = e.emit("Reshape", {e.arange(length), e.list(form)});
               return type == ir::DataType::kInt64 ? list : e.cast(list, type);
             }};
   }
@@ -247,7 +247,7 @@ class Maker {
 }  // namespace
 
 TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, const Sizes& sizes, const Lengths& lengths,
-                        const std::set<std::string>& others, pass::DimEmitter& emitter) {
+                        const std::set<std::string>& others, rewrite::DimEmitter& emitter) {
   Maker maker(model, sizes, lengths, emitter);
   TableReport report;
   std::unordered_set<const ir::Value*> seen;

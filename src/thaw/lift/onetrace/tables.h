@@ -15,7 +15,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/onetrace/note.h"
 #include "thaw/lift/onetrace/sizes.h"
-#include "thaw/pass/emit_dim.h"
+#include "thaw/rewrite/dim_emitter.h"
 
 namespace thaw::lift::onetrace {
 
@@ -41,6 +41,6 @@ struct TableReport {
 // Replaces every reader of a table that a generator gives by nodes that compute it. Tables that hold the same are one.
 // `model` is a copy of the one that they were found in; constants of the names in `others` are left to others.
 TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, const Sizes& sizes, const Lengths& lengths,
-                        const std::set<std::string>& others, pass::DimEmitter& emitter);
+                        const std::set<std::string>& others, rewrite::DimEmitter& emitter);
 
 }  // namespace thaw::lift::onetrace

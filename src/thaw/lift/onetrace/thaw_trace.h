@@ -31,7 +31,7 @@ struct Options {
   std::vector<lift::AddedInput> added;
   run::Tolerance tolerance;
   int most_tries = 200;
-  pass::FixOptions fix;  // what is done besides, without a reference
+  fix::FixOptions fix;  // what is done besides, without a reference
 };
 
 struct Report {

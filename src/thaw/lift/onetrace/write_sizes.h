@@ -3,11 +3,11 @@
 
 #include "thaw/lift/onetrace/constants.h"
 #include "thaw/ops/rule/fact.h"
-#include "thaw/pass/emit_dim.h"
+#include "thaw/rewrite/dim_emitter.h"
 
 namespace thaw::lift::onetrace {
 
 // Every use of the constant reads nodes that compute `sizes`, one an element, in the constant's form and type.
-void write_sizes(ir::Model& model, const Constant& constant, const ops::Shape& sizes, pass::DimEmitter& emitter);
+void write_sizes(const Constant& constant, const ops::Shape& sizes, rewrite::DimEmitter& emitter);
 
 }  // namespace thaw::lift::onetrace

@@ -23,7 +23,7 @@ class Emission {
   ir::Value* along(ir::Value* list, int axis) {
     std::vector<int64_t> dims(axes_.size() - static_cast<size_t>(axis), 1);
     dims[0] = -1;
-    return dims.size() == 1 ? list : e_.emit("Reshape", {list, e_.ints(dims)});
+    return dims.size() == 1 ? list : e_.emit("Reshape", {list, e_.list(dims)});
   }
 
   ir::Value* constant(const FormulaNode& node) {
@@ -32,7 +32,7 @@ class Emission {
     dims[0] = static_cast<int64_t>(node.numbers.size());
     if (node.kind == Kind::kReal) return e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
     const std::vector<int64_t> whole(node.numbers.begin(), node.numbers.end());
-    ir::Value* list = rank == 1 ? e_.ints(whole) : along(e_.ints(whole), node.axis);
+    ir::Value* list = rank == 1 ? e_.list(whole) : along(e_.list(whole), node.axis);
     return node.kind == Kind::kTruth ? e_.cast(list, ir::DataType::kBool) : list;
   }
 
@@ -43,12 +43,12 @@ class Emission {
     if (node.kind == Kind::kReal) {
       table = e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
     } else {
-      table = e_.ints({node.numbers.begin(), node.numbers.end()});
-      if (node.width > 1) table = e_.emit("Reshape", {table, e_.ints(dims)});
+      table = e_.list({node.numbers.begin(), node.numbers.end()});
+      if (node.width > 1) table = e_.emit("Reshape", {table, e_.list(dims)});
       if (node.kind == Kind::kTruth) table = e_.cast(table, ir::DataType::kBool);
     }
     // Of a wide table, [n, 1] becomes [n, width].
-    if (node.width > 1) index = e_.emit("Reshape", {index, e_.ints({-1})});
+    if (node.width > 1) index = e_.emit("Reshape", {index, e_.list({-1})});
     return e_.emit("Gather", {table, index});
   }
 

@@ -170,13 +170,13 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
         out.emit = [form, grid, method, height, width, before, source = fit.source(native)](TableEmitter& e) {
           const int64_t channels = form.width;
           ir::Value* sizes =
-              e.concat({e.ints({1}), e.ints({channels}), e.size(grid.height.dim), e.size(grid.width.dim)}, 0);
+              e.concat({e.list({1}), e.list({channels}), e.size(grid.height.dim), e.size(grid.width.dim)}, 0);
           ir::Value* table = e.emit("Resize", {e.floats({1, channels, height, width}, source), nullptr, nullptr, sizes},
                                     {{"mode", std::string(method.mode)},
                                      {"coordinate_transformation_mode", std::string(method.coordinates)}});
           table = e.emit("Transpose", {table}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
           if (!grid.layout) return emit_shaped(form, table, e);
-          table = e.emit("Reshape", {table, e.ints({-1, channels})});
+          table = e.emit("Reshape", {table, e.list({-1, channels})});
           if (grid.layout->block() > 1) {
             const dim::Dim axes[] = {grid.layout->length().dim};
             const Formula cell = grid.layout->row().formula() * grid.width + grid.layout->column().formula();

@@ -38,8 +38,8 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   TableFit fit;
   fit.description = fmt::format("[{}]", fmt::join(text, ", "));
   fit.emit = [sizes, dims = first.dims, type = first.data_type](TableEmitter& e) {
-    ir::Value* list = sizes.empty() ? e.ints({}) : e.sizes().emit_shape(sizes, "lift_sizes");
-    if (dims.size() != 1) list = e.emit("Reshape", {list, e.ints(dims)});
+    ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);
+    if (dims.size() != 1) list = e.emit("Reshape", {list, e.list(dims)});
     return type == ir::DataType::kInt64 ? list : e.cast(list, type);
   };
   return fit;
@@ -55,7 +55,7 @@ TableFit without_entries(const View& view) {
   return {"no entries", [dims = view.dims, type = view.type](TableEmitter& e) {
             std::vector<ir::Value*> sizes;
             for (const dim::Dim size : dims) sizes.push_back(e.size(size));
-            return e.emit("Expand", {e.cast(e.ints({0}), type), e.concat(sizes, 0)});
+            return e.emit("Expand", {e.cast(e.list({0}), type), e.concat(sizes, 0)});
           }};
 }
 

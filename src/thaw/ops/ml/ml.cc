@@ -159,31 +159,61 @@ void zip_map(Context& ctx) {
   ctx.set_output(0, Fact::sequence(std::make_shared<const Fact>(std::move(map)), batch_of(ctx.input(0))));
 }
 
+constexpr std::string_view kMaps = "maps cannot hold a batch";
+
+// Columns are picked: one for each number of operand 1.
+std::optional<AxesMap> array_feature_axes(NodeView& view) {
+  auto map = match_axes("n x... f~, [_] g -> n x... g", view);
+  if (!map) return std::nullopt;
+  for (AxisLink& link : map->links)
+    if (link.kind == AxisKind::kContracted) link.index = 1;
+  return map;
+}
+
 }  // namespace
 
+// Rows of features, [rows, features]: each is seen apart. What a feature becomes may depend on its place.
 void add_ml_ops(Registry& r) {
   r.add({.domain = kMl,
          .name = "ArrayFeatureExtractor",
          .shape = array_feature_extractor,
-         .op_class = OpClass::kMovement});
+         .op_class = OpClass::kMovement,
+         .operands = {Role::kData, Role::kIndex},
+         .axes = axes_by(array_feature_axes)});
   r.add({.domain = kMl, .name = "Binarizer", .shape = same_shape, .op_class = OpClass::kElementwise});
-  r.add({.domain = kMl, .name = "CastMap", .shape = cast_map});
+  r.add({.domain = kMl, .name = "CastMap", .shape = cast_map, .axes = no_axes(kMaps)});
   r.add({.domain = kMl, .name = "CategoryMapper", .shape = category_mapper, .op_class = OpClass::kElementwise});
-  r.add({.domain = kMl, .name = "DictVectorizer", .shape = dict_vectorizer});
-  r.add({.domain = kMl, .name = "FeatureVectorizer", .shape = feature_vectorizer});
-  r.add({.domain = kMl, .name = "Imputer", .shape = same_shape});
+  r.add({.domain = kMl, .name = "DictVectorizer", .shape = dict_vectorizer, .axes = no_axes(kMaps)});
+  r.add({.domain = kMl, .name = "FeatureVectorizer", .shape = feature_vectorizer, .axes = axes_by("n f~* -> n f~")});
+  r.add({.domain = kMl, .name = "Imputer", .shape = same_shape, .axes = axes_by("n x~... f~ -> n x~... f~")});
   r.add({.domain = kMl, .name = "LabelEncoder", .shape = label_encoder, .op_class = OpClass::kElementwise});
-  r.add({.domain = kMl, .name = "LinearClassifier", .shape = linear_classifier, .op_class = OpClass::kContraction});
-  r.add({.domain = kMl, .name = "LinearRegressor", .shape = linear_regressor, .op_class = OpClass::kContraction});
-  r.add({.domain = kMl, .name = "Normalizer", .shape = float_of_same_shape});
-  r.add({.domain = kMl, .name = "OneHotEncoder", .shape = one_hot_encoder});
-  r.add({.domain = kMl, .name = "SVMClassifier", .shape = svm_classifier, .op_class = OpClass::kContraction});
-  r.add({.domain = kMl, .name = "SVMRegressor", .shape = svm_regressor, .op_class = OpClass::kContraction});
-  r.add({.domain = kMl, .name = "Scaler", .shape = float_of_same_shape});
-  r.add({.domain = kMl, .name = "TreeEnsemble", .shape = tree_ensemble});
-  r.add({.domain = kMl, .name = "TreeEnsembleClassifier", .shape = tree_classifier});
-  r.add({.domain = kMl, .name = "TreeEnsembleRegressor", .shape = tree_regressor});
-  r.add({.domain = kMl, .name = "ZipMap", .shape = zip_map});
+  r.add({.domain = kMl,
+         .name = "LinearClassifier",
+         .shape = linear_classifier,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by("n f -> n, n _")});
+  r.add({.domain = kMl,
+         .name = "LinearRegressor",
+         .shape = linear_regressor,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by("n f -> n _")});
+  r.add({.domain = kMl, .name = "Normalizer", .shape = float_of_same_shape, .axes = axes_by("n f~ -> n f~")});
+  r.add({.domain = kMl, .name = "OneHotEncoder", .shape = one_hot_encoder, .axes = axes_by("... -> ... _")});
+  r.add({.domain = kMl,
+         .name = "SVMClassifier",
+         .shape = svm_classifier,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by("n f~ -> n, n _")});
+  r.add({.domain = kMl,
+         .name = "SVMRegressor",
+         .shape = svm_regressor,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by("n f~ -> n _")});
+  r.add({.domain = kMl, .name = "Scaler", .shape = float_of_same_shape, .axes = axes_by("n x~... f~ -> n x~... f~")});
+  r.add({.domain = kMl, .name = "TreeEnsemble", .shape = tree_ensemble, .axes = axes_by("n f~ -> n _")});
+  r.add({.domain = kMl, .name = "TreeEnsembleClassifier", .shape = tree_classifier, .axes = axes_by("n f~ -> n, n _")});
+  r.add({.domain = kMl, .name = "TreeEnsembleRegressor", .shape = tree_regressor, .axes = axes_by("n f~ -> n _")});
+  r.add({.domain = kMl, .name = "ZipMap", .shape = zip_map, .axes = no_axes(kMaps)});
 }
 
 }  // namespace thaw::ops

@@ -2,6 +2,7 @@
 // broadcasts to the input.
 #include <array>
 
+#include "thaw/ops/onnx/normalization.h"
 #include "thaw/ops/rule/broadcast.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
@@ -20,12 +21,16 @@ void relu_rule(Context& ctx) {
   set_typed_values<rectify>(ctx, ctx.input(0).dtype);
 }
 
-// Before opset 13 the input is taken as a matrix, cut at `axis`: an axis equal to the rank leaves rows of one element.
+// Before opset 13 the input is taken as a matrix, cut at `axis`.
+bool takes_matrix(const NodeView& view) { return view.opset() < 13; }
+int64_t softmax_axis(const NodeView& view) { return view.attr_int("axis", takes_matrix(view) ? 1 : -1); }
+
+// An axis equal to the rank leaves rows of one element.
 void softmax_rule(Context& ctx) {
   activation(ctx);
   const Fact& x = ctx.input(0);
-  bool as_matrix = ctx.opset() < 13;
-  int64_t axis = ctx.attr_int("axis", as_matrix ? 1 : -1);
+  bool as_matrix = takes_matrix(ctx);
+  int64_t axis = softmax_axis(ctx);
   if (!x.has_rank() || (as_matrix && axis == x.rank())) return;
   if (x.rank() == 0 && (axis == 0 || axis == -1)) return;
   normalize_axis(ctx, axis, x.rank());
@@ -46,6 +51,15 @@ void swiglu_rule(Context& ctx) {
                  require_same_shape(ctx, ctx.input(0).shape, ctx.input(1).shape, "SwiGLU's operands"));
 }
 
+template <Combine kCombine>
+std::optional<AxesMap> softmax_axes(NodeView& view) {
+  return axes_mixing(view, softmax_axis(view), takes_matrix(view), kCombine);
+}
+
+std::optional<AxesMap> prelu_axes(NodeView& view) {
+  return match_axes(view.opset() >= 7 ? "...* -> ..." : "... -> ...", view);
+}
+
 constexpr std::array kActivations = {"Celu",      "Elu",      "Gelu",  "HardSigmoid", "HardSwish",
                                      "LeakyRelu", "Mish",     "Selu",  "Shrink",      "Sigmoid",
                                      "Softplus",  "Softsign", "Swish", "Tanh",        "ThresholdedRelu"};
@@ -53,12 +67,25 @@ constexpr std::array kActivations = {"Celu",      "Elu",      "Gelu",  "HardSigm
 }  // namespace
 
 void add_activation_ops(Registry& r) {
-  for (const char* name : kActivations) r.add({"", name, activation, OpClass::kElementwise});
-  r.add({"", "Relu", relu_rule, OpClass::kElementwise});
-  r.add({"", "PRelu", prelu_rule, OpClass::kElementwise});
-  r.add({"", "SwiGLU", swiglu_rule, OpClass::kElementwise});
+  for (const char* name : kActivations) r.add({.name = name, .shape = activation, .op_class = OpClass::kElementwise});
+  r.add({.name = "Relu", .shape = relu_rule, .op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
+  r.add({.name = "PRelu",
+         .shape = prelu_rule,
+         .op_class = OpClass::kElementwise,
+         .operands = {Role::kData, Role::kBias},
+         .axes = axes_by(prelu_axes)});
+  r.add({.name = "SwiGLU", .shape = swiglu_rule, .op_class = OpClass::kElementwise});
   // One axis of these is seen whole: not element-wise, though shapes stay.
-  for (const char* name : {"Softmax", "LogSoftmax", "Hardmax"}) r.add({"", name, softmax_rule, OpClass::kOther});
+  const auto add_softmax = [&](std::string_view name, Axes::Rule axes) {
+    r.add({.name = name,
+           .shape = softmax_rule,
+           .attributes = {{"axis", Role::kAxes, 1, 1, 12}, {"axis", Role::kAxes, -1, 13}},
+           .axes = axes_by(axes),
+           .batch = batch_with(batch_shifting_axes)});
+  };
+  add_softmax("Softmax", softmax_axes<Combine::kSoftmax>);
+  add_softmax("LogSoftmax", softmax_axes<Combine::kLogSoftmax>);
+  add_softmax("Hardmax", softmax_axes<Combine::kOther>);
 }
 
 }  // namespace thaw::ops

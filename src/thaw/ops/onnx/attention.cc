@@ -1,4 +1,6 @@
 // ai.onnx attention and state: Attention, FlexAttention, RotaryEmbedding, LinearAttention, CausalConvWithState.
+#include "thaw/ops/onnx/attention.h"
+
 #include <algorithm>
 #include <string>
 
@@ -197,20 +199,94 @@ void causal_conv_with_state(Context& ctx) {
   ctx.set_tensor(1, data.dtype, std::move(state));
 }
 
+// Heads are apart where there are as many of keys as of queries; else one of keys serves several of queries. Keys' sizes
+// are summed over for the output and kept in the state.
+std::optional<AxesMap> attention_axes(NodeView& view) {
+  constexpr std::string_view kSameHeads =
+      "b h q d~, b h k~ d~, b h k~ v, [b] [h] [q] k~, b h k~ d~, b h k~ v, b"
+      " -> b h q v, b h k~ d~, b h k~ v, b h q k~";
+  constexpr std::string_view kGroups =
+      "b h q d~, b g~ k~ d~, b g~ k~ v, [b] [h] [q] k~, b g~ k~ d~, b g~ k~ v, b"
+      " -> b h q v, b g~ k~ d~, b g~ k~ v, b h q k~";
+  constexpr std::string_view kPacked =
+      "b q f~, b k~ f~, b k~ w~, [b] [_] [q] k~, b f~ k~ f~, b w~ k~ w~, b"
+      " -> b q w~, b f~ k~ f~, b w~ k~ w~, b _ q k~";
+  constexpr std::string_view kMixedRanks = "b _..., b _..., b _..., _..., b _..., b _..., b -> b, b, b, b";
+  const Fact &q = view.input(0), &k = view.input(1);
+  if (!q.has_rank() || !k.has_rank()) return std::nullopt;
+  if (q.rank() != k.rank()) return match_axes(kMixedRanks, view);
+  if (q.rank() != 4) return match_axes(kPacked, view);
+  return match_axes(dim::same(q.dim(1), k.dim(1)) ? kSameHeads : kGroups, view);
+}
+
+// Without positions the tables have a row for each token of each sequence.
+std::optional<AxesMap> rotary_axes(NodeView& view) {
+  if (!view.has_input(3))
+    return match_axes("b h s d~, b s _, b s _ -> b h s d~ | b s f~, b s _, b s _ -> b s f~", view);
+  auto map = match_axes("b h s d~, p _, p _, b s -> b h s d~ | b s f~, p _, p _, b s -> b s f~", view);
+  if (!map) return map;
+  for (AxisLink& rows : map->links) {
+    if (rows.axis_of_input(1) != 0) continue;
+    rows.combine = Combine::kOther;
+    rows.index = 3;
+  }
+  return map;
+}
+
+// The tables of all samples stand one after the other, and positions count on.
+void rotate_by_own_tables(BatchContext& n, int positions, int table) {
+  if (n.rank(positions) != 2)
+    BatchContext::refuse("its tables differ from sample to sample, without a position for each token");
+  const bool merges = n.can_merge(0) && n.can_merge(positions);
+  ir::Value* length = n.slice(n.shape(n.leading(table)), 1, 2);
+  ir::Value* places = n.add(n.leading(positions), n.mul(n.sample_numbers(2), length));
+  ir::Value* both = merges ? nullptr : n.slice(n.shape(n.leading(0)), 0, 2);
+  n.set_operand(0, merges ? n.merged(0) : n.joined(n.leading(0)));
+  n.set_operand(positions, merges ? n.squeeze(places, {1}) : n.joined(places));
+  for (const int i : {table, table + 1}) n.set_operand(i, n.joined(n.leading(i)));
+  n.note_change();
+  if (merges) return n.keep(Form::kMerged);
+  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+}
+
+void batch_rotary_embedding(BatchContext& n) { batch_rotary(n, 3, 1); }
+
 }  // namespace
 
+void batch_rotary(BatchContext& n, int positions, int table) {
+  const bool own_tables = n.is_batched(table) || n.is_batched(table + 1);
+  if (own_tables && n.original(positions)) return rotate_by_own_tables(n, positions, table);
+  batch_by_axes(n);
+}
+
 void add_attention_ops(Registry& r) {
-  r.add({.domain = "", .name = "Attention", .shape = attention, .op_class = OpClass::kContraction});
+  using enum Role;
+  r.add({.name = "Attention",
+         .shape = attention,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kData, kData, kMask, kState, kState, kCount},
+         .axes = axes_by(attention_axes)});
   r.add({.domain = "ai.onnx.preview",
          .name = "FlexAttention",
          .shape = flex_attention,
-         .op_class = OpClass::kContraction});
-  r.add({.domain = "", .name = "RotaryEmbedding", .shape = rotary_embedding});
-  r.add({.domain = "", .name = "LinearAttention", .shape = linear_attention, .op_class = OpClass::kContraction});
-  r.add({.domain = "",
-         .name = "CausalConvWithState",
+         .op_class = OpClass::kContraction,
+         .axes = no_axes("its graphs see the scores of all samples together"),
+         .evaluation = Evaluation::kNever});
+  r.add({.name = "RotaryEmbedding",
+         .shape = rotary_embedding,
+         .operands = {kData, kData, kData, kPosition},
+         .axes = axes_by(rotary_axes),
+         .batch = batch_with(batch_rotary_embedding)});
+  r.add({.name = "LinearAttention",
+         .shape = linear_attention,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kData, kData, kState, kData, kData},
+         .axes = axes_by("b t~ q~, b t~ k~, b t~ v~, b h~ k~ v~, b t~ _, b t~ _ -> b t~ v~, b h~ k~ v~")});
+  r.add({.name = "CausalConvWithState",
          .shape = causal_conv_with_state,
-         .op_class = OpClass::kContraction});
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kWeight, kBias, kState},
+         .axes = axes_by("b c t~, c _ _, c, b c t~ -> b c t~, b c t~")});
 }
 
 }  // namespace thaw::ops

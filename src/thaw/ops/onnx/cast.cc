@@ -65,12 +65,29 @@ void bit_cast_rule(Context& ctx) {
   shape_of_input(ctx, 0, 0, to);
 }
 
+// The other operand gives a type, in whichever form it is.
+void batch_cast_like(BatchContext& n) {
+  if (n.is_batched(1)) n.set_operand(1, n.is_merged(1) ? n.merged(1) : n.leading(1));
+  if (n.is_batched(0)) n.keep_on(n.form_of(0));
+}
+
 }  // namespace
 
 void add_cast_ops(Registry& r) {
-  r.add({"", "Cast", cast_rule, OpClass::kElementwise});
-  r.add({"", "CastLike", cast_like_rule, OpClass::kElementwise});
-  r.add({"", "BitCast", bit_cast_rule, OpClass::kElementwise});
+  r.add({.name = "Cast",
+         .shape = cast_rule,
+         .op_class = OpClass::kElementwise,
+         .evaluation = Evaluation::kByRule,
+         .converts = true});
+  r.add({.name = "CastLike",
+         .shape = cast_like_rule,
+         .op_class = OpClass::kElementwise,
+         .operands = {Role::kData, Role::kTypeOnly},
+         .axes = axes_by("... -> ..."),
+         .batch = batch_with(batch_cast_like),
+         .evaluation = Evaluation::kByRule,
+         .converts = true});
+  r.add({.name = "BitCast", .shape = bit_cast_rule, .op_class = OpClass::kElementwise});
 }
 
 }  // namespace thaw::ops

@@ -1,4 +1,6 @@
 // Control flow: If, Loop, Scan (opset 8 and later), SequenceMap.
+#include "thaw/ops/onnx/control.h"
+
 #include <algorithm>
 #include <string>
 
@@ -252,13 +254,37 @@ void sequence_map(Context& ctx) {
   }
 }
 
+constexpr std::string_view kBodies = "what its graphs do with the axes depends on them";
+
 }  // namespace
 
 void add_control_ops(Registry& r) {
-  r.add({.domain = "", .name = "If", .shape = if_else, .op_class = OpClass::kControl});
-  r.add({.domain = "", .name = "Loop", .shape = loop, .op_class = OpClass::kControl});
-  r.add({.domain = "", .name = "Scan", .shape = scan, .op_class = OpClass::kControl});
-  r.add({.domain = "", .name = "SequenceMap", .shape = sequence_map, .op_class = OpClass::kControl});
+  using enum Role;
+  r.add({.name = "If",
+         .shape = if_else,
+         .op_class = OpClass::kControl,
+         .operands = {kCondition},
+         .axes = no_axes(kBodies),
+         .batch = batch_with(batch_if)});
+  r.add({.name = "Loop",
+         .shape = loop,
+         .op_class = OpClass::kControl,
+         .operands = {kSize, kCondition, kCarried},
+         .axes = no_axes(kBodies),
+         .batch = batch_with(batch_loop)});
+  r.add({.name = "Scan",
+         .shape = scan,
+         .op_class = OpClass::kControl,
+         .operands = {kCarried},
+         .attributes = {{.name = "scan_input_axes", .role = kAxes}, {.name = "scan_output_axes", .role = kAxes}},
+         .axes = no_axes(kBodies),
+         .batch = batch_with(batch_scan)});
+  r.add({.name = "SequenceMap",
+         .shape = sequence_map,
+         .op_class = OpClass::kControl,
+         .operands = {kCarried},
+         .axes = no_axes(kBodies),
+         .batch = batch_with(batch_sequence_map)});
 }
 
 }  // namespace thaw::ops

@@ -112,6 +112,31 @@ void deform_conv_rule(Context& ctx) {
   ctx.set_tensor(0, ctx.input(0).dtype, std::move(shape));
 }
 
+// In groups, the weight's second axis is a part of the feature maps.
+std::optional<AxesMap> conv_transpose_axes(NodeView& view) {
+  const bool whole = view.attr_int("group", 1) == 1;
+  return match_axes(whole ? "n c x~..., c m _..., m -> n m x~..." : "n c x~..., c _ _..., m -> n m x~...", view);
+}
+
+// A zero point of a sample's own: the convolution without it, less the zero point times the same convolution of ones,
+// which minds the padding.
+void batch_conv_integer(BatchContext& n) {
+  if (!n.is_batched(2)) return batch_by_axes(n);
+  if (n.is_batched(1) || n.is_batched(3)) BatchContext::refuse("its weights differ from sample to sample");
+  if (n.rank(2) != 0) BatchContext::refuse("its zero point is not one number");
+  ir::Value* x = n.leading(0);
+  ir::Value* both = n.slice(n.shape(x), 0, 2);
+  const auto given = n.node().attributes();
+  const auto convolve = [&](ir::Value* data) {
+    return n.emit("ConvInteger", {data, n.original(1), nullptr, n.original(3)}, Attributes(given.begin(), given.end()));
+  };
+  ir::Value* one_image = n.concat({n.list({1}), n.slice(n.shape(x), 2)}, 0);
+  ir::Value* ones = n.emit("Expand", {n.cast(n.integer(1), n.input(0).dtype), one_image});
+  ir::Value* y = n.parted(convolve(n.joined(x)), both);
+  ir::Value* point = n.unsqueeze(n.cast(n.leading(2), DataType::kInt32), BatchContext::axes_of_sample(n.rank(0)));
+  n.become(0, n.sub(y, n.mul(point, convolve(ones))), Form::kLeading);
+}
+
 }  // namespace
 
 std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& in) {
@@ -139,12 +164,35 @@ std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& in) {
 }
 
 void add_conv_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kContraction);
-  add_op("Conv", conv_rule);
-  add_op("ConvInteger", conv_integer_rule);
-  add_op("QLinearConv", qlinear_conv_rule);
-  add_op("ConvTranspose", conv_transpose_rule);
-  add_op("DeformConv", deform_conv_rule);
+  using enum Role;
+  r.add({.name = "Conv",
+         .shape = conv_rule,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kWeight, kBias},
+         .axes = kConvAxes});
+  r.add({.name = "ConvInteger",
+         .shape = conv_integer_rule,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kWeight, kZeroPoint, kZeroPoint},
+         .axes = axes_by("n c x~..., m _ _..., , m -> n m x~..."),
+         .batch = batch_with(batch_conv_integer)});
+  r.add({.name = "QLinearConv",
+         .shape = qlinear_conv_rule,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kQuantScale, kZeroPoint, kWeight, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint, kBias},
+         .axes = kQLinearConvAxes});
+  r.add({.name = "ConvTranspose",
+         .shape = conv_transpose_rule,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kWeight, kBias},
+         .attributes = {{"output_shape", kShape}},
+         .axes = axes_by(conv_transpose_axes)});
+  // The offsets and the mask have numbers of their own for each position of the output.
+  r.add({.name = "DeformConv",
+         .shape = deform_conv_rule,
+         .op_class = OpClass::kContraction,
+         .operands = {kData, kWeight, kData, kBias, kData},
+         .axes = axes_by("n c x~..., m _ _..., n _ x~..., m, n _ x~... -> n m x~...")});
 }
 
 }  // namespace thaw::ops

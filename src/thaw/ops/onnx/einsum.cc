@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ops/onnx/matmul.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {
 
@@ -81,8 +82,6 @@ struct Size {
   At from;
 };
 
-}  // namespace
-
 void einsum_rule(Context& ctx) {
   ctx.set_tensor(0, first_dtype(ctx), std::nullopt);
   auto equation = parse_equation(ctx.attr_string("equation", ""));
@@ -135,6 +134,62 @@ void einsum_rule(Context& ctx) {
     out.push_back(it->second.dim);
   }
   ctx.set_tensor(0, first_dtype(ctx), std::move(out));
+}
+
+// "i j, ... j k -> ... i k": a term's letters one by one.
+std::string pattern_of(const std::string& term) {
+  std::string text;
+  for (const char c : term) text += c == kEllipsis ? " ..." : std::string{' ', c};
+  return text;
+}
+
+std::optional<AxesMap> einsum_axes(NodeView& view) {
+  const auto equation = parse_equation(view.attr_string("equation", ""));
+  if (!equation) return std::nullopt;
+  std::string pattern;
+  for (const std::string& term : equation->terms) pattern += (pattern.empty() ? "" : ",") + pattern_of(term);
+  return match_axes(pattern + " ->" + pattern_of(equation->output.value_or(implicit_output(equation->terms))), view);
+}
+
+std::string text_of(const std::string& term) {
+  std::string text;
+  for (const char c : term) text += c == kEllipsis ? std::string("...") : std::string{c};
+  return text;
+}
+
+// The samples get a letter of their own.
+void batch_einsum(BatchContext& n) {
+  const auto equation = parse_equation(n.attr_string("equation", ""));
+  if (!equation || static_cast<int>(equation->terms.size()) != n.num_inputs())
+    BatchContext::refuse("its equation does not fit its operands");
+  std::string all;
+  for (const std::string& term : equation->terms) all += term;
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  const size_t free = kLetters.find_first_not_of(all);
+  if (free == std::string_view::npos) BatchContext::refuse("its equation uses every letter");
+  const std::string samples{kLetters[free]};
+  std::string terms;
+  for (int i = 0; i < n.num_inputs(); ++i) {
+    if (i > 0) terms += ',';
+    if (n.is_batched(i)) terms += samples;
+    terms += text_of(equation->terms[static_cast<size_t>(i)]);
+  }
+  for (int i = 0; i < n.num_inputs(); ++i)
+    if (n.is_batched(i)) n.set_operand(i, n.leading(i));
+  const std::string output = equation->output.value_or(implicit_output(equation->terms));
+  n.set_attribute({"equation", terms + "->" + samples + text_of(output)});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+}  // namespace
+
+void add_einsum_ops(Registry& r) {
+  r.add({.name = "Einsum",
+         .shape = einsum_rule,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by(einsum_axes),
+         .batch = batch_with(batch_einsum)});
 }
 
 }  // namespace thaw::ops

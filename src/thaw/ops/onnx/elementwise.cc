@@ -165,16 +165,28 @@ void clip_rule(Context& ctx) {
   ctx.set_elements(0, std::move(out));
 }
 
+void batch_clip(BatchContext& n) {
+  if (!n.is_batched(1) && !n.is_batched(2)) return n.keep_on(n.form_of(0));
+  // Limits of a sample's own are no operand that Clip takes.
+  const int rank = n.rank(0);
+  ir::Value* y = n.leading(0);
+  if (n.original(1)) y = n.emit("Max", {y, n.aligned(1, rank)});
+  if (n.original(2)) y = n.emit("Min", {y, n.aligned(2, rank)});
+  n.become(0, y, Form::kLeading);
+}
+
 constexpr std::array kUnaryWithoutValues = {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos",
                                             "Cosh", "Erf",   "Exp",  "Log",   "Sin",  "Sinh",  "Tan"};
 
 }  // namespace
 
 void add_elementwise_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kElementwise);
-  add_op("Add", binary<add>);
+  auto add_op = r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
+  auto add_commutative_op =
+      r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule, .commutes = true});
+  add_commutative_op("Add", binary<add>);
   add_op("Sub", binary<subtract>);
-  add_op("Mul", multiply_rule);
+  add_commutative_op("Mul", multiply_rule);
   add_op("Div", divide_rule);
   add_op("Mod", mod_rule);
   add_op("Pow", power_rule);
@@ -186,12 +198,19 @@ void add_elementwise_ops(Registry& r) {
   add_op("Sqrt", unary<square_root>);
   add_op("Reciprocal", unary<reciprocal>);
   add_op("Sign", unary<sign>);
-  add_op("Sum", variadic<sum_of>);
-  add_op("Mean", variadic<mean_of>);
-  add_op("Min", variadic<min_of>);
-  add_op("Max", variadic<max_of>);
-  add_op("Clip", clip_rule);
-  for (const char* name : kUnaryWithoutValues) add_op(name, unary_shape);
+  add_commutative_op("Sum", variadic<sum_of>);
+  add_commutative_op("Mean", variadic<mean_of>);
+  add_commutative_op("Min", variadic<min_of>);
+  add_commutative_op("Max", variadic<max_of>);
+  r.add({.name = "Clip",
+         .shape = clip_rule,
+         .op_class = OpClass::kElementwise,
+         .operands = {Role::kData, Role::kSetting, Role::kSetting},
+         .axes = axes_by("... -> ..."),
+         .batch = batch_with(batch_clip),
+         .evaluation = Evaluation::kByRule});
+  for (const char* name : kUnaryWithoutValues)
+    r.add({.name = name, .shape = unary_shape, .op_class = OpClass::kElementwise});
 }
 
 }  // namespace thaw::ops

@@ -1,8 +1,11 @@
 // Operators that read elements by index: Gather, GatherElements, GatherND.
+#include "thaw/ops/onnx/gather.h"
+
 #include <algorithm>
+#include <numeric>
 #include <string>
 
-#include "thaw/ops/onnx/scatter.h"
+#include "thaw/core/error.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -145,13 +148,234 @@ void gather_nd(Context& ctx) {
   gather_nd_values(ctx, batch_dims, *depth);
 }
 
+// The rows that are read along an axis are named by the indices, whose axes take its place.
+std::optional<AxesMap> axes_of_gather(NodeView& view) { return gather_axes(view, view.attr_int("axis", 0)); }
+
+std::optional<AxesMap> gather_elements_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 1 || view.input(1).rank() != rank) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(view.attr_int("axis", 0), rank));
+  AxesMap map;
+  map.keep_in_place(rank, std::span(&axis, 1), 2);
+  map.contract({{0, axis}}, Combine::kOther, 1);
+  map.keep({{1, axis}}, {{0, axis}});
+  return map;
+}
+
+std::optional<AxesMap> gather_nd_axes(NodeView& view) {
+  const Fact &data = view.input(0), &indices = view.input(1);
+  if (!data.has_rank() || indices.rank() < 1) return std::nullopt;
+  const auto depth = indices.dim(indices.rank() - 1).constant();
+  const auto batch_dims = static_cast<int>(view.opset() >= 12 ? view.attr_int("batch_dims", 0) : 0);
+  if (!depth || batch_dims + *depth > data.rank() || batch_dims >= indices.rank()) return std::nullopt;
+  AxesMap map;
+  const int prefix = indices.rank() - 1, read = batch_dims + static_cast<int>(*depth);
+  for (int k = 0; k < batch_dims; ++k) map.keep({{0, k}, {1, k}}, {{0, k}});
+  for (int k = batch_dims; k < prefix; ++k) map.keep({{1, k}}, {{0, k}});
+  for (int k = batch_dims; k < read; ++k) map.contract({{0, k}}, Combine::kOther, 1);
+  map.contract({{1, prefix}});
+  for (int k = read; k < data.rank(); ++k) map.keep({{0, k}}, {{0, prefix + k - read}});
+  return map;
+}
+
+std::vector<int64_t> identity(int64_t rank) {
+  std::vector<int64_t> permutation(static_cast<size_t>(rank));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  return permutation;
+}
+
+// The permutation that takes axis `from` to `to`, the others staying in order.
+std::vector<int64_t> moving(int64_t rank, int64_t from, int64_t to) {
+  std::vector<int64_t> permutation = identity(rank);
+  permutation.erase(permutation.begin() + from);
+  permutation.insert(permutation.begin() + to, from);
+  return permutation;
+}
+
+constexpr int64_t kBatchDimsOpset = 12;  // GatherND knows batch axes
+
+// Rows [batch, length, …] of each sample by its indices, operand 1: those of all samples stand one after the other.
+ir::Value* rows_of_samples(BatchContext& n, ir::Value* data, int index_rank) {
+  ir::Value* length = n.slice(n.shape(data), 1, 2);
+  ir::Value* indices = n.cast(n.leading(1), ir::DataType::kInt64);
+  indices = n.emit("Where", {n.emit("Less", {indices, n.integer(0)}), n.emit("Add", {indices, length}), indices});
+  indices = n.emit("Add", {indices, n.emit("Mul", {n.sample_numbers(index_rank), length})});
+  return n.emit("Gather", {n.joined(data), indices}, {{"axis", int64_t{0}}});
+}
+
+void batch_gather_elements(BatchContext& n) {
+  const int64_t axis = n.attr_int("axis", 0);
+  for (int i = 0; i < 2; ++i) n.set_operand(i, n.leading(i));
+  if (axis >= 0) n.set_attribute({"axis", axis + 1});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_gather_nd(BatchContext& n) {
+  const int64_t batch_dims = n.attr_int("batch_dims", 0);
+  if (batch_dims == 0 && !n.is_batched(0)) {
+    n.set_operand(1, n.leading(1));
+    return n.keep(Form::kLeading);
+  }
+  if (n.opset() < kBatchDimsOpset) {
+    const int index_rank = n.rank(1);
+    n.set_operand(0, n.leading(0));
+    n.set_operand(1, with_sample_numbers(n, n.leading(1), index_rank));
+    n.note_change();
+    return n.keep(Form::kLeading);
+  }
+  for (int i = 0; i < 2; ++i) n.set_operand(i, n.leading(i));
+  n.set_attribute({"batch_dims", batch_dims + 1});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+// An index that names every place from 0 to its length once, in whatever order, was made for an axis of that length.
+void suggest_permuted_axis(FrozenContext& ctx) {
+  const Fact& data = ctx.input(0);
+  const ir::Tensor* table = ctx.constant(1);
+  if (!data.shape || !table || table->dims.size() != 1 || table->dims[0] < 3 || !ir::is_integer(table->data_type))
+    return;
+  int64_t axis = ctx.attr_int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  if (axis < 0 || axis >= data.rank() || !data.dim(static_cast<int>(axis)).is_symbolic()) return;
+  std::vector<int64_t> places;
+  try {
+    places = table->to_int64();
+  } catch (const Error&) {
+    return;  // its data cannot be read
+  }
+  std::sort(places.begin(), places.end());
+  for (size_t i = 0; i < places.size(); ++i)
+    if (places[i] != static_cast<int64_t>(i)) return;
+  ctx.suggest(data.dim(static_cast<int>(axis)), table->dims[0], "an index and its axis");
+}
+
+// Gather by a constant table along an axis that the inputs size.
+void meet_table(FrozenContext& ctx) {
+  const Fact& data = ctx.input(0);
+  const Fact& indices = ctx.input(1);
+  if (!data.shape || !indices.shape || indices.rank() == 0) return;
+  int64_t axis = ctx.attr_int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  if (axis < 0 || axis >= data.rank()) return;
+  Dim size = data.dim(static_cast<int>(axis));
+  auto count = indices.num_elements().constant();
+  auto hinted = dim::evaluate(size, ctx.hints());
+  if (!size.is_symbolic() || !count || *count <= 1 || !hinted || *count != *hinted) return;
+  Meeting m;
+  m.input = 1;
+  m.value = *count;
+  m.expression = size;
+  m.is_index = m.silent = true;
+  // A table of rank one is the axis anew; one of higher rank spreads it over several axes, which stay as they are.
+  if (std::optional<Shape> out = ctx.output(0).shape; indices.rank() == 1 && out && out->size() == data.shape->size()) {
+    (*out)[static_cast<size_t>(axis)] = size;
+    ctx.set_shape(0, std::move(*out));
+  }
+  ctx.meet(m);
+}
+
+void frozen_gather(FrozenContext& ctx) {
+  suggest_permuted_axis(ctx);
+  meet_table(ctx);
+}
+
 }  // namespace
 
+std::optional<AxesMap> gather_axes(NodeView& view, int64_t axis) {
+  const int rank = view.input(0).rank(), index_rank = view.input(1).rank();
+  if (rank < 1 || index_rank < 0) return std::nullopt;
+  const auto at = static_cast<int>(BatchContext::positive(axis, rank));
+  AxesMap map;
+  for (int k = 0; k < at; ++k) map.keep({{0, k}}, {{0, k}});
+  map.contract({{0, at}}, Combine::kOther, 1);
+  for (int k = 0; k < index_rank; ++k) map.keep({{1, k}}, {{0, at + k}});
+  for (int k = at + 1; k < rank; ++k) map.keep({{0, k}}, {{0, k + index_rank - 1}});
+  return map;
+}
+
+// [batch, …, k] -> [batch, …, k + 1]: the sample's number becomes the first of each index.
+ir::Value* with_sample_numbers(BatchContext& n, ir::Value* indices, int index_rank) {
+  ir::Value* column = n.concat({n.slice(n.shape(indices), 0, index_rank), n.list({1})}, 0);
+  return n.concat({n.emit("Expand", {n.sample_numbers(index_rank), column}), indices}, -1);
+}
+
+void batch_gather(BatchContext& n) {
+  const ir::Node& node = n.node();
+  const int data_rank = n.rank(0), index_rank = n.rank(1);
+  const int64_t axis = BatchContext::positive(n.attr_int("axis", 0), data_rank);
+  if (!n.is_batched(1)) {
+    if (n.is_merged(0) && axis != 0) {
+      n.set_operand(0, n.merged(0));
+      return n.keep(Form::kMerged);
+    }
+    n.set_operand(0, n.leading(0));
+    n.set_attribute({"axis", axis + 1});
+    n.note_change();
+    return n.keep(Form::kLeading);
+  }
+  if (!n.is_batched(0)) {
+    if (axis == 0) {
+      const Form form = n.form_of(1);
+      n.set_operand(1, form == Form::kMerged ? n.merged(1) : n.leading(1));
+      return n.keep(form);
+    }
+    // The batch comes out where the indices stand.
+    n.set_operand(1, n.leading(1));
+    n.keep(Form::kLeading);
+    const int64_t rank = data_rank + index_rank;  // one more than a sample's result
+    n.become(0, n.after().transpose(node.output(0), moving(rank, axis, 0)), Form::kLeading);
+    return;
+  }
+  // Each sample its own rows: GatherND with the batch as a batch axis, the axis to read moved behind it.
+  ir::Value* data = n.leading(0);
+  if (axis != 0) data = n.transpose(data, moving(data_rank + 1, axis + 1, 1));
+  ir::Value* rows = nullptr;
+  if (n.opset() < kBatchDimsOpset) {
+    rows = rows_of_samples(n, data, index_rank);
+  } else {
+    // GatherND takes negative indices by the standard, as Gather does.
+    ir::Value* indices = n.unsqueeze(n.leading(1), {index_rank + 1});
+    rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}});
+  }
+  if (axis != 0) {
+    // [batch, indices..., before..., after...] -> [batch, before..., indices..., after...]
+    std::vector<int64_t> permutation{0};
+    for (int64_t i = 0; i < axis; ++i) permutation.push_back(1 + index_rank + i);
+    for (int64_t i = 0; i < index_rank; ++i) permutation.push_back(1 + i);
+    for (int64_t i = 1 + index_rank + axis; i < data_rank + index_rank; ++i) permutation.push_back(i);
+    rows = n.transpose(rows, permutation);
+  }
+  n.become(0, rows, Form::kLeading);
+}
+
 void add_gather_ops(Registry& r) {
-  r.add({.domain = "", .name = "Gather", .shape = gather, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "GatherElements", .shape = gather_elements, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "GatherND", .shape = gather_nd, .op_class = OpClass::kMovement});
-  add_scatter_ops(r);
+  using enum Role;
+  r.add({.name = "Gather",
+         .shape = gather,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
+         .axes = axes_by(axes_of_gather),
+         .batch = batch_with(batch_gather),
+         .frozen = frozen_gather,
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "GatherElements",
+         .shape = gather_elements,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
+         .axes = axes_by(gather_elements_axes),
+         .batch = batch_with(batch_gather_elements),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "GatherND",
+         .shape = gather_nd,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex},
+         .axes = axes_by(gather_nd_axes),
+         .batch = batch_with(batch_gather_nd),
+         .evaluation = Evaluation::kByRule});
 }
 
 }  // namespace thaw::ops

@@ -15,27 +15,6 @@ using dim::Dim;
 
 namespace {
 
-constexpr size_t kMaxFloats = 16;  // floating-point constants followed: scales, not weights
-
-bool is_followed(ir::DataType type, int64_t count) {
-  if (ir::is_integer(type) || type == ir::DataType::kBool) return count <= kMaxElements;
-  return ir::is_floating(type) && count <= static_cast<int64_t>(kMaxFloats);
-}
-
-// The elements of a small constant; nullopt for a large or non-numeric one. Its bytes are read only when it is small.
-std::optional<Elements> tensor_elements(const ir::Tensor& tensor) {
-  auto count = small_count(tensor.dims);
-  if (!count || !is_followed(tensor.data_type, *count)) return std::nullopt;
-  Elements out;
-  if (ir::is_floating(tensor.data_type)) {
-    for (double v : tensor.to_double()) out.push_back(Element::real(v));
-  } else {
-    for (int64_t v : tensor.to_int64()) out.push_back(Element::integer(v));
-  }
-  if (out.size() != static_cast<size_t>(*count)) return std::nullopt;
-  return out;
-}
-
 template <typename T>
 void list_constant(Context& ctx, ir::DataType dtype, const std::vector<T>& values) {
   ctx.set_tensor(0, dtype, Shape{dim::Dim(static_cast<int64_t>(values.size()))});
@@ -56,7 +35,7 @@ void constant(Context& ctx) {
   using ir::DataType;
   if (const ir::Tensor* tensor = ctx.attr_tensor("value")) {
     ctx.set_tensor(0, tensor->data_type, Shape(tensor->dims.begin(), tensor->dims.end()));
-    if (auto elements = tensor_elements(*tensor)) ctx.set_elements(0, std::move(*elements));
+    if (const ElementsPtr elements = small_elements(*tensor)) ctx.set_elements(0, *elements);
     return;
   }
   if (auto value = ctx.attr_int("value_int")) {
@@ -91,7 +70,7 @@ void constant_of_shape(Context& ctx) {
   if (!count || !is_followed(dtype, *count)) return;
   Element fill = Element::integer(0);
   if (value) {
-    auto elements = tensor_elements(*value);
+    const ElementsPtr elements = small_elements(*value);
     fill = elements && elements->size() == 1 ? elements->front() : Element();
   }
   ctx.set_elements(0, Elements(static_cast<size_t>(*count), fill));
@@ -163,14 +142,69 @@ void size(Context& ctx) {
   ctx.set_elements(0, {Element::integer(ctx.input(0).num_elements())});
 }
 
+// The shape of one sample: int64 [rank].
+ir::Value* sample_shape(BatchContext& n, int i) {
+  if (!n.is_merged(i)) return n.slice(n.shape(n.leading(i)), 1);
+  if (n.rank(i) == 1) return n.list({1});
+  return n.concat({n.list({1}), n.slice(n.shape(n.merged(i)), 1)}, 0);
+}
+
+void batch_shape(BatchContext& n) {
+  const int64_t rank = n.rank(0);
+  const auto bound = [&](std::string_view name, int64_t otherwise) {
+    int64_t at = n.attr_int(name, otherwise);
+    if (at < 0) at += rank;
+    return std::clamp<int64_t>(at, 0, rank);
+  };
+  const int64_t begin = bound("start", 0), end = bound("end", rank);
+  if (rank == 0) return n.become_plain(0, n.slice(n.list({0}), 0, 0));
+  ir::Value* shape = sample_shape(n, 0);
+  n.become_plain(0, begin == 0 && end == rank ? shape : n.slice(shape, begin, end));
+}
+
+void batch_size(BatchContext& n) {
+  ir::Value* all = n.emit("Size", {n.leading(0)});
+  n.become_plain(0, n.emit("Div", {all, n.squeeze(n.batch_size(), {0})}));
+}
+
+constexpr std::string_view kTellsShape = "it tells a shape: no axis of its operand is an axis of its output";
+
 }  // namespace
 
 void add_generator_ops(Registry& r) {
-  r.add({.domain = "", .name = "Constant", .shape = constant, .op_class = OpClass::kGenerator});
-  r.add({.domain = "", .name = "ConstantOfShape", .shape = constant_of_shape, .op_class = OpClass::kGenerator});
-  r.add({.domain = "", .name = "Range", .shape = range, .op_class = OpClass::kGenerator});
-  r.add({.domain = "", .name = "Shape", .shape = shape, .op_class = OpClass::kGenerator});
-  r.add({.domain = "", .name = "Size", .shape = size, .op_class = OpClass::kGenerator});
+  using enum Role;
+  r.add({.name = "Constant",
+         .shape = constant,
+         .op_class = OpClass::kGenerator,
+         .axes = no_axes("it has no operand"),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "ConstantOfShape",
+         .shape = constant_of_shape,
+         .op_class = OpClass::kGenerator,
+         .operands = {kShape},
+         .axes = no_axes(kSizedByData),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "Range",
+         .shape = range,
+         .op_class = OpClass::kGenerator,
+         .operands = {kSize},
+         .axes = no_axes(kSizedByData),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "Shape",
+         .shape = shape,
+         .op_class = OpClass::kGenerator,
+         .operands = {kShapeOnly},
+         .attributes = {{.name = "start", .role = kAxes, .otherwise = 0}, {.name = "end", .role = kAxes}},
+         .axes = no_axes(kTellsShape),
+         .batch = batch_with(batch_shape),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "Size",
+         .shape = size,
+         .op_class = OpClass::kGenerator,
+         .operands = {kShapeOnly},
+         .axes = no_axes(kTellsShape),
+         .batch = batch_with(batch_size),
+         .evaluation = Evaluation::kByRule});
 }
 
 }  // namespace thaw::ops

@@ -132,24 +132,30 @@ void bit_shift_rule(Context& ctx) {
 }  // namespace
 
 void add_logical_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kElementwise);
-  add_op("Equal", predicate<equal>);
+  using enum Role;
+  auto add_op = r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
+  auto add_commutative_op =
+      r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule, .commutes = true});
+  add_commutative_op("Equal", predicate<equal>);
   add_op("Less", predicate<less>);
   add_op("Greater", predicate<greater>);
   add_op("LessOrEqual", predicate<less_or_equal>);
   add_op("GreaterOrEqual", predicate<greater_or_equal>);
-  add_op("And", predicate<logical_and>);
-  add_op("Or", predicate<logical_or>);
-  add_op("Xor", predicate<logical_xor>);
+  add_commutative_op("And", predicate<logical_and>);
+  add_commutative_op("Or", predicate<logical_or>);
+  add_commutative_op("Xor", predicate<logical_xor>);
   add_op("Not", not_rule);
-  add_op("IsNaN", test_rule);
-  add_op("IsInf", test_rule);
-  add_op("Where", where_rule);
-  add_op("BitwiseAnd", bitwise<bit_and>);
-  add_op("BitwiseOr", bitwise<bit_or>);
-  add_op("BitwiseXor", bitwise<bit_xor>);
+  add_commutative_op("BitwiseAnd", bitwise<bit_and>);
+  add_commutative_op("BitwiseOr", bitwise<bit_or>);
+  add_commutative_op("BitwiseXor", bitwise<bit_xor>);
   add_op("BitwiseNot", bit_not_rule);
   add_op("BitShift", bit_shift_rule);
+  r.add({.name = "Where",
+         .shape = where_rule,
+         .op_class = OpClass::kElementwise,
+         .operands = {kCondition, kData},
+         .evaluation = Evaluation::kByRule});
+  r.add({"IsNaN", "IsInf"}, {.shape = test_rule, .op_class = OpClass::kElementwise});
 }
 
 }  // namespace thaw::ops

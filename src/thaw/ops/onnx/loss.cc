@@ -9,6 +9,8 @@ namespace thaw::ops {
 
 namespace {
 
+bool is_reduced(const NodeView& view) { return view.attr_string("reduction", "mean") != "none"; }
+
 // Scores (N, C, d1 …) against labels (N, d1 …): one loss a label, or a scalar when reduced.
 void loss_rule(Context& ctx) {
   const Fact &scores = ctx.input(0), &labels = ctx.input(1), &weights = ctx.input(2);
@@ -22,7 +24,7 @@ void loss_rule(Context& ctx) {
     if (weights.rank() == 1)
       ctx.require_equal(scores.dim(1), weights.dim(0), "classes and their weights", {0, 1}, {2, 0});
   }
-  if (ctx.attr_string("reduction", "mean") != "none") each = Shape{};
+  if (is_reduced(ctx)) each = Shape{};
   ctx.set_tensor(0, scores.dtype, std::move(each));
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 0, scores.dtype);
 }
@@ -50,15 +52,81 @@ void gradient_rule(Context& ctx) {
     if (ctx.wants_output(o)) shape_of_input(ctx, o, o, ctx.input(o).dtype);
 }
 
+// Labels say which class counts.
+std::optional<AxesMap> loss_axes(NodeView& view) {
+  auto map = match_axes(
+      is_reduced(view) ? "n~ c~ d~..., n~ d~..., c~ -> , n~ c~ d~..." : "n c~ d..., n d..., c~ -> n d..., n c~ d...",
+      view);
+  if (!map) return map;
+  for (AxisLink& classes : map->links)
+    if (classes.axis_of_input(0) == 1) classes.index = 1;
+  return map;
+}
+
+// The mean over each sample's losses: by weight, where what is ignored has none.
+ir::Value* mean_loss(const BatchContext& n, const BatchEmit& after, ir::Value* loss, ir::Value* labels) {
+  const ir::DataType type = n.input(0).dtype, label_type = n.input(1).dtype;
+  const auto all = BatchContext::axes_of_sample(n.rank(1));
+  ir::Value *weights = n.original(2), *counts = nullptr, *each = nullptr;
+  if (const auto ignored = n.attr_int("ignore_index")) {
+    ir::Value* number = after.cast(after.integer(*ignored), label_type);
+    counts = after.emit("Not", {after.emit("Equal", {labels, number})});
+  }
+  if (weights) {
+    ir::Value* zero = after.cast(after.integer(0), label_type);
+    ir::Value* classes = counts ? after.emit("Where", {counts, labels, zero}) : labels;
+    each = after.emit("Gather", {weights, classes}, {{"axis", int64_t{0}}});
+    if (counts) each = after.mul(each, after.cast(counts, type));
+  } else if (counts) {
+    each = after.cast(counts, type);
+  }
+  if (!each) return after.reduce("ReduceMean", loss, all, false);
+  return after.div(after.reduce("ReduceSum", loss, all, false), after.reduce("ReduceSum", each, all, false));
+}
+
+// Without its reduction, which follows for each sample.
+void batch_loss(BatchContext& n) {
+  if (n.is_batched(2)) BatchContext::refuse("its weights differ from sample to sample");
+  const auto all = BatchContext::axes_of_sample(n.rank(1));  // [n, d1, …]
+  const std::string reduction(n.attr_string("reduction", "mean"));
+  ir::Value *scores = n.leading(0), *labels = n.leading(1);
+  ir::Value* both = n.slice(n.shape(labels), 0, 2);
+  // Facts are of the operands that it had.
+  const BatchEmit after = n.after();
+  ir::Value* loss = after.parted(n.node().output(0), both);
+  if (reduction == "sum") loss = after.reduce("ReduceSum", loss, all, false);
+  if (reduction == "mean") loss = mean_loss(n, after, loss, labels);
+  n.set_operand(0, n.joined(scores));
+  n.set_operand(1, n.joined(labels));
+  n.set_attribute({"reduction", std::string("none")});
+  n.become(0, loss, Form::kLeading);
+  if (n.wants_output(1)) n.become(1, after.parted(n.node().output(1), both), Form::kLeading);
+}
+
+constexpr std::string_view kTrains = "it trains, on all samples together";
+
 }  // namespace
 
 void add_loss_ops(Registry& r) {
-  r.add({"", "NegativeLogLikelihoodLoss", loss_rule, OpClass::kReduction});
-  r.add({"", "SoftmaxCrossEntropyLoss", loss_rule, OpClass::kReduction});
-  r.add({kTraining, "Adagrad", optimizer_rule<1>, OpClass::kOther});
-  r.add({kTraining, "Adam", optimizer_rule<2>, OpClass::kOther});
-  r.add({kTraining, "Momentum", optimizer_rule<1>, OpClass::kOther});
-  r.add({kTraining, "Gradient", gradient_rule, OpClass::kOther});
+  using enum Role;
+  r.add({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, {.shape = loss_rule,
+                                                                   .op_class = OpClass::kReduction,
+                                                                   .operands = {kData, kIndex, kBias},
+                                                                   .axes = axes_by(loss_axes),
+                                                                   .batch = batch_with(batch_loss)});
+  // Rate, count of updates, then tensors.
+  auto add_optimizer = r.group({.domain = kTraining,
+                                .operands = {kSetting, kSetting, kData},
+                                .axes = no_axes(kTrains),
+                                .evaluation = Evaluation::kNever});
+  add_optimizer("Adagrad", optimizer_rule<1>);
+  add_optimizer("Adam", optimizer_rule<2>);
+  add_optimizer("Momentum", optimizer_rule<1>);
+  r.add({.domain = kTraining,
+         .name = "Gradient",
+         .shape = gradient_rule,
+         .axes = no_axes(kTrains),
+         .evaluation = Evaluation::kNever});
 }
 
 }  // namespace thaw::ops

@@ -1,6 +1,10 @@
 // Normalizations keep their input's shape; what varies is the shape of scale, bias and statistics.
+#include "thaw/ops/onnx/normalization.h"
+
+#include <algorithm>
 #include <string>
 
+#include "thaw/ops/onnx/reduction.h"
 #include "thaw/ops/rule/broadcast.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
@@ -30,11 +34,13 @@ Dim channels_of(const Fact& x) {
   return x.rank() >= 2 ? x.dim(1) : Dim(1);
 }
 
+// spatial = 0 (before opset 9) has statistics for every feature: the shape of one sample.
+bool has_feature_statistics(const NodeView& view) { return view.opset() < 9 && view.attr_int("spatial", 1) == 0; }
+
 void batch_norm_rule(Context& ctx) {
   keep_shape(ctx);
   const Fact& x = ctx.input(0);
-  // spatial = 0 (before opset 9) has statistics for every feature: the shape of one sample.
-  if (ctx.opset() < 9 && ctx.attr_int("spatial", 1) == 0) {
+  if (has_feature_statistics(ctx)) {
     std::optional<Shape> sample;
     if (x.has_rank() && x.rank() >= 1) sample = Shape(x.shape->begin() + 1, x.shape->end());
     for (int i = 1; i < 5; ++i)
@@ -108,6 +114,8 @@ void lp_norm_rule(Context& ctx) {
   if (ctx.input(0).has_rank()) normalize_axis(ctx, ctx.attr_int("axis", -1), ctx.input(0).rank());
 }
 
+std::optional<AxesMap> lp_norm_axes(NodeView& view) { return axes_mixing(view, view.attr_int("axis", -1), false); }
+
 void mean_variance_rule(Context& ctx) {
   keep_shape(ctx);
   if (!ctx.input(0).has_rank()) return;
@@ -120,19 +128,150 @@ void dropout_rule(Context& ctx) {
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 0, ctx.opset() < 10 ? ctx.input(0).dtype : DataType::kBool);
 }
 
+// In training mode, as before opset 14 by returning statistics, it normalizes by the mean and variance of its data.
+bool trains(const ir::Node& node) {
+  const ir::Value* mean = node.output(1);
+  return node.attribute_int("training_mode", 0) != 0 || (mean && mean->is_used());
+}
+
+std::optional<AxesMap> batch_norm_axes(NodeView& view) {
+  if (has_feature_statistics(view)) return match_axes("n c..., c..., c..., c..., c... -> n c...", view);
+  if (trains(view.node())) return match_axes("n~ c x~..., c, c, c, c -> n~ c x~..., c, c", view);
+  return match_axes("n c x..., c, c, c, c -> n c x... | n -> n", view);
+}
+
+// By default all but the channels of images.
+std::vector<int64_t> mean_variance_list(const NodeView& view) {
+  auto given = view.attr_ints("axes");
+  return given && !given->empty() ? std::move(*given) : std::vector<int64_t>{0, 2, 3};
+}
+
+std::optional<AxesMap> mean_variance_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const auto axes = mean_variance_list(view);
+  return AxesMap::in_place(rank, [&](int k) {
+    return std::ranges::any_of(axes, [&](int64_t axis) { return BatchContext::positive(axis, rank) == k; });
+  });
+}
+
+// Mean and variance of one sample, over all its axes but the second.
+void normalize_in_training(BatchContext& n) {
+  const int rank = n.rank(0);
+  if (n.opset() < 14 || rank < 2) BatchContext::refuse("it is in training mode, as before opset 14");
+  const DataType type = n.input(0).dtype;
+  std::vector<int64_t> axes{1}, beside{1};  // [batch, n, c, …]: what is reduced; what a list of channels lacks
+  for (int64_t axis = 3; axis <= rank; ++axis) axes.push_back(axis), beside.push_back(axis);
+  const auto channels = [&](int i) { return n.unsqueeze(n.leading(i), beside); };
+  ir::Value* x = n.leading(0);
+  ir::Value* mean = n.reduce("ReduceMean", x, axes, true);
+  ir::Value* centred = n.sub(x, mean);
+  ir::Value* variance = n.reduce("ReduceMean", n.mul(centred, centred), axes, true);
+  ir::Value* epsilon = n.scalar(n.attr_float("epsilon", 1e-5F), type);
+  ir::Value* deviation = n.emit("Sqrt", {n.add(variance, epsilon)});
+  ir::Value* y = n.mul(n.div(centred, deviation), channels(1));
+  n.become(0, n.add(y, channels(2)), Form::kLeading);
+  const double kept = n.attr_float("momentum", 0.9F);
+  const auto running = [&](int i, ir::Value* now) {
+    const DataType running_type = n.input(i).dtype;
+    ir::Value* before = n.mul(n.leading(i), n.scalar(kept, running_type));
+    ir::Value* added = n.mul(n.squeeze(now, beside), n.scalar(1 - kept, type));
+    n.become(i - 2, n.add(before, running_type == type ? added : n.cast(added, running_type)), Form::kLeading);
+  };
+  if (n.wants_output(1)) running(3, mean);
+  if (n.wants_output(2)) running(4, variance);
+}
+
+void batch_batch_norm(BatchContext& n) {
+  if (trains(n.node())) return normalize_in_training(n);
+  batch_by_axes(n);
+}
+
+void batch_mean_variance(BatchContext& n) { batch_reduce_over(n, mean_variance_list(n)); }
+
+void batch_dropout(BatchContext& n) {
+  bool may_train = n.original(2) != nullptr;
+  if (const auto mode = n.constant_ints(2)) may_train = mode->empty() || mode->front() != 0;
+  if (may_train) BatchContext::refuse("it may be in training mode, in which it draws random numbers");
+  if (n.is_batched(0)) n.keep_on(n.form_of(0));
+}
+
 }  // namespace
 
+std::optional<AxesMap> axes_mixing(NodeView& view, int64_t axis, bool to_the_end, Combine combine) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const int64_t first = BatchContext::positive(axis, rank);
+  return AxesMap::in_place(rank, [&](int k) { return to_the_end ? k >= first : k == first; }, combine);
+}
+
+std::optional<AxesMap> layer_norm_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const int64_t first = BatchContext::positive(view.attr_int("axis", -1), rank);
+  AxesMap map;
+  for (int k = 0; k < rank; ++k) {
+    std::vector<AxisPlace> from{{0, k}}, to{{0, k}};
+    for (int i = 1; i < view.num_inputs(); ++i) {
+      const int at = k - rank + view.input(i).rank();
+      if (view.input(i).has_rank() && at >= 0) from.push_back({i, at});
+    }
+    if (k >= first) {
+      map.mix(std::move(from), std::move(to));
+      continue;
+    }
+    for (int o = 1; o < view.num_outputs(); ++o)
+      if (view.wants_output(o)) to.push_back({o, k});
+    map.keep(std::move(from), std::move(to));
+  }
+  return map;
+}
+
 void add_normalization_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kOther);
-  add_op("BatchNormalization", batch_norm_rule);
-  add_op("InstanceNormalization", instance_norm_rule);
-  add_op("GroupNormalization", group_norm_rule);
-  add_op("LayerNormalization", layer_norm_rule);
-  add_op("RMSNormalization", rms_norm_rule);
-  add_op("LpNormalization", lp_norm_rule);
-  add_op("MeanVarianceNormalization", mean_variance_rule);
-  add_op("LRN", keep_shape);
-  r.add({"", "Dropout", dropout_rule, OpClass::kOther, false});
+  using enum Role;
+  r.add({.name = "BatchNormalization",
+         .shape = batch_norm_rule,
+         .operands = {kData, kBias, kBias, kBias, kBias},
+         .axes = axes_by(batch_norm_axes),
+         .batch = batch_with(batch_batch_norm)});
+  r.add({.name = "InstanceNormalization",
+         .shape = instance_norm_rule,
+         .operands = {kData, kBias, kBias},
+         .axes = axes_by("n c x~..., c, c -> n c x~...")});
+  // Scale and bias are one a channel, or one a group.
+  r.add({.name = "GroupNormalization",
+         .shape = group_norm_rule,
+         .operands = {kData, kBias, kBias},
+         .axes = axes_by("n c~ x~..., _, _ -> n c~ x~...")});
+  r.add({.name = "LayerNormalization",
+         .shape = layer_norm_rule,
+         .operands = {kData, kBias, kBias},
+         .attributes = {{"axis", kAxes, -1}},
+         .axes = axes_by(layer_norm_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  r.add({.name = "RMSNormalization",
+         .shape = rms_norm_rule,
+         .operands = {kData, kBias},
+         .attributes = {{"axis", kAxes, -1}},
+         .axes = axes_by(layer_norm_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  r.add({.name = "LpNormalization",
+         .shape = lp_norm_rule,
+         .attributes = {{"axis", kAxes, -1}},
+         .axes = axes_by(lp_norm_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  r.add({.name = "MeanVarianceNormalization",
+         .shape = mean_variance_rule,
+         .attributes = {{"axes", kAxes}},
+         .axes = axes_by(mean_variance_axes),
+         .batch = batch_with(batch_mean_variance)});
+  r.add({.name = "LRN", .shape = keep_shape, .axes = axes_by("n c~ x... -> n c~ x...")});
+  r.add({.name = "Dropout",
+         .shape = dropout_rule,
+         .operands = {kData, kSetting, kSetting},
+         .axes = axes_by("... -> ..., ..."),
+         .batch = batch_with(batch_dropout),
+         .deterministic = false});
 }
 
 }  // namespace thaw::ops

@@ -1,5 +1,4 @@
-#include "thaw/ops/onnx/optional.h"
-
+#include "thaw/ops/onnx/sequence.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -62,12 +61,20 @@ void optional_get_element(Context& ctx) {
     ctx.set_output(0, *value.element);
 }
 
+void batch_optional(BatchContext& n) { n.keep_on(Form::kLeading); }
+
 }  // namespace
 
 void add_optional_ops(Registry& r) {
-  r.add({.domain = "", .name = "Optional", .shape = optional, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "OptionalHasElement", .shape = optional_has_element});
-  r.add({.domain = "", .name = "OptionalGetElement", .shape = optional_get_element, .op_class = OpClass::kMovement});
+  auto add_op =
+      r.group({.op_class = OpClass::kMovement, .axes = no_axes(kSequences), .batch = batch_with(batch_optional)});
+  add_op("Optional", optional);
+  add_op("OptionalGetElement", optional_get_element);
+  r.add({.name = "OptionalHasElement",
+         .shape = optional_has_element,
+         .operands = {Role::kShapeOnly},
+         .axes = no_axes(kSequences),
+         .batch = batch_with(batch_length)});
 }
 
 }  // namespace thaw::ops

@@ -13,6 +13,15 @@ using ir::DataType;
 
 namespace {
 
+// The numbers of that operand say which of the images is looked at.
+void name_image_by(AxesMap& map, int operand) {
+  for (AxisLink& link : map.links) {
+    if (link.axis_of_input(0) != 0) continue;
+    link.combine = Combine::kOther;
+    link.index = operand;
+  }
+}
+
 bool rank_fits(Context& ctx, int input, int lowest, int highest) {
   const Fact& fact = ctx.input(input);
   if (!fact.has_rank() || (fact.rank() >= lowest && fact.rank() <= highest)) return true;
@@ -91,6 +100,50 @@ void roi_align_rule(Context& ctx) {
                  region_shape(ctx, count, ctx.attr_int("output_height", 1), ctx.attr_int("output_width", 1)));
 }
 
+template <Combine kCombine>
+std::optional<AxesMap> global_axes(NodeView& view) {
+  return global_pool_axes(view, kCombine);
+}
+
+std::optional<AxesMap> max_roi_pool_axes(NodeView& view) {
+  auto map = match_axes("n c h~ w~, r _ -> r c h~ w~", view);
+  if (map) name_image_by(*map, 1);
+  return map;
+}
+
+// Indices count elements of all samples together: less by those of the samples before.
+void batch_max_pool(BatchContext& n) {
+  const int rank = n.rank(0);
+  const ir::Value* indices = n.node().output(1);
+  const bool counts = indices && indices->is_used();
+  batch_by_axes(n);
+  if (!counts) return;
+  const Batched found = n.result(1);
+  const BatchEmit after(n.state(), n.graph(), n.graph().next(found.value->producer()));
+  ir::Value* size = after.div(after.emit("Size", {n.original(0)}), after.squeeze(after.batch_size(), {0}));
+  ir::Value* before = after.mul(after.sample_numbers(rank - (found.form == Form::kMerged ? 1 : 0)), size);
+  n.become(1, after.sub(found.value, before), found.form);
+}
+
+void batch_max_unpool(BatchContext& n) {
+  n.require_same_for_all(2, "size");
+  ir::Value* size = nullptr;
+  const auto known = n.output(0).num_elements().constant();
+  if (n.original(2)) {
+    size = n.reduce("ReduceProd", n.original(2), {0}, false);
+  } else if (known) {
+    size = n.integer(*known);
+  } else {
+    BatchContext::refuse("its indices count the whole tensor, whose size is not known");
+  }
+  ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
+  ir::Value* indices = n.add(n.leading(1), n.mul(n.sample_numbers(n.rank(0)), size));
+  n.set_operand(0, n.joined(n.leading(0)));
+  n.set_operand(1, n.joined(indices));
+  if (n.original(2)) n.set_operand(2, n.concat({n.slice(n.shape(n.original(0)), 0, 1), n.slice(n.original(2), 1)}, 0));
+  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+}
+
 }  // namespace
 
 std::optional<Shape> pool_shape(Context& ctx, bool channels_last) {
@@ -117,15 +170,71 @@ std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last) {
   return out;
 }
 
+std::optional<AxesMap> global_pool_axes(NodeView& view, Combine combine, bool channels_last) {
+  const int rank = view.input(0).rank(), channels = channels_last ? rank - 1 : 1;
+  if (rank < 2) return std::nullopt;
+  AxesMap map;
+  for (int k = 0; k < rank; ++k) {
+    if (k == 0 || k == channels) {
+      map.keep({{0, k}}, {{0, k}});
+    } else {
+      map.contract({{0, k}}, combine);
+    }
+  }
+  return map;
+}
+
+std::optional<AxesMap> region_axes(NodeView& view) {
+  auto map = match_axes("n c h~ w~, r _, r -> r c h~ w~", view);
+  if (map) name_image_by(*map, 2);
+  return map;
+}
+
+void batch_regions(BatchContext& n) {
+  for (int i = 3; i < n.num_inputs(); ++i) n.require_same_for_all(i, "size");
+  ir::Value *regions = n.leading(1), *numbers = n.leading(2);
+  if (n.is_batched(0)) {
+    // The images of the samples before come first.
+    ir::Value* images = n.leading(0);
+    ir::Value* count = n.slice(n.shape(images), 1, 2);
+    numbers = n.add(numbers, n.cast(n.mul(n.sample_numbers(1), count), n.input(2).dtype));
+    n.set_operand(0, n.joined(images));
+  }
+  ir::Value* both = n.slice(n.shape(regions), 0, 2);
+  n.set_operand(1, n.joined(regions));
+  n.set_operand(2, n.reshape(numbers, n.list({-1})));
+  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+}
+
 void add_pool_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kReduction);
-  add_op("AveragePool", pool_rule);
-  add_op("LpPool", pool_rule);
-  add_op("MaxPool", max_pool_rule);
-  for (const char* name : {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"}) add_op(name, global_pool_rule);
-  r.add({"", "MaxUnpool", max_unpool_rule, OpClass::kOther});
-  r.add({"", "MaxRoiPool", max_roi_pool_rule, OpClass::kOther});
-  r.add({"", "RoiAlign", roi_align_rule, OpClass::kOther});
+  using enum Role;
+  r.add({"AveragePool", "LpPool"}, {.shape = pool_rule, .op_class = OpClass::kReduction, .axes = kPoolAxes});
+  r.add({.name = "MaxPool",
+         .shape = max_pool_rule,
+         .op_class = OpClass::kReduction,
+         .axes = axes_by("n c x~... -> n c x~..., n c x~..."),
+         .batch = batch_with(batch_max_pool)});
+  const auto add_global = [&](std::string_view name, Axes::Rule axes) {
+    r.add({.name = name, .shape = global_pool_rule, .op_class = OpClass::kReduction, .axes = axes_by(axes)});
+  };
+  add_global("GlobalAveragePool", global_axes<Combine::kMean>);
+  add_global("GlobalMaxPool", global_axes<Combine::kMaximum>);
+  add_global("GlobalLpPool", global_axes<Combine::kSum>);
+  r.add({.name = "MaxUnpool",
+         .shape = max_unpool_rule,
+         .operands = {kData, kIndex, kShape},
+         .axes = axes_by("n c x~..., n c x~... -> n c x~..."),
+         .batch = batch_with(batch_max_unpool)});
+  r.add({.name = "MaxRoiPool",
+         .shape = max_roi_pool_rule,
+         .operands = {kData, kRegion},
+         .axes = axes_by(max_roi_pool_axes),
+         .batch = no_batch("its regions name their image by a float number; RoiAlign can be batched")});
+  r.add({.name = "RoiAlign",
+         .shape = roi_align_rule,
+         .operands = {kData, kRegion, kIndex},
+         .axes = axes_by(region_axes),
+         .batch = batch_with(batch_regions)});
 }
 
 }  // namespace thaw::ops

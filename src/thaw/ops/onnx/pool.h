@@ -1,8 +1,10 @@
-// Output shapes of pools, shared by ai.onnx and com.microsoft operators.
+// Pools and regions of images, shared by ai.onnx and com.microsoft operators.
 #pragma once
 
 #include <optional>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/window.h"
 
 namespace thaw::ops {
@@ -11,5 +13,12 @@ namespace thaw::ops {
 std::optional<Shape> pool_shape(Context& ctx, bool channels_last = false);
 // Its spatial axes reduced to 1.
 std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last = false);
+
+inline constexpr Axes kPoolAxes = axes_by("n c x~... -> n c x~...");
+std::optional<AxesMap> global_pool_axes(NodeView& view, Combine combine, bool channels_last = false);
+
+// Operands: images, regions, the number of each region's image, then what says the size of the results.
+std::optional<AxesMap> region_axes(NodeView& view);
+void batch_regions(BatchContext& n);
 
 }  // namespace thaw::ops

@@ -1,6 +1,7 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: the shape stays, the type changes.
 #include "thaw/ops/onnx/quantization.h"
 
+#include <algorithm>
 #include <string>
 
 #include "thaw/ops/rule/families.h"
@@ -33,6 +34,96 @@ void dynamic_quantize_rule(Context& ctx) {
   ctx.set_tensor(2, DataType::kUint8, Shape{});
 }
 
+constexpr int64_t kPerAxisOpset = 13;  // QuantizeLinear takes a scale for each place of an axis
+
+// Scales and zero points that are a sample's own, spread over the axes of what they scale: one number, or a list along
+// an axis.
+ir::Value* spread(BatchContext& n, int i, int rank, int64_t axis) {
+  std::vector<int64_t> axes = BatchContext::axes_of_sample(rank);
+  if (n.rank(i) == 1 && !axes.empty()) axes.erase(axes.begin() + axis);
+  return n.unsqueeze(n.leading(i), axes);
+}
+
+// What an integer type holds; nullopt for one that quantization by hand does not know.
+std::optional<std::pair<double, double>> limits_of(DataType type) {
+  switch (type) {
+    case DataType::kUint8:
+      return std::pair(0.0, 255.0);
+    case DataType::kInt8:
+      return std::pair(-128.0, 127.0);
+    case DataType::kUint16:
+      return std::pair(0.0, 65535.0);
+    case DataType::kInt16:
+      return std::pair(-32768.0, 32767.0);
+    default:
+      return std::nullopt;
+  }
+}
+
+[[noreturn]] void refuse_own_scale() { BatchContext::refuse("its scale differs from sample to sample"); }
+
+// round(x / scale) + zero point, as far as the type holds it.
+ir::Value* quantized(BatchContext& n, ir::Value* x, ir::Value* scale, ir::Value* point, DataType type) {
+  const auto limits = limits_of(type);
+  if (!limits) refuse_own_scale();
+  ir::Value* y = n.emit("Round", {n.div(x, scale)});
+  if (point) y = n.add(y, n.cast(point, DataType::kFloat));
+  y = n.emit("Clip", {y, n.scalar(limits->first, DataType::kFloat), n.scalar(limits->second, DataType::kFloat)});
+  return n.cast(y, type);
+}
+
+// (x - zero point) * scale
+ir::Value* dequantized(BatchContext& n, ir::Value* x, ir::Value* scale, ir::Value* point) {
+  ir::Value* y = n.cast(x, DataType::kInt32);
+  if (point) y = n.sub(y, n.cast(point, DataType::kInt32));
+  return n.mul(n.cast(y, DataType::kFloat), scale);
+}
+
+// With scales of a sample's own that no operand of the operator can be.
+void batch_by_hand(BatchContext& n, int64_t axis) {
+  const int rank = n.rank(0);
+  const DataType from = n.input(0).dtype, to = n.output(0).dtype;
+  const bool dequantizes = ir::is_integer(from) && to == DataType::kFloat;
+  if (n.input(1).dtype != DataType::kFloat || n.rank(1) > 1 || (!dequantizes && from != DataType::kFloat))
+    refuse_own_scale();
+  ir::Value *x = n.leading(0), *scale = spread(n, 1, rank, axis);
+  ir::Value* point = n.original(2) ? spread(n, 2, rank, axis) : nullptr;
+  n.become(0, dequantizes ? dequantized(n, x, scale, point) : quantized(n, x, scale, point, to), Form::kLeading);
+}
+
+// The axis that scales lie along; of a vector, its only one.
+int64_t quantized_axis(const NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank <= 1) return 0;
+  return std::clamp<int64_t>(BatchContext::positive(view.attr_int("axis", 1), rank), 0, rank - 1);
+}
+
+// Scales have the axes of what they scale, one for each block of places of the quantized one.
+bool is_in_blocks(const NodeView& view) {
+  const int rank = view.input(0).rank();
+  return view.input(1).rank() == rank && (rank > 1 || (rank == 1 && view.attr_int("block_size", 0) != 0));
+}
+
+// A scale for each sample.
+void batch_dynamic_quantize(BatchContext& n) {
+  constexpr DataType kFloat = DataType::kFloat;
+  ir::Value* x = n.leading(0);
+  const auto axes = BatchContext::axes_of_sample(n.rank(0));
+  ir::Value *zero = n.scalar(0, kFloat), *most = n.scalar(255, kFloat);
+  ir::Value* low = n.emit("Min", {n.reduce("ReduceMin", x, axes, false), zero});
+  ir::Value* high = n.emit("Max", {n.reduce("ReduceMax", x, axes, false), zero});
+  ir::Value* range = n.sub(high, low);
+  ir::Value* scale = n.emit("Where", {n.emit("Equal", {range, zero}), n.scalar(1, kFloat), n.div(range, most)});
+  ir::Value* point = n.emit("Round", {n.emit("Clip", {n.sub(zero, n.div(low, scale)), zero, most})});
+  point = n.cast(point, DataType::kUint8);
+  ir::Value* y = n.opset() >= kPerAxisOpset
+                     ? n.emit("QuantizeLinear", {x, scale, point}, {{"axis", int64_t{0}}})
+                     : quantized(n, x, n.unsqueeze(scale, axes), n.unsqueeze(point, axes), DataType::kUint8);
+  n.become(0, y, Form::kLeading);
+  n.become(1, scale, Form::kLeading);
+  n.become(2, point, Form::kLeading);
+}
+
 }  // namespace
 
 void require_scales(Context& ctx, int x, int scale, int zero_point) {
@@ -63,10 +154,58 @@ void require_scales(Context& ctx, int x, int scale, int zero_point) {
   }
 }
 
+std::optional<AxesMap> quantize_axes(NodeView& view) {
+  const int rank = view.input(0).rank(), scale_rank = view.input(1).rank();
+  if (rank < 0 || scale_rank < 0) return std::nullopt;
+  const int64_t axis = quantized_axis(view);
+  const bool in_blocks = is_in_blocks(view);
+  AxesMap map;
+  for (int k = 0; k < rank; ++k) {
+    std::vector<AxisPlace> from{{0, k}};
+    const bool has_scales = in_blocks ? k != axis : k == axis && scale_rank == 1;
+    for (int i = 1; has_scales && i <= 2; ++i)
+      if (view.has_input(i)) from.push_back({i, in_blocks ? k : 0});
+    map.keep(std::move(from), {{0, k}});
+  }
+  return map;
+}
+
+void batch_quantize(BatchContext& n) {
+  n.rank(0);  // must be known
+  const int scale_rank = n.rank(1);
+  const bool own_scale = n.is_batched(1) || n.is_batched(2), in_blocks = is_in_blocks(n);
+  const int64_t axis = quantized_axis(n);
+  if (!own_scale && scale_rank == 0) return n.keep_on(n.form_of(0));
+  if (!own_scale && scale_rank == 1 && n.is_merged(0) && axis != 0) return n.keep_on(Form::kMerged);
+  // One scale a sample is one for each place of the batch axis.
+  const bool one_each = scale_rank == 0 && n.writer().opset() >= kPerAxisOpset;
+  const bool takes_own_scale = in_blocks || one_each;
+  if (own_scale && !takes_own_scale) return batch_by_hand(n, axis);
+  for (int i = 1; takes_own_scale && i <= 2; ++i)
+    if (n.original(i)) n.set_operand(i, n.leading(i));
+  n.set_operand(0, n.leading(0));
+  n.set_attribute({"axis", one_each ? int64_t{0} : axis + 1});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
 void add_quantization_ops(Registry& r) {
-  r.add({"", "QuantizeLinear", quantize_rule, OpClass::kOther});
-  r.add({"", "DequantizeLinear", dequantize_rule, OpClass::kOther});
-  r.add({"", "DynamicQuantizeLinear", dynamic_quantize_rule, OpClass::kOther});
+  using enum Role;
+  const auto add_op = [&](std::string_view name, ShapeRule shape) {
+    r.add({.name = name,
+           .shape = shape,
+           .operands = {kData, kQuantScale, kZeroPoint},
+           .attributes = {{"axis", kAxes, 1, 13}},
+           .axes = axes_by(quantize_axes),
+           .batch = batch_with(batch_quantize)});
+  };
+  add_op("QuantizeLinear", quantize_rule);
+  add_op("DequantizeLinear", dequantize_rule);
+  // Every element counts for the scale.
+  r.add({.name = "DynamicQuantizeLinear",
+         .shape = dynamic_quantize_rule,
+         .axes = axes_by("x~... -> x~..."),
+         .batch = batch_with(batch_dynamic_quantize)});
 }
 
 }  // namespace thaw::ops

@@ -44,15 +44,42 @@ void multinomial_rule(Context& ctx) {
                  Shape{x.rank() == 2 ? x.dim(0) : dim::Dim(), ctx.attr_int("sample_size", 1)});
 }
 
+// Any sample will do for its shape.
+void batch_eye_like(BatchContext& n) {
+  n.set_operand(0, n.emit("Gather", {n.leading(0), n.integer(0)}, {{"axis", int64_t{0}}}));
+  n.note_change();
+}
+
 }  // namespace
 
 void add_random_ops(Registry& r) {
-  for (const char* name : {"RandomNormal", "RandomUniform"}) r.add({"", name, random_rule, OpClass::kGenerator, false});
-  for (const char* name : {"RandomNormalLike", "RandomUniformLike"})
-    r.add({"", name, like_rule, OpClass::kGenerator, false});
-  r.add({"", "Bernoulli", like_rule, OpClass::kElementwise, false});
-  r.add({"", "Multinomial", multinomial_rule, OpClass::kOther, false});
-  r.add({"", "EyeLike", eye_like_rule, OpClass::kGenerator});
+  using enum Role;
+  r.add({"RandomNormal", "RandomUniform"}, {.shape = random_rule,
+                                            .op_class = OpClass::kGenerator,
+                                            .attributes = {{"shape", kShape}},
+                                            .axes = no_axes(kDraws),
+                                            .deterministic = false});
+  r.add({"RandomNormalLike", "RandomUniformLike"}, {.shape = like_rule,
+                                                    .op_class = OpClass::kGenerator,
+                                                    .operands = {kShapeOnly},
+                                                    .axes = no_axes(kDraws),
+                                                    .deterministic = false});
+  r.add({.name = "Bernoulli",
+         .shape = like_rule,
+         .op_class = OpClass::kElementwise,
+         .batch = no_batch(kDraws),
+         .deterministic = false});
+  r.add({.name = "Multinomial",
+         .shape = multinomial_rule,
+         .axes = axes_by("b c~ -> b _"),
+         .batch = no_batch(kDraws),
+         .deterministic = false});
+  r.add({.name = "EyeLike",
+         .shape = eye_like_rule,
+         .op_class = OpClass::kGenerator,
+         .operands = {kShapeOnly},
+         .axes = axes_by(" -> i j"),
+         .batch = batch_with(batch_eye_like)});
 }
 
 }  // namespace thaw::ops

@@ -12,6 +12,8 @@ using dim::Dim;
 
 namespace {
 
+bool puts_batch_first(const NodeView& view) { return view.attr_int("layout", 0) != 0; }
+
 struct Sizes {
   Dim sequence, batch, directions, hidden;
   bool batch_first = false;
@@ -31,7 +33,7 @@ void merge(Context& ctx, Dim& size, int input, int rank, int axis, std::string_v
 
 Sizes read_sizes(Context& ctx, int gates, int state_inputs) {
   Sizes s;
-  s.batch_first = ctx.attr_int("layout", 0) != 0;
+  s.batch_first = puts_batch_first(ctx);
   std::string_view direction = ctx.attr_string("direction", "forward");
   if (direction == "bidirectional")
     s.directions = 2;
@@ -72,12 +74,70 @@ void recurrent(Context& ctx) {
     if (ctx.wants_output(o)) ctx.set_tensor(o, dtype, state);
 }
 
+// X, W, R, B, lengths, states, peepholes -> Y, last states.
+std::optional<AxesMap> recurrent_axes(NodeView& view) {
+  constexpr std::string_view kTimeFirst =
+      "t~ b i, d _ i, d _ h~, d _, b, d b h~, d b h~, d _ -> t~ d b h~, d b h~, d b h~";
+  constexpr std::string_view kBatchFirst =
+      "b t~ i, d _ i, d _ h~, d _, b, b d h~, b d h~, d _ -> b t~ d h~, b d h~, b d h~";
+  return match_axes(puts_batch_first(view) ? kBatchFirst : kTimeFirst, view);
+}
+
+// A size of an axis of one of two operands of rank 3, where it is known.
+std::optional<int64_t> size_in(const BatchContext& n, std::initializer_list<int> operands, int axis) {
+  for (const int i : operands)
+    if (const Fact& fact = n.input(i); n.original(i) && fact.rank() == 3)
+      if (const auto size = fact.dim(axis).constant()) return size;
+  return std::nullopt;
+}
+
+// Samples and each sample's own batch are one in the second axis, and part again.
+void batch_time_first(BatchContext& n) {
+  const auto last = size_in(n, {0, 1}, 2);  // the weights know it too
+  const int64_t hidden = n.attr_int("hidden_size", 0);
+  if (!last || hidden < 1) BatchContext::refuse("its sizes are not known");
+  // [batch, a, b, c] -> [a, batch * b, c]
+  const auto joined = [&](int i, int64_t size) {
+    return n.reshape(n.transpose(n.leading(i), {1, 0, 2, 3}), n.list({0, -1, size}));
+  };
+  n.set_operand(0, joined(0, *last));
+  if (n.original(4)) n.set_operand(4, n.reshape(n.leading(4), n.list({-1})));
+  for (const int state : {5, 6})
+    if (n.original(state)) n.set_operand(state, joined(state, hidden));
+  const BatchEmit after = n.after();
+  for (int i = 0; i < n.num_outputs(); ++i) {
+    ir::Value* y = n.node().output(i);
+    if (!y) continue;
+    const int64_t before = i == 0 ? 2 : 1;  // axes before the batch: time and directions, or directions
+    ir::Value* outer = after.list(std::vector<int64_t>(static_cast<size_t>(before), 0));
+    ir::Value* target = after.concat({outer, after.batch_size(), after.list({-1, hidden})}, 0);
+    std::vector<int64_t> permutation{before};
+    for (int64_t axis = 0; axis < before + 3; ++axis)
+      if (axis != before) permutation.push_back(axis);
+    n.become(i, after.transpose(after.reshape(y, target), permutation), Form::kLeading);
+  }
+}
+
+void batch_recurrent(BatchContext& n) {
+  for (const int i : {1, 2, 3, 7})
+    if (n.is_batched(i)) BatchContext::refuse("its weights differ from sample to sample");
+  if (puts_batch_first(n)) return batch_by_axes(n);
+  batch_time_first(n);
+}
+
 }  // namespace
 
 void add_recurrent_ops(Registry& r) {
-  r.add({"", "RNN", recurrent<1, 1>, OpClass::kContraction});
-  r.add({"", "GRU", recurrent<3, 1>, OpClass::kContraction});
-  r.add({"", "LSTM", recurrent<4, 2>, OpClass::kContraction});
+  using enum Role;
+  Operator cell{.op_class = OpClass::kContraction,
+                .operands = {kData, kWeight, kWeight, kBias, kCount, kState},
+                .axes = axes_by(recurrent_axes),
+                .batch = batch_with(batch_recurrent)};
+  auto add_op = r.group(cell);
+  add_op("RNN", recurrent<1, 1>);
+  add_op("GRU", recurrent<3, 1>);
+  cell.operands = {kData, kWeight, kWeight, kBias, kCount, kState, kState, kBias};
+  r.group(cell)("LSTM", recurrent<4, 2>);
 }
 
 }  // namespace thaw::ops

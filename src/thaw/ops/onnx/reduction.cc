@@ -1,4 +1,6 @@
 // Reductions over axes (an attribute before opset 13 or 18, an input since), ArgMax and ArgMin, CumSum and CumProd.
+#include "thaw/ops/onnx/reduction.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -64,21 +66,32 @@ std::vector<int> all_axes(int rank) {
   return axes;
 }
 
+bool axes_are_input(const NodeView& view) {
+  const Operator* op = registry().find(view.node());
+  if (!op || op->operands[1] != Role::kAxes) return false;
+  return std::ranges::none_of(op->attributes, [&](const AttributeRole& attribute) {
+    return attribute.name == "axes" && view.opset() >= attribute.first && view.opset() <= attribute.last;
+  });
+}
+
+bool does_nothing_without_axes(const NodeView& view) { return view.attr_int("noop_with_empty_axes", 0) != 0; }
+
 // Shape of a reduction with its axes as an attribute or as input 1; also says whether all axes are known to go.
 struct Reduced {
   std::optional<Shape> shape;
   bool everything = false;
 };
 
-Reduced reduce(Context& ctx, bool axes_are_input) {
+Reduced reduce(Context& ctx) {
   const Fact& x = ctx.input(0);
   bool keep = ctx.attr_int("keepdims", 1) != 0;
-  bool noop = axes_are_input && ctx.attr_int("noop_with_empty_axes", 0) != 0;
+  bool by_input = axes_are_input(ctx);
+  bool noop = by_input && does_nothing_without_axes(ctx);
   if (!x.has_rank()) return {};
   const Shape& shape = *x.shape;
   int rank = x.rank();
   std::vector<int64_t> axes;
-  if (!axes_are_input) {
+  if (!by_input) {
     axes = ctx.attr_ints("axes").value_or(std::vector<int64_t>());
   } else if (ctx.has_input(1)) {
     auto fed = ctx.dims_from(1);
@@ -106,9 +119,9 @@ Reduced reduce(Context& ctx, bool axes_are_input) {
   return {reduced_shape(shape, *which, keep), static_cast<int>(which->size()) == rank};
 }
 
-template <ElementFunction F, int kAxesInputSince>
+template <ElementFunction F>
 void reduction(Context& ctx) {
-  Reduced result = reduce(ctx, ctx.opset() >= kAxesInputSince);
+  Reduced result = reduce(ctx);
   DataType dtype = ctx.input(0).dtype;
   bool everything = result.everything;
   ctx.set_tensor(0, dtype, std::move(result.shape));
@@ -168,21 +181,146 @@ void cumulative(Context& ctx) {
   ctx.set_elements(0, std::move(out));
 }
 
+AxesMap reduced_map(int rank, const std::vector<int64_t>& axes, bool keep, Combine combine) {
+  AxesMap map;
+  for (int k = 0, to = 0; k < rank; ++k) {
+    if (std::ranges::none_of(axes, [&](int64_t axis) { return BatchContext::positive(axis, rank) == k; })) {
+      map.keep({{0, k}}, {{0, to++}});
+    } else {
+      map.contract({{0, k}}, combine);
+      if (keep) ++to;
+    }
+  }
+  return map;
+}
+
+std::optional<AxesMap> arg_extreme_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  return reduced_map(rank, {view.attr_int("axis", 0)}, view.attr_int("keepdims", 1) != 0, Combine::kOther);
+}
+
+// Any axis may be the one that only running tells.
+std::optional<AxesMap> cumulative_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const auto given = view.ints(1);
+  const bool is_known = given && given->size() == 1;
+  return AxesMap::in_place(rank, [&](int k) { return !is_known || BatchContext::positive(given->front(), rank) == k; });
+}
+
+// Over axes that only running tells, counted with the batch before them then.
+void batch_by_computed_axes(BatchContext& n) {
+  const auto count = n.rank(1) == 1 ? n.input(1).dim(0).constant() : std::nullopt;
+  if (!count || *count == 0 || n.is_batched(1)) BatchContext::refuse("its axes are not constant");
+  ir::Value* moved = n.shifted_axes(1);
+  n.set_operand(0, n.leading(0));
+  n.set_operand(1, moved);
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_over(BatchContext& n, std::vector<int64_t> axes, bool by_operand) {
+  const int rank = n.rank(0);
+  const bool all = axes.empty();
+  const bool first =
+      all || std::ranges::any_of(axes, [&](int64_t axis) { return BatchContext::positive(axis, rank) == 0; });
+  if (n.is_merged(0) && !first) return n.keep_on(Form::kMerged);
+  ir::Value* x = n.leading(0);
+  if (all) {
+    // A scalar gets an axis to reduce over.
+    if (rank == 0) x = n.unsqueeze(x, {1});
+    axes.resize(static_cast<size_t>(std::max(rank, 1)));
+    std::iota(axes.begin(), axes.end(), 1);
+    if (rank == 0) n.set_attribute({"keepdims", int64_t{0}});
+  } else {
+    axes = BatchContext::shifted(axes);
+  }
+  n.set_operand(0, x);
+  if (by_operand) {
+    n.set_operand(1, n.list(axes));
+  } else {
+    n.set_attribute({"axes", axes});
+  }
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
 }  // namespace
 
+std::optional<AxesMap> reduction_axes(NodeView& view, Combine combine) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const bool keep = view.attr_int("keepdims", 1) != 0;
+  std::vector<int64_t> axes;
+  if (!axes_are_input(view)) {
+    axes = view.attr_ints("axes").value_or(axes);
+  } else if (view.has_input(1)) {
+    auto fed = view.ints(1);
+    if (!fed) return std::nullopt;
+    axes = std::move(*fed);
+  }
+  if (axes.empty() && !does_nothing_without_axes(view))
+    for (int k = 0; k < rank; ++k) axes.push_back(k);
+  return reduced_map(rank, axes, keep, combine);
+}
+
+void batch_reduce(BatchContext& n) {
+  const bool by_operand = axes_are_input(n);
+  std::vector<int64_t> axes;
+  if (!by_operand) {
+    n.require_alone();
+    axes = n.attr_ints("axes").value_or(axes);
+  } else if (n.original(1)) {
+    auto constant = n.constant_ints(1);
+    if (!constant) return batch_by_computed_axes(n);
+    axes = std::move(*constant);
+  }
+  if (axes.empty() && does_nothing_without_axes(n)) return n.keep_on(n.form_of(0));
+  batch_over(n, std::move(axes), by_operand);
+}
+
+void batch_reduce_over(BatchContext& n, std::vector<int64_t> axes) { batch_over(n, std::move(axes), false); }
+
 void add_reduction_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kReduction);
-  // ReduceSum took its axes as an input from opset 13, the others from 18.
-  add_op("ReduceSum", reduction<total, 13>);
-  add_op("ReduceProd", reduction<product, 18>);
-  add_op("ReduceMin", reduction<lowest, 18>);
-  add_op("ReduceMax", reduction<highest, 18>);
-  for (const char* name : {"ReduceMean", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
-    add_op(name, reduction<nothing, 18>);
-  add_op("ArgMax", arg_extreme);
-  add_op("ArgMin", arg_extreme);
-  r.add({"", "CumSum", cumulative<total>, OpClass::kOther});
-  r.add({"", "CumProd", cumulative<product>, OpClass::kOther});
+  using enum Role;
+  Operator like{.op_class = OpClass::kReduction, .operands = {kData, kAxes}, .batch = batch_with(batch_reduce)};
+  const auto add_op = [&](std::string_view name, ShapeRule shape, Axes::Rule axes, Evaluation evaluation) {
+    like.name = name;
+    like.shape = shape;
+    like.axes = axes_by(axes);
+    like.evaluation = evaluation;
+    r.add(like);
+  };
+  using enum Evaluation;
+  like.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, 12}};
+  add_op("ReduceSum", reduction<total>, reduction_axes<Combine::kSum>, kByRule);
+  like.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, 17}};
+  add_op("ReduceProd", reduction<product>, reduction_axes<Combine::kOther>, kByRule);
+  add_op("ReduceMin", reduction<lowest>, reduction_axes<Combine::kMinimum>, kByRule);
+  add_op("ReduceMax", reduction<highest>, reduction_axes<Combine::kMaximum>, kByRule);
+  add_op("ReduceMean", reduction<nothing>, reduction_axes<Combine::kMean>, kByRunning);
+  add_op("ReduceLogSumExp", reduction<nothing>, reduction_axes<Combine::kOther>, kByRunning);
+  // A 0 adds nothing to these.
+  for (const char* name : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"})
+    add_op(name, reduction<nothing>, reduction_axes<Combine::kSum>, kByRunning);
+  for (const char* name : {"ArgMax", "ArgMin"})
+    r.add({.name = name,
+           .shape = arg_extreme,
+           .op_class = OpClass::kReduction,
+           .attributes = {{"axis", kAxes, 0}},
+           .axes = axes_by(arg_extreme_axes),
+           .batch = batch_with(batch_shifting_axes)});
+  const auto add_cumulative = [&](std::string_view name, ShapeRule shape) {
+    r.add({.name = name,
+           .shape = shape,
+           .operands = {kData, kAxes},
+           .axes = axes_by(cumulative_axes),
+           .batch = batch_with(batch_shifting_axes),
+           .evaluation = kByRule});
+  };
+  add_cumulative("CumSum", cumulative<total>);
+  add_cumulative("CumProd", cumulative<product>);
 }
 
 }  // namespace thaw::ops

@@ -194,4 +194,27 @@ std::optional<Shape> resolve_reshape(Context& ctx, const Fact& data, std::span<c
   return Resolution(ctx, data, target, allowzero).run();
 }
 
+std::optional<std::vector<int64_t>> reshape_target(const Shape& in, const Shape& out, std::span<const Dim> literal) {
+  std::vector<int64_t> target(out.size());
+  bool infers = false;
+  for (size_t j = 0; j < out.size(); ++j) {
+    const std::optional<int64_t> number = literal[j].constant();
+    // At a size of 0 a number and a copy are different things.
+    if (number == 0 || out[j].is_constant(0)) return std::nullopt;
+    if (number) {
+      target[j] = *number;
+    } else if (j < in.size() && dim::same(out[j], in[j])) {
+      target[j] = 0;
+    } else if (!infers) {
+      infers = true;
+      target[j] = -1;
+    } else {
+      return std::nullopt;
+    }
+  }
+  // A size that only running tells is left to -1 alone: the others must make up for it exactly.
+  if (infers && !dim::same(dim::product(in), dim::product(out))) return std::nullopt;
+  return target;
+}
+
 }  // namespace thaw::ops

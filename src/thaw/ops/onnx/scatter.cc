@@ -1,7 +1,8 @@
-#include "thaw/ops/onnx/scatter.h"
-
+// Operators that write elements by index: Scatter, ScatterElements, ScatterND, TensorScatter.
 #include <string>
 
+#include "thaw/ops/onnx/gather.h"
+#include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -150,13 +151,86 @@ void tensor_scatter(Context& ctx) {
   ctx.set_tensor(0, cache.dtype, std::move(out));
 }
 
+std::optional<AxesMap> scatter_elements_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 1 || view.input(1).rank() != rank) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(view.attr_int("axis", 0), rank));
+  AxesMap map;
+  map.keep_in_place(rank, std::span(&axis, 1), 3);
+  map.mix({{0, axis}}, {{0, axis}});
+  map.contract({{1, axis}, {2, axis}});
+  return map;
+}
+
+std::optional<AxesMap> scatter_nd_axes(NodeView& view) {
+  const Fact &data = view.input(0), &indices = view.input(1);
+  if (!data.has_rank() || indices.rank() < 1) return std::nullopt;
+  const auto depth = indices.dim(indices.rank() - 1).constant();
+  if (!depth || *depth > data.rank()) return std::nullopt;
+  AxesMap map;
+  const int prefix = indices.rank() - 1, written = static_cast<int>(*depth);
+  for (int k = 0; k < written; ++k) map.mix({{0, k}}, {{0, k}});
+  for (int k = 0; k < prefix; ++k) map.contract({{1, k}, {2, k}});
+  map.contract({{1, prefix}});
+  for (int k = written; k < data.rank(); ++k) map.keep({{0, k}, {2, prefix + k - written}}, {{0, k}});
+  return map;
+}
+
+// A write into the cache of each row of the batch.
+std::optional<AxesMap> tensor_scatter_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 2) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(view.attr_int("axis", -2), rank));
+  AxesMap map;
+  map.keep_in_place(rank, std::span(&axis, 1), 2);
+  if (axis > 0) map.links.front().inputs.push_back({2, 0});
+  map.mix({{0, axis}, {1, axis}}, {{0, axis}});
+  return map;
+}
+
+void batch_scatter_elements(BatchContext& n) {
+  const int64_t axis = n.attr_int("axis", 0);
+  for (int i = 0; i < 3; ++i) n.set_operand(i, n.leading(i));
+  if (axis >= 0) n.set_attribute({"axis", axis + 1});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_scatter_nd(BatchContext& n) {
+  // There is no batch axis: the sample's number becomes the first of each index.
+  const int index_rank = n.rank(1);
+  ir::Value *data = n.leading(0), *indices = n.leading(1), *updates = n.leading(2);
+  n.set_operand(0, data);
+  n.set_operand(1, with_sample_numbers(n, indices, index_rank));
+  n.set_operand(2, updates);
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
 }  // namespace
 
 void add_scatter_ops(Registry& r) {
-  r.add({.domain = "", .name = "Scatter", .shape = scatter_elements, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "ScatterElements", .shape = scatter_elements, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "ScatterND", .shape = scatter_nd, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "TensorScatter", .shape = tensor_scatter, .op_class = OpClass::kMovement});
+  using enum Role;
+  r.add({"Scatter", "ScatterElements"}, {.shape = scatter_elements,
+                                         .op_class = OpClass::kMovement,
+                                         .operands = {kData, kIndex, kData},
+                                         .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
+                                         .axes = axes_by(scatter_elements_axes),
+                                         .batch = batch_with(batch_scatter_elements),
+                                         .evaluation = Evaluation::kByRule});
+  r.add({.name = "ScatterND",
+         .shape = scatter_nd,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex, kData},
+         .axes = axes_by(scatter_nd_axes),
+         .batch = batch_with(batch_scatter_nd),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "TensorScatter",
+         .shape = tensor_scatter,
+         .op_class = OpClass::kMovement,
+         .operands = {kState, kData, kIndex},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = -2}},
+         .axes = axes_by(tensor_scatter_axes)});
 }
 
 }  // namespace thaw::ops

@@ -248,16 +248,115 @@ void trilu(Context& ctx) {
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
+std::optional<AxesMap> compress_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  const auto given = view.attr_int("axis");
+  if (!given || rank < 1) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(*given, rank));
+  AxesMap map;
+  map.keep_in_place(rank, std::span(&axis, 1));
+  map.mix({{0, axis}}, {{0, axis}});
+  return map;
+}
+
+std::optional<AxesMap> top_k_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 1) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(view.attr_int("axis", -1), rank));
+  AxesMap map;
+  map.keep_in_place(rank, std::span(&axis, 1), 1, 2);
+  map.mix({{0, axis}}, {{0, axis}, {1, axis}});
+  return map;
+}
+
+// A new axis, of as many as there are classes.
+std::optional<AxesMap> one_hot_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const auto axis = static_cast<int>(BatchContext::positive(view.attr_int("axis", -1), rank + 1));
+  AxesMap map;
+  for (int k = 0; k < rank; ++k) map.keep({{0, k}}, {{0, k < axis ? k : k + 1}});
+  map.add_new({{0, axis}});
+  return map;
+}
+
+void batch_one_hot(BatchContext& n) {
+  n.require_same_for_all(1, "depth");
+  const int rank = n.rank(0) + 1;
+  const int64_t axis = BatchContext::positive(n.attr_int("axis", -1), rank);
+  if (!n.is_batched(2) && n.is_merged(0) && axis != 0) return n.keep_on(Form::kMerged);
+  const bool own_indices = n.is_batched(0);
+  if (own_indices) {
+    n.set_operand(0, n.leading(0));
+    n.set_attribute({"axis", axis + 1});
+  }
+  n.note_change();
+  if (!n.is_batched(2)) return n.keep(Form::kLeading);
+  // Where it is hot, from the two values that each sample has.
+  std::vector<int64_t> axes;
+  for (int64_t k = 1; k <= rank; ++k) axes.push_back(k);
+  ir::Value* values = n.leading(2);
+  const auto value = [&](int64_t k) {
+    return n.unsqueeze(n.emit("Gather", {values, n.integer(k)}, {{"axis", int64_t{1}}}), axes);
+  };
+  ir::Value *off = value(0), *on = value(1);
+  n.set_operand(2, n.list({0, 1}));
+  const BatchEmit after = n.after();
+  ir::Value* hot = after.cast(n.node().output(0), ir::DataType::kBool);
+  if (!own_indices) hot = after.unsqueeze(hot, {0});
+  n.become(0, after.emit("Where", {hot, on, off}), Form::kLeading);
+}
+
+void batch_compress(BatchContext& n) {
+  if (n.is_batched(1))
+    BatchContext::refuse("what it keeps differs from sample to sample, so that results differ in size");
+  const ir::Attribute* axis = n.node().attribute("axis");
+  n.set_operand(0, axis ? n.leading(0) : n.reshape(n.leading(0), n.list({0, -1})));
+  n.set_attribute({"axis", axis ? BatchContext::shifted(*axis->as<int64_t>()) : int64_t{1}});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
 }  // namespace
 
 void add_select_ops(Registry& r) {
-  r.add({.domain = "", .name = "NonZero", .shape = nonzero});
-  r.add({.domain = "", .name = "Unique", .shape = unique});
-  r.add({.domain = "", .name = "Compress", .shape = compress, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "TopK", .shape = top_k});
-  r.add({.domain = "", .name = "OneHot", .shape = one_hot});
-  r.add({.domain = "", .name = "NonMaxSuppression", .shape = non_max_suppression});
-  r.add({.domain = "", .name = "Trilu", .shape = trilu});
+  using enum Role;
+  r.add({.name = "NonZero", .shape = nonzero, .axes = no_axes(kSizedByData)});
+  r.add({.name = "Unique",
+         .shape = unique,
+         .attributes = {{.name = "axis", .role = kAxes}},
+         .axes = no_axes(kSizedByData),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "Compress",
+         .shape = compress,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kCondition},
+         .attributes = {{.name = "axis", .role = kAxes}},
+         .axes = axes_by(compress_axes),
+         .batch = batch_with(batch_compress),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "TopK",
+         .shape = top_k,
+         .operands = {kData, kSize},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}, {.name = "k", .role = kSize}},
+         .axes = axes_by(top_k_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  r.add({.name = "OneHot",
+         .shape = one_hot,
+         .operands = {kIndex, kSize, kData},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
+         .axes = axes_by(one_hot_axes),
+         .batch = batch_with(batch_one_hot),
+         .evaluation = Evaluation::kByRule});
+  r.add({.name = "NonMaxSuppression",
+         .shape = non_max_suppression,
+         .operands = {kRegion, kData, kSetting, kSetting, kSetting},
+         .axes = no_axes(kSizedByData)});
+  r.add({.name = "Trilu",
+         .shape = trilu,
+         .operands = {kData, kSetting},
+         .axes = axes_by("... i~ j~ -> ... i~ j~"),
+         .evaluation = Evaluation::kByRule});
 }
 
 }  // namespace thaw::ops

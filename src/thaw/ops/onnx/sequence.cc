@@ -1,9 +1,12 @@
 // Sequences: SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert, SequenceErase, SequenceLength,
 // SplitToSequence, ConcatFromSequence. The items of short sequences of known length are followed one by one.
+#include "thaw/ops/onnx/sequence.h"
+
 #include <algorithm>
 #include <string>
 
-#include "thaw/ops/onnx/optional.h"
+#include <fmt/format.h>
+
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -237,18 +240,66 @@ void concat_from_sequence(Context& ctx) {
   if (sequence.items && *axis == 0) set_concatenated_elements(ctx, *sequence.items);
 }
 
+// Every item holds all samples, leading; operands after the items are the same for all.
+template <int kItems>
+void batch_items(BatchContext& n) {
+  for (int i = kItems; i < n.num_inputs(); ++i)
+    if (n.is_batched(i)) BatchContext::refuse(fmt::format("its operand {} differs from sample to sample", i));
+  for (int i = 0; i < std::min(n.num_inputs(), kItems); ++i) n.set_operand(i, n.leading(i));
+  n.keep(Form::kLeading);
+}
+
+// The same, and its axis counts the batch before it.
+void batch_items_by_axis(BatchContext& n) {
+  batch_items<1>(n);
+  n.set_attribute({"axis", BatchContext::shifted(n.attr_int("axis", 0))});
+  n.note_change();
+}
+
 }  // namespace
 
 void add_sequence_ops(Registry& r) {
-  r.add({.domain = "", .name = "SequenceConstruct", .shape = sequence_construct, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "SequenceEmpty", .shape = sequence_empty, .op_class = OpClass::kGenerator});
-  r.add({.domain = "", .name = "SequenceAt", .shape = sequence_at, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "SequenceInsert", .shape = sequence_insert, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "SequenceErase", .shape = sequence_erase, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "SequenceLength", .shape = sequence_length});
-  r.add({.domain = "", .name = "SplitToSequence", .shape = split_to_sequence, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "ConcatFromSequence", .shape = concat_from_sequence, .op_class = OpClass::kMovement});
-  add_optional_ops(r);
+  using enum Role;
+  constexpr Axes kNoAxes = no_axes(kSequences);
+  r.add({.name = "SequenceConstruct",
+         .shape = sequence_construct,
+         .op_class = OpClass::kMovement,
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items<INT32_MAX>)});
+  r.add({.name = "SequenceEmpty",
+         .shape = sequence_empty,
+         .op_class = OpClass::kGenerator,
+         .axes = no_axes("it has no operand")});
+  auto add_item_op = r.group({.op_class = OpClass::kMovement,
+                              .operands = {kData, kIndex},
+                              .axes = kNoAxes,
+                              .batch = batch_with(batch_items<1>)});
+  add_item_op("SequenceAt", sequence_at);
+  add_item_op("SequenceErase", sequence_erase);
+  r.add({.name = "SequenceInsert",
+         .shape = sequence_insert,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kData, kIndex},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items<2>)});
+  r.add({.name = "SequenceLength",
+         .shape = sequence_length,
+         .operands = {kShapeOnly},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_length)});
+  r.add({.name = "SplitToSequence",
+         .shape = split_to_sequence,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kLengths},
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items_by_axis)});
+  r.add({.name = "ConcatFromSequence",
+         .shape = concat_from_sequence,
+         .op_class = OpClass::kMovement,
+         .attributes = {{.name = "axis", .role = kAxes}},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items_by_axis)});
 }
 
 }  // namespace thaw::ops

@@ -26,6 +26,9 @@ Dim transformed_length(Context& ctx, Dim length, Dim in, bool onesided, bool inv
   return onesided ? dim::floor_div(full, 2) + 1 : full;
 }
 
+// The axis is an attribute in opset 17, an input with default -2 since.
+bool has_axis_attribute(const NodeView& view) { return view.opset() < 20; }
+
 void dft_rule(Context& ctx) {
   const Fact& x = ctx.input(0);
   ctx.set_tensor(0, x.dtype, std::nullopt);
@@ -33,8 +36,7 @@ void dft_rule(Context& ctx) {
   int rank = x.rank();
   if (rank < 2) return ctx.invalid("DFT needs a signal and a last axis of 1 or 2, not rank " + std::to_string(rank));
   bool onesided = ctx.attr_int("onesided", 0) != 0, inverse = ctx.attr_int("inverse", 0) != 0;
-  // The axis is an attribute in opset 17, an input with default -2 since.
-  Dim axis = ctx.opset() < 20 ? Dim(ctx.attr_int("axis", 1)) : ctx.has_input(2) ? scalar_from(ctx, 2) : Dim(-2);
+  Dim axis = has_axis_attribute(ctx) ? Dim(ctx.attr_int("axis", 1)) : ctx.has_input(2) ? scalar_from(ctx, 2) : Dim(-2);
   Dim length = scalar_from(ctx, 1);
   Shape out = *x.shape;
   out[rank - 1] = onesided && inverse ? 1 : 2;
@@ -85,14 +87,43 @@ void window_rule(Context& ctx) {
   ctx.set_tensor(0, data_type_from_attr(ctx.attr_int("output_datatype", 1)), Shape{scalar_from(ctx, 0)});
 }
 
+// The last axis has real and imaginary parts. Any other may be the one that only running tells.
+std::optional<AxesMap> dft_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  std::optional<int64_t> axis = -2;
+  if (has_axis_attribute(view)) {
+    axis = view.attr_int("axis", 1);
+  } else if (view.has_input(2)) {
+    const auto given = view.ints(2);
+    axis = given && given->size() == 1 ? std::optional(given->front()) : std::nullopt;
+  }
+  return AxesMap::in_place(rank,
+                           [&](int k) { return !axis || BatchContext::positive(*axis, rank) == k || k == rank - 1; });
+}
+
 }  // namespace
 
 void add_signal_ops(Registry& r) {
-  r.add({"", "DFT", dft_rule, OpClass::kOther});
-  r.add({"", "STFT", stft_rule, OpClass::kOther});
-  r.add({"", "MelWeightMatrix", mel_weight_rule, OpClass::kGenerator});
-  for (const char* name : {"HannWindow", "HammingWindow", "BlackmanWindow"})
-    r.add({"", name, window_rule, OpClass::kGenerator});
+  using enum Role;
+  r.add({.name = "DFT",
+         .shape = dft_rule,
+         .operands = {kData, kSize, kAxes},
+         .attributes = {{"axis", kAxes, 1, 17, 19}},
+         .axes = axes_by(dft_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  // Signal, step, window, length of a frame. Frames and frequencies are both made of the signal's positions.
+  r.add({.name = "STFT",
+         .shape = stft_rule,
+         .operands = {kData, kSetting, kData, kSize},
+         .axes = axes_by("b t~ c~ -> b t~ t~ c~ | b t~ -> b t~ t~ _")});
+  r.add({.name = "MelWeightMatrix",
+         .shape = mel_weight_rule,
+         .op_class = OpClass::kGenerator,
+         .operands = {kSize, kSize, kSetting},
+         .axes = no_axes(kSizedByData)});
+  r.add({"HannWindow", "HammingWindow", "BlackmanWindow"},
+        {.shape = window_rule, .op_class = OpClass::kGenerator, .operands = {kSize}, .axes = no_axes(kSizedByData)});
 }
 
 }  // namespace thaw::ops

@@ -1,8 +1,10 @@
-// Operators that take parts of a tensor along axes: Slice, Split.
+// Slice: parts of a tensor along axes.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 
+#include "thaw/ops/onnx/given_axes.h"
 #include "thaw/ops/onnx/slice_size.h"
 #include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/families.h"
@@ -146,100 +148,161 @@ void slice(Context& ctx) {
   slice_elements(ctx, a, *axes);
 }
 
-// The sizes of a Split's outputs along its axis; empty when they are not known.
-Dims split_sizes(Context& ctx, Dim size, int axis, int outputs) {
-  std::optional<Dims> sizes;
-  if (ctx.has_input(1)) {
-    sizes = ctx.dims_from(1);
-    if (!sizes) return {};
-  } else if (auto attr = ctx.attr_ints("split"); attr && ctx.opset() < 13) {
-    sizes.emplace(attr->begin(), attr->end());
+// Axes that are not cut stay apart, and those that are cut to all that they have.
+std::optional<AxesMap> slice_axes(NodeView& view) {
+  const Fact &in = view.input(0), &out = view.output(0);
+  if (!in.has_rank()) return std::nullopt;
+  const bool by_attributes = view.opset() < 10 && !view.has_input(1);
+  std::optional<std::vector<int64_t>> axes = given_axes(view, 3), starts, steps;
+  if (!axes && view.has_input(3)) return std::nullopt;
+  starts = by_attributes ? view.attr_ints("starts") : view.ints(1);
+  if (view.has_input(4)) steps = view.ints(4);
+  if (!axes) {
+    const auto count = by_attributes               ? std::optional(static_cast<int64_t>(starts ? starts->size() : 0))
+                       : view.input(1).rank() == 1 ? view.input(1).dim(0).constant()
+                                                   : std::nullopt;
+    if (!count) return std::nullopt;
+    axes.emplace(static_cast<size_t>(*count));
+    std::iota(axes->begin(), axes->end(), 0);
   }
-  if (sizes) {
-    if (static_cast<int>(sizes->size()) != outputs) {
-      ctx.invalid("a Split into " + std::to_string(sizes->size()) + " sizes has " + std::to_string(outputs) +
-                  " outputs");
-      return {};
+  std::vector<int> cut;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<int>((*axes)[i] < 0 ? (*axes)[i] + in.rank() : (*axes)[i]);
+    if (axis < 0 || axis >= in.rank()) return std::nullopt;
+    const bool is_whole = out.rank() == in.rank() && dim::same(in.dim(axis), out.dim(axis)) && starts &&
+                          i < starts->size() && (*starts)[i] == 0 &&
+                          (!view.has_input(4) || (steps && i < steps->size() && (*steps)[i] == 1));
+    if (!is_whole) cut.push_back(axis);
+  }
+  AxesMap map;
+  map.keep_in_place(in.rank(), cut);
+  for (const int axis : cut) map.mix({{0, axis}}, {{0, axis}});
+  return map;
+}
+
+void batch_slice(BatchContext& n) {
+  for (int i = 1; i < n.num_inputs(); ++i) n.require_same_for_all(i, "range");
+  const bool by_attributes = n.opset() < 10;
+  if (!by_attributes && keep_on_computed_axes(n, 3)) return;
+  std::vector<int64_t> axes;
+  if (const auto given = axes_given(n, 3)) {
+    axes = *given;
+  } else {
+    const auto count = by_attributes            ? static_cast<int64_t>(n.node().attribute_ints("starts").size())
+                       : n.input(1).rank() == 1 ? n.input(1).dim(0).constant()
+                                                : std::nullopt;
+    if (!count) BatchContext::refuse("how many axes it cuts is not known");
+    axes.resize(static_cast<size_t>(*count));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  const int rank = n.rank(0);
+  const bool first =
+      std::any_of(axes.begin(), axes.end(), [&](int64_t a) { return BatchContext::positive(a, rank) == 0; });
+  if (n.is_merged(0) && !first) {
+    return n.keep_on(Form::kMerged);
+  }
+  for (int64_t& axis : axes) axis = BatchContext::positive(axis, rank) + 1;
+  const ir::DataType index_type = n.input(1).dtype;
+  n.set_operand(0, n.leading(0));
+  if (by_attributes) {
+    n.set_attribute({"axes", axes});
+  } else {
+    n.set_operand(3, n.cast(n.list(axes), index_type));
+  }
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+// Constant ends that cut an axis sized by the inputs.
+void frozen_slice(FrozenContext& ctx) {
+  const Fact& data = ctx.input(0);
+  auto starts = ctx.followed(1), ends = ctx.followed(2);
+  if (!data.shape || !starts || !ends || starts->size() != ends->size()) return;
+  auto axes = ctx.followed(3), steps = ctx.followed(4);
+  std::optional<Shape> out = ctx.output(0).shape;
+  for (size_t k = 0; k < ends->size(); ++k) {
+    int64_t axis = static_cast<int64_t>(k);
+    if (ctx.has_input(3)) {
+      if (!axes || k >= axes->size() || !(*axes)[k].is_constant()) return;
+      axis = *(*axes)[k].constant();
+      if (axis < 0) axis += data.rank();
     }
-    if (outputs == 1 && sizes->front().is_unknown()) return {size};
-    Dim total = dim::sum(*sizes);
-    if (total.is_known()) {
-      Dim whole = ctx.require_equal(size, total, "a split axis and the sum of its parts", {0, axis}, {1, -1});
-      // A single part is the axis.
-      if (outputs == 1) return {whole};
-      return *sizes;
+    if (axis < 0 || axis >= data.rank()) return;
+    bool plain_step = !ctx.has_input(4) || (steps && k < steps->size() && (*steps)[k].is_constant(1));
+    Dim size = data.dim(static_cast<int>(axis));
+    auto end = (*ends)[k].constant();
+    if (auto rows = size.constant(); rows && (*ends)[k].is_symbolic()) {
+      // Something of constant size cut to a computed one: frozen when that is all of it.
+      if (dim::evaluate((*ends)[k], ctx.hints()) != *rows) continue;
+      Meeting m;
+      m.input = 0;
+      m.element = static_cast<int>(axis);
+      m.value = *rows;
+      m.expression = (*ends)[k];
+      m.silent = true;
+      ctx.meet(m);
+      continue;
     }
-    // One part that is not known is what the others leave.
-    Dim rest = size;
-    Dim* unknown = nullptr;
-    for (Dim& d : *sizes) {
-      if (d.is_known()) {
-        rest = rest - d;
-      } else if (unknown) {
-        return *sizes;
-      } else {
-        unknown = &d;
+    if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
+    auto hinted = dim::evaluate(size, ctx.hints());
+    // Cut back to a size that the axis was padded from.
+    if (!hinted || *hinted != *end) {
+      for (int id : dim::symbols_of(size)) {
+        auto value = ctx.hints().find(id);
+        if (value == ctx.hints().end() || value->second != *end) continue;
+        size = dim::scope_of(size)->symbol_at(id);
+        hinted = end;
+        break;
       }
     }
-    if (unknown) *unknown = rest;
-    return *sizes;
-  }
-  if (ctx.opset() >= 18) {
-    // Parts of ceil(size / parts); the last takes what is left.
-    int64_t parts = ctx.attr_int("num_outputs", outputs);
-    if (parts != outputs || parts < 1) {
-      ctx.invalid("num_outputs is " + std::to_string(parts) + " on a Split of " + std::to_string(outputs) + " outputs");
-      return {};
+    Meeting m;
+    m.input = 2;
+    m.element = static_cast<int>(k);
+    m.value = *end;
+    m.expression = size;
+    m.is_shape = m.silent = true;
+    m.weak = !hinted || *hinted != *end;
+    if (!m.weak && (*starts)[k].is_constant(0) && out && axis < ctx.output(0).rank()) {
+      (*out)[static_cast<size_t>(axis)] = size;
+      ctx.set_shape(0, *out);
     }
-    Dim even = parts == 1 ? size : dim::ceil_div(size, parts);
-    if (auto exact = dim::exact_div(size, parts)) even = *exact;
-    Dims list(outputs, even);
-    list.back() = size - even * (parts - 1);
-    return list;
-  }
-  return Dims(outputs, divide_evenly(ctx, size, outputs, "a Split into equal parts", {0, axis}));
-}
-
-void split_elements(Context& ctx, int axis, std::span<const Dim> sizes) {
-  auto small = small_input(ctx, 0);
-  if (!small) return;
-  auto strides = strides_of(small->shape);
-  int64_t begin = 0;
-  for (size_t o = 0; o < sizes.size(); ++o) {
-    auto size = sizes[o].constant();
-    if (!size || *size < 0 || *size > small->shape[axis] - begin) return;
-    ConstantShape part = small->shape;
-    part[axis] = *size;
-    auto elements = build_elements(part, [&](const std::vector<int64_t>& index) {
-      return small->at(offset_of(index, strides) + begin * strides[axis]);
-    });
-    if (elements) ctx.set_elements(static_cast<int>(o), std::move(*elements));
-    begin += *size;
+    ctx.meet(m);
   }
 }
 
-void split(Context& ctx) {
-  const Fact& data = ctx.input(0);
-  int outputs = ctx.num_outputs();
-  if (outputs == 0) return;
-  if (!data.has_rank()) return unknown_tensors(ctx, 0, data.dtype);
-  auto axis = normalize_axis(ctx, ctx.attr_int("axis", 0), data.rank());
-  if (!axis) return unknown_tensors(ctx, 0, data.dtype);
-  Dims sizes = split_sizes(ctx, data.dim(*axis), *axis, outputs);
-  sizes.resize(static_cast<size_t>(outputs));
-  for (int o = 0; o < outputs; ++o) {
-    Shape shape = *data.shape;
-    shape[*axis] = sizes[o];
-    ctx.set_tensor(o, data.dtype, std::move(shape));
+// An end at the frozen size is the end of the axis.
+std::optional<std::vector<Dim>> slice_sizes(ThawedView& view, int operand) {
+  const Fact& in = view.input(0);
+  const auto ends = view.ints(2);
+  const auto axes = given_axes(view, 3);
+  if (operand != 2 || !in.shape || !ends || (view.has_input(3) && !axes)) return std::nullopt;
+  std::vector<Dim> sizes(ends->size());
+  for (size_t k = 0; k < ends->size(); ++k) {
+    int64_t axis = axes ? (k < axes->size() ? (*axes)[k] : in.rank()) : static_cast<int64_t>(k);
+    if (axis < 0) axis += in.rank();
+    if (axis < 0 || axis >= in.rank()) return std::nullopt;
+    const Dim size = in.dim(static_cast<int>(axis));
+    if (size.is_symbolic() && dim::evaluate(size, view.hints()) == (*ends)[k]) sizes[k] = INT64_MAX;
   }
-  split_elements(ctx, *axis, sizes);
+  return sizes;
 }
 
 }  // namespace
 
 void add_slice_ops(Registry& r) {
-  r.add({.domain = "", .name = "Slice", .shape = slice, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "Split", .shape = split, .op_class = OpClass::kMovement});
+  using enum Role;
+  r.add({.name = "Slice",
+         .shape = slice,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kBounds, kBounds, kAxes, kSteps},
+         .attributes = {{.name = "starts", .role = kBounds},
+                        {.name = "ends", .role = kBounds},
+                        {.name = "axes", .role = kAxes}},
+         .axes = axes_by(slice_axes),
+         .batch = batch_with(batch_slice),
+         .frozen = frozen_slice,
+         .sizes = slice_sizes,
+         .evaluation = Evaluation::kByRule});
 }
 
 }  // namespace thaw::ops

@@ -79,11 +79,13 @@ void tf_idf_vectorizer(Context& ctx) {
 }  // namespace
 
 void add_string_ops(Registry& r) {
-  r.add({.domain = "", .name = "StringConcat", .shape = string_concat, .op_class = OpClass::kElementwise});
-  r.add({.domain = "", .name = "StringSplit", .shape = string_split});
-  r.add({.domain = "", .name = "StringNormalizer", .shape = string_normalizer});
-  r.add({.domain = "", .name = "RegexFullMatch", .shape = regex_full_match, .op_class = OpClass::kElementwise});
-  r.add({.domain = "", .name = "TfIdfVectorizer", .shape = tf_idf_vectorizer});
+  r.add({.name = "StringConcat", .shape = string_concat, .op_class = OpClass::kElementwise});
+  r.add({.name = "StringSplit", .shape = string_split, .axes = no_axes(kSizedByData)});
+  r.add({.name = "StringNormalizer",
+         .shape = string_normalizer,
+         .axes = no_axes("it may drop words, so that its output's size depends on its data")});
+  r.add({.name = "RegexFullMatch", .shape = regex_full_match, .op_class = OpClass::kElementwise});
+  r.add({.name = "TfIdfVectorizer", .shape = tf_idf_vectorizer, .axes = axes_by("... w~ -> ... f", 2)});
 }
 
 }  // namespace thaw::ops

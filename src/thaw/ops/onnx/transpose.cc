@@ -1,5 +1,6 @@
 // Operators that permute: Transpose, DepthToSpace, SpaceToDepth, ReverseSequence.
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "thaw/ops/rule/families.h"
@@ -95,13 +96,78 @@ void reverse_sequence(Context& ctx) {
                       {0, static_cast<int>(batch)}, {1, 0});
 }
 
+std::optional<AxesMap> transpose_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  const auto perm = view.attr_ints("perm");
+  if (rank < 0 || (perm && static_cast<int>(perm->size()) != rank)) return std::nullopt;
+  AxesMap map;
+  for (int to = 0; to < rank; ++to) {
+    const auto from = perm ? static_cast<int>((*perm)[static_cast<size_t>(to)]) : rank - 1 - to;
+    map.keep({{0, from < 0 ? from + rank : from}}, {{0, to}});
+  }
+  return map;
+}
+
+// Of each row of the batch, the first so many steps are turned round.
+std::optional<AxesMap> reverse_axes(NodeView& view) {
+  return match_axes(view.attr_int("batch_axis", 1) == 1 ? "t~ n x..., n -> t~ n x..." : "n t~ x..., n -> n t~ x...",
+                    view);
+}
+
+void batch_transpose(BatchContext& n) {
+  std::vector<int64_t> permutation(n.node().attribute_ints("perm").begin(), n.node().attribute_ints("perm").end());
+  if (permutation.empty()) {
+    permutation.resize(static_cast<size_t>(n.rank(0)));
+    std::iota(permutation.rbegin(), permutation.rend(), 0);
+  }
+  if (n.is_merged(0) && permutation.front() == 0) {
+    return n.keep_on(Form::kMerged);
+  }
+  for (int64_t& axis : permutation) ++axis;
+  permutation.insert(permutation.begin(), 0);
+  n.set_operand(0, n.leading(0));
+  n.set_attribute({"perm", permutation});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_reverse_sequence(BatchContext& n) {
+  const bool batch_is_second = n.attr_int("batch_axis", 1) == 1;
+  const int rank = n.rank(0);
+  if (rank < 2) BatchContext::refuse("its operand has fewer than two axes");
+  // A sample's own batch stands first for a while: [batch, b, time, …].
+  std::vector<int64_t> swap(static_cast<size_t>(rank + 1));
+  std::iota(swap.begin(), swap.end(), 0);
+  if (batch_is_second) std::swap(swap[1], swap[2]);
+  ir::Value* x = batch_is_second ? n.transpose(n.leading(0), swap) : n.leading(0);
+  ir::Value* both = n.slice(n.shape(x), 0, 2);
+  ir::Value* reversed = n.emit("ReverseSequence", {n.joined(x), n.emit("Reshape", {n.leading(1), n.list({-1})})},
+                               {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}});
+  ir::Value* y = n.parted(reversed, both);
+  n.become(0, batch_is_second ? n.transpose(y, swap) : y, Form::kLeading);
+}
+
 }  // namespace
 
 void add_transpose_ops(Registry& r) {
-  r.add({.domain = "", .name = "Transpose", .shape = transpose, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "DepthToSpace", .shape = depth_to_space, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "SpaceToDepth", .shape = space_to_depth, .op_class = OpClass::kMovement});
-  r.add({.domain = "", .name = "ReverseSequence", .shape = reverse_sequence, .op_class = OpClass::kMovement});
+  using enum Role;
+  r.add({.name = "Transpose",
+         .shape = transpose,
+         .op_class = OpClass::kMovement,
+         .attributes = {{.name = "perm", .role = kAxes}},
+         .axes = axes_by(transpose_axes),
+         .batch = batch_with(batch_transpose),
+         .evaluation = Evaluation::kByRule});
+  auto add_image_op = r.group({.op_class = OpClass::kMovement, .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
+  add_image_op("DepthToSpace", depth_to_space);
+  add_image_op("SpaceToDepth", space_to_depth);
+  r.add({.name = "ReverseSequence",
+         .shape = reverse_sequence,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kCount},
+         .attributes = {{.name = "batch_axis", .role = kAxes}, {.name = "time_axis", .role = kAxes}},
+         .axes = axes_by(reverse_axes),
+         .batch = batch_with(batch_reverse_sequence)});
 }
 
 }  // namespace thaw::ops

@@ -1,4 +1,5 @@
 // Images: GridSample, AffineGrid, CenterCropPad, Col2Im, ImageDecoder.
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -114,15 +115,65 @@ void image_decoder_rule(Context& ctx) {
   ctx.set_tensor(0, DataType::kUint8, Shape{ctx.data_dependent(0, 0), ctx.data_dependent(0, 1), channels});
 }
 
+// The axes that are cut or padded: all where none are given.
+std::vector<int64_t> cropped_axes(const NodeView& view, int rank) {
+  auto axes = view.attr_ints("axes").value_or(std::vector<int64_t>());
+  if (!axes.empty()) return axes;
+  axes.resize(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+std::optional<AxesMap> center_crop_pad_axes(NodeView& view) {
+  const int rank = view.input(0).rank();
+  if (rank < 0) return std::nullopt;
+  const auto cropped = cropped_axes(view, rank);
+  return AxesMap::in_place(rank, [&](int k) {
+    return std::ranges::any_of(cropped, [&](int64_t axis) { return BatchContext::positive(axis, rank) == k; });
+  });
+}
+
+void batch_center_crop_pad(BatchContext& n) {
+  n.require_same_for_all(1, "size");
+  const auto axes = BatchContext::shifted(cropped_axes(n, n.rank(0)));
+  n.set_operand(0, n.leading(0));
+  n.set_attribute({"axes", axes});
+  n.note_change();
+  n.keep(Form::kLeading);
+}
+
+void batch_affine_grid(BatchContext& n) {
+  n.require_same_for_all(1, "size");
+  ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
+  ir::Value* joined = n.joined(n.leading(0));
+  ir::Value* size = n.concat({n.slice(n.shape(joined), 0, 1), n.slice(n.original(1), 1)}, 0);
+  n.set_operand(0, joined);
+  n.set_operand(1, size);
+  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+}
+
 }  // namespace
 
 void add_vision_ops(Registry& r) {
-  const auto add_op = r.group("", OpClass::kOther);
-  add_op("GridSample", grid_sample_rule);
-  add_op("AffineGrid", affine_grid_rule);
-  add_op("CenterCropPad", center_crop_pad_rule);
-  add_op("Col2Im", col2im_rule);
-  add_op("ImageDecoder", image_decoder_rule);
+  using enum Role;
+  // Where in the image to look is said for each position of the output.
+  r.add({.name = "GridSample", .shape = grid_sample_rule, .axes = axes_by("n c x~..., n y... _ -> n c y...")});
+  r.add({.name = "AffineGrid",
+         .shape = affine_grid_rule,
+         .operands = {kData, kShape},
+         .axes = axes_by("n _ _ -> n"),
+         .batch = batch_with(batch_affine_grid)});
+  r.add({.name = "CenterCropPad",
+         .shape = center_crop_pad_rule,
+         .operands = {kData, kShape},
+         .attributes = {{"axes", kAxes}},
+         .axes = axes_by(center_crop_pad_axes),
+         .batch = batch_with(batch_center_crop_pad)});
+  r.add({.name = "Col2Im",
+         .shape = col2im_rule,
+         .operands = {kData, kShape, kSetting},
+         .axes = axes_by("n c~ l~ -> n c~")});
+  r.add({.name = "ImageDecoder", .shape = image_decoder_rule, .axes = no_axes(kSizedByData)});
 }
 
 }  // namespace thaw::ops

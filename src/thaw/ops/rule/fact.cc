@@ -1,5 +1,7 @@
 #include "thaw/ops/rule/fact.h"
 
+#include <algorithm>
+
 namespace thaw::ops {
 
 namespace {
@@ -65,6 +67,35 @@ Fact join(const Fact& a, const Fact& b) {
   }
   if (dim::same(a.length, b.length)) out.length = a.length;
   return out;
+}
+
+namespace {
+
+bool is_same_size(dim::Dim a, dim::Dim b) { return a.is_unknown() ? b.is_unknown() : dim::same(a, b); }
+
+bool is_same_element(const Element& a, const Element& b) {
+  if (a.is_exact() && b.is_exact()) return is_same_size(a.num(), b.num()) && is_same_size(a.den(), b.den());
+  return a.is_exact() == b.is_exact() && a.as_double() == b.as_double();
+}
+
+template <typename T, typename Same>
+bool is_same_list(const std::shared_ptr<const std::vector<T>>& a, const std::shared_ptr<const std::vector<T>>& b,
+                  Same same) {
+  if (a == b || !a || !b) return a == b;
+  return std::equal(a->begin(), a->end(), b->begin(), b->end(), same);
+}
+
+}  // namespace
+
+bool is_same_knowledge(const Fact& a, const Fact& b) {
+  if (a.kind != b.kind || a.dtype != b.dtype || a.shape.has_value() != b.shape.has_value()) return false;
+  if (a.shape && !std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(), is_same_size))
+    return false;
+  if (!is_same_list(a.elements, b.elements, is_same_element) || !is_same_list(a.items, b.items, is_same_knowledge))
+    return false;
+  const bool same_element =
+      a.element == b.element || (a.element && b.element && is_same_knowledge(*a.element, *b.element));
+  return same_element && is_same_size(a.length, b.length);
 }
 
 }  // namespace thaw::ops

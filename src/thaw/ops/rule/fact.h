@@ -57,6 +57,9 @@ inline constexpr int64_t kMaxElements = 1024;
 // The kind of facts about values that a file declares so.
 Fact::Kind kind_of(ir::Type::Kind kind);
 
+// Whether the same is known of both; unlike dim::same, what is unknown in both counts as the same.
+bool is_same_knowledge(const Fact& a, const Fact& b);
+
 // What holds whichever of the two a value turns out to be: a dim that differs becomes unknown (If branches, loop
 // states, elements of a sequence).
 Fact join(const Fact& a, const Fact& b);

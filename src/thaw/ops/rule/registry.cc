@@ -9,64 +9,71 @@
 
 namespace thaw::ops {
 
-void Registry::add(const OpEntry& entry) {
-  if (!entries_.emplace(Key{entry.domain, entry.name}, entry).second)
-    throw std::logic_error("operator registered twice: " + std::string(entry.domain) + "." + std::string(entry.name));
+Role Operator::role_of_attribute(std::string_view attribute) const {
+  const auto at = std::ranges::find(attributes, attribute, &AttributeRole::name);
+  return at == attributes.end() ? Role::kSetting : at->role;
 }
 
-const OpEntry* Registry::find(std::string_view domain, std::string_view name) const {
+void Registry::add(Operator op) {
+  if (!op.axes.is_said() && op.is_elementwise()) op.axes = kBroadcastAxes;
+  if (!op.batch.is_said()) {
+    if (op.is_elementwise()) {
+      op.batch = batch_with(batch_elementwise);
+    } else if (!op.axes.why_not.empty()) {
+      op.batch = no_batch(op.axes.why_not);
+    } else if (op.axes.is_said()) {
+      op.batch = batch_with(batch_by_axes);
+    }
+  }
+  if (!op.deterministic || op.op_class == OpClass::kControl) op.evaluation = Evaluation::kNever;
+  const Key key{op.domain, op.name};
+  if (!entries_.emplace(key, std::move(op)).second)
+    throw std::logic_error("operator registered twice: " + std::string(key.domain) + "." + std::string(key.name));
+}
+
+void Registry::add(std::initializer_list<std::string_view> names, Operator like) {
+  for (const std::string_view name : names) {
+    like.name = name;
+    add(like);
+  }
+}
+
+const Operator* Registry::find(std::string_view domain, std::string_view name) const {
   auto it = entries_.find(Key{domain, name});
   return it == entries_.end() ? nullptr : &it->second;
 }
 
-std::vector<const OpEntry*> Registry::all() const {
-  std::vector<const OpEntry*> list;
+std::vector<const Operator*> Registry::all() const {
+  std::vector<const Operator*> list;
   list.reserve(entries_.size());
   for (const auto& [key, entry] : entries_) list.push_back(&entry);
-  std::sort(list.begin(), list.end(), [](const OpEntry* a, const OpEntry* b) {
+  std::sort(list.begin(), list.end(), [](const Operator* a, const Operator* b) {
     return std::tie(a->domain, a->name) < std::tie(b->domain, b->name);
   });
   return list;
 }
 
-const Registry& registry() {
-  static const Registry instance = [] {
+Role role_of(const ir::Node& node, int input) {
+  const Operator* op = registry().find(node);
+  return op ? op->operands[input] : Role::kData;
+}
+
+std::optional<AxesMap> axes_of(NodeView& view) {
+  const Operator* op = registry().find(view.node());
+  if (!op) return std::nullopt;
+  if (op->axes.rule) return op->axes.rule(view);
+  return op->axes.pattern.empty() ? std::nullopt : match_axes(op->axes.pattern, view);
+}
+
+Registry& registry_for_tests() {
+  static Registry instance = [] {
     Registry r;
-    add_elementwise_ops(r);
-    add_logical_ops(r);
-    add_cast_ops(r);
-    add_activation_ops(r);
-    add_reduction_ops(r);
-    add_matmul_ops(r);
-    add_conv_ops(r);
-    add_pool_ops(r);
-    add_normalization_ops(r);
-    add_attention_ops(r);
-    add_recurrent_ops(r);
-    add_quantization_ops(r);
-    add_resize_ops(r);
-    add_vision_ops(r);
-    add_signal_ops(r);
-    add_random_ops(r);
-    add_loss_ops(r);
-    add_reshape_ops(r);
-    add_transpose_ops(r);
-    add_slice_ops(r);
-    add_concat_ops(r);
-    add_gather_ops(r);
-    add_select_ops(r);
-    add_generator_ops(r);
-    add_sequence_ops(r);
-    add_control_ops(r);
-    add_string_ops(r);
-    add_ml_ops(r);
-    add_ms_attention_ops(r);
-    add_ms_norm_ops(r);
-    add_ms_quant_ops(r);
-    add_ms_misc_ops(r);
+    for (const auto add_family : kFamilies) add_family(r);
     return r;
   }();
   return instance;
 }
+
+const Registry& registry() { return registry_for_tests(); }
 
 }  // namespace thaw::ops

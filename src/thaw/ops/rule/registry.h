@@ -1,27 +1,30 @@
 // The registry: all that Thaw knows about an operator, in one entry.
 //
-// Each family file (elementwise.cc, reshape.cc, …) offers one function that adds its entries; registry.cc lists them.
+// Each file of ops/onnx, ops/microsoft and ops/ml offers a function that adds its entries; families.h lists them.
 // docs/adding-an-operator.md walks through adding one.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/roles.h"
 
 namespace thaw::ops {
-
-using ShapeRule = void (*)(Context&);
 
 // Domains: "" is ai.onnx. ai.onnx.ml, ai.onnx.preview.training and com.microsoft stand under their own names.
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 inline constexpr std::string_view kMl = "ai.onnx.ml";
 inline constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
-// What kind of thing an operator does to its operands; for checks and rewrites that treat operators alike.
+// What kind of thing an operator does to its operands.
 enum class OpClass : uint8_t {
   kOther,
   kElementwise,  // every tensor input broadcasts to the output, element by element
@@ -32,24 +35,57 @@ enum class OpClass : uint8_t {
   kControl,      // If, Loop, Scan, SequenceMap
 };
 
-struct OpEntry {
+// What gives an operator's results where all operands are constants.
+enum class Evaluation : uint8_t {
+  kByRunning,  // ONNX Runtime
+  kByRule,     // its value rule, for small tensors of integers, where it knows every element; else ONNX Runtime
+  kNever,      // nothing: random numbers, training, what runs graphs
+};
+
+using ShapeRule = void (*)(Context&);
+
+struct Operator {
   std::string_view domain;
   std::string_view name;
   // Shape and value rule for every opset version of the operator; the rule asks ctx.opset() where versions differ.
   ShapeRule shape = nullptr;
   OpClass op_class = OpClass::kOther;
+  OperandRoles operands = {};  // none: all data
+  std::vector<AttributeRole> attributes = {};
+  Axes axes = {};               // by default, of what is elementwise: kBroadcastAxes
+  Batch batch = {};             // by default, of what has axes: batch_by_axes
+  FrozenRule frozen = nullptr;  // how a frozen size shows at it, beyond the obligations of its rule
+  SizeRule sizes = nullptr;     // what its size operands must be; by default the output's shape
+  Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
+  bool converts = false;      // elements keep their numbers in another type: Cast
+  bool commutes = false;      // its operands may change places: Add
+
+  bool moves_elements() const { return op_class == OpClass::kMovement; }
+  bool is_elementwise() const { return op_class == OpClass::kElementwise; }
+  // Whether every number of the output is one of its data operands: moved, converted, chosen.
+  bool passes_numbers() const {
+    return moves_elements() || converts || (is_elementwise() && operands.find(Role::kCondition) >= 0);
+  }
+  Role role_of_attribute(std::string_view attribute) const;  // kSetting for one that is not listed
 };
 
 class Registry {
  public:
-  void add(const OpEntry& entry);  // the same operator twice is a programming error: throws std::logic_error
-  // Adds operators that share a domain and a class, each by its name and rule: add("Relu", relu).
-  auto group(std::string_view domain, OpClass op_class) {
-    return [this, domain, op_class](std::string_view name, ShapeRule shape) { add({domain, name, shape, op_class}); };
+  void add(Operator op);  // the same operator twice is a programming error: throws std::logic_error
+  // Operators that differ by name only.
+  void add(std::initializer_list<std::string_view> names, Operator like);
+  // Adds operators that differ by name and shape rule: add("Relu", relu).
+  auto group(Operator like) {
+    return [this, like = std::move(like)](std::string_view name, ShapeRule shape) mutable {
+      like.name = name;
+      like.shape = shape;
+      add(like);
+    };
   }
-  const OpEntry* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
-  std::vector<const OpEntry*> all() const;                                    // sorted by domain and name
+  const Operator* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
+  const Operator* find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
+  std::vector<const Operator*> all() const;  // sorted by domain and name
 
  private:
   struct Key {
@@ -61,9 +97,16 @@ class Registry {
       return std::hash<std::string_view>()(key.name) * 31 + std::hash<std::string_view>()(key.domain);
     }
   };
-  std::unordered_map<Key, OpEntry, Hash> entries_;
+  std::unordered_map<Key, Operator, Hash> entries_;
 };
 
+// The role of a node's operand; kData of an operator that has no entry.
+Role role_of(const ir::Node& node, int input);
+// The node's map of axes; nullopt where its operator has none, or its ranks are not known.
+std::optional<AxesMap> axes_of(NodeView& view);
+
 const Registry& registry();  // built on first use
+// For tests that add an operator of their own.
+Registry& registry_for_tests();
 
 }  // namespace thaw::ops

@@ -182,7 +182,7 @@ class Maker {
   std::mt19937 random_;
 };
 
-void try_operator(const OpEntry& entry, uint32_t seed) {
+void try_operator(const Operator& entry, uint32_t seed) {
   Maker make(seed);
   ir::Model model;
   model.ir_version = 10;
@@ -206,7 +206,7 @@ void try_operator(const OpEntry& entry, uint32_t seed) {
 }
 
 TEST(Rules, SurviveNodesThatMakeNoSense) {
-  for (const OpEntry* entry : registry().all())
+  for (const Operator* entry : registry().all())
     for (uint32_t seed = 1; seed <= 150; ++seed) {
       SCOPED_TRACE(std::string(entry->name) + " seed " + std::to_string(seed));
       EXPECT_NO_THROW(try_operator(*entry, seed));

@@ -1,5 +1,7 @@
 #include "thaw/ops/rule/small_tensor.h"
 
+#include "thaw/core/error.h"
+
 namespace thaw::ops {
 
 std::optional<ConstantShape> constant_shape(const std::optional<Shape>& shape) {
@@ -25,6 +27,29 @@ std::optional<int64_t> small_count(std::span<const int64_t> shape) {
     if (count > kMaxElements) return std::nullopt;
   }
   return empty ? 0 : count;
+}
+
+bool is_followed(ir::DataType type, int64_t count) {
+  constexpr int64_t kMaxFloats = 16;  // scales and scalars, not weights
+  if (ir::is_integer(type) || type == ir::DataType::kBool) return count <= kMaxElements;
+  return ir::is_floating(type) && count <= kMaxFloats;
+}
+
+ElementsPtr small_elements(const ir::Tensor& tensor) {
+  const auto count = small_count(tensor.dims);
+  if (!count || !is_followed(tensor.data_type, *count)) return nullptr;
+  auto elements = std::make_shared<Elements>();
+  elements->reserve(static_cast<size_t>(*count));
+  try {
+    if (ir::is_floating(tensor.data_type)) {
+      for (const double v : tensor.to_double()) elements->push_back(Element::real(v));
+    } else {
+      for (const int64_t v : tensor.to_int64()) elements->push_back(Element::integer(v));
+    }
+  } catch (const Error&) {
+    return nullptr;  // the data is missing or damaged: its values are unknown, its shape is not
+  }
+  return elements->size() == static_cast<size_t>(*count) ? elements : nullptr;
 }
 
 std::optional<SmallTensor> small_input(Context& ctx, int i) {

@@ -26,6 +26,11 @@ std::optional<ConstantShape> constant_shape(const std::optional<Shape>& shape);
 std::optional<int64_t> small_count(std::span<const int64_t> shape);
 // Input i when its elements are followed.
 std::optional<SmallTensor> small_input(Context& ctx, int i);
+// The elements of a constant as inference follows them: integers and truth values up to kMaxElements, a few floats. Null
+// for others, and where the data cannot be read.
+ElementsPtr small_elements(const ir::Tensor& tensor);
+// Whether a tensor of that type and that many elements is followed.
+bool is_followed(ir::DataType type, int64_t count);
 // Row-major strides.
 std::vector<int64_t> strides_of(std::span<const int64_t> shape);
 

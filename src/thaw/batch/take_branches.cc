@@ -1,0 +1,155 @@
+#include "thaw/batch/take_branches.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "thaw/batch/dependence.h"
+#include "thaw/infer/infer.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::batch {
+namespace {
+
+constexpr int kMostTries = 200;
+
+ir::Graph* branch_of(const ir::Node& node, bool condition) {
+  const ir::Attribute* attribute = node.attribute(condition ? "then_branch" : "else_branch");
+  const auto* graph = attribute ? attribute->as<std::shared_ptr<ir::Graph>>() : nullptr;
+  return graph ? graph->get() : nullptr;
+}
+
+std::optional<bool> known_condition(const infer::Result& facts, const ir::Node& node) {
+  const ir::Value* condition = node.input(0);
+  if (!condition) return std::nullopt;
+  const ops::Fact& fact = facts.fact(condition);
+  if (!fact.elements || fact.elements->size() != 1) return std::nullopt;
+  const auto value = fact.elements->front().as_double();
+  if (!value) return std::nullopt;
+  return *value != 0;
+}
+
+// All Ifs of a graph that samples reach, those inside before the one around them.
+void collect_ifs(const ir::Graph& graph, const Dependence& dependence, std::vector<ir::Node*>& found) {
+  for (ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) collect_ifs(*inner, dependence, found);
+    if (node->op_type() != "If" || !node->domain().empty()) continue;
+    const auto outputs = node->outputs();
+    const bool reached =
+        std::any_of(outputs.begin(), outputs.end(), [&](auto* v) { return v && dependence.contains(v); });
+    if (reached) found.push_back(node);
+  }
+}
+
+bool is_around(const ir::Graph* graph, const ir::Graph* inner) {
+  while (inner && inner != graph) inner = inner->parent();
+  return inner != nullptr;
+}
+
+// Whether `node` runs whenever the graph does: it stands in it or around it, or in branches that are known to run.
+bool always_runs(const infer::Result& facts, const ir::Node& node, const ir::Graph* graph) {
+  const ir::Graph* at = node.graph();
+  while (!is_around(at, graph)) {
+    const ir::Node* parent = at->parent_node();
+    if (!parent || parent->op_type() != "If") return false;
+    const auto condition = known_condition(facts, *parent);
+    if (!condition || branch_of(*parent, *condition) != at) return false;
+    at = parent->graph();
+  }
+  return true;
+}
+
+bool returns_unknown_rank(const infer::Result& facts, const ir::Node& node) {
+  const auto outputs = node.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&](const ir::Value* output) {
+    return output && facts.fact(output).is_tensor() && !facts.fact(output).has_rank();
+  });
+}
+
+class BranchTaker {
+ public:
+  BranchTaker(ir::Model& model, std::span<ir::Value* const> inputs) : model_(model), inputs_(inputs) {}
+
+  void run() {
+    while (round()) {
+    }
+    for (ir::Value* value : truth_)
+      if (value) model_.graph->remove_initializer(value);
+  }
+
+ private:
+  // One look at all Ifs; false when nothing changed.
+  bool round() {
+    Dependence dependence(inputs_);
+    dependence.follow(*model_.graph);
+    std::vector<ir::Node*> ifs;
+    collect_ifs(*model_.graph, dependence, ifs);
+    if (ifs.empty()) return false;
+    dim::Scope scope;
+    const infer::Result facts = infer::infer(model_, scope);
+    bool changed = false;
+    for (ir::Node* node : ifs)
+      if (const auto condition = known_condition(facts, *node)) changed |= take(node, *condition);
+    if (changed) return true;
+    for (ir::Node* node : ifs) {
+      if (!returns_unknown_rank(facts, *node)) continue;
+      const auto only = only_branch(facts, node);
+      if (only && take(node, *only)) return true;
+    }
+    return false;
+  }
+
+  bool take(ir::Node* node, bool condition) {
+    ir::Graph* branch = branch_of(*node, condition);
+    if (!branch || !rewrite::can_splice(*branch)) return false;
+    rewrite::splice(*branch, node, rewrite::name_of(*node));
+    rewrite::replace_node(node, branch->outputs());
+    return true;
+  }
+
+  std::optional<bool> only_branch(const infer::Result& before, ir::Node* node) {
+    if (tries_ + 2 > kMostTries) return std::nullopt;
+    tries_ += 2;
+    const bool can_be_true = is_possible(before, node, true), can_be_false = is_possible(before, node, false);
+    if (can_be_true == can_be_false) return std::nullopt;
+    return can_be_true;
+  }
+
+  // Whether all that always runs with this node still could if its condition came out so.
+  bool is_possible(const infer::Result& before, ir::Node* node, bool condition) {
+    std::unordered_set<const ir::Node*> known;
+    for (const infer::Problem& problem : before.problems()) known.insert(problem.node);
+    ir::Value* computed = node->input(0);
+    node->set_input(0, truth(condition));
+    dim::Scope scope;
+    const infer::Result facts = infer::infer(model_, scope);
+    const auto& problems = facts.problems();
+    const bool fails = std::any_of(problems.begin(), problems.end(), [&](const infer::Problem& problem) {
+      return problem.node && !known.contains(problem.node) && always_runs(facts, *problem.node, node->graph());
+    });
+    node->set_input(0, computed);
+    return !fails;
+  }
+
+  ir::Value* truth(bool value) {
+    ir::Value*& known = truth_[value ? 1 : 0];
+    if (!known) {
+      ir::Graph& graph = *model_.graph;
+      const auto byte = static_cast<std::byte>(value ? 1 : 0);
+      known = graph.add_initializer(
+          ir::Tensor::from_bytes(graph.unique_name("batch_condition"), ir::DataType::kBool, {}, {byte}));
+    }
+    return known;
+  }
+
+  ir::Model& model_;
+  std::span<ir::Value* const> inputs_;
+  ir::Value* truth_[2] = {nullptr, nullptr};
+  int tries_ = 0;
+};
+
+}  // namespace
+
+void take_branches(ir::Model& model, std::span<ir::Value* const> inputs) { BranchTaker(model, inputs).run(); }
+
+}  // namespace thaw::batch

@@ -1,0 +1,91 @@
+#include "thaw/batch/walk.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::batch {
+
+using ops::BatchContext;
+
+Walk::Walk(ir::Model& model, const Options& options, const infer::Result& sample, Dependence dependence)
+    : model_(model), options_(options), sample_(sample), dependence_(std::move(dependence)), emitter_(model, "batch") {}
+
+const ops::Fact& Walk::fact(const ir::Value* value) const {
+  const auto known = stands_for_.find(value);
+  return sample_.fact(known == stands_for_.end() ? value : known->second);
+}
+
+const ops::Batched* Walk::batched(const ir::Value* value) const {
+  const auto found = batched_.find(value);
+  return found == batched_.end() ? nullptr : &found->second;
+}
+
+bool Walk::reads_samples(const ir::Node& node) const {
+  const auto inputs = node.inputs();
+  if (std::ranges::any_of(inputs, [&](const ir::Value* v) { return v && batched_.contains(v); })) return true;
+  return std::ranges::any_of(node.subgraphs(), [&](const ir::Graph* g) { return reads_samples(*g); });
+}
+
+// Whether a graph, or one inside it, reads or returns what samples reach.
+bool Walk::reads_samples(const ir::Graph& graph) const {
+  if (std::ranges::any_of(graph.outputs(), [&](const ir::Value* v) { return batched_.contains(v); })) return true;
+  const auto nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [&](const ir::Node* node) { return reads_samples(*node); });
+}
+
+void Walk::batch_node(ir::Node& node) {
+  const ops::Operator* op = ops::registry().find(node);
+  BatchContext n(*this, node, model_.opset(node.domain()).value_or(1));
+  NodeCounts& count = report_.operators[node.op_type()];  // a rule may make another operator of it
+  try {
+    if (!op || !op->batch.is_said()) BatchContext::refuse("thaw has no batch rule for it");
+    if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
+    op->batch.rule(n);
+  } catch (const ops::CannotWrite& reason) {
+    const bool has_graphs = !node.subgraphs().empty();
+    if (!options_.allow_loop || has_graphs) {
+      throw Error(
+          {.what = fmt::format("it cannot be batched, because {}", reason.why),
+           .where = node.describe(),
+           .expected = "an operator that treats samples apart",
+           .next = has_graphs
+                       ? "say with --inputs which inputs differ"
+                       : "give --allow-loop to run it sample by sample, or --inputs to say which inputs differ"});
+    }
+    run_per_sample(n);
+    report_.loops.push_back({node.describe(), reason.why});
+    ++count.loops;
+    return;
+  }
+  ++(n.kept_as_it_was() ? report_.kept : report_.rewritten);
+  ++(n.kept_as_it_was() ? count.kept : count.rewritten);
+}
+
+void Walk::walk(ir::Graph& graph) { walk_from(graph.nodes().front()); }
+
+void Walk::walk_from(ir::Node* first) {
+  // Nodes that a rule adds stand before or after the one it looks at; only those that were there are walked.
+  std::vector<ir::Node*> nodes;
+  for (ir::Node* node = first; node; node = node->graph()->next(node)) nodes.push_back(node);
+  for (ir::Node* node : nodes) {
+    if (reads_samples(*node)) {
+      batch_node(*node);
+    } else {
+      ++report_.untouched;
+      ++report_.operators[node->op_type()].untouched;
+    }
+  }
+}
+
+bool Walk::can_splice(const ir::Graph& inner) const { return rewrite::can_splice(inner); }
+
+void Walk::splice(ir::Graph& inner, ir::Node& node, std::string_view prefix) {
+  rewrite::splice(inner, &node, fmt::format("{}/{}", rewrite::name_of(node), prefix));
+}
+
+}  // namespace thaw::batch

@@ -1,0 +1,31 @@
+#include "thaw/fix/fix.h"
+
+#include "thaw/fix/shorten_reshape.h"
+#include "thaw/fix/thaw_sizes.h"
+#include "thaw/rewrite/declare.h"
+#include "thaw/rewrite/remove_unused.h"
+
+namespace thaw::fix {
+
+rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
+  std::vector<rewrite::Pass> pipeline;
+  // Sizes first: what they free changes what is true of the shapes.
+  if (options.sizes) pipeline.push_back(kThawSizes);
+  if (options.chains) pipeline.push_back(kShortenReshapes);
+  pipeline.push_back({.name = "remove what is left without use",
+                      .expects = {},
+                      .ensures = "nothing goes where nothing was changed",
+                      .run = [](ir::Model& m, rewrite::Changes& changes) {
+                        if (changes.modified()) rewrite::remove_unused(m);
+                      }});
+  // Declarations last: they describe the graph as it is then.
+  if (options.declarations) {
+    pipeline.push_back({.name = "declare truly",
+                        .expects = {},
+                        .ensures = "value_info, inputs and outputs say what follows from the graph, one name a size",
+                        .run = rewrite::declare_truly});
+  }
+  return rewrite::run(pipeline, model);
+}
+
+}  // namespace thaw::fix

@@ -1,0 +1,56 @@
+#include "thaw/infer/index_bounds.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::infer {
+namespace {
+
+// The rows that input `index` of the node selects from.
+std::optional<int64_t> rows_selected(const ir::Model& model, const Result& facts, const ir::Node& node, int index) {
+  NodeFacts view(facts, model, node);
+  const auto map = ops::axes_of(view);
+  if (!map) return std::nullopt;
+  for (const ops::AxisLink& link : map->links)
+    if (link.index == index) return view.input(link.inputs.front().operand).dim(link.inputs.front().axis).constant();
+  // One class each, counted by another operand.
+  const int count = ops::registry().find(node)->operands.find(ops::Role::kSize);
+  const auto classes = count >= 0 ? view.ints(count) : std::nullopt;
+  return classes && classes->size() == 1 ? std::optional(classes->front()) : std::nullopt;
+}
+
+}  // namespace
+
+std::map<std::string, int64_t> index_bounds(const ir::Model& model, const Result& facts) {
+  std::map<std::string, int64_t> bounds;
+  for (const ir::Value* input : model.graph->inputs()) {
+    if (input->type.kind != ir::Type::Kind::kTensor || !ir::is_integer(input->type.elem_type)) continue;
+    std::vector<const ir::Value*> waiting{input};
+    std::unordered_set<const ir::Value*> seen{input};
+    std::optional<int64_t> smallest;
+    while (!waiting.empty()) {
+      const ir::Value* value = waiting.back();
+      waiting.pop_back();
+      for (const ir::Use& use : value->uses()) {
+        const ops::Operator* op = ops::registry().find(*use.node);
+        if (!op) continue;
+        if (op->operands[use.index] == ops::Role::kIndex) {
+          const auto rows = rows_selected(model, facts, *use.node, use.index);
+          if (rows && *rows > 0) smallest = std::min(smallest.value_or(*rows), *rows);
+        }
+        const bool passes = op->passes_numbers() && op->operands[use.index] == ops::Role::kData;
+        const ir::Value* moved = passes ? use.node->output(0) : nullptr;
+        if (moved && seen.insert(moved).second) waiting.push_back(moved);
+      }
+    }
+    if (smallest) bounds.emplace(input->name(), *smallest);
+  }
+  return bounds;
+}
+
+}  // namespace thaw::infer

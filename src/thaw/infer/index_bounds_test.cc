@@ -1,0 +1,31 @@
+#include "thaw/infer/index_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include "thaw/ops/rule/rule_testing.h"
+
+namespace thaw::infer {
+namespace {
+
+TEST(IndexBounds, FollowsIdsToTheirTable) {
+  ops::RuleModel m;
+  ir::Value* ids = m.add_input("ids", ir::DataType::kInt64, {"n"});
+  ir::Value* kinds = m.add_input("kinds", ir::DataType::kInt64, {"n"});
+  ir::Value* classes = m.add_input("classes", ir::DataType::kInt64, {"n"});
+  ir::Value* free = m.add_input("free", ir::DataType::kInt64, {"n"});
+  ir::Value* table = m.add_zeros("table", ir::DataType::kFloat, {7, 1});
+  ir::Value* small = m.add_zeros("small", ir::DataType::kFloat, {2, 3});
+  ir::Value* wide = m.add_node("Cast", {ids}, {{"to", int64_t{6}}});
+  ir::Value* moved = m.add_node("Reshape", {wide, m.add_ints("", {1, -1})});
+  m.add_output(m.add_node("Gather", {table, moved}));
+  m.add_output(m.add_node("Gather", {table, kinds}));
+  m.add_output(m.add_node("Gather", {small, kinds}, {{"axis", int64_t{1}}}));
+  m.add_output(m.add_node("OneHot", {classes, m.add_int("", 5), m.add_ints("", {0, 1})}));
+  m.add_output(m.add_node("Neg", {free}));
+  dim::Scope scope;
+  EXPECT_EQ(index_bounds(m.model(), infer(m.model(), scope)),
+            (std::map<std::string, int64_t>{{"ids", 7}, {"kinds", 3}, {"classes", 5}}));
+}
+
+}  // namespace
+}  // namespace thaw::infer

@@ -1,0 +1,33 @@
+// Inference that goes along with edits: what changed is inferred again, and what follows from it, as far as facts change.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "thaw/infer/infer.h"
+
+namespace thaw::infer {
+
+class Engine;
+
+class Inference {
+ public:
+  // Infers the whole model. Model and scope must outlive it.
+  Inference(const ir::Model& model, dim::Scope& scope, Options options = {});
+  Inference(const Inference&) = delete;
+  Inference& operator=(const Inference&) = delete;
+  ~Inference();
+
+  const Result& result() const;
+  const ops::Fact& fact(const ir::Value* value) const { return result().fact(value); }
+
+  // touched: nodes of the main graph that are new, changed or removed; declared: inputs whose type changed; as
+  // ir::Transaction tells them. The facts are then those of the model as it is. Returns how many nodes were visited.
+  size_t update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared = {});
+
+ private:
+  Options options_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace thaw::infer

@@ -1,0 +1,250 @@
+// How a frozen size shows at a Reshape.
+//
+// With the sizes known at which the model was frozen, a Reshape of [B, S, 64] to the constants [2, 11, 4, 16] can be
+// read as [B, S, 4, 16]: sizes are grouped where their products agree, and a group's symbols carry over.
+#include <algorithm>
+#include <map>
+
+#include "thaw/ops/onnx/reshape.h"
+#include "thaw/ops/rule/product_groups.h"
+
+namespace thaw::ops {
+
+using dim::Dim;
+
+namespace {
+
+bool is_prime(int64_t n) {
+  for (int64_t k = 2; k * k <= n; ++k)
+    if (n % k == 0) return false;
+  return true;
+}
+
+// Sizes as numbers, to group axes by. A symbol that the model was frozen at no value of, so far as is known, is given a
+// prime of its own: it stands on both sides of a Reshape, and no product of other sizes comes to it.
+class Numbers {
+ public:
+  explicit Numbers(const dim::Assignment& hints) : values_(hints) {}
+
+  // nullopt where one is not known, or not positive.
+  std::optional<std::vector<int64_t>> of(const std::vector<Dim>& dims) {
+    std::vector<int64_t> numbers;
+    for (const Dim d : dims) {
+      auto value = dim::evaluate(d, values_);
+      if (!value && d.is_symbolic()) {
+        for (const int id : dim::symbols_of(d))
+          if (!values_.contains(id)) values_.emplace(id, next_prime());
+        value = dim::evaluate(d, values_);
+      }
+      if (!value || *value <= 0) return std::nullopt;
+      numbers.push_back(*value);
+    }
+    return numbers;
+  }
+
+ private:
+  int64_t next_prime() {
+    do ++last_;
+    while (!is_prime(last_));
+    return last_;
+  }
+
+  dim::Assignment values_;
+  int64_t last_ = 1000;
+};
+
+bool any_symbolic(const std::vector<Dim>& dims) {
+  return std::ranges::any_of(dims, [](Dim d) { return d.is_symbolic(); });
+}
+
+class ReshapeExplainer {
+ public:
+  explicit ReshapeExplainer(FrozenContext& ctx) : ctx_(ctx), numbers_(ctx.hints()) {}
+
+  void run() {
+    const Fact &data = ctx_.input(0), &out = ctx_.output(0);
+    const auto target = ctx_.followed(1);
+    if (!data.shape || !out.is_tensor() || !target || !(any_symbolic(*data.shape) || any_symbolic(*target))) return;
+    in_ = *data.shape;
+    target_ = *target;
+    const auto in_values = numbers_.of(in_);
+    if (!in_values || !resolve_target(*in_values)) return;
+    const auto out_values = numbers_.of(out_);
+    const auto groups = out_values ? group_by_product(*in_values, *out_values) : std::nullopt;
+    if (!groups) return;
+    for (const AxisGroup& g : *groups) explain_group(g, *in_values, *out_values);
+    if (out.shape && out.shape->size() == out_.size()) ctx_.set_shape(0, out_);
+  }
+
+ private:
+  // out_: the target with 0 and -1 replaced; false where that cannot be done at the frozen sizes.
+  bool resolve_target(const std::vector<int64_t>& in_values) {
+    int64_t total = 1, known = 1;
+    for (int64_t v : in_values)
+      if (__builtin_mul_overflow(total, v, &total)) return false;
+    bool keep_zero = ctx_.attr_int("allowzero", 0) != 0;
+    out_ = target_;
+    for (size_t j = 0; j < out_.size(); ++j) {
+      if (out_[j].is_constant(0) && !keep_zero) {
+        if (j >= in_.size()) return false;
+        out_[j] = in_[j];
+      }
+      if (out_[j].is_constant(-1)) {
+        if (free_ >= 0) return false;
+        free_ = static_cast<int>(j);
+        continue;
+      }
+      auto v = numbers_.of({out_[j]});
+      if (!v || __builtin_mul_overflow(known, v->front(), &known)) return false;
+    }
+    if (free_ >= 0) {
+      if (total % known != 0) return false;
+      out_[static_cast<size_t>(free_)] = total / known;
+    }
+    return true;
+  }
+
+  bool is_frozen_element(size_t j) const { return target_[j].is_constant() && *target_[j].constant() > 0; }
+
+  void meet_shape(size_t j, Dim expression, bool product) {
+    Meeting m;
+    m.input = 1;
+    m.element = static_cast<int>(j);
+    m.value = *target_[j].constant();
+    m.expression = expression;
+    m.is_shape = true;
+    m.silent = free_ >= 0;
+    m.product = product;
+    ctx_.meet(m);
+  }
+
+  void explain_group(const AxisGroup& g, const std::vector<int64_t>& in_values,
+                     const std::vector<int64_t>& out_values) {
+    Dim e = dim::product(std::span(in_).subspan(g.in_begin, g.in_end - g.in_begin));
+    bool in_symbolic = e.is_symbolic();
+    bool out_symbolic = false, has_free = false;
+    std::vector<size_t> frozen;  // constants of the target, ones apart
+    for (size_t j = g.out_begin; j < g.out_end; ++j) {
+      out_symbolic |= target_[j].is_symbolic() || (target_[j].is_constant(0) && out_[j].is_symbolic());
+      has_free |= static_cast<int>(j) == free_;
+      if (is_frozen_element(j) && out_values[j] != 1) frozen.push_back(j);
+    }
+    if (!in_symbolic) {
+      if (out_symbolic) meet_data(g, in_values);
+      return;
+    }
+    // A dim of 1 that stands for a symbol of that value (a batch of one) keeps it.
+    if (g.in_end - g.in_begin == 1 && g.out_end - g.out_begin == 1) {
+      if (is_frozen_element(g.out_begin)) meet_shape(g.out_begin, e, false);
+      out_[g.out_begin] = e;
+      return;
+    }
+    Dim others = 1;
+    for (size_t j = g.out_begin; j < g.out_end; ++j)
+      if (static_cast<int>(j) != free_ && !(frozen.size() == 1 && !has_free && j == frozen[0]))
+        others = others * out_[j];
+    if (has_free) {
+      // [-1, 4] of N: a structural factor, unless the group's constants leave nothing for the symbol.
+      if (out_values[static_cast<size_t>(free_)] == 1 && !frozen.empty()) {
+        for (size_t j : frozen) meet_shape(j, e, frozen.size() > 1);
+        if (frozen.size() == 1) {
+          out_[frozen[0]] = e;
+          out_[static_cast<size_t>(free_)] = 1;
+        }
+        return;
+      }
+      out_[static_cast<size_t>(free_)] = quotient(e, others);
+      return;
+    }
+    if (out_symbolic) return;  // what is a constant beside a computed size is a structural factor: [h/2, 2] of h
+    if (frozen.size() == 1) {
+      meet_shape(frozen[0], quotient(e, others), false);
+      out_[frozen[0]] = quotient(e, others);
+      return;
+    }
+    if (frozen.empty()) return;
+    // Several constants share the size: which of them move with it, one model cannot tell. The largest is taken to
+    // where there are two (165 * 4 = patches); more are left as they are.
+    for (size_t j : frozen) meet_shape(j, e, true);
+    if (frozen.size() == 2) {
+      size_t largest = out_values[frozen[0]] >= out_values[frozen[1]] ? frozen[0] : frozen[1];
+      size_t rest = largest == frozen[0] ? frozen[1] : frozen[0];
+      out_[largest] = quotient(e, out_[rest]);
+    }
+  }
+
+  // A constant operand (a table) that is given a symbolic shape: its own size is frozen.
+  void meet_data(const AxisGroup& g, const std::vector<int64_t>& in_values) {
+    Dim e = dim::product(std::span(out_).subspan(g.out_begin, g.out_end - g.out_begin));
+    std::vector<size_t> sized;
+    for (size_t i = g.in_begin; i < g.in_end; ++i)
+      if (in_values[i] != 1) sized.push_back(i);
+    for (size_t i : sized) {
+      Meeting m;
+      m.input = 0;
+      m.element = static_cast<int>(i);
+      m.value = in_values[i];
+      m.expression = e;
+      m.product = sized.size() > 1;
+      ctx_.meet(m);
+    }
+  }
+
+  static Dim quotient(Dim e, Dim by) {
+    if (auto exact = dim::exact_div(e, by)) return *exact;
+    return dim::floor_div(e, by);
+  }
+
+  FrozenContext& ctx_;
+  Numbers numbers_;
+  std::vector<Dim> in_, target_, out_;
+  int free_ = -1;  // where the target has its -1
+};
+
+// Drops constants at the end of both lists as long as they make up equal products: [n, s, 8] and [-1, 7, 2, 4] are left
+// as [n, s] and [-1, 7].
+void drop_constant_tail(std::vector<Dim>& in, std::vector<Dim>& out) {
+  while (!in.empty() && in.back().is_constant()) {
+    int64_t wanted = *in.back().constant(), product = 1;
+    size_t keep = out.size();
+    while (product < wanted && keep > 0 && out[keep - 1].is_constant() && *out[keep - 1].constant() > 0)
+      product *= *out[--keep].constant();
+    if (product != wanted) return;
+    in.pop_back();
+    out.resize(keep);
+  }
+}
+
+// Axes that line up are equal, as far as that helps to solve for the sizes of the example.
+void suggest_aligned_axes(FrozenContext& ctx) {
+  const auto target = ctx.followed(1);
+  // A Reshape that goes through at every size (chunks of 10 of what was padded to a multiple of 10) fixes none.
+  const bool may_fail = std::ranges::any_of(ctx.stated(), [](const Obligation& o) {
+    return o.kind == ObligationKind::kEqual || o.kind == ObligationKind::kDivisible;
+  });
+  if (!target || !may_fail || !ctx.input(0).shape) return;
+  std::vector<Dim> in, out;
+  for (Dim d : *ctx.input(0).shape)
+    if (!d.is_constant(1)) in.push_back(d);
+  for (Dim d : *target)
+    if (!d.is_constant(1)) out.push_back(d);
+  drop_constant_tail(in, out);
+  std::reverse(in.begin(), in.end());
+  std::reverse(out.begin(), out.end());
+  drop_constant_tail(in, out);
+  if (in.size() != out.size()) return;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i].is_constant() && out[i].is_constant() && !dim::same(in[i], out[i]) && !out[i].is_constant(-1)) return;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i].is_symbolic() && out[i].is_constant() && *out[i].constant() > 0)
+      ctx.suggest(in[i], out[i], "axes of a Reshape");
+}
+
+}  // namespace
+
+void frozen_reshape(FrozenContext& ctx) {
+  suggest_aligned_axes(ctx);
+  ReshapeExplainer(ctx).run();
+}
+
+}  // namespace thaw::ops

@@ -1,0 +1,56 @@
+// How a frozen size shows at an operator, and how it is written back: the two rules behind frozen/ and fix/.
+//
+// Both see a model with the sizes that its inputs are thought to have had when it was frozen (the hints).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/node_view.h"
+
+namespace thaw::ops {
+
+// A constant that stands where a size of the inputs should.
+struct Meeting {
+  int input = -1;    // the operand that it was read from
+  int element = -1;  // which element of it, or which axis
+  int64_t value = 0;
+  dim::Dim expression;    // what belongs there
+  bool is_shape = false;  // an element of a shape, else a size of the operand's
+  bool is_index = false;  // the operand is a table of indices
+  bool silent = false;    // other sizes run, and are wrong
+  bool product = false;   // several elements share the size
+  bool weak = false;      // says something only beside others
+};
+
+// A node of a model with its frozen sizes thawed: facts are what they were meant to be.
+class ThawedView : public NodeView {
+ public:
+  virtual const dim::Assignment& hints()
+      const = 0;  // symbols at the sizes that the model was frozen at, as far as known
+};
+
+class FrozenContext : public ThawedView {
+ public:
+  // The elements of an operand as far as inference follows them; nullopt where it does not.
+  std::optional<std::vector<dim::Dim>> followed(int i) const;
+  // What the node's rule stated, with the sizes that the model was meant for.
+  virtual std::span<const Obligation> stated() const = 0;
+  // Sets the shape that output i was meant to have.
+  virtual void set_shape(int i, Shape shape) = 0;
+  virtual void meet(const Meeting& meeting) = 0;
+  // An equation that helps to solve for the hints, and need not hold for the node to run.
+  virtual void suggest(dim::Dim a, dim::Dim b, std::string_view what) = 0;
+};
+
+using FrozenRule = void (*)(FrozenContext&);
+
+// What the elements of a size operand must be for the outputs to have the shapes that the view says; an unknown Dim is
+// left as it is. nullopt where that does not follow.
+using SizeRule = std::optional<std::vector<dim::Dim>> (*)(ThawedView&, int operand);
+
+}  // namespace thaw::ops

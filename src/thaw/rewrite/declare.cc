@@ -1,0 +1,174 @@
+#include "thaw/rewrite/declare.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/infer/infer.h"
+
+namespace thaw::rewrite {
+
+using dim::Dim;
+using ir::DeclaredDim;
+using ir::Value;
+
+namespace {
+
+bool names_a_size(const std::string& param) {
+  return !param.empty() && param != "?" && param != "-1" && param != "None";
+}
+
+class Declarer {
+ public:
+  Declarer(ir::Model& model, Changes& changes) : model_(model), graph_(*model.graph), changes_(changes) {}
+
+  void run() {
+    result_ = infer::infer(model_, scope_);
+    for (Value* v : graph_.inputs()) declared_.push_back(v);
+    for (Value* v : graph_.outputs())
+      if (!v->is_input() && std::find(declared_.begin(), declared_.end(), v) == declared_.end()) declared_.push_back(v);
+    for (Value* v : graph_.value_infos()) declared_.push_back(v);
+    choose_names();
+    for (Value* v : declared_) declare(*v);
+  }
+
+ private:
+  // The text by which two Dims are told apart: that of the expression.
+  static std::string key_of(Dim d) { return d.is_known() ? dim::to_string(d) : std::string(); }
+
+  // A declared name is kept for the one size that it stands for, when that is one size.
+  void choose_names() {
+    std::map<std::string, std::vector<Dim>> sizes_of;
+    std::vector<std::string> order;
+    for (const Value* v : declared_) {
+      const ops::Fact& fact = result_.fact(v);
+      if (!v->type.shape || !fact.shape || fact.shape->size() != v->type.shape->size()) continue;
+      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
+        const std::string& param = (*v->type.shape)[axis].param;
+        Dim d = (*fact.shape)[axis];
+        if (!names_a_size(param) || d.is_unknown()) continue;
+        auto [it, fresh] = sizes_of.emplace(param, std::vector<Dim>());
+        if (fresh) order.push_back(param);
+        auto& list = it->second;
+        if (std::none_of(list.begin(), list.end(), [&](Dim other) { return dim::same(d, other); })) list.push_back(d);
+      }
+    }
+    // What an input calls its size comes first; then the order of the file.
+    for (const dim::SymbolInfo& s : scope_.symbols())
+      if (s.kind == dim::SymbolKind::kInputDim) names_.emplace(s.name, s.name);
+    for (const std::string& param : order) {
+      const auto& list = sizes_of[param];
+      if (list.size() != 1 || !list[0].is_symbolic()) continue;
+      bool taken = names_.contains(param) && key_of(list[0]) != param;
+      if (!taken) names_.emplace(key_of(list[0]), param);
+    }
+  }
+
+  // What a size is declared as.
+  DeclaredDim declaration(Dim d, const DeclaredDim& now) const {
+    DeclaredDim out;
+    out.denotation = now.denotation;
+    if (auto value = d.constant()) {
+      out.value = value;
+    } else if (d.is_symbolic()) {
+      std::string key = key_of(d);
+      auto it = names_.find(key);
+      out.param = it != names_.end() ? it->second : key;
+    }
+    return out;
+  }
+
+  void declare(Value& v) {
+    const ops::Fact& fact = result_.fact(&v);
+    if (!fact.is_tensor() || v.type.kind != ir::Type::Kind::kTensor) return;
+    ir::Type type = v.type;
+    if (!v.is_input() && fact.dtype != ir::DataType::kUndefined && fact.dtype != type.elem_type) {
+      note(v, "THAW005", "type", ir::name_of(type.elem_type), ir::name_of(fact.dtype));
+      type.elem_type = fact.dtype;
+    }
+    if (fact.shape && (!v.is_input() || type.shape)) {
+      if (!type.shape || type.shape->size() != fact.shape->size()) {
+        // An output without a shape is true as it is.
+        if (type.shape) {
+          note(v, "THAW005", "axes", std::to_string(type.shape->size()), std::to_string(fact.shape->size()));
+          type.shape.emplace();
+          for (Dim d : *fact.shape) type.shape->push_back(declaration(d, {}));
+        }
+      } else {
+        for (size_t axis = 0; axis < fact.shape->size(); ++axis) declare_axis(v, type, axis, (*fact.shape)[axis]);
+      }
+    }
+    if (type == v.type) return;
+    v.set_type(std::move(type));
+  }
+
+  void declare_axis(Value& v, ir::Type& type, size_t axis, Dim size) {
+    DeclaredDim& now = (*type.shape)[axis];
+    if (size.is_unknown()) {
+      // Nothing is known: a number may be true; a name that is no name says that two sizes are equal.
+      if (!now.param.empty() && !names_a_size(now.param))
+        change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
+      else if (now.value && *now.value <= 0)
+        change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
+      return;
+    }
+    DeclaredDim want = declaration(size, now);
+    if (want == now) return;
+    // Less said is no lie: a dim without name or value stays so in value_info.
+    if (!now.value && now.param.empty() && !v.is_output()) return;
+    std::string_view code = now.value                 ? (*now.value <= 0 ? "THAW004" : "THAW005")
+                            : names_a_size(now.param) ? "THAW003"
+                                                      : "THAW004";
+    change(v, now, std::move(want), code, axis);
+  }
+
+  void change(Value& v, DeclaredDim& now, DeclaredDim want, std::string_view code, size_t axis) {
+    auto text = [](const DeclaredDim& d) {
+      return d.value ? std::to_string(*d.value) : d.param.empty() ? std::string("nothing") : "'" + d.param + "'";
+    };
+    note(v, code, fmt::format("axis {}", axis), text(now), text(want));
+    now = std::move(want);
+  }
+
+  void note(const Value& v, std::string_view kind, std::string part, std::string_view before, std::string_view after) {
+    changes_.made.push_back(
+        {std::string(kind), v.name(), std::move(part), {{std::string(before), std::string(after)}}});
+  }
+
+  ir::Model& model_;
+  ir::Graph& graph_;
+  Changes& changes_;
+  dim::Scope scope_;
+  infer::Result result_;
+  std::vector<Value*> declared_;
+  std::map<std::string, std::string> names_;  // expression -> name
+};
+
+}  // namespace
+
+void forget_declarations(ir::Graph& graph, Returned returned) {
+  const std::vector<ir::Value*> declared = graph.value_infos();
+  for (ir::Value* value : declared) graph.clear_value_info(value);
+  for (ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) {
+      forget_declarations(*inner, returned);
+      if (returned == Returned::kKeep) continue;
+      for (ir::Value* output : inner->outputs()) output->forget_shape();
+    }
+  }
+}
+
+void declare_truly(ir::Model& model, Changes& changes) { Declarer(model, changes).run(); }
+
+void declare_truly(ir::Model& model) {
+  Changes untold;
+  declare_truly(model, untold);
+}
+
+}  // namespace thaw::rewrite

@@ -1,0 +1,60 @@
+// Emitting a symbolic size as ONNX nodes that compute it from the model's inputs when the model runs.
+//
+// Whatever inference understands, a rewrite can compute: symbols become Shape (or the element) of a graph input, the
+// normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once,
+// at the top of the main graph, and shared. Rounding is toward minus infinity, as in dim/dim.h: where the range does
+// not tell that the numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates. Needs
+// opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "thaw/dim/expr/expr.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/ops/rule/fact.h"
+#include "thaw/rewrite/emitter.h"
+
+namespace thaw::rewrite {
+
+class DimEmitter {
+ public:
+  // `input_shapes`: the shape of each graph input in the scope's symbols, which tells where a symbol can be read. Throws
+  // thaw::Error where the model's opset has no integer Min and Max.
+  DimEmitter(Emitter& emitter, ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes);
+
+  // What writes the nodes, and the place where they stand.
+  Emitter& emitter() { return emitter_; }
+  const ops::Emit& at() const { return at_; }
+  // Where a symbol is an element of an integer input, counted in row-major order.
+  void read_from(dim::Dim symbol, ir::Value* input, int64_t element);
+  // Whether what was emitted so far reads elements of the input.
+  bool reads_values_of(const ir::Value* input) const { return flat_.contains(input); }
+  // Whether every symbol of d can be read from an input.
+  bool can_emit(dim::Dim d) const;
+  // An int64 tensor [1] that holds d. `can_emit(d)` must hold.
+  ir::Value* emit(dim::Dim d);
+  // An int64 tensor [n] that holds the dims: a constant where all are, else a Concat.
+  ir::Value* emit_shape(const ops::Shape& dims);
+
+ private:
+  struct Origin {
+    ir::Value* input = nullptr;
+    int64_t index = 0;  // axis, or element in row-major order
+    bool is_value = false;
+  };
+  ir::Value* constant(int64_t value) { return at_.list({value}); }
+  ir::Value* read_symbol(int id);
+  ir::Value* emit_product(const dim::Monomial& monomial);
+  ir::Value* emit_atom(const dim::Atom& atom);
+  ir::Value* emit_floor(dim::Dim numerator, dim::Dim denominator);
+
+  Emitter& emitter_;
+  ops::Emit at_;  // all that is emitted stands before the first node of the model as it was
+  std::unordered_map<int, Origin> origins_;
+  std::unordered_map<const void*, ir::Value*> emitted_;
+  std::unordered_map<const ir::Value*, ir::Value*> shapes_, flat_;
+};
+
+}  // namespace thaw::rewrite

@@ -1,0 +1,154 @@
+#include "thaw/rewrite/emitter.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/ir/graph/insert_node.h"
+
+namespace thaw::rewrite {
+namespace {
+
+constexpr size_t kMostShared = 1024;  // bytes of a constant that is looked for among those that there are
+constexpr size_t kMostNamed = 6;      // integers that stand in the name of a constant
+
+// An operand and the attribute that it was before are called alike, but for these.
+std::string attribute_of(const std::string& input) {
+  if (input == "constant_value") return "value";  // Pad
+  if (input == "K") return "k";                   // TopK
+  return input;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_list(const ir::Tensor& tensor) { return !tensor.dims.empty(); }
+
+// The constant as the attribute that says the same; nullopt where it is no constant, or of another type.
+std::optional<ir::Attribute> as_attribute(const std::string& name, const ir::Value& value) {
+  const ir::Tensor* tensor = value.is_input() ? nullptr : value.constant();
+  if (!tensor) return std::nullopt;
+  if (ir::is_integer(tensor->data_type)) {
+    const std::vector<int64_t> values = tensor->to_int64();
+    return is_list(*tensor) ? ir::Attribute{name, values} : ir::Attribute{name, values.front()};
+  }
+  if (!ir::is_floating(tensor->data_type)) return std::nullopt;
+  const std::vector<double> values = tensor->to_double();
+  if (!is_list(*tensor)) return ir::Attribute{name, static_cast<float>(values.front())};
+  return ir::Attribute{name, std::vector<float>(values.begin(), values.end())};
+}
+
+// What a constant is called: its type, and its numbers where they are few.
+std::string label_of(const ir::Tensor& tensor) {
+  const auto count = static_cast<size_t>(tensor.num_elements());
+  if (ir::is_integer(tensor.data_type) && count > 0 && count <= kMostNamed) {
+    std::string text = fmt::format("{}_{}", is_list(tensor) ? "ints" : "int", fmt::join(tensor.to_int64(), "_"));
+    std::ranges::replace(text, '-', 'm');
+    return text;
+  }
+  if (ir::is_integer(tensor.data_type)) return "ints";
+  return count == 1 ? "scalar" : "table";
+}
+
+// "Gather axis=1", for what is the same where it reads the same; nullopt where an attribute is no integer.
+std::optional<std::string> text_of(std::string_view op, const ops::Attributes& attributes) {
+  std::string text(op);
+  for (const ir::Attribute& attribute : attributes) {
+    const auto* value = attribute.as<int64_t>();
+    if (!value) return std::nullopt;
+    text += fmt::format(" {}={}", attribute.name, *value);
+  }
+  return text;
+}
+
+}  // namespace
+
+Emitter::Emitter(ir::Model& model, std::string prefix)
+    : model_(model),
+      prefix_(std::move(prefix)),
+      opset_(model.opset("").value_or(0)),
+      top_(model.graph->nodes().front()) {}
+
+std::string Emitter::name_of(std::string_view what) const {
+  return origin_.empty() ? fmt::format("{}_{}", prefix_, what) : fmt::format("{}/{}_{}", origin_, prefix_, what);
+}
+
+const Emitter::Form& Emitter::form_of(const std::string& op) {
+  const auto [at, is_new] = forms_.try_emplace(op);
+  if (is_new) {
+    auto here = ir::find_schema("", op, opset_), newest = ir::find_schema("", op, ir::newest_opset());
+    if (!here || here->deprecated) {
+      forms_.erase(at);
+      const auto first = ir::first_opset("", op);
+      throw ops::CannotWrite{first && *first > opset_ ? fmt::format("that takes {}, as from opset {} on", op, *first)
+                                                      : fmt::format("that takes {}, which opset {} lacks", op, opset_)};
+    }
+    at->second = {std::move(*here), newest ? std::move(*newest) : ir::OperatorSchema()};
+    if (!newest) at->second.newest = at->second.here;
+  }
+  return at->second;
+}
+
+// From the newest form to the one that the model's opset has.
+void Emitter::lower(const std::string& op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes) {
+  const auto& [here, newest] = form_of(op);
+  for (const ir::Attribute& attribute : attributes)
+    if (!contains(here.attributes, attribute.name))
+      throw ops::CannotWrite{fmt::format("that takes {} with {}, which opset {} lacks", op, attribute.name, opset_)};
+  if (here.since_version == newest.since_version) return;
+  std::vector<ir::Value*> placed;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_formal = i < newest.inputs.size();
+    const std::string name = is_formal ? newest.inputs[i] : newest.inputs.back();
+    size_t to = std::ranges::find(here.inputs, name) - here.inputs.begin();
+    if (to == here.inputs.size() || !is_formal) to = i;
+    const bool has_input = contains(here.inputs, name) || static_cast<int>(i) < here.max_inputs;
+    const std::string attribute = attribute_of(name);
+    if (!contains(here.inputs, name) && contains(here.attributes, attribute)) {
+      if (!inputs[i]) continue;
+      auto constant = as_attribute(attribute, *inputs[i]);
+      if (!constant)
+        throw ops::CannotWrite{fmt::format("{} takes constant {} before opset {}", op, name, newest.since_version)};
+      attributes.push_back(std::move(*constant));
+    } else if (has_input) {
+      placed.resize(std::max(placed.size(), to + 1));
+      placed[to] = inputs[i];
+    } else if (inputs[i]) {
+      throw ops::CannotWrite{fmt::format("that takes {} with {}, which opset {} lacks", op, name, opset_)};
+    }
+  }
+  inputs = std::move(placed);
+}
+
+ir::Value* Emitter::write(ir::Graph& graph, ir::Node* before, std::string_view op, std::vector<ir::Value*> inputs,
+                          ops::Attributes attributes) {
+  lower(std::string(op), inputs, attributes);
+  const std::optional<std::string> text = shares_ ? text_of(op, attributes) : std::nullopt;
+  const bool shared = text.has_value();
+  const Made key{&graph, before, text.value_or(""), inputs};
+  if (const auto known = shared ? made_.find(key) : made_.end(); known != made_.end()) return known->second;
+  ++num_nodes_;
+  const std::string name = name_of(op);
+  ir::Value* made = ir::insert_node(graph, before, op, std::move(inputs), std::move(attributes), name);
+  if (shared) made_.emplace(key, made);
+  return made;
+}
+
+ir::Value* Emitter::constant(ir::Tensor tensor) {
+  const auto bytes = tensor.bytes();
+  std::string key;
+  if (bytes.size() <= kMostShared) {
+    key = fmt::format("{} {} ", static_cast<int>(tensor.data_type), fmt::join(tensor.dims, ","));
+    key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
+  }
+  tensor.name = model_.graph->unique_name(fmt::format("{}_{}", prefix_, label_of(tensor)));
+  ir::Value* made = model_.graph->add_initializer(std::move(tensor));
+  if (!key.empty()) constants_.emplace(std::move(key), made);
+  return made;
+}
+
+}  // namespace thaw::rewrite

@@ -1,0 +1,63 @@
+// The one writer of nodes: gives a model the form of an operator that its opset has.
+//
+// Nodes are asked for in their newest form. Where the model's opset has an operand as an attribute (Squeeze's axes
+// before 13, Slice's bounds before 10), a constant operand becomes that attribute: the schemas tell which. What the
+// opset has in no form is refused by name, so that no rewrite writes a model that cannot be loaded.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/emit.h"
+
+namespace thaw::rewrite {
+
+class Emitter final : public ops::NodeWriter {
+ public:
+  // New nodes and values are called prefix_Operator, after the origin where one is set.
+  Emitter(ir::Model& model, std::string prefix);
+
+  int64_t opset() const override { return opset_; }
+  ir::Value* write(ir::Graph& graph, ir::Node* before, std::string_view op, std::vector<ir::Value*> inputs,
+                   ops::Attributes attributes) override;
+  ir::Value* constant(ir::Tensor tensor) override;
+
+  // What the next nodes are made for: the name of a node or tensor of the model.
+  void set_origin(std::string origin) { origin_ = std::move(origin); }
+  // Equal nodes that read the same are one from now on, as far as they stand before the same node.
+  void share_nodes() { shares_ = true; }
+  size_t num_nodes() const { return num_nodes_; }
+
+  ops::Emit before(ir::Node* node) { return {*this, *node->graph(), node}; }
+  ops::Emit after(ir::Node* node) { return {*this, *node->graph(), node->graph()->next(node)}; }
+  ops::Emit at_end(ir::Graph& graph) { return {*this, graph, nullptr}; }
+  // Before all nodes that the main graph has now.
+  ops::Emit at_top() { return {*this, *model_.graph, top_}; }
+
+ private:
+  struct Form {
+    ir::OperatorSchema here, newest;
+  };
+  const Form& form_of(const std::string& op);
+  void lower(const std::string& op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes);
+  std::string name_of(std::string_view what) const;
+
+  ir::Model& model_;
+  std::string prefix_, origin_;
+  int64_t opset_;
+  ir::Node* top_;
+  bool shares_ = false;
+  size_t num_nodes_ = 0;
+  std::unordered_map<std::string, Form> forms_;
+  std::unordered_map<std::string, ir::Value*> constants_;  // by type, dims and bytes
+  using Made = std::tuple<const ir::Graph*, const ir::Node*, std::string, std::vector<ir::Value*>>;
+  std::map<Made, ir::Value*> made_;
+};
+
+}  // namespace thaw::rewrite

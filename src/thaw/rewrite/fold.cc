@@ -1,0 +1,238 @@
+#include "thaw/rewrite/fold.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/remove_unused.h"
+#include "thaw/run/session.h"
+
+namespace thaw::rewrite {
+namespace {
+
+constexpr uint64_t kSmall = 64;  // bytes of a constant that is worth a node: it takes no more room in the file
+
+bool is_constant(const ir::Value& value) { return value.constant() && !value.is_input(); }
+
+class Folder {
+ public:
+  Folder(ir::Model& model, infer::Inference& facts, const FoldOptions& options, Changes& changes)
+      : model_(model), graph_(*model.graph), facts_(facts), options_(options), changes_(changes) {}
+
+  int run() {
+    find_foldable();
+    choose();
+    if (chosen_.empty()) return 0;
+    compute();
+    return write();
+  }
+
+ private:
+  bool is_foldable(const ir::Node& node) const {
+    const ops::Operator* op = ops::registry().find(node);
+    if (!op || op->evaluation == ops::Evaluation::kNever || node.inputs().empty() || node.constant()) return false;
+    for (const ir::Value* input : node.inputs())
+      if (input && !is_constant(*input) && !folded_.contains(input)) return false;
+    return std::ranges::all_of(node.outputs(), [&](const ir::Value* output) {
+      return !output || (facts_.fact(output).is_tensor() && facts_.fact(output).dtype != ir::DataType::kUndefined);
+    });
+  }
+
+  void find_foldable() {
+    for (ir::Node* node : graph_.nodes()) {
+      if (!is_foldable(*node)) continue;
+      nodes_.push_back(node);
+      for (const ir::Value* output : node->outputs())
+        if (output) folded_.insert(output);
+    }
+  }
+
+  std::optional<uint64_t> bytes_of(const ir::Value& value) const {
+    const ops::Fact& fact = facts_.fact(&value);
+    const auto count = fact.num_elements().constant();
+    if (!count || fact.dtype == ir::DataType::kString) return std::nullopt;
+    return (static_cast<uint64_t>(*count) * ir::bits_of(fact.dtype) + 7) / 8;
+  }
+
+  // The constants that only the nodes behind a value read: what goes when it is folded.
+  uint64_t bytes_behind(ir::Value* value) const {
+    uint64_t bytes = 0;
+    std::vector<const ir::Value*> open{value};
+    std::unordered_set<const ir::Value*> seen;
+    while (!open.empty()) {
+      const ir::Value* at = open.back();
+      open.pop_back();
+      if (!at || !seen.insert(at).second) continue;
+      if (is_constant(*at)) {
+        if (at->uses().size() == 1 && !at->is_output()) bytes += at->constant()->num_bytes();
+      } else if (at == value || at->uses().size() == 1) {
+        const ir::Node* node = at->producer();
+        open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+      }
+    }
+    return bytes;
+  }
+
+  void choose() {
+    struct Candidate {
+      ir::Value* value;
+      int64_t growth;
+    };
+    std::vector<Candidate> candidates;
+    std::unordered_set<const ir::Node*> nodes(nodes_.begin(), nodes_.end());
+    for (ir::Node* node : nodes_) {
+      for (ir::Value* output : node->outputs()) {
+        if (!output || !output->is_used()) continue;
+        const bool read_outside =
+            output->is_output() || output->uses().empty() ||
+            std::ranges::any_of(output->uses(), [&](const ir::Use& use) { return !nodes.contains(use.node); });
+        const auto bytes = read_outside ? bytes_of(*output) : std::nullopt;
+        if (bytes)
+          candidates.push_back(
+              {output, *bytes <= kSmall ? int64_t{0}
+                                        : static_cast<int64_t>(*bytes) - static_cast<int64_t>(bytes_behind(output))});
+      }
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::growth);
+    int64_t growth = 0;
+    for (const Candidate& candidate : candidates) {
+      if (growth + candidate.growth > static_cast<int64_t>(options_.most_growth)) continue;
+      growth += candidate.growth;
+      chosen_.push_back(candidate.value);
+    }
+  }
+
+  // Integers and truth values that the value rules know.
+  std::optional<ir::Tensor> by_rule(const ir::Value& value) const {
+    const ops::Fact& fact = facts_.fact(&value);
+    const ops::Operator* op = ops::registry().find(*value.producer());
+    if (op->evaluation != ops::Evaluation::kByRule || fact.dtype != ir::DataType::kInt64 || !fact.elements)
+      return std::nullopt;
+    std::vector<int64_t> dims, numbers;
+    for (const dim::Dim d : *fact.shape) dims.push_back(d.constant().value_or(-1));
+    for (const ops::Element& element : *fact.elements) {
+      const auto number = element.as_int();
+      if (!number) return std::nullopt;
+      numbers.push_back(*number);
+    }
+    return ir::Tensor::from_int64({}, std::move(dims), numbers);
+  }
+
+  void compute() {
+    std::vector<ir::Value*> left;
+    for (ir::Value* value : chosen_) {
+      if (auto tensor = by_rule(*value)) {
+        computed_.emplace(value, std::move(*tensor));
+      } else {
+        left.push_back(value);
+      }
+    }
+    if (left.empty()) return;
+    try {
+      run_nodes(left);
+    } catch (const Error&) {
+      // One node that ONNX Runtime does not run should not keep the others.
+      for (ir::Value* value : left) {
+        try {
+          run_nodes({value});
+        } catch (const Error&) {
+          continue;
+        }
+      }
+    }
+  }
+
+  // A model of the nodes behind the values, run.
+  void run_nodes(const std::vector<ir::Value*>& values) {
+    std::unordered_set<const ir::Node*> needed;
+    std::vector<const ir::Value*> open(values.begin(), values.end());
+    while (!open.empty()) {
+      const ir::Value* value = open.back();
+      open.pop_back();
+      if (!value || is_constant(*value) || !needed.insert(value->producer()).second) continue;
+      open.insert(open.end(), value->producer()->inputs().begin(), value->producer()->inputs().end());
+    }
+    ir::Model model;
+    model.ir_version = model_.ir_version;
+    model.opset_imports = model_.opset_imports;
+    model.path = model_.path;
+    model.graph = std::make_unique<ir::Graph>();
+    model.graph->name = "constants";
+    std::unordered_map<const ir::Value*, ir::Value*> made;
+    const auto copied = [&](ir::Value* value) -> ir::Value* {
+      if (!value) return nullptr;
+      ir::Value*& copy = made[value];
+      if (!copy) {
+        ir::Tensor tensor = *value->constant();
+        tensor.name = value->name();
+        copy = model.graph->add_initializer(std::move(tensor));
+      }
+      return copy;
+    };
+    for (ir::Node* node : nodes_) {
+      if (!needed.contains(node)) continue;
+      std::vector<ir::Value*> inputs, outputs;
+      for (ir::Value* input : node->inputs()) inputs.push_back(copied(input));
+      for (ir::Value* output : node->outputs()) {
+        outputs.push_back(output ? model.graph->add_value(output->name()) : nullptr);
+        if (output) made[output] = outputs.back();
+      }
+      ir::Node* copy = model.graph->add_node(node->op_type(), node->domain(), inputs, outputs, node->name);
+      for (const ir::Attribute& attribute : node->attributes()) copy->set_attribute(attribute);
+    }
+    for (const ir::Value* value : values) {
+      made.at(value)->set_type(ir::Type::tensor(facts_.fact(value).dtype));
+      model.graph->add_output(made.at(value));
+    }
+    run::Session session(model, {.optimization = run::Optimization::kNone});
+    run::Arrays arrays = session.run({});
+    for (ir::Value* value : values) {
+      run::Array& array = arrays.at(value->name());
+      if (!array.is_string())
+        computed_.emplace(value, ir::Tensor::from_bytes({}, array.dtype, array.dims, std::move(array.bytes)));
+    }
+  }
+
+  int write() {
+    Patch patch(model_, "folded");
+    int count = 0;
+    for (ir::Value* value : chosen_) {
+      const auto found = computed_.find(value);
+      if (found == computed_.end()) continue;
+      changes_.made.push_back({.kind = "fold",
+                               .place = value->producer()->describe(),
+                               .replaced = {{value->producer()->op_type(), "a constant"}}});
+      ir::Tensor tensor = std::move(found->second);
+      tensor.name = graph_.unique_name(value->name() + "_folded");
+      patch.replace(value, graph_.add_initializer(std::move(tensor)));
+      ++count;
+    }
+    remove_unused(model_);
+    patch.apply(facts_);
+    return count;
+  }
+
+  ir::Model& model_;
+  ir::Graph& graph_;
+  infer::Inference& facts_;
+  const FoldOptions& options_;
+  Changes& changes_;
+  std::vector<ir::Node*> nodes_;  // foldable, in order
+  std::unordered_set<const ir::Value*> folded_;
+  std::vector<ir::Value*> chosen_;
+  std::unordered_map<const ir::Value*, ir::Tensor> computed_;
+};
+
+}  // namespace
+
+int fold_constants(ir::Model& model, infer::Inference& facts, const FoldOptions& options, Changes& changes) {
+  return Folder(model, facts, options, changes).run();
+}
+
+}  // namespace thaw::rewrite

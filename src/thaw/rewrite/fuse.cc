@@ -1,0 +1,78 @@
+#include "thaw/rewrite/fuse.h"
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "thaw/rewrite/patch.h"
+
+namespace thaw::rewrite {
+namespace {
+
+// Nodes that nothing reads any more, readers before what they read.
+void remove_unread(std::vector<const ir::Node*> nodes) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const ir::Node* node : nodes) {
+      if (node->is_removed()) continue;
+      const auto outputs = node->outputs();
+      if (std::any_of(outputs.begin(), outputs.end(), [](const ir::Value* v) { return v && v->is_used(); })) continue;
+      node->graph()->remove_node(const_cast<ir::Node*>(node));
+      more = true;
+    }
+  }
+}
+
+class Fuser {
+ public:
+  Fuser(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes)
+      : model_(model), facts_(facts), changes_(changes) {
+    for (const Fusion& fusion : fusions)
+      for (const std::string_view op : root_operators(fusion.pattern)) by_operator_[op].push_back(&fusion);
+  }
+
+  int run() {
+    for (ir::Node* node : model_.graph->nodes()) {
+      const auto fusions = by_operator_.find(node->op_type());
+      if (fusions == by_operator_.end() || !node->output(0)) continue;
+      for (const Fusion* fusion : fusions->second)
+        if (apply(*fusion, node)) break;
+    }
+    return applied_;
+  }
+
+ private:
+  bool apply(const Fusion& fusion, ir::Node* node) {
+    const auto found = match(fusion.pattern, node->output(0), model_, facts_.result());
+    if (!found || (fusion.holds && !fusion.holds(*found))) return false;
+    Change change{.kind = std::string(fusion.name),
+                  .place = node->describe(),
+                  .replaced = {{fmt::format("{} nodes", found->nodes().size()), std::string(fusion.name)}}};
+    Patch patch(model_, std::string(fusion.name));
+    patch.emitter().set_origin(node->name.empty() ? node->output(0)->name() : node->name);
+    try {
+      patch.replace(node->output(0), fusion.build(*found, patch.before(node)));
+    } catch (const ops::CannotWrite&) {
+      return false;
+    }
+    remove_unread(found->nodes());
+    patch.apply(facts_);
+    changes_.made.push_back(std::move(change));
+    ++applied_;
+    return true;
+  }
+
+  ir::Model& model_;
+  infer::Inference& facts_;
+  Changes& changes_;
+  std::unordered_map<std::string_view, std::vector<const Fusion*>> by_operator_;
+  int applied_ = 0;
+};
+
+}  // namespace
+
+int fuse(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes) {
+  return Fuser(model, facts, fusions, changes).run();
+}
+
+}  // namespace thaw::rewrite

@@ -1,0 +1,22 @@
+#include "thaw/rewrite/pass.h"
+
+#include <fmt/format.h>
+
+namespace thaw::rewrite {
+
+std::string Change::message() const {
+  if (replaced.empty()) return why;
+  std::string text = part.empty() ? std::string() : part + ": ";
+  for (size_t i = 0; i < replaced.size(); ++i)
+    text += fmt::format("{}{} becomes {}", i == 0 ? "" : ", ", replaced[i].first, replaced[i].second);
+  if (nodes > 0) text += fmt::format(" in {} node{}", nodes, nodes == 1 ? "" : "s");
+  return text;
+}
+
+Changes run(std::span<const Pass> pipeline, ir::Model& model) {
+  Changes changes;
+  for (const Pass& pass : pipeline) pass.run(model, changes);
+  return changes;
+}
+
+}  // namespace thaw::rewrite

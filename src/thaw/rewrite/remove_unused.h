@@ -1,0 +1,11 @@
+// Removing what nothing reads: nodes of the main graph and its subgraphs whose outputs are unused, then initializers of
+// the main graph. Outputs and inputs stay; a node that could have an effect of its own does not exist in ONNX, so all go.
+#pragma once
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::rewrite {
+
+void remove_unused(ir::Model& model);
+
+}  // namespace thaw::rewrite
