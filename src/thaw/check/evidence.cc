@@ -135,12 +135,17 @@ std::string text_of(const std::optional<ops::Shape>& shape) {
   return out + "]";
 }
 
-std::string text_of(const dim::Assignment& sizes, const dim::Scope& scope) {
+NamedSizes by_name(const dim::Assignment& sizes, const dim::Scope& scope) {
   std::vector<std::pair<int, int64_t>> sorted(sizes.begin(), sizes.end());
   std::sort(sorted.begin(), sorted.end());
+  NamedSizes named;
+  for (const auto& [id, value] : sorted) named.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, value);
+  return named;
+}
+
+std::string text_of(const NamedSizes& sizes) {
   std::string out;
-  for (const auto& [id, value] : sorted)
-    out += fmt::format("{}{}={}", out.empty() ? "" : ", ", scope.symbols()[static_cast<size_t>(id)].name, value);
+  for (const auto& [name, value] : sizes) out += fmt::format("{}{}={}", out.empty() ? "" : ", ", name, value);
   return out;
 }
 

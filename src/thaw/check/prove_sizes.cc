@@ -95,12 +95,13 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
   std::unordered_set<const ir::Node*> told;
   for (const BrokenStatement& b : proofs.broken) {
     if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
-    std::string at = text_of(b.sizes, scope);
+    const std::string at = text_of(by_name(b.sizes, scope));
     Finding& f =
         findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node),
                                  at.empty() ? "every size" : at, b.obligation->what, statement_text(*b.obligation)),
                      place_of(*b.obligation->node));
-    f.details.emplace_back("smallest size", text_of(complete(b.sizes, scope), scope));
+    f.breaking_sizes = by_name(complete(b.sizes, scope), scope);
+    f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
   }

@@ -127,6 +127,7 @@ std::string name_of(const ir::Node& node);
 // "[n, 3, h, w]".
 std::string text_of(const std::optional<ops::Shape>& shape);
 // "h=32, w=64", by symbol.
-std::string text_of(const dim::Assignment& sizes, const dim::Scope& scope);
+NamedSizes by_name(const dim::Assignment& sizes, const dim::Scope& scope);
+std::string text_of(const NamedSizes& sizes);
 
 }  // namespace thaw::check

@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "thaw/cli/batch_check.h"
 #include "thaw/cli/batch_report.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/samples.h"
 #include "thaw/run/input_text.h"
 
 namespace thaw::cli {
@@ -40,8 +40,8 @@ int batch_model(const Options& options) {
   note_before(*model, run.ports);
   run.report = batch::batch(*model, how);
   note_after(*model, run.ports);
-  if (run.check) run.checked = compare_with_samples(*model, options.model, how, feeds);
-  run.written = all_agree(run.checked.runs);
+  if (run.check) run.checked = confirm::compare_with_samples(*model, options.model, how, feeds);
+  run.written = confirm::all_agree(run.checked.runs);
   ir::SaveOptions save;
   save.external = options.external;
   if (run.written) ir::save(*model, options.output, save);

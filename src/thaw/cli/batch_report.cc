@@ -8,6 +8,7 @@
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
 
 namespace thaw::cli {
 namespace {
@@ -92,7 +93,7 @@ std::string batch_text(const BatchRun& run) {
   for (const batch::Note& note : report.loops)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   if (!run.checked.runs.empty()) {
-    text += checks_text(run.checked.runs, "agrees sample by sample at", "DIFFERS from single samples at");
+    text += report::checks_text(run.checked.runs, "agrees sample by sample at", "DIFFERS from single samples at");
   } else if (run.check) {
     text += fmt::format("not checked: {}\n", report::printable(not_checked(run)));
   }
@@ -126,7 +127,7 @@ std::string batch_json(const BatchRun& run) {
     json.end_object();
   }
   json.end_object();
-  write_checks(json, "sizes", run.checked.runs);
+  report::write_checks(json, "sizes", run.checked.runs);
   if (run.checked.runs.empty()) json.member("not_checked", not_checked(run));
   json.end_object();
   return text + "\n";
@@ -145,8 +146,8 @@ std::string batch_page(const BatchRun& run) {
     page.sentence(fmt::format("Not checked: {}", not_checked(run)));
   } else {
     page.sentence(fmt::format("{} samples were drawn; the model ran on each, the result on all of them at once.",
-                              kCheckedSamples));
-    add_checks(page, "sizes of a sample", run.checked.runs);
+                              confirm::kCheckedSamples));
+    report::add_checks(page, "sizes of a sample", run.checked.runs);
   }
   return page.finish();
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "thaw/batch/batch.h"
-#include "thaw/cli/batch_check.h"
+#include "thaw/confirm/samples.h"
 
 namespace thaw::cli {
 
@@ -24,7 +24,7 @@ struct BatchRun {
   batch::Report report;
   std::vector<BatchedPort> ports;
   bool check = true;  // asked for
-  BatchCheck checked;
+  confirm::BatchCheck checked;
   bool written = false;
 };
 

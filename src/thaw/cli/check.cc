@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "thaw/cli/confirm.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/breaking_sizes.h"
 #include "thaw/core/error.h"
 #include "thaw/report/findings.h"
 
@@ -57,7 +57,7 @@ int check_model(const Options& options) {
   check::Report report = check::check_with_proof(model, wanted);
   if (options.confirm) {
     std::vector<std::filesystem::path> archives;
-    confirm_by_running(model, report.findings, wanted.dims, options.run.feeds(archives));
+    confirm::run_at_breaking_sizes(model, report.findings, wanted.dims, options.run.feeds(archives));
   }
   const auto& findings = report.findings;
   switch (options.format) {

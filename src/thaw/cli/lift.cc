@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "thaw/cli/lift_check.h"
 #include "thaw/cli/lift_report.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/trace_values.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/traces.h"
 #include "thaw/lift/align/values.h"
 
 namespace thaw::cli {
@@ -45,9 +45,9 @@ int lift_traces(const Options& options) {
   if (whole) {
     run.inputs = describe_ports(model.graph->inputs());
     run.outputs = describe_ports(model.graph->outputs());
-    if (!options.no_check) run.checks = compare_with_traces(model, options.traces, traces);
+    if (!options.no_check) run.checks = confirm::compare_with_traces(model, options.traces, traces);
   }
-  run.written = whole && all_agree(run.checks);
+  run.written = whole && confirm::all_agree(run.checks);
   if (run.written) ir::save(model, options.output);
   const std::string json = lift_json(run);
   file.write(json, [&] { return lift_page(run); });

@@ -10,6 +10,7 @@
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
 
 namespace thaw::cli {
 namespace {
@@ -125,7 +126,8 @@ std::string sentence(const LiftRun& run) {
       "{} of one model became one model for every size: {} between them are computed "
       "from the inputs",
       traces, report::counted(run.report.lifted.size(), "difference"));
-  if (!all_agree(run.checks)) return made + ", but its numbers are not those of the traces. Nothing was written.";
+  if (!confirm::all_agree(run.checks))
+    return made + ", but its numbers are not those of the traces. Nothing was written.";
   return made + (run.checks.empty() ? "." : ", and its numbers are those of every trace.");
 }
 
@@ -167,7 +169,7 @@ std::string lift_text(const LiftRun& run, bool all) {
   if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);
   if (!report.inferred.empty()) text += notes_text("inferred", views(report.inferred), all);
   if (!report.unexplained.empty()) text += groups_text("not explained", views(report.unexplained), all);
-  text += checks_text(run.checks, "agrees with", "DIFFERS from");
+  text += report::checks_text(run.checks, "agrees with", "DIFFERS from");
   return text + (run.written ? fmt::format("wrote {}\n", report::printable(run.output)) : "nothing was written\n");
 }
 
@@ -198,7 +200,7 @@ std::string lift_json(const LiftRun& run) {
   write_notes(json, "held_back", views(run.report.held_back));
   write_notes(json, "inferred", views(run.report.inferred));
   write_notes(json, "unexplained", views(run.report.unexplained));
-  write_checks(json, "trace", run.checks);
+  report::write_checks(json, "trace", run.checks);
   json.end_object();
   return text + "\n";
 }
@@ -238,7 +240,7 @@ std::string lift_page(const LiftRun& run) {
     page.sentence("The result was not run beside the traces.");
   } else {
     page.sentence("The result ran beside each trace at the trace's size, on the same inputs.");
-    add_checks(page, "trace", run.checks);
+    report::add_checks(page, "trace", run.checks);
   }
   return page.finish();
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/cli/run_check.h"
+#include "thaw/confirm/run_check.h"
 #include "thaw/lift/lift.h"
 
 namespace thaw::cli {
@@ -30,7 +30,7 @@ std::vector<TraceInputs> inputs_of(const std::vector<lift::Trace>& traces);
 struct LiftRun {
   std::vector<TraceInputs> traces;
   lift::Report report;
-  std::vector<RunCheck> checks;           // empty where it was not run
+  std::vector<confirm::RunCheck> checks;  // empty where it was not run
   std::vector<PortText> inputs, outputs;  // of the lifted model; empty where something is not explained
   std::string output;
   bool written = false;

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "thaw/cli/model_inputs.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
@@ -52,7 +52,7 @@ run::Arrays feeds_of(const Options& options, const run::Session& session) {
   std::vector<run::InputSpec> inputs;
   {
     const auto model = ir::load(options.model);
-    inputs = model_inputs(*model, scope);
+    inputs = confirm::model_inputs(*model, scope);
   }
   std::vector<std::filesystem::path> archives;
   run::FeedOptions feeds = options.run.feeds(archives);

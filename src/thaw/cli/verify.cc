@@ -1,13 +1,13 @@
 // thaw verify: runs a model and its reference on the same inputs at several sizes and compares every output.
 #include <memory>
 
-#include "thaw/cli/model_inputs.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verify_report.h"
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/run/input_text.h"
 
 namespace thaw::cli {
@@ -38,7 +38,7 @@ int verify(const Options& options) {
   std::vector<run::InputSpec> inputs;
   {
     const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
-    inputs = model_inputs(*model, scope);
+    inputs = confirm::model_inputs(*model, scope);
   }
   ProgressLine line("running at size");
   call.progress = [&](size_t done, size_t total) { line.show(done, total); };

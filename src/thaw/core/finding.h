@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ struct Related {
   std::string message;  // what this place has to do with it: "declared here as '?' too"
 };
 
+// Sizes by the names that `thaw inspect` prints: {"h", 96}.
+using NamedSizes = std::vector<std::pair<std::string, int64_t>>;
+
 struct Finding {
   std::string code;  // "THAW001"
   Severity severity = Severity::kWarning;
@@ -42,6 +46,8 @@ struct Finding {
   std::string source;  // where a frozen size comes from: "input 'image' axis 2 ('height')"; empty if it isn't one
   std::string fix;     // what answers it, one clause: "`thaw fix` gives each size a name of its own"
   std::vector<Related> related;
+  // The smallest sizes that break the model, by name, where a proof found some; none of them where every size does.
+  std::optional<NamedSizes> breaking_sizes;
   std::vector<std::pair<std::string, std::string>> details;  // more to print, name and text: {"smallest size", "h=96"}
 };
 

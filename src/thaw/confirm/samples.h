@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "thaw/batch/batch.h"
-#include "thaw/cli/run_check.h"
+#include "thaw/confirm/run_check.h"
 #include "thaw/run/feeds.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 constexpr int kCheckedSamples = 3;
 
@@ -26,4 +26,4 @@ struct BatchCheck {
 BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
                                 const batch::Options& options, const run::FeedOptions& feeds);
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

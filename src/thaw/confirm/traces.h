@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "thaw/cli/run_check.h"
+#include "thaw/confirm/run_check.h"
 #include "thaw/lift/align/traces.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
 // (run/feeds.h). Throws thaw::Error where a trace itself does not run.
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
                                           const std::vector<lift::Trace>& traces);
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -6,7 +6,7 @@
 #include "thaw/check/check.h"
 #include "thaw/run/feeds.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 struct Confirmation {
   size_t failed = 0;   // sizes at which ONNX Runtime failed, as the proof says
@@ -17,7 +17,7 @@ struct Confirmation {
 // For each finding that names sizes that break the model: runs it there in ONNX Runtime, on drawn inputs, and adds what
 // came of it to the finding's details. Input dims that --dims gives a range are taken as free, whatever the file
 // declares. The model is changed: its declared inner sizes are dropped, so that what fails is the computation.
-Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
-                                const run::FeedOptions& feeds);
+Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
+                                   const run::FeedOptions& feeds);
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

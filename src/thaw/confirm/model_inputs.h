@@ -7,10 +7,10 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/feeds.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 // Inputs in the model's order, with dims as expressions of `scope`, bounds on integers that index a table, and which of
 // them have a default (an initializer of the same name).
 std::vector<run::InputSpec> model_inputs(const ir::Model& model, dim::Scope& scope);
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,4 +1,4 @@
-// Results beside what they should be: what `thaw lift` and `thaw batch` find out before they write a model.
+// A result beside what it should be: the evidence that `thaw lift` and `thaw batch` ask for before they write a model.
 #pragma once
 
 #include <string>
@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
-#include "thaw/report/html_page.h"
-#include "thaw/report/json_writer.h"
 #include "thaw/run/array.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 // One run of the new model beside the given one, on the same inputs.
 struct RunCheck {
@@ -36,12 +34,4 @@ void fail_check(RunCheck& check, std::string message);
 
 bool all_agree(const std::vector<RunCheck>& checks);
 
-// [{"trace", "inputs": {name: type}, "max_abs", "largest", "agrees", "message"}]; `place` is what a check's name is
-// called. A difference that cannot be told is null.
-void write_checks(report::JsonWriter& json, std::string_view place, const std::vector<RunCheck>& checks);
-// A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and
-// `differs` are the words before the name; after a name that differs stands the message.
-std::string checks_text(const std::vector<RunCheck>& checks, std::string_view agrees, std::string_view differs);
-void add_checks(report::HtmlPage& page, const std::string& place, const std::vector<RunCheck>& checks);
-
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

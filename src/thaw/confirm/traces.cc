@@ -1,4 +1,4 @@
-#include "thaw/cli/lift_check.h"
+#include "thaw/confirm/traces.h"
 
 #include <map>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "thaw/run/feeds.h"
 #include "thaw/run/session.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 // The shape of an input in a trace: as declared, or as the trace's sizes tell.
@@ -91,4 +91,4 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   return checks;
 }
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,4 +1,4 @@
-#include "thaw/cli/batch_check.h"
+#include "thaw/confirm/samples.h"
 
 #include <algorithm>
 #include <map>
@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
-#include "thaw/cli/model_inputs.h"
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
 #include "thaw/run/sweep.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 constexpr size_t kRuns = 2;                             // sizes to compare at, where there is a choice
@@ -247,4 +247,4 @@ BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem:
   return Comparison(batched, original, options, feeds).run();
 }
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,16 +1,16 @@
-#include "thaw/cli/confirm.h"
+#include "thaw/confirm/breaking_sizes.h"
 
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "thaw/cli/model_inputs.h"
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 constexpr uint64_t kMostBytes = 4 * (uint64_t{1} << 28);  // of one input: a gigabyte of float32
@@ -27,9 +27,11 @@ void free_named_dims(ir::Model& model, const dim::SpecGroup& dims) {
   }
 }
 
-// The sizes of a finding ("h=3, w=5"), with those of --dims that are expressions of others.
-run::Point point_of(const std::string& sizes, const dim::SpecGroup& dims) {
-  dim::SpecGroup group = sizes.empty() ? dim::SpecGroup() : dim::parse_range_spec(sizes).front();
+// The sizes of a finding, with those of --dims that are expressions of others.
+run::Point point_of(const NamedSizes& sizes, const dim::SpecGroup& dims) {
+  dim::SpecGroup group;
+  for (const auto& [name, size] : sizes)
+    group.push_back({.name = name, .ranges = {{.first = size, .last = size}}, .expression = {}});
   for (const dim::SpecEntry& entry : dims) {
     if (!entry.expression.empty()) group.push_back(entry);
   }
@@ -39,15 +41,10 @@ run::Point point_of(const std::string& sizes, const dim::SpecGroup& dims) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-const std::string* sizes_of(const Finding& finding) {
-  const auto it = std::ranges::find(finding.details, "smallest size", &std::pair<std::string, std::string>::first);
-  return it == finding.details.end() ? nullptr : &it->second;
-}
-
 }  // namespace
 
-Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
-                                const run::FeedOptions& feeds) {
+Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
+                                   const run::FeedOptions& feeds) {
   Confirmation result;
   free_named_dims(model, dims);
   dim::Scope scope;
@@ -55,11 +52,10 @@ Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, c
   run::drop_declared_sizes(model);
   std::optional<run::Session> session;
   for (Finding& finding : findings) {
-    const std::string* sizes = sizes_of(finding);
-    if (sizes == nullptr) continue;
+    if (!finding.breaking_sizes) continue;
     std::string outcome;
     try {
-      const run::Point point = point_of(*sizes, dims);
+      const run::Point point = point_of(*finding.breaking_sizes, dims);
       if (feeder.drawn_bytes(point) > kMostBytes) {
         ++result.skipped;
         outcome = "not run: the inputs would be too large";
@@ -84,4 +80,4 @@ Confirmation confirm_by_running(ir::Model& model, std::span<Finding> findings, c
   return result;
 }
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

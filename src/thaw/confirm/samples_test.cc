@@ -1,4 +1,4 @@
-#include "thaw/cli/batch_check.h"
+#include "thaw/confirm/samples.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -6,7 +6,7 @@
 
 #include "thaw/run/run_testing.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 using testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST_F(BatchCheckTest, TriesTheSizesThatTheModelWasFrozenAt) {
 }
 
 }  // namespace
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,4 +1,4 @@
-#include "thaw/cli/model_inputs.h"
+#include "thaw/confirm/model_inputs.h"
 
 #include <map>
 #include <string>
@@ -6,7 +6,7 @@
 #include "thaw/infer/index_bounds.h"
 #include "thaw/infer/infer.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 
 std::vector<run::InputSpec> model_inputs(const ir::Model& model, dim::Scope& scope) {
   const infer::Result facts = infer::infer(model, scope);
@@ -25,4 +25,4 @@ std::vector<run::InputSpec> model_inputs(const ir::Model& model, dim::Scope& sco
   return inputs;
 }
 
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,4 +1,4 @@
-#include "thaw/cli/run_check.h"
+#include "thaw/confirm/run_check.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 using run::Array;
@@ -67,19 +67,5 @@ TEST(RunCheck, KeepsTheWorstOfSeveralOutputs) {
   EXPECT_EQ(check.largest, 100);
 }
 
-TEST(RunCheck, WhatCannotBeToldIsNullInJson) {
-  RunCheck check;
-  check.name = "trace.onnx";
-  fail_check(check, "does not run");
-  std::string text;
-  report::JsonWriter json(text);
-  json.begin_object();
-  write_checks(json, "trace", {check});
-  json.end_object();
-  EXPECT_THAT(text, HasSubstr("\"max_abs\": null"));
-  EXPECT_THAT(text, HasSubstr("\"message\": \"does not run\""));
-  EXPECT_THAT(checks_text({check}, "agrees with", "DIFFERS from"), HasSubstr("DIFFERS from trace.onnx: does not run"));
-}
-
 }  // namespace
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,4 +1,4 @@
-#include "thaw/cli/run_check.h"
+#include "thaw/confirm/run_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,11 @@
 #include <fmt/format.h>
 
 #include "thaw/core/memory.h"
-#include "thaw/report/printable.h"
 #include "thaw/run/compare.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/summary.h"
 
-namespace thaw::cli {
+namespace thaw::confirm {
 namespace {
 
 constexpr double kAgrees = 1e-3, kAgreesIn16Bits = 1e-2;
@@ -82,49 +81,4 @@ bool all_agree(const std::vector<RunCheck>& checks) {
   return std::all_of(checks.begin(), checks.end(), [](const RunCheck& check) { return check.agrees; });
 }
 
-void write_checks(report::JsonWriter& json, std::string_view place, const std::vector<RunCheck>& checks) {
-  json.member_array("checked");
-  for (const RunCheck& check : checks) {
-    json.begin_object(report::JsonWriter::Layout::kLine);
-    json.member(place, check.name);
-    json.member_object("inputs");
-    for (const auto& [name, type] : check.inputs) json.member(name, type);
-    json.end_object();
-    json.member("max_abs", check.max_abs);
-    json.member("largest", check.largest);
-    json.member("agrees", check.agrees);
-    json.optional_member("message", check.message);
-    json.end_object();
-  }
-  json.end_array();
-}
-
-std::string checks_text(const std::vector<RunCheck>& checks, std::string_view agrees, std::string_view differs) {
-  std::string text;
-  for (const RunCheck& check : checks) {
-    text += fmt::format("{} {}: ", check.agrees ? agrees : differs, report::printable(check.name));
-    text += check.agrees ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
-                         : report::printable(check.message);
-    std::string inputs;
-    for (const auto& [name, type] : check.inputs)
-      inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", report::printable(name), type);
-    text += inputs + "\n";
-  }
-  return text;
-}
-
-void add_checks(report::HtmlPage& page, const std::string& place, const std::vector<RunCheck>& checks) {
-  using report::HtmlCell;
-  std::vector<std::vector<HtmlCell>> rows;
-  for (const RunCheck& check : checks) {
-    std::vector<std::string> inputs;
-    for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
-    rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
-                    HtmlCell::number(check.largest),
-                    check.agrees ? HtmlCell::verdict(report::Verdict::kGood, "agrees")
-                                 : HtmlCell::verdict(report::Verdict::kBad, "differs: " + check.message)});
-  }
-  page.table({place, "inputs", "largest difference", "largest element", "verdict"}, rows);
-}
-
-}  // namespace thaw::cli
+}  // namespace thaw::confirm

@@ -1,0 +1,54 @@
+#include "thaw/report/run_checks.h"
+
+#include <fmt/format.h>
+
+#include "thaw/report/printable.h"
+
+namespace thaw::report {
+
+void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks) {
+  json.member_array("checked");
+  for (const confirm::RunCheck& check : checks) {
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member(place, check.name);
+    json.member_object("inputs");
+    for (const auto& [name, type] : check.inputs) json.member(name, type);
+    json.end_object();
+    json.member("max_abs", check.max_abs);
+    json.member("largest", check.largest);
+    json.member("agrees", check.agrees);
+    json.optional_member("message", check.message);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
+                        std::string_view differs) {
+  std::string text;
+  for (const confirm::RunCheck& check : checks) {
+    text += fmt::format("{} {}: ", check.agrees ? agrees : differs, printable(check.name));
+    text += check.agrees ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
+                         : printable(check.message);
+    std::string inputs;
+    for (const auto& [name, type] : check.inputs)
+      inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", printable(name), type);
+    text += inputs + "\n";
+  }
+  return text;
+}
+
+void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks) {
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const confirm::RunCheck& check : checks) {
+    std::vector<std::string> inputs;
+    for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
+    rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
+                    HtmlCell::number(check.largest),
+                    check.agrees ? HtmlCell::verdict(Verdict::kGood, "agrees")
+                                 : HtmlCell::verdict(Verdict::kBad, "differs: " + check.message)});
+  }
+  page.table({place, "inputs", "largest difference", "largest element", "verdict"}, rows);
+}
+
+}  // namespace thaw::report

@@ -1,0 +1,23 @@
+// The runs that confirm a result (confirm/run_check.h), as JSON, text and HTML.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/confirm/run_check.h"
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+
+namespace thaw::report {
+
+// [{"trace", "inputs": {name: type}, "max_abs", "largest", "agrees", "message"}]; `place` is what a check's name is
+// called. A difference that cannot be told is null.
+void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks);
+// A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and
+// `differs` are the words before the name; after a name that differs stands the message.
+std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
+                        std::string_view differs);
+void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks);
+
+}  // namespace thaw::report

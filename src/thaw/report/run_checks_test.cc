@@ -1,0 +1,26 @@
+#include "thaw/report/run_checks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace thaw::report {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RunChecks, WhatCannotBeToldIsNullInJson) {
+  confirm::RunCheck check;
+  check.name = "trace.onnx";
+  confirm::fail_check(check, "does not run");
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  write_checks(json, "trace", {check});
+  json.end_object();
+  EXPECT_THAT(text, HasSubstr("\"max_abs\": null"));
+  EXPECT_THAT(text, HasSubstr("\"message\": \"does not run\""));
+  EXPECT_THAT(checks_text({check}, "agrees with", "DIFFERS from"), HasSubstr("DIFFERS from trace.onnx: does not run"));
+}
+
+}  // namespace
+}  // namespace thaw::report
