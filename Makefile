@@ -37,8 +37,9 @@ dev:
 	$(CMAKE) --build --preset dev -j $(JOBS)
 	$(CTEST) --preset dev -j $(JOBS)
 
-demo: build
-	@tools/setup test
+demo:
+	@tools/setup demo
+	@$(MAKE) --no-print-directory build
 	$(PYTHON) tools/demo.py --thaw build/thaw
 
 bench: build

@@ -70,7 +70,7 @@ def package_file(package, *parts):
     spec = importlib.util.find_spec(package)
     path = Path(spec.origin).parent.joinpath(*parts) if spec and spec.origin else None
     if path is None or not path.exists():
-        raise Missing(f"{package} with {'/'.join(parts)} is not installed; tools/setup test installs it")
+        raise Missing(f"{package} with {'/'.join(parts)} is not installed; tools/setup demo installs it")
     return path
 
 
