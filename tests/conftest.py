@@ -65,6 +65,7 @@ def session(model):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1  # a pool of its own for each small model spends most of its time waiting
     source = str(model) if isinstance(model, (str, Path)) else model.SerializeToString()
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
