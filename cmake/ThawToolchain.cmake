@@ -35,7 +35,12 @@ if(PROJECT_IS_TOP_LEVEL)
   mark_as_advanced(THAW_CCACHE)
   if(THAW_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # Paths below the checkout are made relative before they are hashed: checkouts share what they compiled.
-    set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${THAW_CCACHE}")
+    set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1)
+    if(THAW_PCH)
+      # What ccache asks for where headers are precompiled; no source has __TIME__ in it.
+      list(APPEND CMAKE_CXX_COMPILER_LAUNCHER CCACHE_SLOPPINESS=pch_defines,time_macros)
+    endif()
+    list(APPEND CMAKE_CXX_COMPILER_LAUNCHER "${THAW_CCACHE}")
   endif()
 
   find_program(THAW_MOLD NAMES mold)
@@ -47,3 +52,8 @@ if(PROJECT_IS_TOP_LEVEL)
     target_link_options(thaw_build_options INTERFACE "-fuse-ld=${THAW_LLD}")
   endif()
 endif()
+
+# What THAW_PCH precompiles: headers that most sources read and that no one edits.
+set(thaw_common_headers
+    <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <numeric> <optional> <set>
+    <span> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
