@@ -15,7 +15,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct BatchArguments {
   std::string model, output, sample, report;
   std::vector<std::string> values;
   bool no_check = false;
@@ -24,7 +24,7 @@ struct Options {
   Format format = Format::kText;
 };
 
-int batch_model(const Options& options) {
+int batch_model(const BatchArguments& options) {
   ReportFile file(options.report, {options.model, options.output});
   run::FeedOptions feeds;
   run::add_values(options.values, feeds);
@@ -54,7 +54,7 @@ int batch_model(const Options& options) {
 }  // namespace
 
 Action define_batch(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BatchArguments>();
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->required()->type_name("FILE");
   app.add_option("--name", options->batch.name, "what the new size is called; batch by default")->type_name("NAME");

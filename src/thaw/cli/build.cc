@@ -14,7 +14,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct BuildArguments {
   std::string checkpoint, output, part = "all";
   model::Options build;
   Format format = Format::kText;
@@ -62,7 +62,7 @@ std::string as_text(const model::BuildReport& report) {
   return text;
 }
 
-int build_models(const Options& options) {
+int build_models(const BuildArguments& options) {
   const model::BuildReport report =
       model::build(model::Checkpoint::open(options.checkpoint), options.output, options.part, options.build);
   write_output(options.format == Format::kJson ? as_json(report) : as_text(report));
@@ -72,7 +72,7 @@ int build_models(const Options& options) {
 }  // namespace
 
 Action define_build(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BuildArguments>();
   app.add_option("CHECKPOINT", options->checkpoint, "the folder with config.json and *.safetensors")
       ->required()
       ->type_name("FOLDER");

@@ -20,7 +20,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct CheckArguments {
   std::string model;
   std::string dims;
   check::Options check;
@@ -47,7 +47,7 @@ std::string proof_text(const check::SizeProof& proof) {
                      proof.proven, proof.broken, proof.open);
 }
 
-int check_model(const Options& options) {
+int check_model(const CheckArguments& options) {
   if (options.confirm && options.dims.empty()) {
     throw Error({"there are no sizes to run at", "--run", "--dims too, such as --dims n=1..8,h=64..1024:32", ""});
   }
@@ -96,7 +96,7 @@ int check_model(const Options& options) {
 }  // namespace
 
 Action define_check(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   add_model(app, options->model);
   app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")
       ->type_name("RANGES");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostListed = 20;  // of each kind, unless --all
 
-struct Options {
+struct DiffArguments {
   std::string a, b;
   bool no_weights = false;
   bool no_infer = false;
@@ -24,7 +24,7 @@ struct Options {
   Format format = Format::kText;
 };
 
-int diff(const Options& options) {
+int diff(const DiffArguments& options) {
   const ir::Model& a = *until_exit(ir::load(options.a));
   const ir::Model& b = *until_exit(ir::load(options.b));
   report::DiffOptions what{.weights = !options.no_weights, .infer = !options.no_infer, .progress = {}};
@@ -42,7 +42,7 @@ int diff(const Options& options) {
 }  // namespace
 
 Action define_diff(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffArguments>();
   add_model(app, options->a, "A", "the one ONNX file");
   add_model(app, options->b, "B", "the other");
   app.add_flag("--no-weights", options->no_weights, "compare only the types of weights, not their values");

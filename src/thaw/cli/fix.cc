@@ -20,7 +20,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct FixArguments {
   std::string model, output;
   bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, all = false;
   ReferenceOptions reference;
@@ -28,7 +28,7 @@ struct Options {
   Format format = Format::kText;
 };
 
-int fix_model(const Options& options) {
+int fix_model(const FixArguments& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
   const fix::FixOptions fix = {
@@ -83,7 +83,7 @@ int fix_model(const Options& options) {
 }  // namespace
 
 Action define_fix(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FixArguments>();
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE");
   app.add_flag("--dry-run", options->dry_run, "say what would change, and write nothing");

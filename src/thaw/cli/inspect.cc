@@ -12,14 +12,14 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct InspectArguments {
   std::string model;
   std::string set;
   report::InspectionView view;
   Format format = Format::kText;
 };
 
-int inspect(const Options& options) {
+int inspect(const InspectArguments& options) {
   const ir::Model& model = *until_exit(ir::load(options.model));
   const report::Inspection& seen = until_exit(report::inspect(model, parse_sizes(options.set, "--set")));
   write_output(options.format == Format::kJson
@@ -31,7 +31,7 @@ int inspect(const Options& options) {
 }  // namespace
 
 Action define_inspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectArguments>();
   add_model(app, options->model);
   app.add_flag("--values", options->view.values, "list every tensor, and the elements of small integer ones");
   app.add_flag("--weights", options->view.weights, "list the weights too");

@@ -16,7 +16,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct LiftArguments {
   std::vector<std::string> traces, added, keep_static;
   std::vector<std::string> values;
   std::string output, report;
@@ -24,7 +24,7 @@ struct Options {
   Format format = Format::kText;
 };
 
-int lift_traces(const Options& options) {
+int lift_traces(const LiftArguments& options) {
   std::vector<std::string> others = options.traces;
   others.insert(others.end(), options.values.begin(), options.values.end());
   others.push_back(options.output);
@@ -58,7 +58,7 @@ int lift_traces(const Options& options) {
 }  // namespace
 
 Action define_lift(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LiftArguments>();
   app.add_option("TRACE", options->traces, "static exports of one model at different sizes")
       ->required()
       ->type_name("FILE");

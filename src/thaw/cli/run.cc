@@ -20,7 +20,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct RunArguments {
   std::string model, sizes, output;
   std::vector<std::string> outputs;
   bool random = false, cast = false;
@@ -35,7 +35,7 @@ struct Outcome {
   double seconds = 0;
 };
 
-run::Point point_of(const Options& options) {
+run::Point point_of(const RunArguments& options) {
   if (options.sizes.empty()) return {};
   std::vector<run::Point> points = run::choose_points(dim::parse_range_spec(options.sizes));
   if (points.size() != 1) {
@@ -47,7 +47,7 @@ run::Point point_of(const Options& options) {
   return points.front();
 }
 
-run::Arrays feeds_of(const Options& options, const run::Session& session) {
+run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
   dim::Scope scope;
   std::vector<run::InputSpec> inputs;
   {
@@ -88,7 +88,7 @@ run::Arrays feeds_of(const Options& options, const run::Session& session) {
   return arrays;
 }
 
-Outcome run_model(const Options& options) {
+Outcome run_model(const RunArguments& options) {
   Outcome outcome;
   run::Session session(std::filesystem::path(options.model), options.run.session);
   outcome.feeds = feeds_of(options, session);
@@ -106,7 +106,7 @@ Outcome run_model(const Options& options) {
   return outcome;
 }
 
-void save(const Options& options, const run::Arrays& results) {
+void save(const RunArguments& options, const run::Arrays& results) {
   if (options.output.ends_with(".npz")) return run::write_npz_file(options.output, results);
   if (options.output.ends_with(".npy") && results.size() == 1) {
     return run::write_npy_file(options.output, results.begin()->second);
@@ -116,7 +116,7 @@ void save(const Options& options, const run::Arrays& results) {
                .expected = "a name that ends in .npz, or .npy for one output"});
 }
 
-std::string text_of(const Options& options, const Outcome& outcome) {
+std::string text_of(const RunArguments& options, const Outcome& outcome) {
   size_t name_width = 6, type_width = 4;
   for (const std::string& name : outcome.order) {
     name_width = std::max(name_width, report::width_of(report::printable(name)));
@@ -160,7 +160,7 @@ void write_array(report::JsonWriter& json, const std::string& name, const run::A
   json.end_object();
 }
 
-std::string json_of(const Options& options, const Outcome& outcome) {
+std::string json_of(const RunArguments& options, const Outcome& outcome) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -180,7 +180,7 @@ std::string json_of(const Options& options, const Outcome& outcome) {
   return text + "\n";
 }
 
-int run_verb(const Options& options) {
+int run_verb(const RunArguments& options) {
   const Outcome outcome = run_model(options);
   if (!options.output.empty()) save(options, outcome.results);
   write_output(options.format == Format::kJson ? json_of(options, outcome) : text_of(options, outcome));
@@ -190,7 +190,7 @@ int run_verb(const Options& options) {
 }  // namespace
 
 Action define_run(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   add_model(app, options->model);
   add_run_options(app, options->run);
   app.add_option("--sizes", options->sizes,

@@ -13,7 +13,7 @@
 namespace thaw::cli {
 namespace {
 
-struct Options {
+struct VerifyArguments {
   std::string model, reference, sweep;
   std::vector<std::string> names, outputs;
   size_t points = 0;
@@ -23,7 +23,7 @@ struct Options {
   Format format = Format::kText;
 };
 
-int verify(const Options& options) {
+int verify(const VerifyArguments& options) {
   run::VerifyOptions call;
   call.model = options.model;
   call.reference = options.reference;
@@ -52,7 +52,7 @@ int verify(const Options& options) {
 }  // namespace
 
 Action define_verify(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyArguments>();
   add_model(app, options->model);
   app.add_option("--against", options->reference,
                  "what it must agree with: a model, or a .npz file of inputs and outputs")
