@@ -16,7 +16,10 @@ function(thaw_room path out)
   set(${out} "${room}" PARENT_SCOPE)
 endfunction()
 
-add_library(thaw ${thaw_library_sources} "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
+set(thaw_library_anchor "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
+set_source_files_properties("${thaw_library_anchor}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+
+add_library(thaw ${thaw_library_sources} ${thaw_library_anchor})
 add_library(thaw::thaw ALIAS thaw)
 target_include_directories(
   thaw
@@ -41,7 +44,7 @@ foreach(source IN LISTS thaw_library_sources)
 endforeach()
 
 # The verbs are a library of their own, so that their tests link them.
-add_library(thaw_cli_lib STATIC ${thaw_cli_sources} "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
+add_library(thaw_cli_lib STATIC ${thaw_cli_sources} ${thaw_library_anchor})
 target_link_libraries(thaw_cli_lib PUBLIC thaw CLI11::CLI11 PRIVATE thaw_build_options)
 add_executable(thaw_cli "${PROJECT_SOURCE_DIR}/src/thaw/cli/main.cc")
 target_link_libraries(thaw_cli PRIVATE thaw_cli_lib thaw_build_options)

@@ -21,17 +21,10 @@ function(thaw_read path out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# thaw_own_names(PATH OUT): what a source declares for itself, in an unnamed namespace, and the constants in its functions
-# (which -Wshadow compares with those).
+# thaw_own_names(PATH OUT): what a source declares for itself, in an unnamed namespace.
 function(thaw_own_names path out)
   thaw_read("${path}" text)
   set(names "")
-  string(REGEX MATCHALL "\n *(static |inline )?const(expr)? [^\n]*" lines "${text}")
-  foreach(line IN LISTS lines)
-    if(line MATCHES "[^A-Za-z0-9_:.](k[A-Z][A-Za-z0-9]*),* *(=[^=]|{)")
-      list(APPEND names "${CMAKE_MATCH_1}")
-    endif()
-  endforeach()
   while(TRUE)
     string(FIND "${text}" "\nnamespace {\n" start)
     if(start EQUAL -1)
@@ -51,10 +44,11 @@ function(thaw_own_names path out)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
 
-# thaw_public_names(ROOM OUT): what the headers of a room declare.
+# thaw_public_names(ROOM OUT): what the headers of a room declare, and those that every room sees without a namespace's name.
 function(thaw_public_names room out)
   set(names "")
-  file(GLOB_RECURSE headers "${PROJECT_SOURCE_DIR}/src/thaw/${room}/*.h")
+  file(GLOB_RECURSE headers "${PROJECT_SOURCE_DIR}/src/thaw/${room}/*.h" "${PROJECT_SOURCE_DIR}/src/thaw/core/*.h"
+       "${PROJECT_SOURCE_DIR}/include/thaw/*.h")
   foreach(header IN LISTS headers)
     thaw_read("${header}" text)
     string(REGEX MATCHALL "\n[A-Za-z][^\n]*" lines "${text}")
@@ -69,14 +63,10 @@ endfunction()
 
 # thaw_unity(TARGET SOURCE...): neighbours by path share a unit. No two sources of a unit declare the same name for
 # themselves; one that does goes into another unit. A source that would change what the others mean stays alone: it opens a
-# namespace for the whole file, or has a name of its own that a header of the room has too.
+# namespace for the whole file, or has a name of its own that a header has too.
 # Where a source goes hangs on names and paths only: an edit inside a function moves nothing.
 function(thaw_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # In a unit GCC takes every source for a header, where a member of a type of one source alone would be wrong.
-    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
   set(rooms "")
   foreach(source IN LISTS ARGN)
     # Sources that Highway compiles once for each kind of processor include themselves.
