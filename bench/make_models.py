@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from models import large, text_decoder, vision_tower  # noqa: E402
+from models import large, text_decoder, vision_tower
 
 
 def traces(blocks, folder):

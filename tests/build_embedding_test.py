@@ -36,7 +36,7 @@ class Pipeline:
 
 
 @pytest.fixture
-def pipeline(build):  # noqa: F811
+def pipeline(build):
     """pipeline(family, *options) -> Pipeline"""
     return lambda family, *options: Pipeline(build(family, "--kv-cache", *options), references(family, "image"))
 
@@ -54,7 +54,7 @@ def test_logits_and_greedy_tokens_with_images(pipeline, family, target):
 
 
 @pytest.mark.parametrize("target", TOLERANCE)
-def test_greedy_tokens_with_audio(build, target):  # noqa: F811
+def test_greedy_tokens_with_audio(build, target):
     refs = references("qwen3_asr", "audio")
     folder = build("qwen3_asr", "--kv-cache", "--target", target)
     audio, embedding, text = (session(folder / f"{part}.onnx") for part in ("audio", "embedding", "text"))
@@ -104,7 +104,7 @@ CASES = {
 
 @pytest.mark.parametrize("counts", [(5, 3, 2), (0, 0, 0), (0, 4, 0), (11, 0, 13)])
 @pytest.mark.parametrize("family", CASES)
-def test_features_land_where_their_tokens_stand(build, family, counts):  # noqa: F811
+def test_features_land_where_their_tokens_stand(build, family, counts):
     table, inputs = CASES[family]
     rng = np.random.default_rng(7)
     ids = rng.integers(3, 90, 3 * 13)
@@ -133,7 +133,7 @@ def test_features_land_where_their_tokens_stand(build, family, counts):  # noqa:
         assert (out[name] == value.reshape(3, 13, 32)).all()
 
 
-def test_more_tokens_than_features_are_an_error(build):  # noqa: F811
+def test_more_tokens_than_features_are_an_error(build):
     embedding = session(build("qwen3_asr", "--part", "embedding") / "embedding.onnx")
     ids = np.array([[5, AUDIO, AUDIO, AUDIO, 6]])
     with pytest.raises(Exception, match="indices element out of data bounds"):
@@ -141,7 +141,7 @@ def test_more_tokens_than_features_are_an_error(build):  # noqa: F811
 
 
 @pytest.mark.parametrize("family", CASES)
-def test_without_features_tokens_are_embedded_as_others_are(build, family):  # noqa: F811
+def test_without_features_tokens_are_embedded_as_others_are(build, family):
     table, inputs = CASES[family]
     embedding = session(build(family, "--part", "embedding") / "embedding.onnx")
     ids = np.array([[5, IMAGE, 7], [AUDIO, VIDEO, 8]])
@@ -150,7 +150,7 @@ def test_without_features_tokens_are_embedded_as_others_are(build, family):  # n
 
 
 @pytest.mark.parametrize("family", CASES)
-def test_sizes_of_the_embedding_are_proven(thaw, build, family):  # noqa: F811
+def test_sizes_of_the_embedding_are_proven(thaw, build, family):
     model = build(family, "--part", "embedding") / "embedding.onnx"
     counts = ",num_image_tokens=0..9999" if family == "phi4_mm" else ",num_tokens=0..9999"
     report = thaw.json("check", model, "--dims", "batch=1..16,seq=1..32768" + counts, code=0)
@@ -159,7 +159,7 @@ def test_sizes_of_the_embedding_are_proven(thaw, build, family):  # noqa: F811
 
 @pytest.mark.parametrize("dtype, target", [("f32", "portable"), ("f16", "directml"), ("bf16", "ort")])
 @pytest.mark.parametrize("family", VISION_FAMILIES)
-def test_what_one_part_gives_the_next_one_takes(thaw, build, family, target, dtype):  # noqa: F811
+def test_what_one_part_gives_the_next_one_takes(thaw, build, family, target, dtype):
     folder = build(family, "--kv-cache", "--dtype", dtype, "--target", target)
     reports = {part: thaw.json("inspect", folder / f"{part}.onnx") for part in ("vision", "embedding", "text")}
     types = {part: {side: {v["name"]: v["dtype"] for v in report[side]} for side in ("inputs", "outputs")}

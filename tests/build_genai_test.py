@@ -40,7 +40,7 @@ def decode(genai, model, start, length):
 
 @pytest.mark.parametrize("target", ["portable", "ort"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_greedy_tokens_equal_those_of_transformers(genai, build, family, target):  # noqa: F811
+def test_greedy_tokens_equal_those_of_transformers(genai, build, family, target):
     refs = references(family)
     folder = build(family, "--part", "text", "--genai", "--target", target)
     never_end(folder, refs["tokens"])

@@ -1,12 +1,14 @@
 """thaw build's text.onnx and embedding.onnx against transformers' logits and greedy tokens, at sizes that are prime and
 differ, with padding at the left and at the right."""
+import itertools
+
 import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
 from conftest import SOURCE, session
-from models.decoding import Cached, greedy, positions_of
+from models.decoding import Cached, greedy
 
 FIXTURES = SOURCE / "tests" / "fixtures"
 FAMILIES = ["qwen2", "qwen3", "llama", "mistral", "phi3", "qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_asr", "phi4_mm"]
@@ -72,7 +74,7 @@ def test_cache_filled_in_steps_equals_one_step(build, family, target):
         model, ends = Cached(text, len(ids)), length(ids)
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
         return np.concatenate([model(mask[:, :end], positions[:, begin:end], input_ids=ids[:, begin:end])
-                               for begin, end in zip(ends, ends[1:])], 1)
+                               for begin, end in itertools.pairwise(ends)], 1)
 
     def run(ids, mask):
         if target != "ort":

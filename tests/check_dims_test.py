@@ -3,8 +3,8 @@ import numpy as np
 import onnx
 import pytest
 
+from check_rules_test import F, ints, model, node
 from conftest import session
-from check_rules_test import F, floats, ints, model, node
 
 
 def proof(thaw, path, dims):
@@ -36,7 +36,7 @@ def test_the_smallest_size_that_breaks_is_shown_and_does_break(thaw, save):
     assert (n, h, w) == (1, 5, 4)  # 4 is fine, 5 is not
     runs = session(path)
     runs.run(None, {"x": np.zeros((1, 3, 4, 4), np.float32)})
-    with pytest.raises(Exception):
+    with pytest.raises(Exception, match="Add"):
         runs.run(None, {"x": np.zeros((n, 3, h, w), np.float32)})
 
 
@@ -73,13 +73,13 @@ def test_a_wrong_name_lists_those_there_are(thaw, save):
 
 def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
     """A Reshape by a value: 2 and 4 divide 12, 5 does not."""
-    I = onnx.TensorProto.INT64
+    integer = onnx.TensorProto.INT64
     nodes = [node("Gather", ["grid", "one"], "column", axis=1), node("Gather", ["column", "one"], "size", axis=0),
              node("Unsqueeze", ["size", "zero"], "list"), node("Concat", ["keep", "list", "rest"], "shape", axis=0),
              node("Reshape", ["x", "shape"], "y")]
     constants = [ints("zero", [0]), ints("keep", [0]), ints("rest", [-1]),
                  onnx.numpy_helper.from_array(np.array(1, np.int64), "one")]
-    path = save(model(nodes, [("x", F, ["n", 12]), ("grid", I, [2, 2])], [("y", F, None)], constants))
+    path = save(model(nodes, [("x", F, ["n", 12]), ("grid", integer, [2, 2])], [("y", F, None)], constants))
     good = proof(thaw, path, "n=1..9,grid[:,1]=2..4:2")
     assert good["proof"]["broken"] == 0 and good["proof"]["open"] == 0
     bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")

@@ -7,10 +7,11 @@ from collections import Counter
 import numpy as np
 import onnx
 import pytest
-from conftest import need_package, need_shared
 from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper
+
+from conftest import need_package, need_shared
 
 F = T.FLOAT
 RULES = "THAW030,THAW031,THAW032,THAW033,THAW034,THAW035"

@@ -4,8 +4,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from conftest import session, worst
 from check_rules_test import F, floats, ints, model, node
+from conftest import session, worst
 
 
 def resized(frozen):

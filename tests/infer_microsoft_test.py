@@ -5,13 +5,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto as T
 from onnx import helper
 
 sys.path.insert(0, os.path.dirname(__file__))
-import infer_node_test as nodes  # noqa: E402
+import infer_node_test as nodes
 
 random = np.random.default_rng(11)
 MS = "com.microsoft"

@@ -107,7 +107,7 @@ def evaluate(text, sizes, values):
     text = re.sub(r"\b(\d+)\b", r"Fraction(\1)", text)
     names = {name: Fraction(size) for name, size in sizes.items()}
     try:
-        return int(eval(text, {**FUNCTIONS, "Fraction": Fraction}, names))  # noqa: S307 - our own tool's output
+        return int(eval(text, {**FUNCTIONS, "Fraction": Fraction}, names))  # our own tool's output
     except (NameError, ZeroDivisionError):
         return None
 
@@ -173,7 +173,7 @@ def measure(cases, mode):
     answers = infer([p[1] for p in prepared])
     outputs = known = 0
     contradicted, unknown, failed, problems = [], [], [], []
-    for (case, model, sizes, values), answer in zip(prepared, answers):
+    for (case, _model, sizes, values), answer in zip(prepared, answers):
         if "error" in answer:
             failed.append((case.name, answer["error"]))
         problems += [(case.name, p) for p in answer.get("problems", [])]
@@ -263,7 +263,7 @@ def test_onnx_runtime_agrees_at_other_sizes():
         try:
             session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
             computed = session.run(None, feeds)
-        except Exception:  # noqa: BLE001 - a newer opset than it knows, or sizes that do not fit each other
+        except Exception:  # a newer opset than it knows, or sizes that do not fit each other
             tally["did not run"] += 1
             continue
         for output, y in zip(answer["outputs"], computed):

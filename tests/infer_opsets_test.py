@@ -12,7 +12,7 @@ from onnx import TensorProto as T
 from onnx import helper
 
 sys.path.insert(0, os.path.dirname(__file__))
-import infer_node_test as nodes  # noqa: E402
+import infer_node_test as nodes
 
 OPSETS = (7, 9, 10, 11, 12, 13, 17, 18, 20, 21)
 TYPES = {np.dtype(np.float32): T.FLOAT, np.dtype(np.int64): T.INT64, np.dtype(np.uint8): T.UINT8}
@@ -179,7 +179,7 @@ def test_sizes_are_those_of_onnx_runtime(opset, symbols):
         try:
             session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
             computed = session.run(None, feeds)
-        except Exception:  # noqa: BLE001 - drawn attributes that do not fit, kernels that it does not have
+        except Exception:  # drawn attributes that do not fit, kernels that it does not have
             continue
         where = (case.op, case.attributes, [x.shape for x in feeds.values()])
         assert not answer["problems"], (*where, answer["problems"])

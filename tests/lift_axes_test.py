@@ -1,8 +1,7 @@
 """thaw lift: tables with several axes that grow."""
 import numpy as np
 
-from lift_tables import FREQUENCIES, check_primes, far, lift, raster
-
+from lift_tables import FREQUENCIES, check_primes, far, lift, raster  # noqa: F401 (lift: a fixture)
 
 LOWEST = np.float32(np.finfo(np.float32).min)
 

@@ -8,9 +8,17 @@ from onnx import TensorProto, helper, numpy_helper
 
 from conftest import SOURCE, session
 from lift_tables import (
-    FREQUENCIES, GRIDS, WINDOW_GRIDS, blocks, check_loose, check_primes, lift, loose, raster, windows,
+    FREQUENCIES,
+    GRIDS,
+    WINDOW_GRIDS,
+    blocks,
+    check_loose,
+    check_primes,
+    lift,  # noqa: F401 (a fixture)
+    loose,
+    raster,
+    windows,
 )
-
 
 UNSEEN = [(30, 22), (2, 2), (46, 10)]
 SIDE = 13  # of the grid of positions that is interpolated

@@ -36,7 +36,7 @@ def test_damaged_traces_end_in_a_sentence_or_a_result(thaw, save, tmp_path, name
     family, rng = BY_NAME[name], random.Random(7)
     whole = [family.static(*size).SerializeToString() for size in family.sizes]
     ends = set()
-    for case in range(40):
+    for _case in range(40):
         paths = []
         for i, data in enumerate(whole):
             model = onnx.ModelProto.FromString(data)

@@ -4,7 +4,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from conftest import session
-from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, loose, raster
+from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, loose, raster  # noqa: F401 (lift: a fixture)
 
 
 def test_the_first_rows_of_a_larger_table(lift):

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from lift_tables import FREQUENCIES, WINDOW_GRIDS, WINDOW_UNSEEN, blocks, check_loose, lift, patches_of, windows
+from lift_tables import FREQUENCIES, WINDOW_GRIDS, WINDOW_UNSEEN, blocks, check_loose, lift, patches_of, windows  # noqa: F401 (lift: a fixture)
 
 
 def window_tables(h, w, t):

@@ -49,7 +49,8 @@ def test_the_targets_it_names_are_there(target):
 
 def links():
     for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]:
-        for target in re.findall(r"\]\(([^)#:]*(?:#[^)]*)?)\)", page.read_text()):
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+        for target in re.findall(r"\]\(([^)#:]*(?:#[^)]*)?)\)", text):
             yield page, target
 
 

@@ -1,6 +1,6 @@
 """Every network that has a static and a dynamic face, with the sizes that tests use: distinct, prime where it can be."""
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from . import audio_encoder, frozen_operators, image_crops, ocr, text_decoder, vision_tower, vit
 

@@ -122,7 +122,9 @@ def qwen3_asr():
 
 def phi4_multimodal():
     from transformers.models.phi4_multimodal.configuration_phi4_multimodal import (
-        Phi4MultimodalAudioConfig, Phi4MultimodalVisionConfig)
+        Phi4MultimodalAudioConfig,
+        Phi4MultimodalVisionConfig,
+    )
     vision = Phi4MultimodalVisionConfig(hidden_size=32, intermediate_size=48, num_hidden_layers=2,
                                         num_attention_heads=2, image_size=448, patch_size=14, crop_size=448,
                                         image_token_id=IMAGE)

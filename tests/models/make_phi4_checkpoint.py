@@ -13,10 +13,13 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
-from transformers.models.phi4_multimodal.configuration_phi4_multimodal import Phi4MultimodalAudioConfig, Phi4MultimodalVisionConfig
+from transformers.models.phi4_multimodal.configuration_phi4_multimodal import (
+    Phi4MultimodalAudioConfig,
+    Phi4MultimodalVisionConfig,
+)
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from phi4_cases import CASES, CROP, ODD_CASE, ODD_SIDE, PATCH, SIDE, feeds, num_tokens, odd_feeds  # noqa: E402
+from phi4_cases import CASES, CROP, ODD_CASE, ODD_SIDE, PATCH, SIDE, feeds, num_tokens, odd_feeds
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "phi4_mm" / "tower"
 IMAGE_TOKEN = 60
@@ -40,7 +43,7 @@ def randomize(model):
     with torch.no_grad():
         for name, weight in sorted(model.named_parameters()):
             draw = torch.randn(weight.shape, generator=random)
-            if name.endswith("norm1.weight") or name.endswith("norm2.weight"):
+            if name.endswith(("norm1.weight", "norm2.weight")):
                 draw = 1 + 0.1 * draw
             elif weight.ndim == 1:
                 draw = 0.1 * draw

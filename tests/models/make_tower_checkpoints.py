@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import tower_cases  # noqa: E402
+import tower_cases
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 TEXT = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/check/rule.h"
-#include "thaw/ops/microsoft/operand_types.h"
+#include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::check {

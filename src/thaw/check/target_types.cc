@@ -6,7 +6,7 @@
 #include "thaw/check/grouped_nodes.h"
 #include "thaw/check/rule.h"
 #include "thaw/ir/graph/place.h"
-#include "thaw/ops/microsoft/operand_types.h"
+#include "thaw/ops/rule/operand_types.h"
 
 namespace thaw::check {
 namespace {

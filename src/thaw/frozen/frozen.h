@@ -4,9 +4,8 @@
 // tables. Nothing in one file says so, but the rest of the graph does: a size that is still an expression of the inputs
 // meets a constant that it can equal at one input size only. The analysis
 //   1. runs inference and solves the meetings for the input sizes that the model was frozen at (hints.h);
-//   2. runs it again, going on with the expression wherever a constant equals it at those sizes, and seeing through
-//   Reshape,
-//      Gather by a table, Split and Slice (explain.h), so that a size frozen early does not hide one frozen later;
+//   2. runs it again, going on with the expression wherever a constant equals it at those sizes, and as the operators'
+//      frozen rules say (ops/rule/frozen_rule.h), so that a size frozen early does not hide one frozen later;
 //   3. follows each constant back to the initializer or Constant node that it comes from (source.h).
 // What the file does not tell (two sizes that happened to be equal) is not guessed: a site says what it could be, no
 // more.

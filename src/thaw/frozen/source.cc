@@ -182,8 +182,7 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   if (op == "Gather") through_gather(step, producer);
   // What is written at positions.
   const int written = known && producer.inputs().size() > 2 ? known->operands.find(ops::Role::kIndex) : -1;
-  if (written > 0 && !reads_shape(producer.input(written)))
-    ask(producer, producer.input(written), 0, Question::kIndex);
+  if (written > 0 && !reads_shape(producer.input(written))) ask(producer, producer.input(written), 0, Question::kIndex);
   bool contraction = is_contraction(producer);
   for (size_t i = 0; i < producer.inputs().size(); ++i) {
     const ir::Value* input = producer.inputs()[i];

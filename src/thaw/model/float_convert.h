@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::model {
 

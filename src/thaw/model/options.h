@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::model {
 

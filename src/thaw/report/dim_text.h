@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "thaw/dim/expr/dim.h"
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 #include "thaw/ops/rule/fact.h"
 #include "thaw/report/json_writer.h"
 

@@ -2,7 +2,7 @@
 //
 // Whatever inference understands, a rewrite can compute: symbols become Shape (or the element) of a graph input, the
 // normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once,
-// at the top of the main graph, and shared. Rounding is toward minus infinity, as in dim/dim.h: where the range does
+// at the top of the main graph, and shared. Rounding is toward minus infinity, as in expr/dim.h: where the range does
 // not tell that the numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates. Needs
 // opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
 #pragma once

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::run {
 

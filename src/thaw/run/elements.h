@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::run {
 

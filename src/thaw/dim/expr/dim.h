@@ -10,7 +10,7 @@
 // unknown. Expressions are interned in their Scope in normal form, so that `same` is a pointer comparison:
 //   ceil(a/b) = -floor(-a/b); floor((b*x + r)/b) = x + floor(r/b); floor(floor(a/b)/c) = floor(a/(b*c)) for b, c > 0;
 //   min/max/broadcast are flattened, sorted and rid of operands that the known ranges dominate.
-// `same(a, b)` says "equal for every value of the symbols"; its absence says nothing: ask dim/prove.h.
+// `same(a, b)` says "equal for every value of the symbols"; its absence says nothing: ask dim/prove/prove.h.
 //
 // broadcast(a, b) is the ONNX (multidirectional) broadcast of two sizes that are assumed compatible: b where a is 1,
 // else a (so 0 and 1 give 0). A constant operand other than 1 decides it; equal operands are their own broadcast.
@@ -27,7 +27,7 @@
 namespace thaw::dim {
 
 class Scope;
-struct Expr;  // an interned normal form, owned by its Scope; see dim/expr.h
+struct Expr;  // an interned normal form, owned by its Scope; see dim/expr/expr.h
 
 class Dim {
  public:

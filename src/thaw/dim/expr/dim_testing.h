@@ -47,7 +47,7 @@ TreePtr leaf_symbol(int index);
 TreePtr leaf_constant(int64_t value);
 TreePtr node(Tree::Kind kind, TreePtr left, TreePtr right);
 
-// The value by the definitions of dim/dim.h, in 128 bits; nullopt where an operation is undefined or leaves 64 bits.
+// The value by the definitions of dim.h, in 128 bits; nullopt where an operation is undefined or leaves 64 bits.
 std::optional<int64_t> naive_value(const Tree& tree, const std::vector<int64_t>& symbols);
 
 // The tree built with Dim's operators; symbols[i] for symbol i.

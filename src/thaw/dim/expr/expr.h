@@ -6,8 +6,8 @@
 //
 // All three are interned in their Scope: equal ones are one object, so equality is a pointer comparison. They are
 // immutable and live as long as the scope. `a % b` and `ceil(a/b)` have no atom of their own: they are a - b*floor(a/b)
-// and -floor(-a/b), and dim/text.h prints them back. Code outside dim/ walks these to translate a Dim into something
-// else (ONNX nodes); to build one, use the operators of dim/dim.h.
+// and -floor(-a/b), and text/text.h prints them back. Code outside dim/ walks these to translate a Dim into something
+// else (ONNX nodes); to build one, use the operators of dim/expr/dim.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The interval an expression lies in: range_of of dim/scope.h, and its pieces. Internal to dim/.
+// The interval an expression lies in: range_of of dim/expr/scope.h, and its pieces. Internal to dim/.
 #pragma once
 
 #include "thaw/dim/expr/bounds.h"

@@ -13,7 +13,7 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The name as the grammar of dim/text.h can read it.
+// The name as the grammar of dim/text/text.h can read it.
 std::string printable(std::string_view name) {
   std::string text;
   if (name.empty() || is_digit(name.front())) text += '_';

@@ -9,8 +9,8 @@
 
 #include "thaw/dim/expr/expr.h"
 #include "thaw/dim/expr/intern_table.h"
+#include "thaw/dim/expr/proof.h"
 #include "thaw/dim/expr/scope.h"
-#include "thaw/dim/prove/statement.h"
 
 namespace thaw::dim {
 
@@ -33,7 +33,7 @@ struct OpKeyHash {
   size_t operator()(const OpKey& key) const;
 };
 
-// A relation (of dim/statement.h) between the two operands of the key.
+// A relation between the two operands of the key.
 struct ProofKey {
   Relation relation;
   OpKey operands;

@@ -8,22 +8,9 @@
 // enough).
 #pragma once
 
-#include <cstdint>
-#include <string>
-
-#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/expr/proof.h"
 
 namespace thaw::dim {
-
-enum class Verdict : uint8_t { kYes, kNo, kUnknown };
-
-struct Proof {
-  Verdict verdict = Verdict::kUnknown;
-  Assignment counterexample;  // for kNo: the smallest one found (by the sum of distances from 0, then lexicographically
-                              // by symbol)
-  std::string reason;         // for kUnknown: what stood in the way
-  explicit operator bool() const { return verdict == Verdict::kYes; }
-};
 
 Proof prove_equal(Dim a, Dim b);
 Proof prove_at_most(Dim a, Dim b);        // a <= b

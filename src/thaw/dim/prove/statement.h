@@ -1,4 +1,4 @@
-// What dim/prove.h proves, as data: a relation between two Dims. Internal to dim/.
+// What dim/prove/prove.h proves, as data: a relation between two Dims. Internal to dim/.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,6 @@
 #include "thaw/dim/prove/prove.h"
 
 namespace thaw::dim {
-
-enum class Relation : uint8_t {
-  kEqual,
-  kAtMost,         // a <= b
-  kDivisible,      // b != 0 and a % b == 0
-  kBroadcastable,  // a == b or a == 1 or b == 1
-};
 
 struct Statement {
   Relation relation = Relation::kEqual;

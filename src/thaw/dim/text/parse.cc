@@ -1,4 +1,4 @@
-// parse: a recursive descent over the grammar of dim/text.h, with bounded depth.
+// parse: a recursive descent over the grammar of dim/text/text.h, with bounded depth.
 #include <algorithm>
 
 #include "thaw/core/error.h"

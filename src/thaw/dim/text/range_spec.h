@@ -8,7 +8,7 @@
 //
 // A name is a symbol of the model as `thaw inspect` prints it: a declared dim, "<input>_dim<axis>", or an element
 // "NAME[i]" of an integer input, or, for check --dims, a column "NAME[:,j]" of one. What is not a list of integers and
-// ranges is an expression in the grammar of dim/text.h over other names of the group. Spaces around separators do not
+// ranges is an expression in the grammar of text.h over other names of the group. Spaces around separators do not
 // count. A comma or semicolon inside parentheses does not separate.
 #pragma once
 

@@ -10,7 +10,6 @@
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
-#include "thaw/ir/wire/wire_encoder.h"
 
 namespace thaw::ir {
 namespace {
@@ -20,15 +19,6 @@ std::mutex& mutex_of(const void* tensor) {
   static std::array<std::mutex, 16> mutexes;
   return mutexes[reinterpret_cast<uintptr_t>(tensor) / 64 % mutexes.size()];
 }
-
-class StringSink : public wire::Sink {
- public:
-  explicit StringSink(std::string& text) : text_(text) {}
-
- private:
-  void pass_on(std::string_view bytes) override { text_.append(bytes); }
-  std::string& text_;
-};
 
 Tensor from_memory(std::string name, DataType type, std::vector<int64_t> dims, const void* data, size_t size) {
   const auto* begin = static_cast<const std::byte*>(data);
@@ -163,24 +153,6 @@ Tensor Tensor::from_int64(std::string name, std::vector<int64_t> dims, std::span
 
 Tensor Tensor::from_float(std::string name, std::vector<int64_t> dims, std::span<const float> values) {
   return from_memory(std::move(name), DataType::kFloat, std::move(dims), values.data(), values.size_bytes());
-}
-
-Tensor Tensor::from_strings(std::string name, std::vector<int64_t> dims, std::span<const std::string> values) {
-  constexpr uint32_t kStringData = 6;
-  auto text = std::make_shared<std::string>();
-  StringSink sink(*text);
-  wire::Encoder encoder;
-  encoder.write_to(sink);
-  for (const std::string& value : values) encoder.bytes(kStringData, value);
-  sink.flush();
-  Tensor tensor;
-  tensor.name = std::move(name);
-  tensor.data_type = DataType::kString;
-  tensor.dims = std::move(dims);
-  tensor.storage_ = Storage::kTyped;
-  tensor.wire_ = *text;
-  tensor.wire_owner_ = std::move(text);
-  return tensor;
 }
 
 Tensor Tensor::from_bytes(std::string name, DataType type, std::vector<int64_t> dims, std::vector<std::byte> bytes) {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::ir {
 

@@ -6,66 +6,9 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/small_float.h"
-#include "thaw/ir/wire/wire.h"
 
 namespace thaw::ir {
 namespace {
-
-// Fields of TensorProto that hold elements.
-enum TypedField : uint32_t {
-  kFloatData = 4,
-  kInt32Data = 5,
-  kStringData = 6,
-  kInt64Data = 7,
-  kDoubleData = 10,
-  kUint64Data = 11
-};
-
-// Which field a type's elements stand in, and how many bytes of an entry are kept.
-struct Layout {
-  uint32_t field;
-  wire::WireType entry;  // when not packed
-  size_t bytes;          // of an entry; sub-byte types: 1
-};
-
-Layout layout_of(DataType type) {
-  switch (type) {
-    case DataType::kFloat:
-    case DataType::kComplex64:
-      return {kFloatData, wire::kFixed32, 4};
-    case DataType::kDouble:
-    case DataType::kComplex128:
-      return {kDoubleData, wire::kFixed64, 8};
-    case DataType::kInt64:
-      return {kInt64Data, wire::kVarint, 8};
-    case DataType::kUint64:
-      return {kUint64Data, wire::kVarint, 8};
-    case DataType::kUint32:
-      return {kUint64Data, wire::kVarint, 4};
-    case DataType::kInt32:
-      return {kInt32Data, wire::kVarint, 4};
-    default:
-      return {kInt32Data, wire::kVarint, bits_of(type) == 16 ? size_t{2} : size_t{1}};
-  }
-}
-
-void append(std::vector<std::byte>& bytes, uint64_t value, size_t size) {
-  const size_t at = bytes.size();
-  bytes.resize(at + size);
-  std::memcpy(bytes.data() + at, &value, size);  // little-endian, as the machines that Thaw runs on
-}
-
-// 6-bit elements come one an entry and are kept four in three bytes.
-std::vector<std::byte> pack_six_bits(const std::vector<std::byte>& entries) {
-  std::vector<std::byte> packed((entries.size() * 6 + 7) / 8);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const auto bits = static_cast<uint32_t>(entries[i]) & 0x3f;
-    const size_t bit = i * 6;
-    packed[bit / 8] |= static_cast<std::byte>(bits << bit % 8);
-    if (bit % 8 > 2) packed[bit / 8 + 1] |= static_cast<std::byte>(bits >> (8 - bit % 8));
-  }
-  return packed;
-}
 
 template <typename T>
 T load(std::span<const std::byte> bytes, size_t i) {
@@ -125,44 +68,6 @@ void for_each_integer(DataType type, std::span<const std::byte> bytes, size_t co
 }
 
 }  // namespace
-
-std::vector<std::byte> decode_typed(const Tensor& tensor, std::string_view wire) {
-  const Layout layout = layout_of(tensor.data_type);
-  std::vector<std::byte> bytes;
-  const auto add = [&](uint64_t value) { append(bytes, value, layout.bytes); };
-  try {
-    wire::Reader reader(wire);
-    wire::Field field;
-    while (reader.next(field)) {
-      if (field.tag == wire::tag(layout.field, layout.entry)) {
-        add(field.number_value);
-      } else if (field.tag == wire::bytes_tag(layout.field)) {
-        if (layout.entry == wire::kVarint) {
-          wire::Reader packed(field.bytes);
-          while (!packed.done()) add(packed.varint());
-        } else if (field.bytes.size() % layout.bytes == 0) {
-          const auto* begin = reinterpret_cast<const std::byte*>(field.bytes.data());
-          bytes.insert(bytes.end(), begin, begin + field.bytes.size());
-        } else {
-          throw wire::Malformed{"truncated inside a list of numbers", field.bytes.data()};
-        }
-      }
-    }
-  } catch (const wire::Malformed& malformed) {
-    throw Error({.what = malformed.what, .where = describe(tensor), .next = "export the model again"});
-  }
-  return bits_of(tensor.data_type) == 6 ? pack_six_bits(bytes) : bytes;
-}
-
-std::vector<std::string> decode_strings(std::string_view wire) {
-  std::vector<std::string> strings;
-  wire::Reader reader(wire);
-  wire::Field field;
-  while (reader.next(field)) {
-    if (field.tag == wire::bytes_tag(kStringData)) strings.emplace_back(field.bytes);
-  }
-  return strings;
-}
 
 void decode_integers(const Tensor& tensor, std::span<const std::byte> bytes, std::vector<int64_t>& values) {
   values.resize(static_cast<size_t>(tensor.num_elements()));

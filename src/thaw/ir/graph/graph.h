@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "thaw/ir/data/tensor.h"
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 namespace thaw::ir {
 

@@ -1,16 +1,9 @@
 #include "thaw/ir/graph/schema.h"
 
-#include <onnx/checker.h>
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
-
-#include "thaw/core/error.h"
-#include "thaw/ir/wire/writer.h"
 
 namespace thaw::ir {
 namespace {
-
-constexpr size_t kLarge = 1024;  // bytes of an initializer that the checker need not see
 
 const onnx::OpSchema* official_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
   if (opset < 1 || opset > INT32_MAX) return nullptr;
@@ -26,25 +19,6 @@ bool read_types(const std::vector<onnx::OpSchema::FormalParameter>& parameters, 
 }
 
 }  // namespace
-
-std::vector<std::string> check_model(const Model& model) {
-  TensorPlan plan;
-  if (model.graph) {
-    for (const Value* value : model.graph->initializers()) {
-      const Tensor& tensor = *value->initializer();
-      if (tensor.storage() == Tensor::Storage::kExternal || tensor.num_bytes() >= kLarge) plan.as_inputs.insert(value);
-    }
-  }
-  const std::string bytes = serialize(model, plan);
-  onnx::ModelProto proto;
-  if (!proto.ParseFromString(bytes)) return {"the model cannot be parsed by protobuf"};
-  try {
-    onnx::checker::check_model(proto);
-  } catch (const std::exception& error) {
-    return {error.what()};
-  }
-  return {};
-}
 
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
   const onnx::OpSchema* schema = official_schema(domain, op_type, opset);

@@ -6,9 +6,9 @@
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
-#include "thaw/ir/data/data_files.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/ir/wire/data_files.h"
 #include "thaw/ir/wire/writer.h"
 
 namespace thaw::ir {

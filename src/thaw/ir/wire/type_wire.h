@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 #include "thaw/ir/wire/wire_encoder.h"
 
 namespace thaw::ir {

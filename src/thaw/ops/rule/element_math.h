@@ -7,7 +7,7 @@
 
 #include <span>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 #include "thaw/ops/rule/element.h"
 #include "thaw/ops/rule/rule_help.h"
 

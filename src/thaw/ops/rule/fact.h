@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "thaw/dim/expr/dim.h"
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 #include "thaw/ops/rule/element.h"
 
 namespace thaw::ops {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "thaw/ops/microsoft/operand_types.h"
+#include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

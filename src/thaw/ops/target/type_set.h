@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 #include "thaw/ops/rule/fact.h"
 
 namespace thaw::ops {

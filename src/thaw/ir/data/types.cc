@@ -1,4 +1,4 @@
-#include "thaw/ir/graph/types.h"
+#include "thaw/ir/data/types.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "thaw/ops/microsoft/operand_types.h"
+#include "thaw/ops/rule/operand_types.h"
 
 #include <algorithm>
 

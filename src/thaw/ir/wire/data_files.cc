@@ -1,4 +1,4 @@
-#include "thaw/ir/data/data_files.h"
+#include "thaw/ir/wire/data_files.h"
 
 #include <algorithm>
 #include <cstring>

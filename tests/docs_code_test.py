@@ -1,0 +1,31 @@
+"""The C++ on the pages for those who extend Thaw stands in the sources, word for word, where the unit tests run it."""
+
+import re
+
+import pytest
+
+from conftest import SOURCE
+
+PAGES = {
+    "adding-an-operator.md": ["ops/onnx/expand.cc", "ops/onnx/movement_test.cc"],
+    "adding-a-pass.md": ["rewrite/example_pass_test.cc"],
+}
+
+
+def fragments(page):
+    """Blocks of C++, and parts of them where lines are left out by a "…"."""
+    for block in re.findall(r"```cpp\n(.*?)```", (SOURCE / "docs" / page).read_text(), re.S):
+        yield from re.split(r"^…\n", block, flags=re.M)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_is_the_code(page):
+    sources = [(SOURCE / "src" / "thaw" / path).read_text() for path in PAGES[page]]
+    parts = list(fragments(page))
+    assert sum(len(part.splitlines()) for part in parts) > 20
+    assert [part for part in parts if not any(part in source for source in sources)] == []
+
+
+def test_a_fusion_takes_fewer_than_15_lines():
+    first = next(part for part in fragments("adding-a-pass.md") if "Fusion" in part)
+    assert len([line for line in first.splitlines() if line.strip() and not line.lstrip().startswith("//")]) < 15

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Holds the sources against the house as docs/design.md describes it.
+
+    tools/lint_rooms.py [ROOT]
+
+1. The order of rooms. The table of docs/design.md lists them; a room includes headers of those above it and of its own,
+   so there are no cycles. A folder without a row belongs to the row of the folder around it. Tests may use every room.
+   The headers of include/thaw, where there are any, may be used by all and use each other only.
+2. Names of operators. What is known of an operator stands in ops/; elsewhere a name is compared only where the code is
+   about that very operator, at most MOST_PLACES times. Not counted: ops/ itself, model/, which writes models, how
+   rewrites read arithmetic, and names of nodes that are written or that patterns name.
+"""
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+MOST_PLACES = 30
+# Arrows that still point up the table: none is added, and one that is gone leaves this list.
+KNOWN_ARROWS = {
+    ("lift/align", "lift/loop"),
+    ("lift/solve", "lift/table"),
+    ("lift/solve", "lift/loop"),
+}
+GENERATED = {"core/version.h"}
+
+IS_TEST = re.compile(r"_(test|testing)\.(h|cc)$")
+INCLUDE = re.compile(r'^#include "thaw/([^"]+)"', re.M)
+ROW = re.compile(r"^\| `([\w/]+)/` \|", re.M)
+# What may hold a name of an operator that is not compared.
+WRITES = {"emit", "write", "add_node", "insert_node", "reduce", "op", "maybe"}
+TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"'
+    r"|\d[\w'.]*|'(?:\\.|[^'\\\n])*'|[(){}\[\]]|[A-Za-z_]\w*|\S",
+    re.S,
+)
+OPERATOR = re.compile(r'"([A-Z][A-Za-z0-9]+)"')
+# Rooms and files that are about operators as such.
+NOT_COUNTED = ("ops/", "model/", "rewrite/match.cc", "rewrite/algebra.cc")
+
+
+def table(root: Path) -> list[str]:
+    """The rooms, those that others stand on first."""
+    page = (root / "docs" / "design.md").read_text()
+    return ROW.findall(page.partition("\n## Rooms\n")[2].partition("\n## ")[0])
+
+
+def room_of(path: str, rooms: list[str]) -> str | None:
+    """The room of a file below src/thaw; None where the table has none."""
+    folders = path.split("/")[:-1]
+    names = ("/".join(folders[:count]) for count in range(len(folders), 0, -1))
+    return next((name for name in names if name in rooms), None)
+
+
+def sources(root: Path) -> list[str]:
+    """Paths below src/thaw of what is not a test."""
+    home = root / "src" / "thaw"
+    paths = (path for path in home.rglob("*") if path.suffix in (".h", ".cc") and not IS_TEST.search(path.name))
+    return sorted(str(path.relative_to(home)) for path in paths)
+
+
+def check_rooms(root: Path) -> list[str]:
+    rooms = table(root)
+    home, public = root / "src" / "thaw", root / "include" / "thaw"
+    if not rooms:
+        return ["docs/design.md: no table of rooms under '## Rooms'"]
+    wrong = [f"docs/design.md: {room}/ stands twice in the table" for room in sorted(set(rooms)) if rooms.count(room) > 1]
+    files = sources(root)
+    held = {room_of(path, rooms) for path in files}
+    wrong += [f"docs/design.md: there is no room {room}/" for room in rooms if room not in held]
+    homeless = {str(Path(path).parent) for path in files if room_of(path, rooms) is None}
+    wrong += [f"docs/design.md: the table has no row for src/thaw/{folder}/" for folder in sorted(homeless)]
+    arrows = set()
+    for path in files:
+        room = room_of(path, rooms)
+        if room is None:
+            continue
+        for header in INCLUDE.findall((home / path).read_text()):
+            if header in GENERATED or (public / header).exists():
+                continue
+            if not (home / header).exists():
+                wrong.append(f"src/thaw/{path}: there is no thaw/{header}")
+                continue
+            other = room_of(header, rooms)
+            if other is None or rooms.index(other) <= rooms.index(room):
+                continue
+            arrows.add((room, other))
+            if (room, other) not in KNOWN_ARROWS:
+                wrong.append(f"src/thaw/{path}: {room}/ includes thaw/{header}, but {other}/ stands below it")
+    for path in sorted(public.rglob("*.h")):
+        for header in INCLUDE.findall(path.read_text()):
+            if not (public / header).exists():
+                wrong.append(f"{path.relative_to(root)}: a public header includes thaw/{header}, which is none")
+    here = set(rooms)
+    stale = [arrow for arrow in sorted(KNOWN_ARROWS - arrows) if here.issuperset(arrow)]
+    wrong += [f"tools/lint_rooms.py: no file of {a}/ includes {b}/ any more: take it off the list" for a, b in stale]
+    return wrong
+
+
+def operators(root: Path) -> set[str]:
+    """The names that the files of ops/ add to the registry."""
+    names = set()
+    for path in (root / "src" / "thaw" / "ops").rglob("*.cc"):
+        if not IS_TEST.search(path.name):
+            _, _, added = path.read_text().partition("Registry& r) {")
+            names.update(OPERATOR.findall(added))
+    return names
+
+
+def compared(text: str, names: set[str]) -> list[int]:
+    """Lines in which names of operators stand that are not about to be written."""
+    lines = set()
+    open_brackets = []  # each with the word before it
+    word = ""
+    for token in TOKEN.finditer(text):
+        part = token.group()
+        if part.startswith(("//", "/*")):
+            continue
+        if part in "({[":
+            open_brackets.append((part, word))
+        elif part in ")}]":
+            del open_brackets[-1:]
+        elif part.startswith('"') and part[1:-1] in names and not is_written(open_brackets):
+            lines.add(text.count("\n", 0, token.start()) + 1)
+        word = part
+    return sorted(lines)
+
+
+def is_written(open_brackets: list[tuple[str, str]]) -> bool:
+    """Whether an operand of emit("Add", …), or one of the names in op_of({"Add", "Sub"}, …)."""
+    match open_brackets:
+        case [*_, ("(", word)]:
+            return word in WRITES
+        case [*_, ("(", "op_of"), ("{", "(")]:
+            return True
+    return False
+
+
+def check_names(root: Path) -> list[str]:
+    names = operators(root)
+    places = defaultdict(list)
+    for path in sources(root):
+        if not path.startswith(NOT_COUNTED):
+            text = (root / "src" / "thaw" / path).read_text()
+            places[path] = [(line, text.splitlines()[line - 1].strip()) for line in compared(text, names)]
+    count = sum(len(lines) for lines in places.values())
+    if count <= MOST_PLACES:
+        return []
+    listed = [f"src/thaw/{path}:{line}: {text}" for path, lines in places.items() for line, text in lines]
+    return [*listed, f"names of operators are compared in {count} places outside ops/, more than {MOST_PLACES}"]
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
+    wrong = check_rooms(root) + check_names(root)
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
