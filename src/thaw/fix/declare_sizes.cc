@@ -13,11 +13,11 @@ void declare_sizes(ir::Model& model, rewrite::Changes& changes) {
   rewrite::declare_truly(model, changes, [&](const ir::Value& value, size_t axis) {
     if (!meant) meant = frozen::find_frozen(model, scope);
     const ops::Fact& fact = meant->result.fact(&value);
-    if (static_cast<int>(axis) >= fact.rank()) return false;
-    // Where several ways lead from an input's size to the constant, what was meant is not known; the name is then all
-    // there is.
+    if (meant->sites.empty() || static_cast<int>(axis) >= fact.rank()) return false;
+    // Beside what is frozen, what was meant is not always known: the name of an output, or of an input's size, is then
+    // all that there is.
     const bool names_a_size_of_inputs = scope.find((*value.type.shape)[axis].param).has_value();
-    return fact.dim(static_cast<int>(axis)).is_symbolic() || (names_a_size_of_inputs && !meant->sites.empty());
+    return fact.dim(static_cast<int>(axis)).is_symbolic() || value.is_output() || names_a_size_of_inputs;
   });
 }
 

@@ -61,8 +61,11 @@ class Statement {
   // them made to fit.
   bool lets_move(int id) const {
     const int64_t now = own_.at(id);
-    for (const int64_t other : {now * 2, now * 3, now + 1, now + 2, now + 4, now + 8, now + 16, now + 32, now + 64,
-                                now / 2, now / 3, now - 1, now - 2}) {
+    std::vector<int64_t> others{now * 2, now * 3, now * 4, now / 2};
+    // Beside a number, sizes next to the own one only show what is rounded away.
+    if (!o_.a.is_constant() && !o_.b.is_constant())
+      for (const int64_t step : {1, 2, 4, 8, 16, 32, 64, -1, -2}) others.push_back(now + step);
+    for (const int64_t other : others) {
       if (other < 1 || other == now) continue;
       Assignment alone = own_, together = own_;
       alone[id] = other;
@@ -120,8 +123,11 @@ class Examination {
   void look_for_frozen() {
     dim::Scope scope;
     for (const frozen::FrozenSite& site : frozen::find_frozen(model_, scope).sites) {
-      if (site.role == frozen::FrozenRole::kWeight && attempt_.opened.empty()) continue;
-      bind(sizes_in(site), code_of(site.role), place_of(site),
+      // A size that an input declares free, and a weight fixes, is the network's; one that a weight fixes by way of a
+      // constant that was rewritten was none of the input's.
+      const bool is_plain = scope.symbol_id(site.expression) >= 0;
+      if (site.role == frozen::FrozenRole::kWeight && attempt_.opened.empty() && is_plain) continue;
+      bind(sizes_in(site), attempt_.opened.empty() ? "THAW010" : code_of(site.role), place_of(site),
            fmt::format("it would still fix {} at {}", dim::to_string(site.expression), site.value));
     }
   }
