@@ -56,6 +56,14 @@ def declared(model):
     return {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in model.graph.input}
 
 
+def is_valid(path):
+    try:
+        onnx.checker.check_model(str(path))
+    except onnx.checker.ValidationError:
+        return False
+    return True
+
+
 def outputs(path):
     graph = onnx.load(path, load_external_data=False).graph
     return {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in graph.output}
@@ -84,6 +92,7 @@ def fixed(thaw, tmp_path):
         if report["output"] is None:
             assert not report["changed"] and not out.exists()
             return None, report
+        assert is_valid(out) or not is_valid(path)
         fresh = [e for e in errors(thaw, out) if e not in errors(thaw, path)]
         assert fresh == [], "errors that were not there"
         before, after = sizes(thaw, path), sizes(thaw, out)
