@@ -108,7 +108,8 @@ class Builder:
     # ---- idioms
 
     def reshape(self, x, sizes):
-        return self.op("Reshape", x, self.shape(sizes), allowzero=0)
+        allowzero = {"allowzero": 0} if self.opset >= 14 else {}
+        return self.op("Reshape", x, self.shape(sizes), **allowzero)
 
     def expand(self, x, sizes):
         """torch's expand: -1 keeps a dim, so the exporter turns each -1 into a 1 with Equal and Where."""

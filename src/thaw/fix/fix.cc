@@ -1,8 +1,8 @@
 #include "thaw/fix/fix.h"
 
+#include "thaw/fix/declare_sizes.h"
 #include "thaw/fix/shorten_reshape.h"
 #include "thaw/fix/thaw_sizes.h"
-#include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::fix {
@@ -19,12 +19,7 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
                         if (changes.modified()) rewrite::remove_unused(m);
                       }});
   // Declarations last: they describe the graph as it is then.
-  if (options.declarations) {
-    pipeline.push_back({.name = "declare truly",
-                        .expects = {},
-                        .ensures = "value_info, inputs and outputs say what follows from the graph, one name a size",
-                        .run = rewrite::declare_truly});
-  }
+  if (options.declarations) pipeline.push_back(kDeclareSizes);
   return rewrite::run(pipeline, model);
 }
 

@@ -1,28 +1,97 @@
 #include "thaw/fix/shorten_reshape.h"
 
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/frozen/frozen.h"
 #include "thaw/infer/shape_chain.h"
 
 namespace thaw::fix {
 
-void shorten_reshapes(ir::Model& model, rewrite::Changes& changes) {
+namespace {
+
+struct Shortened {
+  ir::Node* node;
+  ir::Value *computed, *constant;  // the target as it was, and what says the same
+  rewrite::Change change;
+};
+
+struct Chain {
+  ir::Node* node;
+  infer::ShapeChain says;
+};
+
+std::vector<Chain> find_chains(const ir::Model& model) {
   dim::Scope scope;
   const infer::Result result = infer::infer(model, scope), literals = infer::infer_literals(model, scope);
+  std::vector<Chain> chains;
+  for (ir::Node* node : model.graph->nodes())
+    if (auto chain = infer::shape_chain(*node, result, literals)) chains.push_back({node, std::move(*chain)});
+  return chains;
+}
+
+std::vector<Shortened> shorten(ir::Model& model, const std::vector<Chain>& chains) {
   ir::Graph& graph = *model.graph;
-  for (ir::Node* node : graph.nodes()) {
-    auto chain = infer::shape_chain(*node, result, literals);
-    if (!chain) continue;
-    std::string name = graph.unique_name(node->output(0)->name() + "_shape");
-    node->set_input(1, graph.add_initializer(
-                           ir::Tensor::from_int64(name, {static_cast<int64_t>(chain->target.size())}, chain->target)));
-    changes.made.push_back({"THAW034",
-                            node->describe(),
-                            {},
-                            {{fmt::format("a chain of {} nodes", chain->nodes),
-                              fmt::format("the constant [{}]", fmt::join(chain->target, ", "))}}});
+  std::vector<Shortened> all;
+  for (const auto& [node, chain] : chains) {
+    const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
+    ir::Value* computed = node->input(1);
+    ir::Value* constant =
+        graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(chain.target.size())}, chain.target));
+    node->set_input(1, constant);
+    all.push_back({node,
+                   computed,
+                   constant,
+                   {"THAW034",
+                    node->describe(),
+                    {},
+                    {{fmt::format("a chain of {} nodes", chain.nodes),
+                      fmt::format("the constant [{}]", fmt::join(chain.target, ", "))}}}});
   }
+  return all;
+}
+
+// The constants of a model that hold a frozen size.
+std::set<std::string> frozen_constants(const ir::Model& model) {
+  dim::Scope scope;
+  std::set<std::string> names;
+  for (const frozen::FrozenSite& site : frozen::find_frozen(model, scope).sites)
+    if (site.constant) names.insert(site.constant->name());
+  return names;
+}
+
+// Takes back what would look frozen where it did not: a chain shows where its numbers come from, and which of them are
+// no sizes. Where that is a constant elsewhere, it does not tell whose chain it was.
+void take_back_frozen(ir::Model& model, const std::set<std::string>& before, std::vector<Shortened>& all) {
+  while (!all.empty()) {
+    const std::set<std::string> now = frozen_constants(model);
+    const bool any_own =
+        std::ranges::any_of(all, [&](const Shortened& one) { return now.contains(one.constant->name()); });
+    if (!any_own && std::ranges::includes(before, now)) return;
+    std::erase_if(all, [&](const Shortened& one) {
+      if (any_own && !now.contains(one.constant->name())) return false;
+      one.node->set_input(1, one.computed);
+      model.graph->remove_initializer(one.constant);
+      return true;
+    });
+  }
+}
+
+}  // namespace
+
+void shorten_reshapes(ir::Model& model, rewrite::Changes& changes) {
+  const std::vector<Chain> chains = find_chains(model);
+  if (chains.empty()) return;
+  const std::set<std::string> frozen = frozen_constants(model);
+  std::vector<Shortened> all = shorten(model, chains);
+  if (!frozen.empty()) take_back_frozen(model, frozen, all);
+  for (Shortened& one : all) changes.made.push_back(std::move(one.change));
 }
 
 }  // namespace thaw::fix

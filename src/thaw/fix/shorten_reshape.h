@@ -12,7 +12,8 @@ inline constexpr rewrite::Pass kShortenReshapes = {
     .expects = {},
     .ensures =
         "a Reshape whose computed target says what a constant of 0, -1 and literal numbers says as well takes that "
-        "constant (infer/shape_chain.h says when); what computed it is left without use",
+        "constant (infer/shape_chain.h says when), unless that holds a frozen size; what computed it is left without "
+        "use",
     .run = shorten_reshapes};
 
 }  // namespace thaw::fix

@@ -13,6 +13,7 @@
 #include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::frozen {
 
@@ -51,7 +52,8 @@ std::optional<Sides> sides_of(const Obligation& o) {
 
 class Analysis {
  public:
-  Analysis(const ir::Model& model, dim::Scope& scope) : model_(model), scope_(scope) {}
+  Analysis(const ir::Model& model, dim::Scope& scope, const std::set<std::string>& held)
+      : model_(model), scope_(scope), held_(held) {}
 
   FrozenAnalysis run() {
     choose_inputs();
@@ -96,6 +98,20 @@ class Analysis {
       }
       options_.inputs[input] = fact;
     }
+    std::set<int> held;
+    for (const auto& [id, size] : out_.hints)
+      if (held_.contains(scope_.symbols()[static_cast<size_t>(id)].name)) held.insert(id);
+    make_numbers(held);
+  }
+
+  // Sizes of static inputs go back to being numbers.
+  void make_numbers(const std::set<int>& ids) {
+    for (auto& [input, fact] : options_.inputs) {
+      if (!fact.shape) continue;
+      for (Dim& d : *fact.shape)
+        if (const int id = d.is_symbolic() ? scope_.symbol_id(d) : -1; ids.contains(id)) d = out_.hints.at(id);
+    }
+    for (const int id : ids) out_.hints.erase(id);
   }
 
   // A size that a weight fixes (channels) is the architecture's: it goes back to being a number. True if there was one.
@@ -108,10 +124,7 @@ class Analysis {
       if (id >= 0 && out_.hints.contains(id)) fixed.insert(id);
     }
     if (fixed.empty()) return false;
-    for (auto& [input, fact] : options_.inputs)
-      for (Dim& d : *fact.shape)
-        if (int id = d.is_symbolic() ? scope_.symbol_id(d) : -1; fixed.contains(id)) d = out_.hints.at(id);
-    for (int id : fixed) out_.hints.erase(id);
+    make_numbers(fixed);
     return true;
   }
 
@@ -288,7 +301,8 @@ class Analysis {
       auto sources = sources_of(tracer, m);
       for (const Source& s : sources) {
         bool silent = m.meeting.silent || s.role == FrozenRole::kIndex || s.role == FrozenRole::kSlice;
-        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, m.meeting.product});
+        const bool product = m.meeting.product || may_be_one_of(m.meeting.expression, s);
+        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, product});
       }
       if (sources.empty())
         without_source.push_back({FrozenRole::kShape,
@@ -306,6 +320,17 @@ class Analysis {
       for (FrozenSite& site : without_source) add_site(site);
     std::stable_sort(out_.sites.begin(), out_.sites.end(),
                      [&](const FrozenSite& a, const FrozenSite& b) { return position(a.node) < position(b.node); });
+  }
+
+  // Whether sizes of which only the product is known may each stand in the constant by themselves: b*t = 4 in [1, 4, 8]
+  // is 4, or b is the 1 and t the 4.
+  bool may_be_one_of(Dim expression, const Source& source) const {
+    const auto ids = dim::symbols_of(expression);
+    if (ids.size() < 2 || source.role != FrozenRole::kShape || !source.constant || !source.constant->constant())
+      return false;
+    if (!std::ranges::all_of(ids, [&](int id) { return out_.guessed.contains(id); })) return false;
+    const ops::ElementsPtr elements = ops::small_elements(*source.constant->constant());
+    return elements && std::ranges::any_of(*elements, [](const ops::Element& e) { return e.as_dim().is_constant(1); });
   }
 
   std::vector<Source> sources_of(SourceTracer& tracer, const NodeMeeting& m) {
@@ -338,11 +363,12 @@ class Analysis {
     bool told =
         known.value == site.value || known.more.size() == kMostSizes ||
         std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
-    if (!told) known.more.push_back({site.value, site.expression});
+    if (!told) known.more.push_back({site.value, site.expression, site.product});
   }
 
   const ir::Model& model_;
   dim::Scope& scope_;
+  const std::set<std::string>& held_;
   infer::Options options_;
   FrozenAnalysis out_;
   std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
@@ -354,6 +380,8 @@ class Analysis {
 
 }  // namespace
 
-FrozenAnalysis find_frozen(const ir::Model& model, dim::Scope& scope) { return Analysis(model, scope).run(); }
+FrozenAnalysis find_frozen(const ir::Model& model, dim::Scope& scope, const std::set<std::string>& held) {
+  return Analysis(model, scope, held).run();
+}
 
 }  // namespace thaw::frozen

@@ -34,6 +34,7 @@ enum class FrozenRole : uint8_t {
 struct FrozenSize {
   int64_t value = 0;
   dim::Dim expression;
+  bool product = false;  // as in FrozenSite
 };
 
 // One constant that was frozen, or (constant null) one node where a size was.
@@ -57,7 +58,8 @@ struct FrozenAnalysis {
   std::vector<FrozenSite> sites;   // in node order
 };
 
-// The scope must be fresh: the symbols of the model's inputs are made in it.
-FrozenAnalysis find_frozen(const ir::Model& model, dim::Scope& scope);
+// The scope must be fresh: the symbols of the model's inputs are made in it. `held`: sizes, by name, that stay numbers
+// in a model all of whose inputs are numbers.
+FrozenAnalysis find_frozen(const ir::Model& model, dim::Scope& scope, const std::set<std::string>& held = {});
 
 }  // namespace thaw::frozen

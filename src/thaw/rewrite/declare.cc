@@ -26,7 +26,8 @@ bool names_a_size(const std::string& param) {
 
 class Declarer {
  public:
-  Declarer(ir::Model& model, Changes& changes) : model_(model), graph_(*model.graph), changes_(changes) {}
+  Declarer(ir::Model& model, Changes& changes, const IsFrozen& is_frozen)
+      : model_(model), graph_(*model.graph), changes_(changes), is_frozen_(is_frozen) {}
 
   void run() {
     result_ = infer::infer(model_, scope_);
@@ -120,6 +121,11 @@ class Declarer {
     }
     DeclaredDim want = declaration(size, now);
     if (want == now) return;
+    if (!now.param.empty() && size.is_constant() && is_frozen_ && is_frozen_(v, axis)) {
+      if (!v.is_output() || !names_a_size(now.param))
+        change(v, now, DeclaredDim{{}, "", now.denotation}, names_a_size(now.param) ? "THAW003" : "THAW004", axis);
+      return;
+    }
     // Less said is no lie: a dim without name or value stays so in value_info.
     if (!now.value && now.param.empty() && !v.is_output()) return;
     std::string_view code = now.value                 ? (*now.value <= 0 ? "THAW004" : "THAW005")
@@ -144,6 +150,7 @@ class Declarer {
   ir::Model& model_;
   ir::Graph& graph_;
   Changes& changes_;
+  const IsFrozen& is_frozen_;
   dim::Scope scope_;
   infer::Result result_;
   std::vector<Value*> declared_;
@@ -164,7 +171,9 @@ void forget_declarations(ir::Graph& graph, Returned returned) {
   }
 }
 
-void declare_truly(ir::Model& model, Changes& changes) { Declarer(model, changes).run(); }
+void declare_truly(ir::Model& model, Changes& changes, const IsFrozen& is_frozen) {
+  Declarer(model, changes, is_frozen).run();
+}
 
 void declare_truly(ir::Model& model) {
   Changes untold;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "thaw/rewrite/pass.h"
 
@@ -11,7 +12,11 @@ namespace thaw::rewrite {
 // contradicts is gone; a name of the user's that is true stays. New names are the expression itself
 // ("floor(height/8)"), which names where the size comes from and cannot clash. A size that is not known is declared
 // without name and value: ONNX Runtime then shares no buffer on its account.
-void declare_truly(ir::Model& model, Changes& changes);
+//
+// A number that `is_frozen` knows to be one only because something before it is frozen is not written over a name: a
+// tensor between others then declares nothing, and an output keeps the name of the size that it was meant to have.
+using IsFrozen = std::function<bool(const ir::Value& value, size_t axis)>;
+void declare_truly(ir::Model& model, Changes& changes, const IsFrozen& is_frozen = {});
 void declare_truly(ir::Model& model);
 
 // Drops what is declared of the tensors inside a graph and the shapes of what its subgraphs return, for a rewrite that

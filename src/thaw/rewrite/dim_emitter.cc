@@ -13,11 +13,13 @@ using dim::Dim;
 using ir::Value;
 
 DimEmitter::DimEmitter(Emitter& emitter, ir::Model& model,
-                       const std::unordered_map<const Value*, ops::Shape>& input_shapes)
+                       const std::unordered_map<const Value*, ops::Shape>& input_shapes, int64_t opset)
     : emitter_(emitter), at_(emitter.at_top()) {
-  if (model.opset("").value_or(0) < 12)
-    throw Error({fmt::format("opset {} has no integer Min and Max", model.opset("").value_or(0)), model.path.string(),
-                 "opset 12 or later to compute sizes in the graph", "raise the model's opset first"});
+  if (emitter.opset() < opset)
+    throw Error({fmt::format("opset {} has no integer {}", emitter.opset(),
+                             emitter.opset() < kOpsetOfSome ? "Mod" : "Min and Max"),
+                 model.path.string(), fmt::format("opset {} or later to compute sizes in the graph", opset),
+                 "raise the model's opset first"});
   // In the order of the inputs, so that the same model is always written the same way.
   for (Value* input : model.graph->inputs()) {
     auto it = input_shapes.find(input);
@@ -35,9 +37,25 @@ void DimEmitter::read_from(Dim symbol, Value* input, int64_t element) {
   origins_.insert_or_assign(dim::scope_of(symbol)->symbol_id(symbol), Origin{input, element, true});
 }
 
+namespace {
+
+bool takes_min_or_max(Dim d) {
+  if (!d.is_symbolic()) return false;
+  const auto takes = [](const dim::Factor& factor) {
+    const dim::Atom& atom = *factor.atom;
+    return atom.kind == dim::AtomKind::kMin || atom.kind == dim::AtomKind::kMax ||
+           std::ranges::any_of(atom.operands, takes_min_or_max);
+  };
+  return std::ranges::any_of(d.expr()->terms,
+                             [&](const dim::Term& term) { return std::ranges::any_of(term.monomial->factors, takes); });
+}
+
+}  // namespace
+
 bool DimEmitter::can_emit(Dim d) const {
   if (d.is_constant()) return true;
   if (!d.is_symbolic()) return false;
+  if (emitter_.opset() < kOpsetOfAll && takes_min_or_max(d)) return false;
   auto ids = dim::symbols_of(d);
   return std::all_of(ids.begin(), ids.end(), [&](int id) { return origins_.contains(id); });
 }

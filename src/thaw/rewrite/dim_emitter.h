@@ -4,7 +4,7 @@
 // normal form becomes Add, Mul, Div, Min, Max and Where on int64. Every expression and sub-expression is emitted once,
 // at the top of the main graph, and shared. Rounding is toward minus infinity, as in expr/dim.h: where the range does
 // not tell that the numerator is not negative, (a - a mod b) / b is emitted, since ONNX's integer Div truncates. Needs
-// opset 13 or later for com.microsoft-free int64 Min and Max (12) and Squeeze by input; throws thaw::Error below that.
+// opset 12 for integer Min and Max; from 10 on, what is made of others can be emitted.
 #pragma once
 
 #include <optional>
@@ -20,9 +20,13 @@ namespace thaw::rewrite {
 
 class DimEmitter {
  public:
+  // The oldest opset that every size, or some sizes, can be computed in.
+  static constexpr int64_t kOpsetOfAll = 12, kOpsetOfSome = 10;
+
   // `input_shapes`: the shape of each graph input in the scope's symbols, which tells where a symbol can be read. Throws
-  // thaw::Error where the model's opset has no integer Min and Max.
-  DimEmitter(Emitter& emitter, ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes);
+  // thaw::Error where the model's opset is below `opset`.
+  DimEmitter(Emitter& emitter, ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes,
+             int64_t opset = kOpsetOfAll);
 
   // What writes the nodes, and the place where they stand.
   Emitter& emitter() { return emitter_; }
@@ -31,7 +35,7 @@ class DimEmitter {
   void read_from(dim::Dim symbol, ir::Value* input, int64_t element);
   // Whether what was emitted so far reads elements of the input.
   bool reads_values_of(const ir::Value* input) const { return flat_.contains(input); }
-  // Whether every symbol of d can be read from an input.
+  // Whether every symbol of d can be read from an input, and the opset has the operators that d takes.
   bool can_emit(dim::Dim d) const;
   // An int64 tensor [1] that holds d. `can_emit(d)` must hold.
   ir::Value* emit(dim::Dim d);

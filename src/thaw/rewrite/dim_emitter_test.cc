@@ -88,6 +88,9 @@ TEST_F(EmitDim, RefusesOldOpsets) {
   model->opset_imports[0].version = 11;
   Emitter nodes(*model, "thaw");
   EXPECT_THROW(DimEmitter(nodes, *model, shapes), Error);
+  const DimEmitter some(nodes, *model, shapes, DimEmitter::kOpsetOfSome);
+  EXPECT_TRUE(some.can_emit(parse("floor((h + 1)/2)*w")));
+  EXPECT_FALSE(some.can_emit(parse("floor(max(h, w)/2)")));
 }
 
 }  // namespace

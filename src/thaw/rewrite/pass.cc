@@ -1,6 +1,10 @@
 #include "thaw/rewrite/pass.h"
 
+#include <unordered_set>
+
 #include <fmt/format.h>
+
+#include "thaw/rewrite/list_initializers.h"
 
 namespace thaw::rewrite {
 
@@ -15,7 +19,10 @@ std::string Change::message() const {
 
 Changes run(std::span<const Pass> pipeline, ir::Model& model) {
   Changes changes;
+  const std::vector<ir::Value*>& initializers = model.graph->initializers();
+  const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   for (const Pass& pass : pipeline) pass.run(model, changes);
+  list_initializers(model, known);
   return changes;
 }
 

@@ -247,12 +247,17 @@ void batch_resized(BatchContext& n, const ResizeOperands& at) {
 void batch_resize(BatchContext& n) { batch_resized(n, resize_operands(n)); }
 void batch_upsample(BatchContext& n) { batch_resized(n, {}); }
 
+constexpr int kRankOfImages = 4;
+
 // Resize to constant sizes of axes that the inputs size.
 void frozen_resize(FrozenContext& ctx) {
   const Fact& data = ctx.input(0);
   auto sizes = ctx.followed(3);
   std::optional<Shape> out = ctx.output(0).shape;
   if (!data.shape || !sizes || !out || sizes->size() != data.shape->size() || ctx.has_attribute("axes")) return;
+  // Of images, what is resized is never how many there are.
+  if (data.rank() >= kRankOfImages && data.dim(0).is_symbolic() && sizes->front().is_constant())
+    ctx.suggest(data.dim(0), sizes->front(), "images before and after a Resize");
   for (size_t k = 0; k < sizes->size(); ++k) {
     Dim size = (*data.shape)[k];
     auto target = (*sizes)[k].constant();

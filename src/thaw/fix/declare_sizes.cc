@@ -1,0 +1,24 @@
+#include "thaw/fix/declare_sizes.h"
+
+#include <optional>
+
+#include "thaw/frozen/frozen.h"
+#include "thaw/rewrite/declare.h"
+
+namespace thaw::fix {
+
+void declare_sizes(ir::Model& model, rewrite::Changes& changes) {
+  dim::Scope scope;
+  std::optional<frozen::FrozenAnalysis> meant;  // looked for where a name would become a number
+  rewrite::declare_truly(model, changes, [&](const ir::Value& value, size_t axis) {
+    if (!meant) meant = frozen::find_frozen(model, scope);
+    const ops::Fact& fact = meant->result.fact(&value);
+    if (meant->sites.empty() || static_cast<int>(axis) >= fact.rank()) return false;
+    // Beside what is frozen, what was meant is not always known: the name of an output, or of an input's size, is then
+    // all that there is.
+    const bool names_a_size_of_inputs = scope.find((*value.type.shape)[axis].param).has_value();
+    return fact.dim(static_cast<int>(axis)).is_symbolic() || value.is_output() || names_a_size_of_inputs;
+  });
+}
+
+}  // namespace thaw::fix
