@@ -15,6 +15,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(hwy REQUIRED)
+find_package(utf8proc REQUIRED)
 
 # ONNX Runtime is opened at its first use (dlopen), never linked: only its headers are needed to build.
 if(NOT ONNXRUNTIME_ROOT AND EXISTS "${THAW_DEPS_REAL_DIR}/onnxruntime")

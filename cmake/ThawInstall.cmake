@@ -20,6 +20,7 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/thawConfig.cmake.in" 
                               INSTALL_DESTINATION "${thaw_package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/thawConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/thawConfig.cmake" "${PROJECT_BINARY_DIR}/thawConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/Findutf8proc.cmake"
         DESTINATION "${thaw_package_dir}")
 
 # What tools/setup built or fetched goes along; a user's own copies stay where they are.

@@ -29,8 +29,8 @@ target_compile_features(thaw PUBLIC cxx_std_20)
 target_link_libraries(
   thaw
   PUBLIC ONNX::onnx fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
-  PRIVATE "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>")
-# Of Highway, the headers: see src/thaw/model/simd_targets.cc.
+  PRIVATE utf8proc::utf8proc "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>")
+# Of Highway, the headers: see src/thaw/core/simd_targets.cc.
 target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>")
 
 # Where ONNX Runtime lies in the build tree; an installed Thaw finds it in its own lib folder first. Only the source that

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "thaw/batch/walk.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::batch {
 
@@ -41,8 +42,7 @@ void run_per_sample(BatchContext& n) {
   // The body is attached before it reads values of the graph around it.
   scan->set_attribute({"body", body});
   scan->set_attribute({"num_scan_inputs", count});
-  ir::Node* inner = body->add_node(node.op_type(), node.domain(), operands, results, node.op_type());
-  for (const ir::Attribute& attribute : node.attributes()) inner->set_attribute(attribute);
+  rewrite::copy_node(node, *body, operands, results, node.op_type());
   for (size_t k = 0; k < at.size(); ++k) {
     ir::Value* result = results[static_cast<size_t>(at[k])];
     result->set_type(ir::Type::tensor(n.output(at[k]).dtype));

@@ -6,8 +6,8 @@
 //
 // Graph inputs: a declared integer stays; a declared name becomes a symbol of that name (equal names, equal sizes),
 // unless it is not a name at all ("?", "-1", "None", empty): then, as for a dim without declaration, the symbol is
-// called
-// "<input>_dim<axis>". A declared text that reads as an expression over other inputs' names ("past + seq") is one.
+// called "<input>_dim<axis>".
+// A declared text that reads as an expression over other inputs' names ("past + seq") is one.
 // Elements of small integer inputs become symbols NAME[i] when a rule asks for them.
 // Declared types of intermediate values and outputs are not trusted; they serve only where nothing could be inferred
 // because an operator has no rule (its outputs take the declared type, marked in `trusted`).

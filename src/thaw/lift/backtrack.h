@@ -1,15 +1,33 @@
-// Settling on solutions that fit each other. Internal to lift/.
+// Choosing solutions that fit each other. Internal to lift/.
 //
 // The simplest solution of each constant is tried first. Where the lifted model then contradicts itself at sizes that
 // no trace has (contradictions.h), the constants whose solution is the least plain are given their next ones, one after
 // the other, as long as there is less and less to contradict.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "thaw/ir/graph/transaction.h"
 #include "thaw/lift/lift.h"
+#include "thaw/lift/solve/contradictions.h"
+#include "thaw/lift/solve/solve.h"
 
 namespace thaw::lift {
 
-// Changes the first trace's model into the lifted one.
-Report backtrack(std::vector<Trace>& traces, const Options& options);
+// The traces explained with some choices, and the first of them rewritten where all is explained.
+struct Attempt {
+  Choices choices;
+  Report report = {};
+  std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
+  Contradictions contradictions = {};
+  std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
+  bool is_whole() const { return report.unexplained.empty(); }
+};
+
+// The best attempt; its report says what was chosen otherwise and what is left to contradict.
+Attempt backtrack(const std::function<Attempt(Choices)>& attempt);
 
 }  // namespace thaw::lift

@@ -1,16 +1,23 @@
-#include "thaw/lift/guard.h"
-
+// Values that were the same in every trace: what the model does at others is not told.
+//
+// Where sizes are read from the values of an input (grid_thw), and some of them never differed (one frame), every output
+// of the lifted model ends with an error of Gather at any other, before a wrong number leaves it.
 #include <algorithm>
 #include <set>
 
+#include "thaw/lift/steps.h"
+
 namespace thaw::lift {
-void guard_untold_values(ir::Model& model, std::span<const Variable> variables, TableEmitter& e) {
+
+void guard_untold_values(Lifting& l) {
+  ir::Model& model = l.model();
+  TableEmitter e(*l.sizes);
   std::set<std::string> read;
   for (const ir::Value* input : model.graph->inputs())
     if (e.sizes().reads_values_of(input)) read.insert(input->name());
   // Squares do not cancel.
   dim::Dim distance = 0;
-  for (const Variable& v : variables) {
+  for (const Variable& v : l.variables) {
     const bool is_told = v.kind == Variable::Kind::kMarked || v.varies() || !read.contains(v.input);
     if (is_told) continue;
     const dim::Dim off = v.symbol - dim::Dim(v.at.front());

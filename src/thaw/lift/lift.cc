@@ -1,9 +1,50 @@
 #include "thaw/lift/lift.h"
 
+#include <unordered_set>
+
 #include "thaw/core/error.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/steps.h"
 
 namespace thaw::lift {
+namespace {
+
+using Step = void (*)(Lifting&);
+
+constexpr Step kExplain[] = {
+    find_sizes,       // what differs between the traces' inputs gets names; sizes that inference knows are solved
+    align_traces,     // node stands for node; what differs are constants, and loops that were unrolled
+    fit_tables,       // each integer is solved as an expression, each table fitted by a generator
+    batch_windows,    // each loop over windows becomes one padded, masked batch
+    compare_holdout,  // what would the traces say without one of them?
+};
+
+constexpr Step kWrite[] = {
+    declare_inputs,       // names for their sizes; those that the exporter took out come back
+    write_tables,         // constants become nodes that compute them
+    write_windows,        // batches take the place of the loops
+    guard_untold_values,  // an error, not a wrong number, at a value that no trace varies
+    declare_anew,         // what is declared of outputs and inner tensors follows from the graph
+};
+
+Attempt attempt(std::vector<Trace>& traces, const Options& options, Choices choices) {
+  Attempt made{.choices = std::move(choices)};
+  Lifting lifting(traces, options, made.choices);
+  for (const Step step : kExplain) step(lifting);
+  made.report = std::move(lifting.report);
+  made.solved = lifting.solver->solved();
+  if (!made.is_whole()) return made;
+  ir::Model& model = lifting.model();
+  std::unordered_set<const ir::Node*> traced;
+  for (const ir::Node* node : model.graph->nodes()) traced.insert(node);
+  made.edit = std::make_unique<ir::Transaction>(model);
+  for (const Step step : kWrite) step(lifting);
+  // What is kept static contradicts other sizes, as it is asked to.
+  if (options.keep_static.empty()) made.contradictions = find_contradictions(model, lifting.variables, traced);
+  return made;
+}
+
+}  // namespace
 
 Report lift(std::vector<Trace>& traces, const Options& options) {
   if (traces.size() < 2) {
@@ -12,7 +53,10 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
                  .expected = "two or more traces of one model at different sizes",
                  .next = "export the model at another size too"});
   }
-  return backtrack(traces, options);
+  // The steps above, with the next solutions where the simplest contradict each other.
+  Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices)); });
+  if (best.is_whole()) best.edit->keep();
+  return std::move(best.report);
 }
 
 }  // namespace thaw::lift

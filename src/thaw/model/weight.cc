@@ -26,7 +26,7 @@ Weight Weight::of(ir::Tensor tensor) {
   return weight;
 }
 
-Weight Weight::below(const Weight& other) const {
+Weight Weight::concat_rows(const Weight& other) const {
   if (transposed_ || other.transposed_) misuse("rows are joined before transposing");
   if (columns_ != other.columns_) misuse(fmt::format("{} columns cannot join {}", other.columns_, columns_));
   Weight joined = *this;

@@ -1,6 +1,6 @@
 // A weight on its way from the checkpoint into a model: which tensors it is made of, and how.
 //
-//   Weight::of(q).below(k).below(v).transposed()       [in, q + k + v], from three tensors [out, in]
+//   Weight::of(q).concat_rows(k).concat_rows(v).transposed()       [in, q + k + v], from three tensors [out, in]
 //   Weight::of(w).plus_low_rank(a, b, scale)           W + scale * B A, a LoRA adapter merged (Hu et al., 2021, section
 //   4)
 //
@@ -24,7 +24,7 @@ class Weight {
   static Weight of(ir::Tensor tensor);
 
   // The rows of this, then the rows of another with as many columns. The shape is then [rows, columns].
-  Weight below(const Weight& other) const;
+  Weight concat_rows(const Weight& other) const;
   // Rows first, first + 1, … of this, count of them. The shape is then [count, columns].
   Weight rows(int64_t first, int64_t count) const;
   // W + scale * B A, for W [out, in], A [rank, in] and B [out, rank], all two-dimensional.

@@ -8,8 +8,8 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/ir/data/floats.h"
 #include "thaw/model/add_product.h"
-#include "thaw/model/float_convert.h"
 #include "thaw/model/transpose_block.h"
 
 namespace thaw::model {
@@ -30,9 +30,9 @@ void read_rectangle(const ir::Tensor& matrix, int64_t columns, int64_t row, int6
                     float* to) {
   const size_t size = bytes_of(matrix.data_type);
   const std::byte* from = matrix.bytes().data() + static_cast<size_t>(row * columns + column) * size;
-  if (count == columns) return to_floats(matrix.data_type, from, {to, static_cast<size_t>(rows * columns)});
+  if (count == columns) return ir::to_floats(matrix.data_type, from, {to, static_cast<size_t>(rows * columns)});
   for (int64_t i = 0; i < rows; ++i) {
-    to_floats(matrix.data_type, from, {to, static_cast<size_t>(count)});
+    ir::to_floats(matrix.data_type, from, {to, static_cast<size_t>(count)});
     from += static_cast<size_t>(columns) * size;
     to += count;
   }
@@ -89,7 +89,7 @@ void WeightSource::write(const Sink& sink) const {
 void WeightSource::pass_on(std::span<const float> values, std::vector<std::byte>& bytes, const Sink& sink) const {
   if (type_ == ir::DataType::kFloat) return sink(std::as_bytes(values));
   bytes.resize(values.size() * bytes_of(type_));
-  if (!from_floats(values, type_, bytes.data())) {
+  if (!ir::from_floats(values, type_, bytes.data())) {
     throw Error({.what = fmt::format("the weight holds numbers that {} cannot", ir::name_of(type_)),
                  .where = name_,
                  .expected = "numbers of at most 65504",

@@ -92,7 +92,7 @@ RC_GTEST_PROP(Weight, IsWhatItsPartsSay, (uint32_t seed)) {
       m.values = {m.values.begin() + first * columns, m.values.begin() + (first + count) * columns};
       m.rows = count;
     }
-    weight = weight ? weight->below(next) : next;
+    weight = weight ? weight->concat_rows(next) : next;
     wanted.values.insert(wanted.values.end(), m.values.begin(), m.values.end());
     wanted.rows += m.rows;
   }
@@ -166,8 +166,8 @@ TEST(Weight, KernelsAreMatricesAndVectorsAreColumns) {
   EXPECT_THAT(kernel.reshaped({6, 10}).tensor("w", DataType::kFloat).dims, ElementsAre(6, 10));
 
   const Weight vector = Weight::of(tensor_of("v", {3}, {1, 2, 3}));
-  EXPECT_THAT(vector.below(vector).dims(), ElementsAre(6));
-  EXPECT_THAT(floats_of(vector.below(vector).rows(2, 3).tensor("w", DataType::kFloat)), ElementsAre(3, 1, 2));
+  EXPECT_THAT(vector.concat_rows(vector).dims(), ElementsAre(6));
+  EXPECT_THAT(floats_of(vector.concat_rows(vector).rows(2, 3).tensor("w", DataType::kFloat)), ElementsAre(3, 1, 2));
 }
 
 TEST(Weight, EmptyOnesAreWrittenAsNothing) {
@@ -191,10 +191,10 @@ TEST(Weight, MisuseIsAProgrammingError) {
   const ir::Tensor a = tensor_of("a", {1, 3}, {1, 2, 3});
   const ir::Tensor b = tensor_of("b", {2, 1}, {1, 2});
   EXPECT_THROW(weight.rows(1, 2), std::logic_error);
-  EXPECT_THROW(weight.below(Weight::of(a).transposed()), std::logic_error);
-  EXPECT_THROW(weight.below(Weight::of(b)), std::logic_error);
+  EXPECT_THROW(weight.concat_rows(Weight::of(a).transposed()), std::logic_error);
+  EXPECT_THROW(weight.concat_rows(Weight::of(b)), std::logic_error);
   EXPECT_THROW(weight.plus_low_rank(b, a, 1), std::logic_error);
-  EXPECT_THROW(weight.below(weight).plus_low_rank(a, b, 1), std::logic_error);
+  EXPECT_THROW(weight.concat_rows(weight).plus_low_rank(a, b, 1), std::logic_error);
   EXPECT_THROW(weight.transposed().transposed(), std::logic_error);
   EXPECT_THROW(weight.reshaped({5}), std::logic_error);
 }

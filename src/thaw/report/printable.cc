@@ -1,30 +1,40 @@
 #include "thaw/report/printable.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <utf8proc.h>
 
 namespace thaw::report {
 
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  uint32_t code = lead & (0x7fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return overlong || surrogate || code > 0x10ffff ? 0 : length;
+namespace {
+
+// The character that `text` starts with, and how many bytes it takes: 0 where it starts with none.
+struct Character {
+  utf8proc_int32_t code = -1;
+  size_t length = 0;
+};
+
+Character first_character(std::string_view text) {
+  Character first;
+  const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                       static_cast<utf8proc_ssize_t>(text.size()), &first.code);
+  first.length = static_cast<size_t>(std::max<utf8proc_ssize_t>(length, 0));
+  return first;
 }
+
+}  // namespace
+
+size_t utf8_length(std::string_view text) { return first_character(text).length; }
 
 size_t width_of(std::string_view text) {
   size_t columns = 0;
-  for (const char c : text) columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  while (!text.empty()) {
+    const auto [code, length] = first_character(text);
+    columns += length == 0 ? 1 : static_cast<size_t>(utf8proc_charwidth(code));
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
   return columns;
 }
 

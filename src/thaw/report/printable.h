@@ -12,7 +12,8 @@ namespace thaw::report {
 // continuation bytes, overlong forms, surrogates, past U+10FFFF). `text` must not be empty.
 size_t utf8_length(std::string_view text);
 
-// Columns that `text` takes on a terminal, counting one for each character (names are not laid out wider than that).
+// Columns that `text` takes on a terminal: two for a wide character (of Chinese, Japanese, Korean), none for an accent that
+// stands on the one before. A bad byte counts as one.
 size_t width_of(std::string_view text);
 
 // `text` as one line without control characters (escape sequences, line breaks) and bad UTF-8: those bytes as \xNN.

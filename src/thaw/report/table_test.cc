@@ -13,6 +13,13 @@ TEST(Table, AlignsColumnsAndTrimsLines) {
   EXPECT_EQ(table.text(), "  a     float32  [1]\n  long  int64\n  \xc3\xa9     x        y\n");
 }
 
+TEST(Table, AlignsWideCharacters) {
+  Table table;
+  table.add({"\xe5\x9b\xbe\xe5\x83\x8f", "x"});
+  table.add({"abcdef", "y"});
+  EXPECT_EQ(table.text(0), "\xe5\x9b\xbe\xe5\x83\x8f    x\nabcdef  y\n");
+}
+
 TEST(Table, AWideCellDoesNotWidenItsColumn) {
   Table table(4);
   table.add({"abcdefgh", "x"});

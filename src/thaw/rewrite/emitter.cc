@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/ir/graph/insert_node.h"
-
 namespace thaw::rewrite {
 namespace {
 
@@ -50,7 +48,8 @@ std::string label_of(const ir::Tensor& tensor) {
     return text;
   }
   if (ir::is_integer(tensor.data_type)) return "ints";
-  return count == 1 ? "scalar" : "table";
+  if (count != 1 || !ir::is_floating(tensor.data_type)) return "table";
+  return fmt::format("{}_{}", ir::name_of(tensor.data_type), static_cast<float>(tensor.to_double().front()));
 }
 
 // "Gather axis=1", for what is the same where it reads the same; nullopt where an attribute is no integer.
@@ -70,39 +69,43 @@ Emitter::Emitter(ir::Model& model, std::string prefix)
     : model_(model),
       prefix_(std::move(prefix)),
       opset_(model.opset("").value_or(0)),
-      top_(model.graph->nodes().front()) {}
+      top_(model.graph->nodes().empty() ? nullptr : model.graph->nodes().front()) {}
 
 std::string Emitter::name_of(std::string_view what) const {
-  return origin_.empty() ? fmt::format("{}_{}", prefix_, what) : fmt::format("{}/{}_{}", origin_, prefix_, what);
+  std::string name = origin_.empty() ? std::string() : origin_ + "/";
+  if (!prefix_.empty()) name.append(prefix_).append("_");
+  return name.append(what);
 }
 
 const Emitter::Form& Emitter::form_of(const std::string& op) {
   const auto [at, is_new] = forms_.try_emplace(op);
   if (is_new) {
-    auto here = ir::find_schema("", op, opset_), newest = ir::find_schema("", op, ir::newest_opset());
+    auto here = ir::find_schema("", op, opset_);
+    auto asked = ir::find_schema("", op, asked_opset_ == 0 ? ir::newest_opset() : asked_opset_);
     if (!here || here->deprecated) {
       forms_.erase(at);
       const auto first = ir::first_opset("", op);
       throw ops::CannotWrite{first && *first > opset_ ? fmt::format("that takes {}, as from opset {} on", op, *first)
                                                       : fmt::format("that takes {}, which opset {} lacks", op, opset_)};
     }
-    at->second = {std::move(*here), newest ? std::move(*newest) : ir::OperatorSchema()};
-    if (!newest) at->second.newest = at->second.here;
+    at->second.asked = asked ? std::move(*asked) : *here;
+    at->second.here = std::move(*here);
   }
   return at->second;
 }
 
-// From the newest form to the one that the model's opset has.
-void Emitter::lower(const std::string& op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes) {
-  const auto& [here, newest] = form_of(op);
+// From the form that is asked for to the one that the model's opset has.
+void Emitter::lower(std::string_view op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes) {
+  if (asked_opset_ != 0 && opset_ >= asked_opset_) return;
+  const auto& [here, asked] = form_of(std::string(op));
   for (const ir::Attribute& attribute : attributes)
     if (!contains(here.attributes, attribute.name))
       throw ops::CannotWrite{fmt::format("that takes {} with {}, which opset {} lacks", op, attribute.name, opset_)};
-  if (here.since_version == newest.since_version) return;
+  if (here.since_version == asked.since_version) return;
   std::vector<ir::Value*> placed;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const bool is_formal = i < newest.inputs.size();
-    const std::string name = is_formal ? newest.inputs[i] : newest.inputs.back();
+    const bool is_formal = i < asked.inputs.size();
+    const std::string name = is_formal ? asked.inputs[i] : asked.inputs.back();
     size_t to = std::ranges::find(here.inputs, name) - here.inputs.begin();
     if (to == here.inputs.size() || !is_formal) to = i;
     const bool has_input = contains(here.inputs, name) || static_cast<int>(i) < here.max_inputs;
@@ -111,7 +114,7 @@ void Emitter::lower(const std::string& op, std::vector<ir::Value*>& inputs, ops:
       if (!inputs[i]) continue;
       auto constant = as_attribute(attribute, *inputs[i]);
       if (!constant)
-        throw ops::CannotWrite{fmt::format("{} takes constant {} before opset {}", op, name, newest.since_version)};
+        throw ops::CannotWrite{fmt::format("{} takes constant {} before opset {}", op, name, asked.since_version)};
       attributes.push_back(std::move(*constant));
     } else if (has_input) {
       placed.resize(std::max(placed.size(), to + 1));
@@ -125,27 +128,49 @@ void Emitter::lower(const std::string& op, std::vector<ir::Value*>& inputs, ops:
 
 ir::Value* Emitter::write(ir::Graph& graph, ir::Node* before, std::string_view op, std::vector<ir::Value*> inputs,
                           ops::Attributes attributes) {
-  lower(std::string(op), inputs, attributes);
+  lower(op, inputs, attributes);
   const std::optional<std::string> text = shares_ ? text_of(op, attributes) : std::nullopt;
-  const bool shared = text.has_value();
-  const Made key{&graph, before, text.value_or(""), inputs};
-  if (const auto known = shared ? made_.find(key) : made_.end(); known != made_.end()) return known->second;
-  ++num_nodes_;
-  const std::string name = name_of(op);
-  ir::Value* made = ir::insert_node(graph, before, op, std::move(inputs), std::move(attributes), name);
-  if (shared) made_.emplace(key, made);
+  if (!text)
+    return add(graph, before, {.op = op, .inputs = std::move(inputs), .attributes = std::move(attributes)}).front();
+  ir::Value*& made = made_[{&graph, before, *text, inputs}];
+  if (!made)
+    made = add(graph, before, {.op = op, .inputs = std::move(inputs), .attributes = std::move(attributes)}).front();
   return made;
+}
+
+std::vector<ir::Value*> Emitter::write(ir::Graph& graph, ir::Node* before, NodeSpec node) {
+  if (!node.domain.empty() && !model_.opset(node.domain))
+    model_.opset_imports.push_back({std::string(node.domain), 1, {}});
+  if (node.domain.empty()) lower(node.op, node.inputs, node.attributes);
+  return add(graph, before, std::move(node));
+}
+
+// The node is called as its first output is.
+std::vector<ir::Value*> Emitter::add(ir::Graph& graph, ir::Node* before, NodeSpec node) {
+  ++num_nodes_;
+  const std::string stem = name_of(node.op);
+  std::vector<ir::Value*> outputs;
+  for (const bool there : node.outputs) outputs.push_back(there ? graph.add_value(graph.unique_name(stem)) : nullptr);
+  const auto named = std::ranges::find_if(outputs, [](const ir::Value* value) { return value != nullptr; });
+  ir::Node* made = graph.add_node(std::string(node.op), std::string(node.domain), std::move(node.inputs), outputs,
+                                  named == outputs.end() ? std::string() : (*named)->name(), before);
+  for (ir::Attribute& attribute : node.attributes) made->set_attribute(std::move(attribute));
+  return outputs;
 }
 
 ir::Value* Emitter::constant(ir::Tensor tensor) {
   const auto bytes = tensor.bytes();
   std::string key;
   if (bytes.size() <= kMostShared) {
-    key = fmt::format("{} {} ", static_cast<int>(tensor.data_type), fmt::join(tensor.dims, ","));
-    key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto append = [&](const void* data, size_t size) { key.append(static_cast<const char*>(data), size); };
+    append(&tensor.data_type, sizeof(tensor.data_type));
+    append(tensor.dims.data(), tensor.dims.size() * sizeof(int64_t));
+    append("|", 1);
+    append(bytes.data(), bytes.size());
     if (const auto known = constants_.find(key); known != constants_.end()) return known->second;
   }
-  tensor.name = model_.graph->unique_name(fmt::format("{}_{}", prefix_, label_of(tensor)));
+  if (tensor.name.empty()) tensor.name = prefix_.empty() ? label_of(tensor) : prefix_ + "_" + label_of(tensor);
+  tensor.name = model_.graph->unique_name(tensor.name);
   ir::Value* made = model_.graph->add_initializer(std::move(tensor));
   if (!key.empty()) constants_.emplace(std::move(key), made);
   return made;

@@ -18,20 +18,35 @@
 
 namespace thaw::rewrite {
 
+// A node of any domain, with any number of outputs: false leaves one out, as its place must be kept.
+struct NodeSpec {
+  std::string_view op;
+  std::vector<ir::Value*> inputs = {};  // null: left out
+  ops::Attributes attributes = {};
+  std::string_view domain = {};
+  std::vector<bool> outputs = {true};
+};
+
 class Emitter final : public ops::NodeWriter {
  public:
-  // New nodes and values are called prefix_Operator, after the origin where one is set.
+  // New nodes and values are called prefix_Operator, after the origin where one is set: "origin/prefix_Operator".
   Emitter(ir::Model& model, std::string prefix);
 
   int64_t opset() const override { return opset_; }
   ir::Value* write(ir::Graph& graph, ir::Node* before, std::string_view op, std::vector<ir::Value*> inputs,
                    ops::Attributes attributes) override;
+  // Named after its type and numbers where it has no name.
   ir::Value* constant(ir::Tensor tensor) override;
+  // Another domain's operators are written as they are asked for; the domain is imported at version 1 if it is not yet.
+  std::vector<ir::Value*> write(ir::Graph& graph, ir::Node* before, NodeSpec node);
 
   // What the next nodes are made for: the name of a node or tensor of the model.
   void set_origin(std::string origin) { origin_ = std::move(origin); }
   // Equal nodes that read the same are one from now on, as far as they stand before the same node.
   void share_nodes() { shares_ = true; }
+  // Nodes are asked for in the form of this opset, not in the newest: where the model's is as new, no schema is read
+  // and nothing is refused.
+  void ask_as_of(int64_t opset) { asked_opset_ = opset; }
   size_t num_nodes() const { return num_nodes_; }
 
   ops::Emit before(ir::Node* node) { return {*this, *node->graph(), node}; }
@@ -42,15 +57,16 @@ class Emitter final : public ops::NodeWriter {
 
  private:
   struct Form {
-    ir::OperatorSchema here, newest;
+    ir::OperatorSchema here, asked;
   };
   const Form& form_of(const std::string& op);
-  void lower(const std::string& op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes);
+  void lower(std::string_view op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes);
   std::string name_of(std::string_view what) const;
+  std::vector<ir::Value*> add(ir::Graph& graph, ir::Node* before, NodeSpec node);
 
   ir::Model& model_;
   std::string prefix_, origin_;
-  int64_t opset_;
+  int64_t opset_, asked_opset_ = 0;  // 0: the newest
   ir::Node* top_;
   bool shares_ = false;
   size_t num_nodes_ = 0;

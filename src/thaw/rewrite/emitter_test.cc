@@ -86,5 +86,39 @@ TEST(Emitter, NamesAfterTheOrigin) {
   EXPECT_EQ(emitter.at_end(*model->graph).shape(model->graph->outputs()[0])->name(), "blocks.0/Split/test_Shape");
 }
 
+TEST(Emitter, WritesAnyDomainAndAnyNumberOfOutputs) {
+  auto model = model_of(21);
+  Emitter emitter(*model, {});
+  ir::Value* y = model->graph->outputs()[0];
+  const auto made = emitter.write(
+      *model->graph, nullptr,
+      {.op = "SkipLayerNormalization", .inputs = {y, y, y}, .domain = "com.microsoft", .outputs = {true, false, true}});
+  ASSERT_EQ(made.size(), 3U);
+  EXPECT_EQ(made[1], nullptr);
+  EXPECT_EQ(made[0]->name(), "SkipLayerNormalization");
+  EXPECT_EQ(made[2]->producer_index(), 2);
+  EXPECT_EQ(made[0]->producer()->name, "SkipLayerNormalization");
+  EXPECT_EQ(model->opset("com.microsoft"), 1);
+}
+
+TEST(Emitter, LowersFromTheOpsetThatItIsAskedInOnlyBelowIt) {
+  for (const int64_t opset : {12, 18}) {
+    auto model = model_of(opset);
+    Emitter emitter(*model, "test");
+    emitter.ask_as_of(18);
+    const ir::Value* made = emitter.at_end(*model->graph).unsqueeze(model->graph->outputs()[0], {0});
+    EXPECT_EQ(made->producer()->inputs().size(), opset == 12 ? 1U : 2U);
+    EXPECT_EQ(made->producer()->attribute("axes") != nullptr, opset == 12);
+  }
+}
+
+TEST(Emitter, NamesAConstantAfterItsNumber) {
+  auto model = model_of(21);
+  Emitter emitter(*model, "test");
+  const ops::Emit e = emitter.at_end(*model->graph);
+  EXPECT_EQ(e.list({2, -1})->name(), "test_ints_2_m1");
+  EXPECT_EQ(e.scalar(0.5, ir::DataType::kFloat)->name(), "test_float32_0.5");
+}
+
 }  // namespace
 }  // namespace thaw::rewrite

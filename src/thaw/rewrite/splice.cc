@@ -10,6 +10,16 @@ bool can_splice(const ir::Graph& inner) {
          std::all_of(nodes.begin(), nodes.end(), [](const ir::Node* node) { return node->overload().empty(); });
 }
 
+ir::Node* copy_node(const ir::Node& node, ir::Graph& to, std::vector<ir::Value*> inputs,
+                    std::vector<ir::Value*> outputs, std::string name, ir::Node* before) {
+  ir::Node* copy =
+      to.add_node(node.op_type(), node.domain(), std::move(inputs), std::move(outputs), std::move(name), before);
+  copy->extra = node.extra;
+  for (const ir::Attribute& attribute : std::vector(node.attributes().begin(), node.attributes().end()))
+    copy->set_attribute(attribute);
+  return copy;
+}
+
 std::string name_of(const ir::Node& node) {
   return node.name.empty() && node.output(0) ? node.output(0)->name() : node.name;
 }
@@ -31,10 +41,7 @@ void splice(ir::Graph& inner, ir::Node* node, const std::string& prefix) {
     std::vector<ir::Value*> outputs;
     for (ir::Value* output : from->outputs()) outputs.push_back(output ? outer.add_value(take_name(output)) : nullptr);
     const std::vector<ir::Value*> inputs(from->inputs().begin(), from->inputs().end());
-    ir::Node* moved = outer.add_node(from->op_type(), from->domain(), inputs, outputs, name, node);
-    moved->extra = from->extra;
-    for (const ir::Attribute& attribute : std::vector(from->attributes().begin(), from->attributes().end()))
-      moved->set_attribute(attribute);
+    copy_node(*from, outer, inputs, outputs, name, node);
     for (size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i]) inner.replace_uses(from->outputs()[i], outputs[i]);
   }

@@ -8,6 +8,10 @@ namespace thaw::rewrite {
 // Whether all that the graph holds can move.
 bool can_splice(const ir::Graph& inner);
 
+// Adds the node's operator with its attributes on other operands; before another node, or at the end.
+ir::Node* copy_node(const ir::Node& node, ir::Graph& to, std::vector<ir::Value*> inputs,
+                    std::vector<ir::Value*> outputs, std::string name, ir::Node* before = nullptr);
+
 // What a node is called by; its first output where it has no name.
 std::string name_of(const ir::Node& node);
 

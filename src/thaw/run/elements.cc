@@ -10,6 +10,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/small_float.h"
+#include "thaw/ir/data/floats.h"
 
 namespace thaw::run {
 namespace {
@@ -255,8 +256,9 @@ uint64_t packed_bytes(DataType type, int64_t count) {
 }
 
 void decode(DataType type, const std::byte* data, int64_t first, std::span<double> out) {
-  if (type == DataType::kFloat) return decode_as<float>(data, first, out);
   if (type == DataType::kDouble) return decode_as<double>(data, first, out);
+  if (type == DataType::kFloat || type == DataType::kFloat16 || type == DataType::kBfloat16)
+    return ir::to_doubles(type, data + first * (ir::bits_of(type) / 8), out);
   if (decode_integers(type, data, first, out)) return;
   if (type == DataType::kFloat8E8M0) {
     for (size_t i = 0; i < out.size(); ++i) out[i] = decode_e8m0(load_code(8, data, first + static_cast<int64_t>(i)));

@@ -1,8 +1,8 @@
 // NumPy's .npy format, read and written: versions 1 to 3, C and Fortran order, either byte order.
 //
 // Element types: bool, integers of 8 to 64 bits, float16, float32, float64, complex64, complex128, unicode ('U') and
-// bytes
-// ('S') strings; 'V2' stands for bfloat16 and 'V1' for raw bytes (uint8), which is what ml_dtypes writes for bfloat16
+// bytes ('S') strings;
+// 'V2' stands for bfloat16 and 'V1' for raw bytes (uint8), which is what ml_dtypes writes for bfloat16
 // and the 8-bit floats. 4-bit and 2-bit arrays are written as int8 or uint8. Pickled objects, records and dates are
 // refused. The header of a hostile file is bounded and its size is checked against the data before memory is taken for
 // it.

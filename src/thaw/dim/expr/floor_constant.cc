@@ -4,9 +4,9 @@
 //     none, both floor(x/2) and floor((x + 1)/2) are kept, for products of them to stay products (see Poly::finish);
 //   - where assumptions give the remainder of the numerator modulo a factor g of m, the constant is the least of the g
 //     that give the same value;
-//   - no floor alone inside: floor((floor(a/b) + r)/m) = floor((a + b*r)/(b*m)); no min or max alone inside, for floor
-//   is
-//     monotonic: floor(min(a, b)/m) = min(floor(a/m), floor(b/m)).
+//   - no floor alone inside: floor((floor(a/b) + r)/m) = floor((a + b*r)/(b*m)); no min or max alone inside,
+//     for floor is monotonic:
+//     floor(min(a, b)/m) = min(floor(a/m), floor(b/m)).
 #include <numeric>
 
 #include "thaw/dim/expr/bounds.h"

@@ -6,6 +6,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/small_float.h"
+#include "thaw/ir/data/floats.h"
 
 namespace thaw::ir {
 namespace {
@@ -89,19 +90,16 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
   };
   const auto small = [&](const FloatFormat& format) {
     const auto width = static_cast<unsigned>(1 + format.exponent_bits + format.mantissa_bits);
-    if (width == 16) return all([&](size_t i) { return decode_float(format, load<uint16_t>(bytes, i)); });
     if (width == 8) return all([&](size_t i) { return decode_float(format, load<uint8_t>(bytes, i)); });
     return all([&](size_t i) { return decode_float(format, load_bits(bytes, i, width)); });
   };
   switch (tensor.data_type) {
     case DataType::kFloat:
-      return all([&](size_t i) { return static_cast<double>(load<float>(bytes, i)); });
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+      return to_doubles(tensor.data_type, bytes.data(), values);
     case DataType::kDouble:
       return all([&](size_t i) { return load<double>(bytes, i); });
-    case DataType::kFloat16:
-      return small(kFloat16Format);
-    case DataType::kBfloat16:
-      return small(kBfloat16Format);
     case DataType::kFloat8E4M3FN:
       return small(kE4M3Fn);
     case DataType::kFloat8E4M3FNUZ:

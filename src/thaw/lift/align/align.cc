@@ -104,7 +104,7 @@ class Comparison {
     }
     const int count = joins ? 1 : static_cast<int>(node->inputs().size());
     for (int input = 0; input < count; ++input) {
-      if (cuts && says_where(*node, input)) continue;
+      if (cuts && gives_bounds(*node, input)) continue;
       if (const auto found = in_loop_.find({position, input}); found != in_loop_.end()) {
         add_branches(position, input, *found->second);
       } else {
@@ -119,7 +119,7 @@ class Comparison {
   }
 
   void note_loop(Loop& loop) {
-    for (const Piece& piece : loop.traces[0].pieces) cuts_.insert(piece.node);
+    for (const Slice& slice : loop.traces[0].slices) cuts_.insert(slice.node);
     joins_.insert(loop.traces[0].joins.begin(), loop.traces[0].joins.end());
     for (size_t k = 0; k < traces_.size(); ++k) {
       for (const auto& [place, tensors] : loop.traces[k].constants)

@@ -26,7 +26,7 @@ std::map<std::string, int64_t> solved_names(const ir::Model& model) {
 }
 
 // Sizes of names that the shapes of told inputs give.
-std::map<std::string, int64_t> told_names(const Trace& trace) {
+std::map<std::string, int64_t> declared_sizes(const Trace& trace) {
   std::map<std::string, int64_t> sizes;
   for (const ir::Value* input : trace.model->graph->inputs()) {
     const auto told = trace.values.find(input->name());
@@ -125,7 +125,7 @@ void add_marked(const std::vector<Trace>& traces, const std::string& input, dim:
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
   for (Trace& trace : traces) {
-    trace.sizes = told_names(trace);
+    trace.sizes = declared_sizes(trace);
     trace.sizes.merge(solved_names(*trace.model));
   }
   std::vector<Variable> dims, values;

@@ -15,7 +15,7 @@ constexpr int64_t kLargestConstant = 1 << 20;  // that may differ between branch
 
 // A Split that cuts nothing off. A Slice would not tell that it does.
 bool is_single_split(const ir::Node& node) {
-  return node.op_type() == "Split" && node.outputs().size() == 1 && node.output(0) && piece_of(*node.output(0));
+  return node.op_type() == "Split" && node.outputs().size() == 1 && node.output(0) && slice_of(*node.output(0));
 }
 bool is_single_join(const ir::Node& node) {
   return node.op_type() == "Concat" && node.domain().empty() && node.inputs().size() == 1;
@@ -32,11 +32,11 @@ class Matching {
       todo_.pop_back();
       if (!match_values(a, b)) return false;
     }
-    return !pieces.empty();
+    return !slices.empty();
   }
 
   std::unordered_map<const ir::Node*, const ir::Node*> partner;  // of the first branch's nodes
-  std::vector<std::pair<Piece, Piece>> pieces;
+  std::vector<std::pair<Slice, Slice>> slices;
   struct Constants {
     const ir::Node* node;
     int input;
@@ -48,7 +48,7 @@ class Matching {
   bool match_values(const ir::Value* a, const ir::Value* b) {
     if (a == b) return true;
     if (!a || !b) return false;
-    if (match_pieces(*a, *b)) return true;
+    if (match_slices(*a, *b)) return true;
     ir::Node *x = a->producer(), *y = b->producer();
     if (!x || !y || x == y || a->producer_index() != b->producer_index()) return false;
     const auto [known, is_new] = partner.emplace(x, y);
@@ -56,15 +56,15 @@ class Matching {
     return partner.size() <= kMostNodes && match_nodes(*x, *y);
   }
 
-  bool match_pieces(const ir::Value& a, const ir::Value& b) {
-    const auto first = piece_of(a), other = piece_of(b);
+  bool match_slices(const ir::Value& a, const ir::Value& b) {
+    const auto first = slice_of(a), other = slice_of(b);
     if (!first || !other || first->whole() != other->whole() || first->axis != other->axis || first->begin != 0 ||
         other->begin < first->end)
       return false;
-    const bool known = std::any_of(pieces.begin(), pieces.end(), [&](const auto& pair) {
+    const bool known = std::any_of(slices.begin(), slices.end(), [&](const auto& pair) {
       return pair.first.node == first->node && pair.second.begin == other->begin;
     });
-    if (!known) pieces.emplace_back(*first, *other);
+    if (!known) slices.emplace_back(*first, *other);
     return true;
   }
 
@@ -93,18 +93,18 @@ class Matching {
   std::vector<std::pair<const ir::Value*, const ir::Value*>> todo_;
 };
 
-// Takes the next branch in; whether its pieces follow those of the branches before.
+// Takes the next branch in; whether its slices follow those of the branches before.
 bool add_branch(Unrolled& unrolled, const Matching& matching, size_t count) {
   const size_t branch = unrolled.lengths.empty() ? 1 : unrolled.lengths.size();
   if (branch == 1) {
-    for (const auto& [first, other] : matching.pieces) unrolled.pieces.push_back(first);
-    unrolled.lengths.push_back(unrolled.pieces.front().length());
+    for (const auto& [first, other] : matching.slices) unrolled.slices.push_back(first);
+    unrolled.lengths.push_back(unrolled.slices.front().length());
   }
   const int64_t begin = std::accumulate(unrolled.lengths.begin(), unrolled.lengths.end(), int64_t{0});
-  const int64_t length = matching.pieces.front().second.length();
-  for (const auto& [first, other] : matching.pieces) {
-    const bool known = std::any_of(unrolled.pieces.begin(), unrolled.pieces.end(),
-                                   [node = first.node](const Piece& piece) { return piece.node == node; });
+  const int64_t length = matching.slices.front().second.length();
+  for (const auto& [first, other] : matching.slices) {
+    const bool known = std::any_of(unrolled.slices.begin(), unrolled.slices.end(),
+                                   [node = first.node](const Slice& slice) { return slice.node == node; });
     const bool whole = first.node->op_type() != "Split" || first.node->outputs().size() == count;
     if (!known || !whole || first.length() != unrolled.lengths.front() || other.begin != begin ||
         other.length() != length)
@@ -137,22 +137,22 @@ std::optional<Unrolled> match_branches(ir::Node& join) {
   return unrolled;
 }
 
-// Single pieces: the nodes that depend on one, up to a Concat of one operand.
-std::unordered_set<const ir::Node*> reached_by_single_pieces(const ir::Graph& graph) {
-  std::unordered_set<const ir::Node*> reached;
+// Single slices: the nodes that depend on one, up to a Concat of one operand.
+std::unordered_set<const ir::Node*> dependents_of_single_slices(const ir::Graph& graph) {
+  std::unordered_set<const ir::Node*> dependents;
   for (const ir::Node* node : graph.nodes()) {
     if (is_single_join(*node) || is_single_split(*node)) continue;
     const bool any = std::any_of(node->inputs().begin(), node->inputs().end(), [&](const ir::Value* v) {
       const ir::Node* producer = v ? v->producer() : nullptr;
-      return producer && (is_single_split(*producer) || reached.contains(producer));
+      return producer && (is_single_split(*producer) || dependents.contains(producer));
     });
-    if (any) reached.insert(node);
+    if (any) dependents.insert(node);
   }
-  return reached;
+  return dependents;
 }
 
 // One branch: what lies between Splits with one output and a Concat of one operand.
-std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<const ir::Node*>& reached) {
+std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<const ir::Node*>& dependents) {
   Unrolled unrolled;
   unrolled.joins = {&join};
   std::vector<const ir::Node*> todo{&join};
@@ -163,20 +163,20 @@ std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<c
       ir::Node* producer = value ? value->producer() : nullptr;
       if (!producer) continue;
       if (is_single_split(*producer)) {
-        const Piece piece = *piece_of(*value);
-        const bool known = std::any_of(unrolled.pieces.begin(), unrolled.pieces.end(),
-                                       [&](const Piece& other) { return other.node == producer; });
-        if (!known) unrolled.pieces.push_back(piece);
-      } else if (reached.contains(producer) && unrolled.body.insert(producer).second) {
+        const Slice slice = *slice_of(*value);
+        const bool known = std::any_of(unrolled.slices.begin(), unrolled.slices.end(),
+                                       [&](const Slice& other) { return other.node == producer; });
+        if (!known) unrolled.slices.push_back(slice);
+      } else if (dependents.contains(producer) && unrolled.body.insert(producer).second) {
         todo.push_back(producer);
       }
     }
     if (unrolled.body.size() > kMostNodes) return std::nullopt;
   }
-  if (unrolled.pieces.empty()) return std::nullopt;
-  unrolled.lengths = {unrolled.pieces.front().length()};
-  for (const Piece& piece : unrolled.pieces)
-    if (piece.length() != unrolled.lengths.front()) return std::nullopt;
+  if (unrolled.slices.empty()) return std::nullopt;
+  unrolled.lengths = {unrolled.slices.front().length()};
+  for (const Slice& slice : unrolled.slices)
+    if (slice.length() != unrolled.lengths.front()) return std::nullopt;
   return unrolled;
 }
 
@@ -197,10 +197,10 @@ bool keeps_to_itself(const Unrolled& unrolled) {
 }
 
 void merge(Unrolled& into, Unrolled&& other) {
-  for (const Piece& piece : other.pieces) {
+  for (const Slice& slice : other.slices) {
     const bool known =
-        std::any_of(into.pieces.begin(), into.pieces.end(), [&](const Piece& mine) { return mine.node == piece.node; });
-    if (!known) into.pieces.push_back(piece);
+        std::any_of(into.slices.begin(), into.slices.end(), [&](const Slice& mine) { return mine.node == slice.node; });
+    if (!known) into.slices.push_back(slice);
   }
   into.joins.push_back(other.joins.front());
   into.body.merge(other.body);
@@ -213,14 +213,14 @@ void merge(Unrolled& into, Unrolled&& other) {
 std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
   std::vector<Unrolled> found;
   std::unordered_map<const ir::Node*, size_t> by_cut;
-  const auto reached = reached_by_single_pieces(graph);
+  const auto dependents = dependents_of_single_slices(graph);
   for (ir::Node* node : graph.nodes()) {
     if (node->op_type() != "Concat" || !node->domain().empty() || node->inputs().empty()) continue;
-    auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, reached) : match_branches(*node);
+    auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, dependents) : match_branches(*node);
     if (!unrolled) continue;
-    const auto known = by_cut.find(unrolled->pieces.front().node);
+    const auto known = by_cut.find(unrolled->slices.front().node);
     const size_t at = known == by_cut.end() ? found.size() : known->second;
-    for (const Piece& piece : unrolled->pieces) by_cut[piece.node] = at;
+    for (const Slice& slice : unrolled->slices) by_cut[slice.node] = at;
     if (at < found.size()) {
       merge(found[at], std::move(*unrolled));
     } else {

@@ -21,7 +21,7 @@ std::optional<int64_t> only_integer(const ir::Node& node, int input) {
   return tensor->to_int64().front();
 }
 
-std::optional<Piece> piece_of_split(ir::Node& node, int output) {
+std::optional<Slice> slice_of_split(ir::Node& node, int output) {
   std::vector<int64_t> lengths;
   if (node.input(1)) {
     if (const ir::Tensor* tensor = constant(node, 1)) lengths = tensor->to_int64();
@@ -31,27 +31,27 @@ std::optional<Piece> piece_of_split(ir::Node& node, int output) {
   }
   if (lengths.size() != node.outputs().size()) return std::nullopt;
   const int64_t begin = std::accumulate(lengths.begin(), lengths.begin() + output, int64_t{0});
-  return Piece{&node, node.attribute_int("axis", 0), begin, begin + lengths[static_cast<size_t>(output)]};
+  return Slice{&node, node.attribute_int("axis", 0), begin, begin + lengths[static_cast<size_t>(output)]};
 }
 
-std::optional<Piece> piece_of_slice(ir::Node& node) {
+std::optional<Slice> slice_of_slice(ir::Node& node) {
   const auto begin = only_integer(node, 1), end = only_integer(node, 2);
   const auto axis = node.input(3) ? only_integer(node, 3) : std::optional<int64_t>(0);
   const auto step = node.input(4) ? only_integer(node, 4) : std::optional<int64_t>(1);
   if (!begin || !end || !axis || step != 1 || *begin < 0 || *end <= *begin || *end >= kToTheEnd) return std::nullopt;
-  return Piece{&node, *axis, *begin, *end};
+  return Slice{&node, *axis, *begin, *end};
 }
 
 }  // namespace
 
-std::optional<Piece> piece_of(const ir::Value& value) {
+std::optional<Slice> slice_of(const ir::Value& value) {
   ir::Node* node = value.producer();
   if (!node || !node->domain().empty()) return std::nullopt;
-  if (node->op_type() == "Split") return piece_of_split(*node, value.producer_index());
-  if (node->op_type() == "Slice") return piece_of_slice(*node);
+  if (node->op_type() == "Split") return slice_of_split(*node, value.producer_index());
+  if (node->op_type() == "Slice") return slice_of_slice(*node);
   return std::nullopt;
 }
 
-bool says_where(const ir::Node& cut, int input) { return ops::says_size(ops::role_of(cut, input)); }
+bool gives_bounds(const ir::Node& cut, int input) { return ops::says_size(ops::role_of(cut, input)); }
 
 }  // namespace thaw::lift

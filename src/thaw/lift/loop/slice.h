@@ -1,4 +1,4 @@
-// Pieces of a tensor along an axis: the outputs of Split, and Slices with constant ends.
+// Slices of a tensor along an axis: the outputs of Split, and Slices with constant ends.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace thaw::lift {
 
-struct Piece {
+struct Slice {
   ir::Node* node = nullptr;  // Split or Slice
   int64_t axis = 0;          // as the node says, perhaps negative
   int64_t begin = 0, end = 0;
@@ -16,10 +16,10 @@ struct Piece {
   int64_t length() const { return end - begin; }
 };
 
-// nullopt for what is no piece, or not of constant length.
-std::optional<Piece> piece_of(const ir::Value& value);
+// nullopt for what is no slice, or not of constant length.
+std::optional<Slice> slice_of(const ir::Value& value);
 
-// Whether input i of a node that cuts pieces says where it cuts.
-bool says_where(const ir::Node& cut, int input);
+// Whether input i of a node that cuts slices says where it cuts.
+bool gives_bounds(const ir::Node& cut, int input);
 
 }  // namespace thaw::lift

@@ -9,6 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/lift/loop/mask_padding.h"
 #include "thaw/lift/table/table.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::lift {
 namespace {
@@ -31,7 +32,7 @@ class Taking {
   }
 
   LoopBody take() {
-    take_pieces();
+    add_slice_inputs();
     for (const ir::Node* node : nodes()) copy(*node);
     set_constants();
     take_results();
@@ -75,13 +76,13 @@ class Taking {
     return graph().add_input(name, ir::Type::tensor(of.type, std::move(dims)));
   }
 
-  void take_pieces() {
-    for (const Piece& piece : loop_.traces[0].pieces) {
-      const TraceShapes::Operand whole = operand(piece.node, 0);
+  void add_slice_inputs() {
+    for (const Slice& slice : loop_.traces[0].slices) {
+      const TraceShapes::Operand whole = operand(slice.node, 0);
       const auto rank = static_cast<int64_t>(whole.dims.size());
-      const int64_t axis = positive(piece.axis, rank);
-      made_[piece.node->output(0)] = add_input(fmt::format("window_{}", body_.pieces.size()), whole, axis);
-      body_.pieces.push_back({axis, rank});
+      const int64_t axis = positive(slice.axis, rank);
+      made_[slice.node->output(0)] = add_input(fmt::format("window_{}", body_.slices.size()), whole, axis);
+      body_.slices.push_back({axis, rank});
     }
     mask_ = add_input("window_mask", {ir::DataType::kBool, {1, std::nullopt}}, 1);
   }
@@ -111,9 +112,7 @@ class Taking {
       outputs.push_back(output ? graph().add_value(graph().unique_name(output->name())) : nullptr);
       if (output) made_[output] = outputs.back();
     }
-    ir::Node* copied = graph().add_node(node.op_type(), node.domain(), inputs, outputs, node.name);
-    for (const ir::Attribute& attribute : node.attributes()) copied->set_attribute(attribute);
-    copies_[&node] = copied;
+    copies_[&node] = rewrite::copy_node(node, graph(), inputs, outputs, node.name);
   }
 
   // Constants that differ from branch to branch, out of the length of the window.
@@ -127,8 +126,8 @@ class Taking {
     TableContext context{variables, solver};
     std::unordered_map<const ir::Value*, ops::Shape> shapes;
     ops::Shape& shape = shapes[graph().inputs().front()];
-    for (int64_t axis = 0; axis < body_.pieces[0].rank; ++axis)
-      shape.push_back(axis == body_.pieces[0].axis ? length.symbol : dim::Dim());
+    for (int64_t axis = 0; axis < body_.slices[0].rank; ++axis)
+      shape.push_back(axis == body_.slices[0].axis ? length.symbol : dim::Dim());
     std::vector<std::pair<const Difference*, TableFit>> fits;
     for (const Difference& difference : loop_.constants) {
       std::string reason;
@@ -177,9 +176,9 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
   for (const LoopBody::Cut& result : body.results) axes.push_back(result.axis);
   if (const auto why = mask_padding(*body.model, kLength, taking.mask(), axes)) throw CannotRoll{*why};
   batch::Options options{.name = "num_windows", .inputs = {"window_mask"}, .sample = {}};
-  for (size_t i = 0; i < body.pieces.size(); ++i) {
+  for (size_t i = 0; i < body.slices.size(); ++i) {
     options.inputs.push_back(fmt::format("window_{}", i));
-    // Windows take the place of a first axis of 1, where all pieces have one.
+    // Windows take the place of a first axis of 1, where all slices have one.
     const auto& first_dim = body.model->graph->find(options.inputs.back())->type.shape->front();
     options.new_axis |= first_dim.value != 1;
   }
@@ -196,10 +195,10 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
   const Unrolled& own = loop.traces[0];
   std::unordered_map<const ir::Value*, ir::Value*> made;
   const auto rank_of = [](const ir::Value* v) { return static_cast<int64_t>(v->type.shape->size()); };
-  for (size_t i = 0; i < body.pieces.size(); ++i) {
+  for (size_t i = 0; i < body.slices.size(); ++i) {
     const ir::Value* input = inner.find(fmt::format("window_{}", i));
-    const LoopBody::Cut& cut = body.pieces[i];
-    ir::Value* packed = emit_pack(e, windows, own.pieces[i].node->input(0), cut.axis, cut.rank);
+    const LoopBody::Cut& cut = body.slices[i];
+    ir::Value* packed = emit_pack(e, windows, own.slices[i].node->input(0), cut.axis, cut.rank);
     made[input] = rank_of(input) == cut.rank ? e.emit("Squeeze", {packed, e.list({1})}) : packed;
   }
   // A model that puts the windows before every axis has a mask [num_windows, 1, length].
@@ -222,10 +221,8 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
       outputs.push_back(output ? graph.add_value(graph.unique_name(output->name() + "_windows")) : nullptr);
       if (output) made[output] = outputs.back();
     }
-    ir::Node* copied =
-        graph.add_node(node->op_type(), node->domain(), inputs, outputs,
+    rewrite::copy_node(*node, graph, inputs, outputs,
                        node->name.empty() ? std::string() : graph.unique_name(node->name + "_windows"), before);
-    for (const ir::Attribute& attribute : node->attributes()) copied->set_attribute(attribute);
   }
   for (size_t i = 0; i < own.joins.size(); ++i) {
     const ir::Value* output = inner.outputs()[i];

@@ -13,14 +13,14 @@
 
 namespace thaw::lift {
 
-// A model of the body for all windows at once. Inputs: the pieces of each Split, the mask of the padding, and what the
-// branches share; a piece or result has the windows as an axis before its own, or instead of a first axis of 1.
+// A model of the body for all windows at once. Inputs: the slices of each Split, the mask of the padding, and what the
+// branches share; a slice or result has the windows as an axis before its own, or instead of a first axis of 1.
 struct LoopBody {
   std::unique_ptr<ir::Model> model;
   struct Cut {
     int64_t axis = 0, rank = 0;
   };
-  std::vector<Cut> pieces, results;                     // by Split; by join
+  std::vector<Cut> slices, results;                     // by Split; by join
   std::vector<std::pair<const ir::Node*, int>> shared;  // by input: a node of the first trace and its operand
 };
 

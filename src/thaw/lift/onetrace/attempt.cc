@@ -149,7 +149,7 @@ class Attempt {
       CaseResult failure;
       if (!refuted_by(choice_of(tried), &failure)) return Verdict{.agrees = true, .blamed = {}};
       Verdict verdict;
-      if (const auto unknowns = probe_->behind(failure)) {
+      if (const auto unknowns = probe_->find_unknowns_behind(failure)) {
         std::set<size_t> components;
         for (const size_t unknown : *unknowns) components.insert(component_of[unknown]);
         verdict.blamed.emplace(components.begin(), components.end());

@@ -168,16 +168,16 @@ class Solver {
     return false;
   }
 
-  // What inference leaves no choice for is settled; of the same number elsewhere it is likely true too.
+  // What inference leaves no choice for is decided; of the same number elsewhere it is likely true too.
   void price() {
-    std::map<int64_t, std::vector<dim::Dim>> settled;
+    std::map<int64_t, std::vector<dim::Dim>> decided;
     for (size_t i = 0; i < unknowns_.size(); ++i)
-      if (alive_[i].size() == 1) settled[number_of(i)].push_back(unknowns_[i].proposals[alive_[i].front()].dim);
+      if (alive_[i].size() == 1) decided[number_of(i)].push_back(unknowns_[i].proposals[alive_[i].front()].dim);
     costs_.resize(unknowns_.size());
     for (size_t i = 0; i < unknowns_.size(); ++i) {
       for (const lift::Proposal& p : unknowns_[i].proposals) {
-        const auto known = settled.find(number_of(i));
-        const bool again = known != settled.end() && std::any_of(known->second.begin(), known->second.end(),
+        const auto known = decided.find(number_of(i));
+        const bool again = known != decided.end() && std::any_of(known->second.begin(), known->second.end(),
                                                                  [&](dim::Dim d) { return dim::same(d, p.dim); });
         costs_[i].push_back(again ? kAgain : p.cost);
       }

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/graph/insert_node.h"
+#include "thaw/rewrite/emitter.h"
 
 namespace thaw::lift::onetrace {
 
@@ -86,7 +86,7 @@ void Probe::replace(const ir::Model& original, const std::vector<Constant>& cons
     ++twin;
   }
   ir::Graph& graph = *model_->graph;
-  ir::Node* first = graph.nodes().front();
+  rewrite::Emitter emitter(*model_, "thaw");
   for (const Unknown& unknown : unknowns_) {
     if (inputs_[unknown.constant]) continue;
     const Constant& constant = constants[unknown.constant];
@@ -95,10 +95,7 @@ void Probe::replace(const ir::Model& original, const std::vector<Constant>& cons
     ir::Value* input =
         graph.add_input(graph.unique_name("thaw_unknown"), ir::Type::tensor(ir::DataType::kInt64, std::move(dims)));
     inputs_[unknown.constant] = input;
-    ir::Value* value = input;
-    if (constant.type != ir::DataType::kInt64)
-      value =
-          ir::insert_node(graph, first, "Cast", {input}, {{"to", static_cast<int64_t>(constant.type)}}, "thaw_cast");
+    ir::Value* value = constant.type == ir::DataType::kInt64 ? input : emitter.at_top().cast(input, constant.type);
     for (const ir::Use& use : constant.uses) twins.at(use.node)->set_input(use.index, value);
   }
 }
@@ -124,7 +121,7 @@ void Probe::infer_with_symbols(const std::vector<Constant>& constants, dim::Scop
   facts_ = infer::infer(*model_, scope, options);
 }
 
-std::optional<std::vector<size_t>> Probe::behind(const CaseResult& failure) {
+std::optional<std::vector<size_t>> Probe::find_unknowns_behind(const CaseResult& failure) {
   if (!failure.failed_node.empty()) {
     const auto [known, is_new] = known_.try_emplace(failure.failed_node);
     if (is_new) {
@@ -135,7 +132,7 @@ std::optional<std::vector<size_t>> Probe::behind(const CaseResult& failure) {
         found = node;
         ++count;
       }
-      if (count == 1) known->second = behind(found);
+      if (count == 1) known->second = find_unknowns_behind(found);
     }
     return known->second;
   }
@@ -143,18 +140,18 @@ std::optional<std::vector<size_t>> Probe::behind(const CaseResult& failure) {
   std::optional<std::vector<size_t>> least;
   for (const std::string& name : failure.wrong_outputs) {
     const auto [known, is_new] = known_.try_emplace("output " + name);
-    if (is_new) known->second = behind(model_->graph->find(name));
+    if (is_new) known->second = find_unknowns_behind(model_->graph->find(name));
     if (known->second && (!least || known->second->size() < least->size())) least = known->second;
   }
   return least;
 }
 
-std::optional<std::vector<size_t>> Probe::behind(const ir::Value* value) const {
+std::optional<std::vector<size_t>> Probe::find_unknowns_behind(const ir::Value* value) const {
   if (!value || !value->producer()) return std::nullopt;
-  return behind(value->producer());
+  return find_unknowns_behind(value->producer());
 }
 
-std::optional<std::vector<size_t>> Probe::behind(const ir::Node* node) const {
+std::optional<std::vector<size_t>> Probe::find_unknowns_behind(const ir::Node* node) const {
   std::unordered_set<const ir::Node*> seen{node};
   std::unordered_set<const ir::Value*> sources;
   std::vector<const ir::Node*> open{node};

@@ -61,14 +61,14 @@ class Probe {
   CaseResult run(const Choice& choice, size_t case_index, const run::Tolerance& tolerance);
   // The unknowns that a failure depends on: whatever else is chosen, with these as they are it fails. nullopt: not
   // known.
-  std::optional<std::vector<size_t>> behind(const CaseResult& failure);
+  std::optional<std::vector<size_t>> find_unknowns_behind(const CaseResult& failure);
   // Runs so far.
   int num_runs() const { return num_runs_; }
 
  private:
   void replace(const ir::Model& original, const std::vector<Constant>& constants);
-  std::optional<std::vector<size_t>> behind(const ir::Value* value) const;
-  std::optional<std::vector<size_t>> behind(const ir::Node* node) const;
+  std::optional<std::vector<size_t>> find_unknowns_behind(const ir::Value* value) const;
+  std::optional<std::vector<size_t>> find_unknowns_behind(const ir::Node* node) const;
   void infer_with_symbols(const std::vector<Constant>& constants, dim::Scope& scope);
 
   std::vector<Unknown>& unknowns_;

@@ -32,8 +32,8 @@ class Probes {
     }
   }
 
-  // Mixtures of the traces' sizes, and others between them. What the traces do not reach may not exist: a table that is
-  // kept ends somewhere.
+  // Mixtures of the traces' sizes, and others between them. What lies beyond the traces may not exist: a lookup
+  // table ends somewhere.
   std::vector<std::vector<int64_t>> draw() const {
     std::mt19937_64 random(1);
     std::vector<std::vector<int64_t>> all;
@@ -123,12 +123,12 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
     const infer::Result inferred = infer::infer(lifted, scope, at_sizes(lifted, variables, sizes));
     if (!inferred.problems().empty() && !traced.contains(inferred.problems().front().node)) continue;
     ++out.sizes;
-    out.reached += places.size();
+    out.num_sound_nodes += places.size();
     if (inferred.problems().empty()) continue;
     ++out.broken;
     const infer::Problem& problem = inferred.problems().front();
     const auto place = places.find(problem.node);
-    if (place != places.end()) out.reached -= places.size() - place->second;
+    if (place != places.end()) out.num_sound_nodes -= places.size() - place->second;
     if (out.first.empty())
       out.first = fmt::format("{}: {}, at {}", problem.node->describe(), problem.message, text_of(variables, sizes));
   }

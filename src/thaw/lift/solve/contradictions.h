@@ -17,14 +17,14 @@
 namespace thaw::lift {
 
 struct Contradictions {
-  size_t sizes = 0;    // that were tried
-  size_t broken = 0;   // of these
-  size_t reached = 0;  // nodes before the first that breaks, summed over the sizes: the more the better
-  std::string first;   // "Reshape 'x': 40 elements …, at height = 14, width = 22"
+  size_t sizes = 0;            // that were tried
+  size_t broken = 0;           // of these
+  size_t num_sound_nodes = 0;  // those before the first that breaks, summed over the sizes: the more the better
+  std::string first;           // "Reshape 'x': 40 elements …, at height = 14, width = 22"
 };
 
-// traced: the nodes of the trace that are left. A size that breaks another one, which reads past the end of a table
-// that is kept, is none that the model has.
+// traced: the nodes of the trace that are left. A size that breaks another one, which reads past the end of a
+// lookup table, is none that the model has.
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
                                    const std::unordered_set<const ir::Node*>& traced);
 

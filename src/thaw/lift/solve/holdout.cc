@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "thaw/lift/table/same_table.h"
+
 namespace thaw::lift {
 namespace {
 
@@ -17,7 +19,7 @@ bool varies_without(const Variable& variable, size_t index) {
 }
 
 // The last trace without which every size that varies still does.
-size_t choose(std::span<const Variable> variables, size_t num_traces) {
+size_t choose_holdout(std::span<const Variable> variables, size_t num_traces) {
   for (size_t index = num_traces; index-- > 0;) {
     const bool enough = std::all_of(variables.begin(), variables.end(),
                                     [&](const Variable& v) { return !v.varies() || varies_without(v, index); });
@@ -28,10 +30,10 @@ size_t choose(std::span<const Variable> variables, size_t num_traces) {
 
 }  // namespace
 
-HeldBack::HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors)
+Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors)
     : variables_(variables.begin(), variables.end()) {
   if (traces.size() < kFewestTraces) return;
-  index_ = choose(variables, traces.size());
+  index_ = choose_holdout(variables, traces.size());
   name_ = traces[*index_].name;
   num_others_ = traces.size() - 1;
   const auto index = static_cast<std::ptrdiff_t>(*index_);
@@ -45,25 +47,25 @@ HeldBack::HeldBack(const std::vector<Trace>& traces, std::span<const Variable> v
   context_.emplace(TableContext{variables_, *solver_});
 }
 
-void HeldBack::ask(std::span<const ir::Tensor* const> tensors, const std::string& found) {
+void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit& found) {
   if (!index_) return;
   std::vector<const ir::Tensor*> others(tensors.begin(), tensors.end());
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(*index_));
-  ++asked_;
+  ++num_compared_;
   std::string reason;
   const auto fit = fit_table(others, *context_, reason);
-  if (fit && fit->description == found) return;
-  otherwise_.emplace_back(found, fit ? fmt::format("without {}: {}", name_, fit->description)
-                                     : fmt::format("not explained without {}: {}", name_, reason));
+  if (fit && is_same_table(*fit, found, variables_)) return;
+  differences_.emplace_back(found.description, fit ? fmt::format("without {}: {}", name_, fit->description)
+                                                   : fmt::format("not explained without {}: {}", name_, reason));
 }
 
-std::vector<std::pair<std::string, std::string>> HeldBack::said() const {
-  if (asked_ == 0) return {};
-  std::vector<std::pair<std::string, std::string>> said{
+std::vector<std::pair<std::string, std::string>> Holdout::notes() const {
+  if (num_compared_ == 0) return {};
+  std::vector<std::pair<std::string, std::string>> notes{
       {name_, fmt::format("the other {} traces say the same of {} of {} constants", num_others_,
-                          asked_ - otherwise_.size(), asked_)}};
-  said.insert(said.end(), otherwise_.begin(), otherwise_.end());
-  return said;
+                          num_compared_ - differences_.size(), num_compared_)}};
+  notes.insert(notes.end(), differences_.begin(), differences_.end());
+  return notes;
 }
 
 }  // namespace thaw::lift

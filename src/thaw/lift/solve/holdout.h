@@ -1,4 +1,4 @@
-// Whether the traces say more than they must: one is held back, and the others are asked the same. Internal to lift/.
+// A holdout: whether the traces say the same without one of them. Internal to lift/.
 #pragma once
 
 #include <optional>
@@ -10,28 +10,28 @@
 
 namespace thaw::lift {
 
-// With three traces or more. What all of them explain and the others explain differently, or not at all, is right at
-// every trace all the same, but has no witness at a size that was not used to find it.
-class HeldBack {
+// With three traces or more, one is held out. What all of them explain and the others explain differently, or not at
+// all, is right at every trace all the same, but has no witness at a size that was not used to find it.
+class Holdout {
  public:
-  HeldBack(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors);
+  Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors);
 
-  // Asks the others about a constant that all traces explain as `found`.
-  void ask(std::span<const ir::Tensor* const> tensors, const std::string& found);
+  // Fits a constant without the trace that is held out, and compares with what all traces gave.
+  void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found);
 
   // "trace_28x20.onnx": "the other 2 traces say the same of 14 of 15 constants"; then what they say otherwise. Empty
-  // where no trace is held back or nothing was asked.
-  std::vector<std::pair<std::string, std::string>> said() const;
+  // where no trace is held out or nothing was compared.
+  std::vector<std::pair<std::string, std::string>> notes() const;
 
  private:
   std::optional<size_t> index_;
   std::string name_;
-  size_t num_others_ = 0, asked_ = 0;
+  size_t num_others_ = 0, num_compared_ = 0;
   std::vector<Variable> variables_;
   TensorSizes tensors_;
   std::optional<Solver> solver_;
   std::optional<TableContext> context_;
-  std::vector<std::pair<std::string, std::string>> otherwise_;
+  std::vector<std::pair<std::string, std::string>> differences_;
 };
 
 }  // namespace thaw::lift

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <set>
 
-#include "thaw/lift/loop/equal_windows.h"
 #include "thaw/lift/solve/propose.h"
+#include "thaw/lift/solve/window_sizes.h"
 
 namespace thaw::lift {
 namespace {
@@ -240,7 +240,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
 
 std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
   if (wanted.size() == 1) {
-    if (const auto settled = settled_.find(wanted.front()); settled != settled_.end()) return settled->second;
+    if (const auto decided = decided_.find(wanted.front()); decided != decided_.end()) return decided->second;
     std::vector<Point> points;
     for (const Variable& v : variables_) points.push_back({v.symbol, v.at});
     return propose(wanted.front(), points).front().dim;
@@ -253,7 +253,7 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
   }
   const std::vector<Solution> found = solutions(wanted, skipped + 1);
   if (found.size() <= skipped) return std::nullopt;
-  if (choices_) asked_.emplace(key, found.back().rule);
+  if (choices_) solved_.emplace(key, found.back().rule);
   return found.back().dim;
 }
 

@@ -1,10 +1,10 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
 // In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; a sum
-// with a constant, or what is left of one; one over another; what windows make of one or two (whole_windows.h); a
+// with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
 // share, rounded; a product of three; the larger or smaller of two. Variables are tried in their order, dims before
 // values. Three traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where
-// the sizes of the whole model contradict each other, the next solution is chosen (settle.h).
+// the sizes of the whole model contradict each other, the next solution is chosen (backtrack.h).
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ class Solver {
                   const TensorSizes* tensors = nullptr)
       : variables_(variables), choices_(choices), tensors_(tensors) {}
 
-  // Of one trace. settled: what an integer is where that was decided otherwise.
-  Solver(std::span<const Variable> variables, std::map<int64_t, dim::Dim> settled)
-      : variables_(variables), choices_(nullptr), tensors_(nullptr), settled_(std::move(settled)) {}
+  // Of one trace. decided: what an integer is where that was decided otherwise.
+  Solver(std::span<const Variable> variables, std::map<int64_t, dim::Dim> decided)
+      : variables_(variables), choices_(nullptr), tensors_(nullptr), decided_(std::move(decided)) {}
 
   // wanted: the value in each trace. nullopt where nothing that simple gives it.
   std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
@@ -59,14 +59,14 @@ class Solver {
   std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most) const;
   std::span<const Variable> variables() const { return variables_; }
   // What was solved, with choices given: by the wanted values, how.
-  const std::map<std::vector<int64_t>, Rule>& asked() const { return asked_; }
+  const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
 
  private:
   std::span<const Variable> variables_;
   const Choices* choices_;
   const TensorSizes* tensors_;
-  std::map<int64_t, dim::Dim> settled_;
-  mutable std::map<std::vector<int64_t>, Rule> asked_;
+  std::map<int64_t, dim::Dim> decided_;
+  mutable std::map<std::vector<int64_t>, Rule> solved_;
 };
 
 }  // namespace thaw::lift

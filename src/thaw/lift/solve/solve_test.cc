@@ -93,7 +93,7 @@ TEST(Solver, PassesOverWhatWasRefused) {
   const Choices choices{{wanted, 1}};
   const Solver other(sizes.variables, &choices);
   EXPECT_TRUE(dim::same(*other.solve(wanted), all[1].dim));
-  EXPECT_EQ(other.asked().at(wanted), all[1].rule);
+  EXPECT_EQ(other.solved().at(wanted), all[1].rule);
 }
 
 TEST(Solver, KnowsTheSizesOfTensors) {

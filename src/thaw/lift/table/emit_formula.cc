@@ -36,7 +36,7 @@ class Emission {
     return node.kind == Kind::kTruth ? e_.cast(list, ir::DataType::kBool) : list;
   }
 
-  ir::Value* kept_rows(const FormulaNode& node) {
+  ir::Value* look_up(const FormulaNode& node) {
     std::vector<int64_t> dims{static_cast<int64_t>(node.numbers.size()) / node.width};
     if (node.width > 1) dims.push_back(node.width);
     ir::Value *table = nullptr, *index = of(node.operands[0]);
@@ -54,7 +54,7 @@ class Emission {
 
   ir::Value* make(const FormulaNode& node) {
     std::vector<ir::Value*> operands;
-    if (node.op != FormulaOp::kRows)
+    if (node.op != FormulaOp::kLookup)
       for (const Formula& operand : node.operands) operands.push_back(of(operand));
     switch (node.op) {
       case FormulaOp::kPosition:
@@ -101,8 +101,8 @@ class Emission {
         return e_.cast(operands[0], ir::DataType::kInt64);
       case FormulaOp::kRunningSum:
         return e_.emit("CumSum", {operands[0], e_.integer(0)}, {{"exclusive", int64_t{1}}});
-      case FormulaOp::kRows:
-        return kept_rows(node);
+      case FormulaOp::kLookup:
+        return look_up(node);
     }
     return nullptr;
   }

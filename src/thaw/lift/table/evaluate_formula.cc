@@ -159,7 +159,7 @@ class Evaluation {
         }
         return sums;
       }
-      case FormulaOp::kRows: {
+      case FormulaOp::kLookup: {
         const Array& index = operand(0);
         Array out{index.dims, {}};
         std::vector<double> columns{0};

@@ -55,12 +55,13 @@ std::optional<Values> as_function(const View& view, int64_t column, const Counte
 bool matches(const Values& values, const View& view, const ColumnFit& fit) {
   // An angle was rounded to float32 before its cosine was taken.
   constexpr double kRounding = 1.2e-7;
-  const bool wave = fit.function != Function::kAffine;
+  const bool is_sinusoid = fit.function != Function::kAffine;
   for (size_t x = 0; x < values.size(); ++x) {
     if (std::isnan(values[x])) continue;
     const double at = static_cast<double>(x), expected = fit.at(at);
     if (view.close(values[x], expected)) continue;
-    if (!wave || std::abs(values[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at)) return false;
+    if (!is_sinusoid || std::abs(values[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at))
+      return false;
   }
   return true;
 }
@@ -151,7 +152,7 @@ void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run
   const double spread = sum * sum_xx - sum_x * sum_x;
   if (spread <= 0) return;
   const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
-  const auto goes_with = [&](auto scale_of) {
+  const auto try_scales = [&](auto scale_of) {
     std::vector<ColumnFit> straight(run.begin(), run.end());
     for (size_t j = 0; j < run.size(); ++j) {
       straight[j].scale = scale_of(static_cast<double>(j / times % count));
@@ -164,8 +165,8 @@ void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run
   };
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
-  if (std::abs(start) < 1e-5 && goes_with([&](double j) { return std::pow(base, -j / length); })) return;
-  goes_with([&](double j) { return std::exp(start + slope * j); });
+  if (std::abs(start) < 1e-5 && try_scales([&](double j) { return std::pow(base, -j / length); })) return;
+  try_scales([&](double j) { return std::exp(start + slope * j); });
 }
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {

@@ -247,7 +247,7 @@ std::optional<Sequence> fit_counted(const View& view, const Counter& counter, Ta
   return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()), *formula};
 }
 
-std::optional<Sequence> fit_wave(const View& view, TableContext& context) {
+std::optional<Sequence> fit_sinusoid(const View& view, TableContext& context) {
   RowTable table{view, {}, {}, context};
   table.counters.push_back(std::make_shared<const Counter>("index", position(0), view.length(), view.length()));
   auto fit = fit_columns(table);
@@ -294,9 +294,9 @@ std::optional<Sequence> fit_of(const View& view, TableContext& context, int digi
   if (auto fit = fit_constant(view)) return fit;
   if (auto fit = fit_whole(view, context, digits)) return fit;
   if (auto fit = fit_line(view, context.solver)) return fit;
-  if (auto fit = fit_wave(view, context)) return fit;
+  if (auto fit = fit_sinusoid(view, context)) return fit;
   if (auto fit = fit_linspace(view)) return fit;
-  if (auto fit = fit_wave_of_place(view)) return fit;
+  if (auto fit = fit_sinusoid_of_place(view)) return fit;
   if (auto fit = fit_step(view, context.solver)) return fit;
   if (auto fit = fit_positions(view, context)) return fit;
   if (auto fit = fit_weights(view, context)) return fit;

@@ -136,8 +136,8 @@ Formula as_integer(const Formula& a) {
 Formula sum_before(const Formula& a) {
   return make({.op = FormulaOp::kRunningSum, .kind = a.kind(), .operands = {a}, .whole = true});
 }
-Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const Formula& index) {
-  return make({.op = FormulaOp::kRows,
+Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index) {
+  return make({.op = FormulaOp::kLookup,
                .kind = kind,
                .operands = {index},
                .numbers = std::move(table),

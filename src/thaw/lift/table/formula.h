@@ -71,7 +71,7 @@ enum class FormulaOp : uint8_t {
   kReal,        // an integer or truth as a real
   kInteger,     // a truth as an integer
   kRunningSum,  // along axis 0, of the entries before
-  kRows         // of a table [n, width] that is kept; of a wide one, the index varies along axis 0
+  kLookup       // in a table [n, width]; of a wide one, the index varies along axis 0
 };
 
 struct FormulaNode {
@@ -81,7 +81,7 @@ struct FormulaNode {
   int axis = 0;
   Size size = {};
   std::vector<double> numbers = {};
-  int64_t width = 1;   // of kRows
+  int64_t width = 1;   // of kLookup
   uint32_t axes = 0;   // bit by bit, those it varies along
   bool whole = false;  // cannot be evaluated a few rows at a time
 };
@@ -108,7 +108,7 @@ Formula sine(const Formula& a);
 Formula as_real(const Formula& a);
 Formula as_integer(const Formula& a);
 Formula sum_before(const Formula& a);
-Formula rows_of_table(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
+Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
 
 // The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
 // columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a

@@ -43,7 +43,7 @@ std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
 std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
 
 // A cosine or sine of a place between 0 and 1, or -1 and 1 (of normalised coordinates).
-std::optional<Sequence> fit_wave_of_place(const View& column);
+std::optional<Sequence> fit_sinusoid_of_place(const View& column);
 
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);
@@ -60,10 +60,10 @@ std::optional<Generated> fit_grid_indices(const RowTable& table);
 // The corners, or their weights, of bilinear interpolation from a square of positions.
 std::optional<Generated> fit_interpolation(const RowTable& table);
 
-// Rows of one larger table that is kept: its first rows, its last or middle ones, those of a counter or of the cells of
+// Rows of a lookup table, which is one larger table: its first rows, its last or middle ones, those of a counter or of the cells of
 // a grid. A size beyond it is an error of the lifted model. Also rows that are followed, or led, by padding.
-std::optional<Generated> fit_kept(const RowTable& table);
-// A few rows that are kept (of a class token) before a list of another length.
+std::optional<Generated> fit_lookup_table(const RowTable& table);
+// A few fixed rows (of a class token) before a list of another length.
 std::optional<Generated> fit_after_first(const RowTable& table);
 
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.

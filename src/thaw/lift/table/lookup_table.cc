@@ -1,5 +1,5 @@
-// Tables that no formula gives, but that are parts of one larger table: kept at its largest and read row by row, so
-// that a size beyond it is an error of the model and never a wrong number. Padding goes on for ever.
+// Tables that no formula gives, but that are parts of one larger table: a lookup table, held at its largest and read row
+// by row, so that a size beyond it is an error of the model and never a wrong number. Padding goes on for ever.
 #include <algorithm>
 #include <optional>
 
@@ -12,7 +12,7 @@
 namespace thaw::lift {
 namespace {
 
-constexpr int64_t kMostKept = int64_t{1} << 24;  // entries
+constexpr int64_t kLargestLookup = int64_t{1} << 24;  // entries
 
 bool same_rows(const View& view, size_t a, int64_t row_a, size_t b, int64_t row_b) {
   for (int64_t c = 0; c < view.width; ++c)
@@ -28,7 +28,7 @@ void append_row(const View& view, size_t trace, int64_t row, std::vector<double>
 // Rows by a key of each, over all traces; keys are below `count`. nullopt where two rows of one key differ, a key is
 // missing, or no trace says again what another said.
 std::optional<std::vector<double>> table_by(const View& view, int64_t count, auto key_of) {
-  if (count < 1 || count * view.width > kMostKept) return std::nullopt;
+  if (count < 1 || count * view.width > kLargestLookup) return std::nullopt;
   std::vector<std::pair<size_t, int64_t>> rows(static_cast<size_t>(count), {view.traces(), 0});
   int64_t again = 0;
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -57,43 +57,43 @@ int64_t most_of(const std::vector<int64_t>& values) {
 }
 
 Formula rows_at(const View& view, std::vector<double> table, const Formula& index) {
-  return rows_of_table(std::move(table), view.width, view.kind, index);
+  return look_up_rows(std::move(table), view.width, view.kind, index);
 }
 
-std::optional<Generated> kept_by_counter(const RowTable& table) {
+std::optional<Generated> fit_lookup_by_counter(const RowTable& table) {
   const View& view = table.view;
   for (const CounterPtr& counter : table.counters) {
     const int64_t count = most_of(counter->range().at);
-    auto kept = table_by(view, count, [&](size_t k, int64_t r) { return counter->at(k)[static_cast<size_t>(r)]; });
-    if (kept)
+    auto lookup = table_by(view, count, [&](size_t k, int64_t r) { return counter->at(k)[static_cast<size_t>(r)]; });
+    if (lookup)
       return Generated{fmt::format("kept entries of {}, known below {}", counter->name(), count),
-                       {{rows_at(view, std::move(*kept), counter->formula()), view.width}}};
+                       {{rows_at(view, std::move(*lookup), counter->formula()), view.width}}};
   }
   return std::nullopt;
 }
 
 // By row and column of a grid, of which the traces hold the upper left corner.
-std::optional<Generated> kept_by_cell(const RowTable& table) {
+std::optional<Generated> fit_lookup_by_cell(const RowTable& table) {
   const View& view = table.view;
   for (const LayoutPtr& layout : table.layouts) {
     if (!layout->is_grid()) continue;
     const int64_t height = most_of(layout->height().at), width = most_of(layout->width().at);
-    auto kept = table_by(view, height * width, [&](size_t k, int64_t r) {
+    auto lookup = table_by(view, height * width, [&](size_t k, int64_t r) {
       return layout->row().at(k)[static_cast<size_t>(r)] * width + layout->column().at(k)[static_cast<size_t>(r)];
     });
-    if (!kept) continue;
-    // A column beyond the kept ones must not be read as one of the next row.
+    if (!lookup) continue;
+    // A column beyond those of the lookup table must not be read as one of the next row.
     const Formula &row = layout->row().formula(), &column = layout->column().formula();
     const Formula index = choose(less(column, Formula(width)), row * Formula(width) + column, Formula(height * width));
     return Generated{fmt::format("kept entries of {}, known up to {} x {}", layout->describe(), height, width),
-                     {{rows_at(view, std::move(*kept), index), view.width}}};
+                     {{rows_at(view, std::move(*lookup), index), view.width}}};
   }
   return std::nullopt;
 }
 
 // Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
 // rolled, whose edges meet the other side. Known at every size.
-std::optional<Generated> kept_by_edge(const RowTable& table) {
+std::optional<Generated> fit_lookup_by_edge(const RowTable& table) {
   const View& view = table.view;
   const Size one = constant_size(1, view.traces());
   for (const LayoutPtr& layout : table.layouts) {
@@ -103,11 +103,11 @@ std::optional<Generated> kept_by_edge(const RowTable& table) {
       const auto kind_of = [&](int64_t at, int64_t side) {
         return at == side - 1 ? int64_t{1} : first_too && at == 0 ? int64_t{2} : int64_t{0};
       };
-      auto kept = table_by(view, kinds * kinds, [&](size_t k, int64_t r) {
+      auto lookup = table_by(view, kinds * kinds, [&](size_t k, int64_t r) {
         return kind_of(layout->row().at(k)[static_cast<size_t>(r)], layout->height().at[k]) * kinds +
                kind_of(layout->column().at(k)[static_cast<size_t>(r)], layout->width().at[k]);
       });
-      if (!kept) continue;
+      if (!lookup) continue;
       const auto kind = [&](const Formula& at, const Size& side) {
         const Formula last = equal(at, side - one);
         if (!first_too) return as_integer(last);
@@ -117,18 +117,18 @@ std::optional<Generated> kept_by_edge(const RowTable& table) {
                             kind(layout->column().formula(), layout->width());
       return Generated{fmt::format("{} kept entries, told by the {} row and column of {}", kinds * kinds,
                                    first_too ? "first and last" : "last", layout->describe()),
-                       {{rows_at(view, std::move(*kept), index), view.width}}};
+                       {{rows_at(view, std::move(*lookup), index), view.width}}};
     }
   }
   return std::nullopt;
 }
 
 // The last rows, or those in the middle, of the largest.
-std::optional<Generated> kept_slice(const RowTable& table) {
+std::optional<Generated> fit_lookup_slice(const RowTable& table) {
   const View& view = table.view;
   const std::vector<int64_t>& n = view.length().at;
   const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
-  if (n[largest] * view.width > kMostKept) return std::nullopt;
+  if (n[largest] * view.width > kLargestLookup) return std::nullopt;
   for (const int64_t part : {1, 2}) {
     bool is_slice = true;
     int64_t told = 0;
@@ -153,7 +153,7 @@ std::optional<Generated> kept_slice(const RowTable& table) {
 std::optional<Generated> padded(const RowTable& table, bool at_front) {
   const View& view = table.view;
   const auto row_from = [&](size_t k, int64_t i) { return at_front ? view.length().at[k] - 1 - i : i; };
-  // Everything is counted from the end that is kept.
+  // Everything is counted from the end that the table holds.
   int64_t fixed = 0;
   bool told = false;
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -166,28 +166,28 @@ std::optional<Generated> padded(const RowTable& table, bool at_front) {
     fixed = end;
     told |= view.length().at[k] - end > 2;
   }
-  if (fixed == 0 || !told || (fixed + 1) * view.width > kMostKept) return std::nullopt;
+  if (fixed == 0 || !told || (fixed + 1) * view.width > kLargestLookup) return std::nullopt;
   for (size_t k = 1; k < view.traces(); ++k)
     for (int64_t i = 0; i < fixed; ++i)
       if (!same_rows(view, k, row_from(k, i), 0, row_from(0, i))) return std::nullopt;
-  std::vector<double> kept;
-  for (int64_t i = 0; i <= fixed; ++i) append_row(view, 0, row_from(0, i), kept);
-  const Formula from_kept_end = at_front ? view.length() - constant_size(1, view.traces()) - position(0) : position(0);
+  std::vector<double> lookup;
+  for (int64_t i = 0; i <= fixed; ++i) append_row(view, 0, row_from(0, i), lookup);
+  const Formula from_fixed_end = at_front ? view.length() - constant_size(1, view.traces()) - position(0) : position(0);
   return Generated{fmt::format("{} kept rows {} of padding", fixed, at_front ? "at the end" : "in front"),
-                   {{rows_at(view, std::move(kept), smaller(from_kept_end, Formula(fixed))), view.width}}};
+                   {{rows_at(view, std::move(lookup), smaller(from_fixed_end, Formula(fixed))), view.width}}};
 }
 
 }  // namespace
 
-std::optional<Generated> fit_kept(const RowTable& table) {
+std::optional<Generated> fit_lookup_table(const RowTable& table) {
   // One trace does not tell what stays.
   if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
   if (auto fit = padded(table, false)) return fit;
   if (auto fit = padded(table, true)) return fit;
-  if (auto fit = kept_by_edge(table)) return fit;
-  if (auto fit = kept_by_counter(table)) return fit;
-  if (auto fit = kept_slice(table)) return fit;
-  return kept_by_cell(table);
+  if (auto fit = fit_lookup_by_edge(table)) return fit;
+  if (auto fit = fit_lookup_by_counter(table)) return fit;
+  if (auto fit = fit_lookup_slice(table)) return fit;
+  return fit_lookup_by_cell(table);
 }
 
 std::optional<Generated> fit_after_first(const RowTable& table) {
@@ -215,13 +215,13 @@ std::optional<Generated> fit_after_first(const RowTable& table) {
     Generated out{fmt::format("{} kept rows, then {}", first, fit->description), {}};
     int64_t begin = 0;
     for (const Part& part : fit->parts) {
-      std::vector<double> kept;
+      std::vector<double> lookup;
       for (int64_t r = 0; r < first; ++r)
-        for (int64_t c = 0; c < part.columns; ++c) kept.push_back(view.at(0, r, begin + c));
+        for (int64_t c = 0; c < part.columns; ++c) lookup.push_back(view.at(0, r, begin + c));
       const auto formula = substitute(part.formula, {&later, 1});
       if (!formula) return std::nullopt;
       out.parts.push_back(
-          {choose(is_first, rows_of_table(std::move(kept), part.columns, view.kind, index), *formula), part.columns});
+          {choose(is_first, look_up_rows(std::move(lookup), part.columns, view.kind, index), *formula), part.columns});
       begin += part.columns;
     }
     return out;

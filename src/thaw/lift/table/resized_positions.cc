@@ -78,7 +78,7 @@ class Fit {
 
   // Whether the other traces are the native one's grid, resized.
   // scale: the largest entry.
-  bool goes_with(const Resized& resized, double scale) const {
+  bool fits(const Resized& resized, double scale) const {
     const size_t from = resized.native;
     for (size_t k = 0; k < view_.traces(); ++k) {
       if (k == from) continue;
@@ -156,7 +156,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
     const Fit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native) {
       for (const Method& method : kMethods) {
-        if (!fit.goes_with({method, native}, scale)) continue;
+        if (!fit.fits({method, native}, scale)) continue;
         TableFit out;
         const int64_t height = grid.height.at[native], width = grid.width.at[native];
         out.description = fmt::format("{} interpolation ({}) of the {} x {} positions that a trace has, over {} x {}{}",

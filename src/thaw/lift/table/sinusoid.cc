@@ -48,7 +48,7 @@ constexpr Span kSpans[] = {{"centres from -1 to 1", 2, 1, false, -1},
 
 }  // namespace
 
-std::optional<Sequence> fit_wave_of_place(const View& column) {
+std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
   if (column.kind != Kind::kReal) return std::nullopt;
   const Size& n = column.length();
   for (const auto& list : column.entries)

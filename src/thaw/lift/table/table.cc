@@ -90,7 +90,7 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
 
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   const RowTable table = rows_of(view, context);
-  for (const auto fit : {fit_whole_list, fit_after_first, fit_kept})
+  for (const auto fit : {fit_whole_list, fit_after_first, fit_lookup_table})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }

@@ -1,10 +1,8 @@
 // The vision tower of Phi-4-multimodal: SigLIP over crops, and the arrangement of the crops' features.
 //
-//   pixel_values          float32 [num_images, max_num_crops, channels, image_size, image_size]: of each image a view
-//   of
+//   pixel_values          float32 [num_images, max_num_crops, channels, image_size, image_size]: of each image a view of
 //                         the whole, then its crops row by row, then padding
-//   image_attention_mask  bool [num_images, max_num_crops, side, side], side = image_size / patch_size: the patches
-//   that
+//   image_attention_mask  bool [num_images, max_num_crops, side, side], side = image_size / patch_size: the patches that
 //                         show the image
 //   image_sizes           int64 [num_images, 2]: height and width in pixels, multiples of the crop's
 //   image_features        [num_tokens, hidden_size], the tokens of each image one after the other

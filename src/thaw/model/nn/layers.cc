@@ -29,7 +29,7 @@ Var linear_joined(const Scope& scope, const std::vector<std::pair<std::string_vi
   const Here here(joined);
   Net& net = scope.net();
   std::optional<Weight> weights, biases;
-  const auto append = [](std::optional<Weight>& all, const Weight& next) { all = all ? all->below(next) : next; };
+  const auto append = [](std::optional<Weight>& all, const Weight& next) { all = all ? all->concat_rows(next) : next; };
   for (const auto& [layer, out] : layers) {
     const Scope one = scope.in(layer);
     append(weights, one.weight("weight", {out, in}));

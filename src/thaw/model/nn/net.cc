@@ -6,17 +6,21 @@
 
 #include <fmt/format.h>
 
-#include "thaw/model/float_convert.h"
+#include "thaw/ir/data/floats.h"
 
 namespace thaw::model {
 namespace {
 
 constexpr int64_t kIrVersion = 9;  // what runtimes of opset 20's time read
 constexpr int64_t kAllOfAxis = INT64_MAX;
+constexpr int64_t kFormOpset = 18;  // the oldest that is written, and what operators look like here
 
 }  // namespace
 
-Net::Net(const Options& options) : options_(options), builder_(options.opset, kIrVersion) {}
+Net::Net(const Options& options)
+    : options_(options), builder_(options.opset, kIrVersion), emitter_(builder_.model(), {}) {
+  emitter_.ask_as_of(kFormOpset);
+}
 
 Var Net::input(const std::string& name, ir::DataType type, const ir::Dims& dims) {
   return {this, builder_.add_input(name, type, dims), type};
@@ -36,44 +40,29 @@ void Net::output(Var value, const std::string& name, const ir::Dims& dims) {
 }
 
 Var Net::integer(int64_t value) {
-  Var& var = integer_[value];
-  if (!var) var = {this, builder_.add_int(fmt::format("int_{}", value), value), ir::DataType::kInt64};
-  return var;
+  return {this, emitter_.at_end(builder_.graph()).integer(value), ir::DataType::kInt64};
 }
 
 Var Net::integers(const std::vector<int64_t>& values) {
-  Var& var = integers_[values];
-  if (!var) {
-    std::string name = "ints";
-    for (size_t i = 0; i < values.size() && i < 8; ++i) name += fmt::format("_{}", values[i]);
-    if (values.size() > 8) name = builder_.graph().unique_name(name);
-    var = {this, builder_.add_ints(name, values), ir::DataType::kInt64};
-  }
-  return var;
+  return {this, emitter_.at_end(builder_.graph()).list(values), ir::DataType::kInt64};
 }
 
 Var Net::scalar(double value, ir::DataType type) {
   if (type == ir::DataType::kInt64) return integer(static_cast<int64_t>(value));
-  Var& var = scalars_[{type, value}];
-  if (var) return var;
   std::vector<std::byte> bytes(static_cast<size_t>(ir::bits_of(type)) / 8);
   const auto single = static_cast<float>(value);
   if (type == ir::DataType::kInt32) {
     const auto whole = static_cast<int32_t>(value);
     std::memcpy(bytes.data(), &whole, sizeof(whole));
   } else {
-    static_cast<void>(from_floats({&single, 1}, type, bytes.data()));
+    static_cast<void>(ir::from_floats({&single, 1}, type, bytes.data()));
   }
-  ir::Tensor tensor =
-      ir::Tensor::from_bytes(fmt::format("{}_{}", ir::name_of(type), single), type, {}, std::move(bytes));
-  var = {this, builder_.add_tensor(std::move(tensor)), type};
-  return var;
+  return {this, emitter_.constant(ir::Tensor::from_bytes({}, type, {}, std::move(bytes))), type};
 }
 
 Var Net::floats(const std::vector<int64_t>& dims, const std::vector<float>& values) {
-  return {this,
-          builder_.add_floats(builder_.graph().unique_name(place_.empty() ? "table" : place_ + "/table"), dims, values),
-          ir::DataType::kFloat};
+  std::string name = place_.empty() ? "table" : place_ + "/table";
+  return {this, emitter_.constant(ir::Tensor::from_float(std::move(name), dims, values)), ir::DataType::kFloat};
 }
 
 Var Net::weight(const std::string& name, const Weight& weight) { return this->weight(name, weight, dtype()); }
@@ -94,15 +83,18 @@ std::vector<Var> Net::nodes(std::string_view op, const std::vector<Var>& inputs,
   std::vector<ir::Value*> values;
   values.reserve(inputs.size());
   for (const Var& var : inputs) values.push_back(var.value);
-  const std::string stem = place_.empty() ? std::string(op) : fmt::format("{}/{}", place_, op);
-  ir::NodeOptions names{.domain = domain};
-  for (const ir::DataType type : types)
-    names.outputs.push_back(type == ir::DataType::kUndefined ? "" : builder_.graph().unique_name(stem));
-  const auto outputs =
-      builder_.add_node(static_cast<int>(types.size()), op, std::move(values), std::move(attributes), std::move(names));
+  rewrite::NodeSpec node{.op = op, .inputs = std::move(values), .attributes = std::move(attributes), .domain = domain};
+  node.outputs.clear();
+  for (const ir::DataType type : types) node.outputs.push_back(type != ir::DataType::kUndefined);
+  const auto outputs = emitter_.write(builder_.graph(), nullptr, std::move(node));
   std::vector<Var> vars;
   for (size_t i = 0; i < outputs.size(); ++i) vars.push_back({this, outputs[i], types[i]});
   return vars;
+}
+
+void Net::set_place(std::string place) {
+  emitter_.set_origin(place);
+  place_ = std::move(place);
 }
 
 void Net::note(std::string key, std::string value) {

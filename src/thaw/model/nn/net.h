@@ -7,8 +7,9 @@
 //   std::unique_ptr<ir::Model> model = net.finish();
 //
 // A Var is a tensor of the graph with its element type. Arithmetic on Vars adds nodes; a number in an expression
-// becomes a constant of the other operand's type, and equal constants are one. Nodes and tensors are named after where
-// in the model they stand (see Scope) and their operator. What the operators mean is ONNX's; nothing is computed here.
+// becomes a constant of the other operand's type, and equal constants are one (rewrite/emitter.h). Nodes and tensors are
+// named after where in the model they stand (see Scope) and their operator. What the operators mean is ONNX's; nothing is
+// computed here.
 // Types must agree as ONNX demands: a mismatch is a programming error and throws std::logic_error.
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "thaw/ir/graph/builder.h"
 #include "thaw/model/options.h"
 #include "thaw/model/weight.h"
+#include "thaw/rewrite/emitter.h"
 
 namespace thaw::model {
 
@@ -65,7 +67,7 @@ class Net {
 
   // Where in the model the next nodes stand: "blocks.3.attn". Scope sets it.
   const std::string& place() const { return place_; }
-  void set_place(std::string place) { place_ = std::move(place); }
+  void set_place(std::string place);
 
   // Notes on the model (metadata_props).
   void note(std::string key, std::string value);
@@ -74,10 +76,8 @@ class Net {
  private:
   Options options_;
   ir::ModelBuilder builder_;
+  rewrite::Emitter emitter_;
   std::string place_;
-  std::map<std::vector<int64_t>, Var> integers_;
-  std::map<int64_t, Var> integer_;
-  std::map<std::pair<ir::DataType, double>, Var> scalars_;
   std::map<std::string, Var, std::less<>> weights_;
 };
 

@@ -64,8 +64,8 @@ Groups group_windows(const PatchGrid& grid, int64_t side) {
   Net& net = *grid.image.net;
   const Here here(net, "windows");
   const int64_t merge = grid.merge;
-  const auto reach = static_cast<double>(side * merge);  // patches along a window's side
-  const auto windows_along = [&](Var patches) { return (patches + (reach - 1)) / reach; };
+  const auto window_side = static_cast<double>(side * merge);  // patches along a window's side
+  const auto windows_along = [&](Var patches) { return (patches + (window_side - 1)) / window_side; };
   Var down = windows_along(grid.height), across = windows_along(grid.width);
   Var per_image = grid.frames * down * across;
   Var ends = cumulative_sum(per_image, 0);
@@ -106,9 +106,9 @@ Groups group_windows(const PatchGrid& grid, int64_t side) {
   // Of each patch: its window and slot.
   const auto merges = static_cast<double>(merge);
   Var patch_window = gather(first, grid.image) + grid.frame * gather(down * across, grid.image) +
-                     grid.row / reach * gather(across, grid.image) + grid.column / reach;
+                     grid.row / window_side * gather(across, grid.image) + grid.column / window_side;
   const auto block_in_window = [&](Var patches_along) {
-    return (patches_along - patches_along / reach * reach) / merges;
+    return (patches_along - patches_along / window_side * window_side) / merges;
   };
   const auto in_block = [&](Var patches_along) { return patches_along - patches_along / merges * merges; };
   Var slot = (block_in_window(grid.row) * sides + block_in_window(grid.column)) * (merges * merges) +

@@ -23,7 +23,7 @@ Rotary rotary_from_angles(Var angles, ir::DataType type, double scale) {
   return {cast(c, type), cast(s, type)};
 }
 
-Var turn(Var x, Var c, Var s, int64_t head_dim, int64_t rotary_dim) {
+Var rotate(Var x, Var c, Var s, int64_t head_dim, int64_t rotary_dim) {
   const int64_t half = rotary_dim / 2;
   std::vector<int64_t> sizes{half, half};
   if (head_dim > rotary_dim) sizes.push_back(head_dim - rotary_dim);
@@ -44,12 +44,12 @@ Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t
     return squeeze(turned, {0});
   }
   Var split_heads = reshape(x, {0, heads, head_dim});
-  Var turned = turn(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
+  Var turned = rotate(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
   return reshape(turned, {0, heads * head_dim});
 }
 
 Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim) {
-  return turn(x, unsqueeze(r.cos, {2}), unsqueeze(r.sin, {2}), head_dim, rotary_dim);
+  return rotate(x, unsqueeze(r.cos, {2}), unsqueeze(r.sin, {2}), head_dim, rotary_dim);
 }
 
 }  // namespace thaw::model

@@ -1,16 +1,16 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "thaw/model/float_convert.cc"
+#define HWY_TARGET_INCLUDE "thaw/core/half_float.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <cstring>
 
 #include <hwy/highway.h>
 
-#include "thaw/model/float_convert.h"
+#include "thaw/core/half_float.h"
 
 // IEEE 754 binary16 and bfloat16 by integer arithmetic on 32-bit lanes: exact, and the same on every processor.
 HWY_BEFORE_NAMESPACE();
-namespace thaw::model::HWY_NAMESPACE {
+namespace thaw::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using DU32 = hn::ScalableTag<uint32_t>;
@@ -117,42 +117,33 @@ void widen_bfloat(const uint16_t* from, float* to, size_t count) { widen<Bfloat1
 bool narrow_half(const float* from, uint16_t* to, size_t count) { return narrow<Float16>(from, to, count); }
 bool narrow_bfloat(const float* from, uint16_t* to, size_t count) { return narrow<Bfloat16>(from, to, count); }
 
-}  // namespace thaw::model::HWY_NAMESPACE
+}  // namespace thaw::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace thaw::model {
+namespace thaw {
 
 HWY_EXPORT(widen_half);
 HWY_EXPORT(widen_bfloat);
 HWY_EXPORT(narrow_half);
 HWY_EXPORT(narrow_bfloat);
 
-void to_floats(ir::DataType type, const std::byte* bytes, std::span<float> to) {
-  // Vector loads take any address.
-  const auto* from = reinterpret_cast<const uint16_t*>(bytes);
-  switch (type) {
-    case ir::DataType::kFloat16:
-      return HWY_DYNAMIC_DISPATCH(widen_half)(from, to.data(), to.size());
-    case ir::DataType::kBfloat16:
-      return HWY_DYNAMIC_DISPATCH(widen_bfloat)(from, to.data(), to.size());
-    default:
-      std::memcpy(to.data(), bytes, to.size_bytes());
-  }
+// Vector loads take any address.
+void widen_float16(const std::byte* from, std::span<float> to) {
+  HWY_DYNAMIC_DISPATCH(widen_half)(reinterpret_cast<const uint16_t*>(from), to.data(), to.size());
 }
 
-bool from_floats(std::span<const float> from, ir::DataType type, std::byte* bytes) {
-  auto* to = reinterpret_cast<uint16_t*>(bytes);
-  switch (type) {
-    case ir::DataType::kFloat16:
-      return HWY_DYNAMIC_DISPATCH(narrow_half)(from.data(), to, from.size());
-    case ir::DataType::kBfloat16:
-      return HWY_DYNAMIC_DISPATCH(narrow_bfloat)(from.data(), to, from.size());
-    default:
-      std::memcpy(bytes, from.data(), from.size_bytes());
-      return true;
-  }
+void widen_bfloat16(const std::byte* from, std::span<float> to) {
+  HWY_DYNAMIC_DISPATCH(widen_bfloat)(reinterpret_cast<const uint16_t*>(from), to.data(), to.size());
 }
 
-}  // namespace thaw::model
+bool narrow_to_float16(std::span<const float> from, std::byte* to) {
+  return HWY_DYNAMIC_DISPATCH(narrow_half)(from.data(), reinterpret_cast<uint16_t*>(to), from.size());
+}
+
+bool narrow_to_bfloat16(std::span<const float> from, std::byte* to) {
+  return HWY_DYNAMIC_DISPATCH(narrow_bfloat)(from.data(), reinterpret_cast<uint16_t*>(to), from.size());
+}
+
+}  // namespace thaw
 #endif

@@ -1,4 +1,4 @@
-#include "thaw/lift/loop/equal_windows.h"
+#include "thaw/lift/solve/window_sizes.h"
 
 #include <algorithm>
 #include <vector>

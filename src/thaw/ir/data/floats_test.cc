@@ -1,4 +1,4 @@
-#include "thaw/model/float_convert.h"
+#include "thaw/ir/data/floats.h"
 
 #include <bit>
 #include <cmath>
@@ -11,10 +11,8 @@
 
 #include "thaw/core/small_float.h"
 
-namespace thaw::model {
+namespace thaw::ir {
 namespace {
-
-using ir::DataType;
 
 struct Small {
   DataType type;
@@ -29,7 +27,7 @@ std::vector<uint16_t> narrowed(const std::vector<float>& values, DataType type, 
   return codes;
 }
 
-TEST(FloatConvert, EveryCodeWidensToItsValue) {
+TEST(Floats, EveryCodeWidensToItsValue) {
   for (const Small& small : kSmall) {
     std::vector<uint16_t> codes(1 << 16);
     for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
@@ -48,7 +46,7 @@ TEST(FloatConvert, EveryCodeWidensToItsValue) {
 }
 
 // Between each two neighbours: a little less than the middle, the middle, a little more.
-TEST(FloatConvert, RoundsToTheNearestAndTiesToEven) {
+TEST(Floats, RoundsToTheNearestAndTiesToEven) {
   for (const Small& small : kSmall) {
     std::vector<float> values;
     std::vector<uint16_t> wanted;
@@ -70,7 +68,7 @@ TEST(FloatConvert, RoundsToTheNearestAndTiesToEven) {
   }
 }
 
-RC_GTEST_PROP(FloatConvert, AnyBitsOfAnyLengthAreRoundedAsTheFormatSays, (const std::vector<uint32_t>& bits)) {
+RC_GTEST_PROP(Floats, AnyBitsOfAnyLengthAreRoundedAsTheFormatSays, (const std::vector<uint32_t>& bits)) {
   std::vector<float> values;
   for (const uint32_t pattern : bits) values.push_back(std::bit_cast<float>(pattern));
   for (const Small& small : kSmall) {
@@ -90,7 +88,7 @@ RC_GTEST_PROP(FloatConvert, AnyBitsOfAnyLengthAreRoundedAsTheFormatSays, (const 
   }
 }
 
-TEST(FloatConvert, SaysWhereAFiniteNumberIsLost) {
+TEST(Floats, SaysWhereAFiniteNumberIsLost) {
   for (size_t length : {1, 7, 16, 33}) {
     for (size_t at = 0; at < length; ++at) {
       std::vector<float> values(length, 1.5F);
@@ -111,7 +109,7 @@ TEST(FloatConvert, SaysWhereAFiniteNumberIsLost) {
   }
 }
 
-TEST(FloatConvert, ReadsFromAnyAddressAndWritesNoFurther) {
+TEST(Floats, ReadsFromAnyAddressAndWritesNoFurther) {
   std::vector<std::byte> bytes(1 + 2 * 37);
   const uint16_t code = 0x3e00;  // 1.5
   for (size_t i = 0; i < 37; ++i) std::memcpy(&bytes[1 + 2 * i], &code, 2);
@@ -126,4 +124,4 @@ TEST(FloatConvert, ReadsFromAnyAddressAndWritesNoFurther) {
 }
 
 }  // namespace
-}  // namespace thaw::model
+}  // namespace thaw::ir

@@ -1,0 +1,73 @@
+// The steps of lifting, in their order (lift.cc), and what they hand on to each other. Internal to lift/.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "thaw/lift/align/align.h"
+#include "thaw/lift/lift.h"
+#include "thaw/lift/loop/window_body.h"
+#include "thaw/lift/solve/holdout.h"
+
+namespace thaw::lift {
+
+// Constants that are the same in every trace, wherever they stand: fitted, and made, once. Every layer of a tower has
+// tables of its own that are.
+struct FittedTable {
+  std::vector<const Difference*> readers;
+  TableFit fit;
+};
+
+// Loops over the same windows.
+struct WindowLoops {
+  std::vector<std::vector<int64_t>> lengths;  // by trace
+  std::vector<std::pair<const Loop*, LoopBody>> loops = {};
+  std::optional<int64_t> size = {};  // of all windows but the last
+  std::optional<TableFit> fit = {};  // of the lengths, where they are not all equal
+};
+
+struct Lifting {
+  Lifting(std::vector<Trace>& all, const Options& how, const Choices& chosen)
+      : traces(all), options(how), choices(chosen) {}
+  Lifting(const Lifting&) = delete;
+  Lifting& operator=(const Lifting&) = delete;
+
+  std::vector<Trace>& traces;
+  const Options& options;
+  const Choices& choices;
+  ir::Model& model() { return *traces.front().model; }
+  Report report;
+
+  // What the traces say.
+  dim::Scope scope;
+  std::vector<Variable> variables;
+  TensorSizes tensor_sizes;
+  std::optional<Solver> solver;
+  std::optional<TableContext> context;
+  std::optional<Holdout> holdout;
+  Alignment alignment;
+  std::vector<FittedTable> tables;
+  std::vector<WindowLoops> windows;
+
+  // What writes the nodes; set by declare_inputs.
+  std::optional<rewrite::Emitter> nodes;
+  std::optional<rewrite::DimEmitter> sizes;
+};
+
+// Explaining: what is not explained stands in the report. The traces' models stay what they are, less what nothing reads.
+void find_sizes(Lifting& lifting);
+void align_traces(Lifting& lifting);
+void fit_tables(Lifting& lifting);
+void batch_windows(Lifting& lifting);
+void compare_holdout(Lifting& lifting);
+
+// Writing into the first trace's model what was explained.
+void declare_inputs(Lifting& lifting);
+void write_tables(Lifting& lifting);
+void write_windows(Lifting& lifting);
+void guard_untold_values(Lifting& lifting);
+void declare_anew(Lifting& lifting);
+
+}  // namespace thaw::lift
