@@ -11,6 +11,8 @@
 namespace thaw::lift {
 namespace {
 
+constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
+
 // How much of a mask is marked (Variable::Kind::kMarked), int64 [1].
 ir::Value* emit_marked(TableEmitter& e, ir::Value* mask, int64_t axis) {
   ir::Value* marks = e.cast(mask, ir::DataType::kInt64);
@@ -54,6 +56,7 @@ void declare_inputs(Lifting& l) {
   }
   l.nodes.emplace(model, "lift");
   l.nodes->share_nodes();
+  l.nodes->ask_as_of(kFormOpset);
   l.sizes.emplace(*l.nodes, model, shapes);
   TableEmitter emitter(*l.sizes);
   for (const Variable& v : l.variables) {

@@ -101,34 +101,35 @@ void encode_as(std::span<const Number> values, std::byte* data, int64_t first) {
   }
 }
 
+// Calls use(T{}) with the whole-byte integer type T; false for other types.
+bool with_integer(DataType type, auto use) {
+  switch (type) {
+    case DataType::kInt8:
+      return use(int8_t{}), true;
+    case DataType::kUint8:
+      return use(uint8_t{}), true;
+    case DataType::kInt16:
+      return use(int16_t{}), true;
+    case DataType::kUint16:
+      return use(uint16_t{}), true;
+    case DataType::kInt32:
+      return use(int32_t{}), true;
+    case DataType::kUint32:
+      return use(uint32_t{}), true;
+    case DataType::kInt64:
+      return use(int64_t{}), true;
+    case DataType::kUint64:
+      return use(uint64_t{}), true;
+    default:
+      return false;
+  }
+}
+
 // Integers and bool; false for other types.
 template <typename Number>
 bool decode_integers(DataType type, const std::byte* data, int64_t first, std::span<Number> out) {
+  if (with_integer(type, [&](auto zero) { decode_as<decltype(zero)>(data, first, out); })) return true;
   switch (type) {
-    case DataType::kInt8:
-      decode_as<int8_t>(data, first, out);
-      return true;
-    case DataType::kUint8:
-      decode_as<uint8_t>(data, first, out);
-      return true;
-    case DataType::kInt16:
-      decode_as<int16_t>(data, first, out);
-      return true;
-    case DataType::kUint16:
-      decode_as<uint16_t>(data, first, out);
-      return true;
-    case DataType::kInt32:
-      decode_as<int32_t>(data, first, out);
-      return true;
-    case DataType::kUint32:
-      decode_as<uint32_t>(data, first, out);
-      return true;
-    case DataType::kInt64:
-      decode_as<int64_t>(data, first, out);
-      return true;
-    case DataType::kUint64:
-      decode_as<uint64_t>(data, first, out);
-      return true;
     case DataType::kBool:
       for (size_t i = 0; i < out.size(); ++i) {
         out[i] = load<uint8_t>(data, first + static_cast<int64_t>(i)) != 0 ? Number{1} : Number{0};
@@ -153,31 +154,8 @@ bool decode_integers(DataType type, const std::byte* data, int64_t first, std::s
 
 template <typename Number>
 bool encode_integers(DataType type, std::span<const Number> values, std::byte* data, int64_t first) {
+  if (with_integer(type, [&](auto zero) { encode_as<decltype(zero)>(values, data, first); })) return true;
   switch (type) {
-    case DataType::kInt8:
-      encode_as<int8_t>(values, data, first);
-      return true;
-    case DataType::kUint8:
-      encode_as<uint8_t>(values, data, first);
-      return true;
-    case DataType::kInt16:
-      encode_as<int16_t>(values, data, first);
-      return true;
-    case DataType::kUint16:
-      encode_as<uint16_t>(values, data, first);
-      return true;
-    case DataType::kInt32:
-      encode_as<int32_t>(values, data, first);
-      return true;
-    case DataType::kUint32:
-      encode_as<uint32_t>(values, data, first);
-      return true;
-    case DataType::kInt64:
-      encode_as<int64_t>(values, data, first);
-      return true;
-    case DataType::kUint64:
-      encode_as<uint64_t>(values, data, first);
-      return true;
     case DataType::kBool:
       for (size_t i = 0; i < values.size(); ++i) {
         store<uint8_t>(data, first + static_cast<int64_t>(i), values[i] != Number{0} ? 1 : 0);

@@ -1,10 +1,22 @@
 // Formulas as nodes at the top of a graph.
+#include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "thaw/lift/table/formula.h"
 
 namespace thaw::lift {
 namespace {
+
+// What ONNX calls those that are one of its operators.
+std::string_view operator_of(FormulaOp op) {
+  using enum FormulaOp;
+  static const std::map<FormulaOp, std::string_view> kOperators = {
+      {kAdd, "Add"}, {kSub, "Sub"},     {kMul, "Mul"},   {kDiv, "Div"}, {kMin, "Min"},
+      {kMax, "Max"}, {kEqual, "Equal"}, {kLess, "Less"}, {kAnd, "And"}, {kOr, "Or"},
+      {kNot, "Not"}, {kWhere, "Where"}, {kAbs, "Abs"},   {kCos, "Cos"}, {kSin, "Sin"}};
+  return kOperators.at(op);
+}
 
 class Emission {
  public:
@@ -63,38 +75,8 @@ class Emission {
         return e_.size(node.size.dim);
       case FormulaOp::kNumbers:
         return constant(node);
-      case FormulaOp::kAdd:
-        return e_.emit("Add", operands);
-      case FormulaOp::kSub:
-        return e_.emit("Sub", operands);
-      case FormulaOp::kMul:
-        return e_.emit("Mul", operands);
-      case FormulaOp::kDiv:
-        return e_.emit("Div", operands);
       case FormulaOp::kMod:
         return e_.remainder(operands[0], operands[1]);
-      case FormulaOp::kMin:
-        return e_.emit("Min", operands);
-      case FormulaOp::kMax:
-        return e_.emit("Max", operands);
-      case FormulaOp::kEqual:
-        return e_.emit("Equal", operands);
-      case FormulaOp::kLess:
-        return e_.emit("Less", operands);
-      case FormulaOp::kAnd:
-        return e_.emit("And", operands);
-      case FormulaOp::kOr:
-        return e_.emit("Or", operands);
-      case FormulaOp::kNot:
-        return e_.emit("Not", operands);
-      case FormulaOp::kWhere:
-        return e_.emit("Where", operands);
-      case FormulaOp::kAbs:
-        return e_.emit("Abs", operands);
-      case FormulaOp::kCos:
-        return e_.emit("Cos", operands);
-      case FormulaOp::kSin:
-        return e_.emit("Sin", operands);
       case FormulaOp::kReal:
         return e_.cast(operands[0], ir::DataType::kFloat);
       case FormulaOp::kInteger:
@@ -103,8 +85,9 @@ class Emission {
         return e_.emit("CumSum", {operands[0], e_.integer(0)}, {{"exclusive", int64_t{1}}});
       case FormulaOp::kLookup:
         return look_up(node);
+      default:
+        return e_.emit(operator_of(node.op), operands);
     }
-    return nullptr;
   }
 
   std::span<const dim::Dim> axes_;

@@ -8,9 +8,6 @@
 
 namespace thaw::ops {
 
-// Both say the same (an unknown dim says the same as an unknown dim).
-bool says_the_same(const Fact& a, const Fact& b);
-
 // Goes down from the initial facts to facts that an iteration keeps. Each step joins; after a few, what still changes
 // is given up: elements first, then sizes, rank, and in the end everything. So a fixpoint is met in at most seven
 // steps.

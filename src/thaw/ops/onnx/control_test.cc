@@ -142,7 +142,7 @@ TEST(StateFixpoint, HoldsForLongChains) {
   while (!fixpoint.advance(after())) ASSERT_LT(++steps, 10);
   auto next = after();
   for (int i = 0; i < kLength; ++i)
-    EXPECT_TRUE(says_the_same(join(fixpoint.state()[i], next[i]), fixpoint.state()[i])) << i;
+    EXPECT_TRUE(is_same_knowledge(join(fixpoint.state()[i], next[i]), fixpoint.state()[i])) << i;
 }
 
 }  // namespace
