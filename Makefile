@@ -17,7 +17,7 @@ help:
 	@echo 'make format   clang-format, applied'
 	@echo 'make asan     the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz     each fuzz target for FUZZ_SECONDS (60)'
-	@echo 'make dev      the tests of the dev preset: assertions and line numbers'
+	@echo 'make dev      every test with assertions and line numbers, each source compiled alone'
 	@echo 'make clean    removes the build folders, keeps .deps'
 
 build:
