@@ -1,19 +1,14 @@
-# cmake --install: the command, the library with its headers, and a package file for find_package(thaw).
+# cmake --install: the command, libthaw.so with its headers, and a package file for find_package(thaw).
 
 include(CMakePackageConfigHelpers)
 
 set(thaw_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/thaw")
 
 install(TARGETS thaw_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(TARGETS thaw EXPORT thawTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS thaw_shared EXPORT thawTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT thawTargets NAMESPACE thaw:: DESTINATION "${thaw_package_dir}")
-install(
-  DIRECTORY "${PROJECT_SOURCE_DIR}/src/thaw" "${PROJECT_BINARY_DIR}/generated/thaw"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING
-  PATTERN "*.h"
-  PATTERN "cli" EXCLUDE
-  PATTERN "*_testing.h" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/thaw" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES "${PROJECT_BINARY_DIR}/generated/thaw/version.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/thaw")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/thawConfig.cmake.in" "${PROJECT_BINARY_DIR}/thawConfig.cmake"
@@ -23,13 +18,8 @@ install(FILES "${PROJECT_BINARY_DIR}/thawConfig.cmake" "${PROJECT_BINARY_DIR}/th
               "${PROJECT_SOURCE_DIR}/cmake/Findutf8proc.cmake"
         DESTINATION "${thaw_package_dir}")
 
-# What tools/setup built or fetched goes along; a user's own copies stay where they are.
+# The ONNX Runtime that tools/setup fetched goes along; a user's own copy stays where it is.
 if(THAW_INSTALL_DEPENDENCIES)
-  file(REAL_PATH "${ONNX_DIR}" thaw_onnx_dir)
-  if(thaw_onnx_dir MATCHES "^${THAW_DEPS_REAL_DIR}/onnx/")
-    install(DIRECTORY "${THAW_DEPS_REAL_DIR}/onnx/lib/" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-    install(DIRECTORY "${THAW_DEPS_REAL_DIR}/onnx/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-  endif()
   file(REAL_PATH "${ONNXRUNTIME_LIBRARY}" thaw_onnxruntime_file)
   if(thaw_onnxruntime_file MATCHES "^${THAW_DEPS_REAL_DIR}/onnxruntime/")
     install(FILES "${thaw_onnxruntime_file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" RENAME libonnxruntime.so.1)

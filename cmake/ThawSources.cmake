@@ -1,6 +1,15 @@
-# The library thaw (thaw::thaw), the command, and the list of rooms that the tests go by.
+# The library, the command, and the list of rooms that the tests go by.
 
-configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/generated/thaw/core/version.h" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/generated/thaw/version.h" @ONLY)
+
+# What the ONNX library knows of operators, as a table: only this program and the tests are linked with it.
+add_executable(thaw_schema_table "${PROJECT_SOURCE_DIR}/cmake/schema_table.cc")
+target_link_libraries(thaw_schema_table PRIVATE ONNX::onnx thaw_build_options)
+set(thaw_schema_table "${PROJECT_BINARY_DIR}/generated/thaw/ir/graph/schema_table.inc")
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated/thaw/ir/graph")
+add_custom_command(OUTPUT "${thaw_schema_table}" COMMAND thaw_schema_table > "${thaw_schema_table}.part"
+                   COMMAND "${CMAKE_COMMAND}" -E rename "${thaw_schema_table}.part" "${thaw_schema_table}"
+                   DEPENDS thaw_schema_table VERBATIM)
 
 file(GLOB_RECURSE thaw_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*.cc")
 set(thaw_library_sources ${thaw_all_sources})
@@ -19,17 +28,31 @@ endfunction()
 set(thaw_library_anchor "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
 set_source_files_properties("${thaw_library_anchor}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
-add_library(thaw ${thaw_library_sources} ${thaw_library_anchor})
-add_library(thaw::thaw ALIAS thaw)
-target_include_directories(
-  thaw
-  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>" "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>"
-         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+# What the command, the tests, bench/ and fuzz/ are linked with: every room, with all its names.
+add_library(thaw STATIC ${thaw_library_sources} "${thaw_schema_table}" ${thaw_library_anchor})
+target_include_directories(thaw PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                                       "${PROJECT_BINARY_DIR}/generated")
 target_compile_features(thaw PUBLIC cxx_std_20)
-target_link_libraries(
-  thaw
-  PUBLIC ONNX::onnx fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
-  PRIVATE utf8proc::utf8proc "$<BUILD_INTERFACE:thaw_build_options>" "$<BUILD_INTERFACE:thaw_onnxruntime_headers>")
+set(thaw_dependencies fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
+                      utf8proc::utf8proc)
+target_link_libraries(thaw PUBLIC ${thaw_dependencies} PRIVATE thaw_build_options thaw_onnxruntime_headers)
+set_target_properties(thaw PROPERTIES OUTPUT_NAME thaw_rooms CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+
+# libthaw.so, what others use (thaw::thaw): the same objects, of which it shows what include/thaw declares and nothing
+# of the libraries inside it.
+add_library(thaw_shared SHARED $<TARGET_OBJECTS:thaw>)
+add_library(thaw::thaw ALIAS thaw_shared)
+target_include_directories(
+  thaw_shared
+  INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>"
+            "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_compile_features(thaw_shared INTERFACE cxx_std_20)
+target_link_libraries(thaw_shared PRIVATE ${thaw_dependencies} thaw_build_options)
+target_link_options(thaw_shared PRIVATE "LINKER:--exclude-libs,ALL" "LINKER:--no-undefined")
+set_target_properties(
+  thaw_shared PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME thaw EXPORT_NAME thaw VERSION "${PROJECT_VERSION}"
+                         SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+
 # Of Highway, the headers: see src/thaw/core/simd_targets.cc.
 target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>")
 

@@ -91,7 +91,7 @@ def test_a_page_without_the_table_is_no_excuse(tree):
 
 
 def test_headers_that_are_not_there(tree):
-    tree("low/low.cc", '#include "thaw/low/gone.h"\n#include "thaw/core/version.h"\n')
+    tree("low/low.cc", '#include "thaw/low/gone.h"\n#include "thaw/version.h"\n')
     assert rooms(tree) == ["src/thaw/low/low.cc: there is no thaw/low/gone.h"]
 
 

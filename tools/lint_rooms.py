@@ -18,12 +18,8 @@ from pathlib import Path
 
 MOST_PLACES = 30
 # Arrows that still point up the table: none is added, and one that is gone leaves this list.
-KNOWN_ARROWS = {
-    ("lift/align", "lift/loop"),
-    ("lift/solve", "lift/table"),
-    ("lift/solve", "lift/loop"),
-}
-GENERATED = {"core/version.h"}
+KNOWN_ARROWS: set[tuple[str, str]] = set()
+GENERATED = {"version.h", "ir/graph/schema_table.inc"}
 
 IS_TEST = re.compile(r"_(test|testing)\.(h|cc)$")
 INCLUDE = re.compile(r'^#include "thaw/([^"]+)"', re.M)
@@ -37,7 +33,7 @@ TOKEN = re.compile(
 )
 OPERATOR = re.compile(r'"([A-Z][A-Za-z0-9]+)"')
 # Rooms and files that are about operators as such.
-NOT_COUNTED = ("ops/", "model/", "rewrite/match.cc", "rewrite/algebra.cc")
+NOT_COUNTED = ("ops/", "model/", "rewrite/match.cc", "rewrite/algebra.cc", "lift/table/emit_formula.cc")
 
 
 def table(root: Path) -> list[str]:
@@ -90,7 +86,7 @@ def check_rooms(root: Path) -> list[str]:
                 wrong.append(f"src/thaw/{path}: {room}/ includes thaw/{header}, but {other}/ stands below it")
     for path in sorted(public.rglob("*.h")):
         for header in INCLUDE.findall(path.read_text()):
-            if not (public / header).exists():
+            if header.removeprefix("thaw/") not in GENERATED and not (public / header).exists():
                 wrong.append(f"{path.relative_to(root)}: a public header includes thaw/{header}, which is none")
     here = set(rooms)
     stale = [arrow for arrow in sorted(KNOWN_ARROWS - arrows) if here.issuperset(arrow)]

@@ -3,8 +3,8 @@
 Each maker returns an `Export`: the model, inputs at the size of the export, and other sizes of the input that the network
 itself (not the file) would take.
 """
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import numpy as np
 from onnx import helper

@@ -2,8 +2,8 @@
 
 A case is a name, a maker of the model (or its path), and a maker of inputs from sizes; `sizes` are those of the export.
 """
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from . import exported, families, freeze, merge_grid, ocr, quantized, scrfd, sound, swin
 

@@ -13,7 +13,7 @@
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 namespace {
 
 using ops::Form;
@@ -21,7 +21,7 @@ using ops::Form;
 constexpr int64_t kOpsetToAdd = 13;
 constexpr int64_t kOldestOpset = 7;  // operands broadcast from the right
 
-std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& options) {
+std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const BatchOptions& options) {
   std::vector<ir::Value*> chosen;
   std::vector<std::string> names;
   for (ir::Value* input : model.graph->inputs()) {
@@ -33,16 +33,16 @@ std::vector<ir::Value*> chosen_inputs(const ir::Model& model, const Options& opt
   }
   for (const std::string& name : options.inputs) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw Error({.what = fmt::format("the model has no input '{}'", name),
-                 .where = "--inputs",
-                 .expected = fmt::format("one of {}", fmt::join(names, ", ")),
-                 .next = "name inputs as `thaw inspect` prints them"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the model has no input '{}'", name),
+                                              .where = "--inputs",
+                                              .expected = fmt::format("one of {}", fmt::join(names, ", ")),
+                                              .next = "name inputs as `thaw inspect` prints them"});
   }
   if (chosen.empty()) {
-    throw Error({.what = "the model has no input to batch",
-                 .where = model.path.string(),
-                 .expected = "at least one",
-                 .next = "give a model that takes data"});
+    throw Error(ErrorCode::kUnsupported, {.what = "the model has no input to batch",
+                                          .where = model.path.string(),
+                                          .expected = "at least one",
+                                          .next = "give a model that takes data"});
   }
   return chosen;
 }
@@ -72,26 +72,27 @@ bool fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
   return any;
 }
 
-void fix_sample(ir::Model& model, const Options& options) {
+void fix_sample(ir::Model& model, const BatchOptions& options) {
   for (const auto& [name, size] : options.sample) {
     const auto matches = [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
     };
     if (fix_dims(model, size, matches)) continue;
-    throw Error({.what = fmt::format("no input has a free size '{}'", name),
-                 .where = "--sample",
-                 .expected = "a size that `thaw inspect` lists",
-                 .next = "name sizes as `thaw inspect` prints them"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("no input has a free size '{}'", name),
+                                              .where = "--sample",
+                                              .expected = "a size that `thaw inspect` lists",
+                                              .next = "name sizes as `thaw inspect` prints them"});
   }
 }
 
-void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, const Options& options) {
+void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, const BatchOptions& options) {
   for (const ir::Value* input : model.graph->inputs()) {
     if (!input->type.shape) continue;
     const bool replaced = std::find(merged.begin(), merged.end(), input) != merged.end();
     for (size_t axis = replaced ? 1 : 0; axis < input->type.shape->size(); ++axis) {
       if ((*input->type.shape)[axis].param != options.name) continue;
-      throw Error({.what = fmt::format("the input '{}' already has a size '{}'", input->name(), options.name),
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("the input '{}' already has a size '{}'", input->name(), options.name),
                    .where = "--name",
                    .expected = "a name that no other size of the model has",
                    .next = "give another with --name"});
@@ -124,10 +125,10 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
     const bool is_known = fact.is_tensor() && fact.has_rank();
     const bool can_be = fact.is_tensor() || fact.kind == ops::Fact::Kind::kSequence;
     if (!is_known && (found == nullptr || !can_be)) {
-      throw Error({.what = "its rank is not known, so that it cannot be batched",
-                   .where = fmt::format("output '{}'", output->name()),
-                   .expected = "a tensor of known rank",
-                   .next = "see what `thaw inspect` says of it"});
+      throw Error(ErrorCode::kUnsupported, {.what = "its rank is not known, so that it cannot be batched",
+                                            .where = fmt::format("output '{}'", output->name()),
+                                            .expected = "a tensor of known rank",
+                                            .next = "see what `thaw inspect` says of it"});
     }
     ops::Batched result = found ? *found : ops::Batched{end.repeated(output, fact.rank()), Form::kLeading};
     if (any_merged && result.form == Form::kLeading && found != nullptr && is_known &&
@@ -148,16 +149,16 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
 
 }  // namespace
 
-Report batch(ir::Model& model, const Options& options) {
+BatchReport batch(ir::Model& model, const BatchOptions& options) {
   ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
   const int64_t opset = *model.opset("");
   if (opset < kOldestOpset) {
-    throw Error({.what = fmt::format("the model is of opset {}", opset),
-                 .where = model.path.string(),
-                 .expected = fmt::format("opset {} or newer", kOldestOpset),
-                 .next = "convert it with onnx.version_converter first"});
+    throw Error(ErrorCode::kUnsupported, {.what = fmt::format("the model is of opset {}", opset),
+                                          .where = model.path.string(),
+                                          .expected = fmt::format("opset {} or newer", kOldestOpset),
+                                          .next = "convert it with onnx.version_converter first"});
   }
   std::vector<std::string> output_names;
   for (const ir::Value* output : model.graph->outputs()) output_names.push_back(output->name());
@@ -167,10 +168,10 @@ Report batch(ir::Model& model, const Options& options) {
   std::vector<std::string> before;
   for (ir::Value* input : inputs) {
     if (!input->type.shape) {
-      throw Error({.what = "its rank is not declared",
-                   .where = fmt::format("input '{}'", input->name()),
-                   .expected = "a declared shape, to know which axis is the first",
-                   .next = "declare it, or leave the input out with --inputs"});
+      throw Error(ErrorCode::kUnsupported, {.what = "its rank is not declared",
+                                            .where = fmt::format("input '{}'", input->name()),
+                                            .expected = "a declared shape, to know which axis is the first",
+                                            .next = "declare it, or leave the input out with --inputs"});
     }
     before.push_back(ir::dims_text(input->type));
     if (options.new_axis || !has_batch_axis(*input)) continue;
@@ -209,6 +210,7 @@ Report batch(ir::Model& model, const Options& options) {
     finish_outputs(graph, walk, !merged.empty(), output_names, options.name);
   } catch (const ops::CannotWrite& reason) {
     throw Error(
+        ErrorCode::kUnsupported,
         {.what = fmt::format("an output is the same for all samples and cannot be repeated, because {}", reason.why),
          .where = model.path.string(),
          .expected = "outputs that depend on the samples, or a newer opset",
@@ -228,4 +230,4 @@ Report batch(ir::Model& model, const Options& options) {
   return std::move(walk.report());
 }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -1,56 +1,13 @@
-// thaw batch: a model for one sample becomes the same model over a batch.
-//
-// Result i of the batched model equals the model on sample i. This is vmap as a program transformation (Frostig et al.,
-// "Compiling machine learning programs via high-level tracing", 2018; JAX's batching rules): every operator that the
-// sample reaches is replaced by itself, or by others, over all samples at once. What no sample reaches stays.
-//
-// A tensor of the batched model holds the samples in one of two forms:
-//   merged    its first axis, which is 1 in a sample, is the batch: [1, 3, h, w] -> [batch, 3, h, w]
-//   leading   a new first axis is the batch:                        [n, 4]       -> [batch, n, 4]
-// An input is merged where its first axis is a fixed 1, or is free and is called batch or belongs to an image or
-// sequence (three axes or more); any other is leading. Where a free first axis has a name, the other axes of that name
-// are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else leading. Convolutions, norms
-// and all that is elementwise run merged as they are.
+// The surgery behind thaw/batch.h: a walk over the graph that asks each operator's batch rule.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
+#include "thaw/batch.h"
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
-struct Options {
-  std::string name = "batch";       // of the new size
-  std::vector<std::string> inputs;  // those that differ from sample to sample; empty: all
-  // Sizes that are fixed in one sample, as `thaw inspect` names them: {"input_dim0", 1}.
-  std::vector<std::pair<std::string, int64_t>> sample;
-  bool new_axis = false;    // every input is leading
-  bool allow_loop = false;  // operators without a batch rule run sample by sample, in a Scan
-};
+// Changes the model in place; BatchOptions::check and ::feeds are for the caller (confirm/samples.h). Throws thaw::Error,
+// naming the node and the reason, where it cannot be batched; the model is then as it was.
+BatchReport batch(ir::Model& model, const BatchOptions& options);
 
-struct Note {
-  std::string where;    // node or tensor
-  std::string message;  // one clause
-};
-
-// How many nodes of one operator.
-struct NodeCounts {
-  int kept = 0, rewritten = 0, untouched = 0, loops = 0;
-};
-
-struct Report {
-  std::vector<Note> inputs, outputs;            // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
-  int kept = 0;                                 // nodes that batch as they are
-  int rewritten = 0;                            // nodes whose axes, shapes or operands changed
-  int untouched = 0;                            // nodes that no sample reaches
-  std::vector<Note> loops;                      // nodes that run sample by sample, and why
-  std::map<std::string, NodeCounts> operators;  // the same numbers by operator
-};
-
-// Changes the model in place. Throws thaw::Error, naming the node and the reason, where it cannot be batched; the model
-// is then as it was.
-Report batch(ir::Model& model, const Options& options);
-
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -4,7 +4,7 @@
 
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 // An operand of which nothing but the shape, the length or the type is read tells nothing of the samples.
 bool Dependence::reads(const ir::Node& node) const {
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
@@ -79,4 +79,4 @@ void Dependence::follow_loop(const ir::Node& node, const ir::Graph& body) {
   }
 }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

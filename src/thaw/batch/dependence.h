@@ -6,7 +6,7 @@
 
 #include "thaw/ir/graph/graph.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 // Follows the samples from the values that they come in by: a node's outputs differ where it reads what differs, apart
 // from operators that look at shapes only. Through the branches of an If, and around a Loop or Scan until nothing more
@@ -26,4 +26,4 @@ class Dependence {
   std::unordered_set<const ir::Value*> values_;
 };
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -6,7 +6,7 @@
 #include "thaw/ir/graph/function_calls.h"
 #include "thaw/rewrite/splice.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 namespace {
 
 bool has_same_opsets(ir::Model& model, const ir::Function& function) {
@@ -101,4 +101,4 @@ void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
   }
 }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -5,10 +5,10 @@
 
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 // Every call that samples from `inputs` reach, at any depth, also those inside a body. A call stays where its function
 // is of another opset than the model.
 void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs);
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -4,7 +4,7 @@
 #include "thaw/batch/walk.h"
 #include "thaw/rewrite/splice.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 using ops::BatchContext;
 
@@ -51,4 +51,4 @@ void run_per_sample(BatchContext& n) {
   }
 }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -8,7 +8,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/rewrite/splice.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 namespace {
 
 constexpr int kMostTries = 200;
@@ -152,4 +152,4 @@ class BranchTaker {
 
 void take_branches(ir::Model& model, std::span<ir::Value* const> inputs) { BranchTaker(model, inputs).run(); }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

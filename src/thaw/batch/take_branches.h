@@ -5,7 +5,7 @@
 
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 // An If that samples from `inputs` reach goes one way where inference knows its condition; or where its branches return
 // different ranks, and with one of them a node that always runs later could not run: a model in which
@@ -13,4 +13,4 @@ namespace thaw::batch {
 // there are at most a few hundred.
 void take_branches(ir::Model& model, std::span<ir::Value* const> inputs);
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -8,11 +8,11 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/splice.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 using ops::BatchContext;
 
-Walk::Walk(ir::Model& model, const Options& options, const infer::Result& sample, Dependence dependence)
+Walk::Walk(ir::Model& model, const BatchOptions& options, const infer::Result& sample, Dependence dependence)
     : model_(model), options_(options), sample_(sample), dependence_(std::move(dependence)), emitter_(model, "batch") {}
 
 const ops::Fact& Walk::fact(const ir::Value* value) const {
@@ -41,7 +41,7 @@ bool Walk::reads_samples(const ir::Graph& graph) const {
 void Walk::batch_node(ir::Node& node) {
   const ops::Operator* op = ops::registry().find(node);
   BatchContext n(*this, node, model_.opset(node.domain()).value_or(1));
-  NodeCounts& count = report_.operators[node.op_type()];  // a rule may make another operator of it
+  BatchedNodes& count = report_.operators[node.op_type()];  // a rule may make another operator of it
   try {
     if (!op || !op->batch.is_said()) BatchContext::refuse("thaw has no batch rule for it");
     if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
@@ -50,6 +50,7 @@ void Walk::batch_node(ir::Node& node) {
     const bool has_graphs = !node.subgraphs().empty();
     if (!options_.allow_loop || has_graphs) {
       throw Error(
+          ErrorCode::kUnsupported,
           {.what = fmt::format("it cannot be batched, because {}", reason.why),
            .where = node.describe(),
            .expected = "an operator that treats samples apart",
@@ -88,4 +89,4 @@ void Walk::splice(ir::Graph& inner, ir::Node& node, std::string_view prefix) {
   rewrite::splice(inner, &node, fmt::format("{}/{}", rewrite::name_of(node), prefix));
 }
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

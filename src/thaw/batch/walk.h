@@ -10,12 +10,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/rewrite/emitter.h"
 
-namespace thaw::batch {
+namespace thaw::batching {
 
 class Walk final : public ops::BatchState {
  public:
   // sample: what is known of the model before batching. dependence: of the same, what may differ from sample to sample.
-  Walk(ir::Model& model, const Options& options, const infer::Result& sample, Dependence dependence);
+  Walk(ir::Model& model, const BatchOptions& options, const infer::Result& sample, Dependence dependence);
 
   // Where the samples come in.
   void set_input(ir::Value* input, ops::Form form) { batched_[input] = {input, form}; }
@@ -23,7 +23,7 @@ class Walk final : public ops::BatchState {
   // Batches every node of a graph from `first` on that a sample reaches, in order. Throws thaw::Error, naming the node,
   // where one cannot.
   void walk_from(ir::Node* first);
-  Report& report() { return report_; }
+  BatchReport& report() { return report_; }
   rewrite::Emitter& emitter() { return emitter_; }
 
   ops::NodeWriter& writer() override { return emitter_; }
@@ -46,7 +46,7 @@ class Walk final : public ops::BatchState {
   void batch_node(ir::Node& node);
 
   ir::Model& model_;
-  const Options& options_;
+  const BatchOptions& options_;
   const infer::Result& sample_;
   Dependence dependence_;
   rewrite::Emitter emitter_;
@@ -54,10 +54,10 @@ class Walk final : public ops::BatchState {
   std::unordered_map<const ir::Value*, ir::Value*> as_leading_, as_merged_;
   std::unordered_map<const ir::Value*, const ir::Value*> stands_for_;  // new values, by what they replace
   ir::Value* size_ = nullptr;
-  Report report_;
+  BatchReport report_;
 };
 
 // Runs the node once for each sample, in a Scan over the batch axis. Results must have the same shape for all samples.
 void run_per_sample(ops::BatchContext& n);
 
-}  // namespace thaw::batch
+}  // namespace thaw::batching

@@ -4,7 +4,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 void look_for_control_flow(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
@@ -22,4 +22,4 @@ void look_for_control_flow(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

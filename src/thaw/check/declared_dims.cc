@@ -7,7 +7,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -144,4 +144,4 @@ void look_for_stale_declarations(Evidence& evidence, Findings& findings) {
   });
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -3,9 +3,21 @@
 #include <fmt/format.h>
 
 #include "thaw/check/rule.h"
+#include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::check {
+namespace thaw::checking {
+
+Evidence::Evidence(const ir::Model& model, const CheckOptions& options)
+    : model_(model), dims_(parse_dims(options.dims)) {
+  if (options.target.empty()) return;
+  target_ = ops::find_target(options.target);
+  if (target_ != nullptr) return;
+  std::string known;
+  for (const ops::Target& target : ops::targets()) known.append(known.empty() ? "" : ", ").append(target.name);
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "there is no target '" + options.target + "'", .expected = "one of " + known});
+}
 
 const infer::Result& Evidence::inferred() {
   if (!inferred_) inferred_ = infer::infer(model_, scope_);
@@ -39,7 +51,7 @@ const ir::Value* Evidence::value_behind(int symbol) {
 SizeRanges& Evidence::size_ranges() {
   if (!size_ranges_) {
     size_ranges_ = std::make_unique<SizeRanges>();
-    infer_over(model_, options_.dims, *size_ranges_);
+    infer_over(model_, dims_, *size_ranges_);
   }
   return *size_ranges_;
 }
@@ -50,8 +62,7 @@ const SizeProofs& Evidence::size_proofs() {
 }
 
 const TargetView* Evidence::target_view() {
-  if (!target_view_ && options_.target)
-    target_view_ = std::make_unique<TargetView>(model_, *options_.target, inferred());
+  if (!target_view_ && target_) target_view_ = std::make_unique<TargetView>(model_, *target_, inferred());
   return target_view_.get();
 }
 
@@ -149,4 +160,4 @@ std::string text_of(const NamedSizes& sizes) {
   return out;
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

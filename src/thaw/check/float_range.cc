@@ -4,7 +4,7 @@
 
 #include "thaw/check/rule.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -41,4 +41,4 @@ void look_for_float_ranges(Evidence& evidence, Findings& findings) {
   look_in(evidence, *evidence.model().graph, findings);
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -11,7 +11,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/ir/data/tensor.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 using frozen::FrozenRole;
 using frozen::FrozenSite;
@@ -252,4 +252,4 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -9,7 +9,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 class GroupedNodes {
  public:
@@ -47,4 +47,4 @@ class GroupedNodes {
   std::unordered_map<std::string, size_t> index_;
 };
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

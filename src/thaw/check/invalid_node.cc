@@ -3,7 +3,7 @@
 
 #include "thaw/check/rule.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 void look_for_invalid_nodes(Evidence& evidence, Findings& findings) {
   for (const infer::Problem& p : evidence.inferred().problems()) {
@@ -27,4 +27,4 @@ void look_for_unknown_operators(Evidence& evidence, Findings& findings) {
         "that alone");
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

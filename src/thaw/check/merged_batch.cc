@@ -11,7 +11,7 @@
 #include "thaw/infer/facts_view.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -93,4 +93,4 @@ void look_for_merged_batch(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -11,7 +11,7 @@
 #include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -55,4 +55,4 @@ void look_for_mixed_types(Evidence& evidence, Findings& findings) {
   look_in(evidence, *evidence.model().graph, findings);
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

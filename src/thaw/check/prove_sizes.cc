@@ -12,7 +12,7 @@
 #include "thaw/dim/prove/prove.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -89,7 +89,7 @@ SizeProofs prove_sizes(const infer::Result& result) {
 }
 
 void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
-  if (evidence.options().dims.empty()) return;
+  if (evidence.dims().empty()) return;
   const SizeProofs& proofs = evidence.size_proofs();
   const dim::Scope& scope = evidence.size_ranges().scope;
   std::unordered_set<const ir::Node*> told;
@@ -108,7 +108,7 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
 }
 
 void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
-  if (evidence.options().dims.empty()) return;
+  if (evidence.dims().empty()) return;
   const infer::Result& result = evidence.size_ranges().result;
   size_t shown = 0;
   for (const OpenStatement& open : evidence.size_proofs().open) {
@@ -137,4 +137,4 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -16,7 +16,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/place.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 // A statement about sizes with sizes that break it, and one that could be neither proven nor broken.
 struct BrokenStatement {
@@ -38,10 +38,13 @@ SizeProofs prove_sizes(const infer::Result& result);
 // What the rules share, worked out when first asked for.
 class Evidence {
  public:
-  Evidence(const ir::Model& model, const Options& options) : model_(model), options_(options) {}
+  Evidence(const ir::Model& model, const CheckOptions& options);
 
   const ir::Model& model() const { return model_; }
-  const Options& options() const { return options_; }
+  // What --target names; null where nothing is.
+  const ops::Target* target() const { return target_; }
+  // The sizes to prove the model over; empty where no proof is asked for.
+  const dim::SpecGroup& dims() const { return dims_; }
 
   // Inference with the declared inputs.
   const infer::Result& inferred();
@@ -57,16 +60,17 @@ class Evidence {
   // The value whose axis a data-dependent symbol of that analysis names; null where there is none.
   const ir::Value* value_behind(int symbol);
 
-  // Inference over the ranges of Options::dims, which must not be empty.
+  // Inference over the ranges of CheckOptions::dims, which must not be empty.
   SizeRanges& size_ranges();
   const SizeProofs& size_proofs();
 
-  // The model as Options::target sees it; null where there is no target.
+  // The model as CheckOptions::target sees it; null where there is no target.
   const TargetView* target_view();
 
  private:
   const ir::Model& model_;
-  const Options& options_;
+  dim::SpecGroup dims_;
+  const ops::Target* target_ = nullptr;
   dim::Scope scope_, frozen_scope_;
   std::optional<infer::Result> inferred_;
   std::optional<frozen::FrozenAnalysis> frozen_;
@@ -130,4 +134,4 @@ std::string text_of(const std::optional<ops::Shape>& shape);
 NamedSizes by_name(const dim::Assignment& sizes, const dim::Scope& scope);
 std::string text_of(const NamedSizes& sizes);
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

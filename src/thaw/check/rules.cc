@@ -4,7 +4,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -53,23 +53,19 @@ bool listed(const std::vector<std::string>& codes, std::string_view code) {
 void require_known(const std::vector<std::string>& codes) {
   for (const std::string& code : codes) {
     bool known = std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.code == code; });
-    if (!known) throw Error({"there is no rule '" + code + "'", "", "a code as in docs/rules.md, such as THAW003", ""});
+    if (!known)
+      throw Error(ErrorCode::kInvalidArgument,
+                  {"there is no rule '" + code + "'", "", "a code as in docs/rules.md, such as THAW003", ""});
   }
 }
 
 }  // namespace
 
-std::vector<RuleInfo> rules() {
-  std::vector<RuleInfo> out;
-  for (const Rule& r : kRules) out.push_back({r.code, r.title, r.severity});
-  return out;
-}
-
-Report check_with_proof(const ir::Model& model, const Options& options) {
+CheckReport check(const ir::Model& model, const CheckOptions& options) {
   require_known(options.only);
   require_known(options.ignore);
   Evidence evidence(model, options);
-  Report report;
+  CheckReport report;
   for (const Rule& rule : kRules) {
     if (!options.only.empty() && !listed(options.only, rule.code)) continue;
     if (listed(options.ignore, rule.code)) continue;
@@ -81,8 +77,14 @@ Report check_with_proof(const ir::Model& model, const Options& options) {
   return report;
 }
 
-std::vector<Finding> check(const ir::Model& model, const Options& options) {
-  return check_with_proof(model, options).findings;
+}  // namespace thaw::checking
+
+namespace thaw {
+
+std::vector<RuleInfo> rules() {
+  std::vector<RuleInfo> out;
+  for (const checking::Rule& r : checking::kRules) out.push_back({r.code, r.title, r.severity});
+  return out;
 }
 
-}  // namespace thaw::check
+}  // namespace thaw

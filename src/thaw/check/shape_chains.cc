@@ -7,7 +7,7 @@
 #include "thaw/check/target_view.h"
 #include "thaw/infer/shape_chain.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 void look_for_shape_chains(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
@@ -27,4 +27,4 @@ void look_for_shape_chains(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -9,7 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 namespace {
 
@@ -133,7 +133,8 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
       symbol = out.scope.symbol(entry.name);
       replaced[axis->first][axis->second] = symbol;
     } else {
-      throw Error({fmt::format("no input has a size '{}'", entry.name), "--dims", "one of " + known_names(plain),
+      throw Error(ErrorCode::kInvalidArgument,
+                  {fmt::format("no input has a size '{}'", entry.name), "--dims", "one of " + known_names(plain),
                    "name sizes as `thaw inspect` prints them"});
     }
     if (!entry.expression.empty()) {
@@ -166,4 +167,14 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
   out.result = infer::infer(model, out.scope, options);
 }
 
-}  // namespace thaw::check
+dim::SpecGroup parse_dims(const std::string& text) {
+  if (text.empty()) return {};
+  auto groups = dim::parse_range_spec(text);
+  if (groups.size() == 1) return groups.front();
+  throw Error(ErrorCode::kInvalidArgument, {.what = "several groups of sizes are given",
+                                            .where = "--dims '" + text + "'",
+                                            .expected = "one range for each size, such as n=1..8,h=64..1024:32",
+                                            .next = "prove each group in a call of its own"});
+}
+
+}  // namespace thaw::checking

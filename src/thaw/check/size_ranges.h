@@ -4,7 +4,7 @@
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/infer/infer.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 struct SizeRanges {
   dim::Scope scope;
@@ -15,4 +15,4 @@ struct SizeRanges {
 // anything from 1.
 void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& out);
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -11,7 +11,7 @@
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 namespace {
 
 constexpr std::string_view kOnCpu = "ONNX Runtime would run it on the CPU and copy to and from the device";
@@ -131,4 +131,4 @@ void look_for_untaken_operators(Evidence& evidence, Findings& findings) {
   groups.report(findings);
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

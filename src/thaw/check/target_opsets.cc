@@ -8,7 +8,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 void look_for_untaken_opsets(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
@@ -39,4 +39,4 @@ void look_for_untaken_opsets(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -8,7 +8,7 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/rule/operand_types.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 namespace {
 
 using ir::DataType;
@@ -101,4 +101,4 @@ void look_for_untaken_types(Evidence& evidence, Findings& findings) {
   look.report(findings);
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -8,7 +8,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 namespace {
 
 constexpr size_t kMostMet = 16;  // types of one value; a function that is called with more is not told apart further
@@ -163,4 +163,4 @@ std::vector<Met> TargetView::met(const ir::Value* value) const {
   return {read(inferred_.fact(value))};
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -8,11 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "thaw/core/finding.h"
+#include "thaw/finding.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ops/target/target.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 
 struct TargetNode {
   const ir::Node* node = nullptr;
@@ -69,4 +69,4 @@ class TargetView {
   std::unordered_map<const ir::Value*, std::vector<Met>> met_inside_;  // values of functions' bodies
 };
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

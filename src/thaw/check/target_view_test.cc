@@ -8,7 +8,7 @@
 
 #include "thaw/ir/graph/builder.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 namespace {
 
 using ir::DataType;
@@ -105,4 +105,4 @@ TEST(TargetView, LooksOperatorsUpAtTheNewestOpsetThatTheTargetTakes) {
 }
 
 }  // namespace
-}  // namespace thaw::check
+}  // namespace thaw::checking

@@ -9,7 +9,7 @@
 #include "thaw/check/target_view.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::check {
+namespace thaw::checking {
 namespace {
 
 bool is_unranked(const TargetView& view, const ir::Value* value) {
@@ -52,4 +52,4 @@ void look_for_unknown_ranks(Evidence& evidence, Findings& findings) {
   }
 }
 
-}  // namespace thaw::check
+}  // namespace thaw::checking

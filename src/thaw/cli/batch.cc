@@ -19,7 +19,7 @@ struct BatchArguments {
   std::string model, output, sample, report;
   std::vector<std::string> values;
   bool no_check = false;
-  batch::Options batch;
+  BatchOptions batch;
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
@@ -29,7 +29,7 @@ int batch_model(const BatchArguments& options) {
   run::FeedOptions feeds;
   run::add_values(options.values, feeds);
   auto model = ir::load(options.model);
-  batch::Options how = options.batch;
+  BatchOptions how = options.batch;
   how.sample = parse_sizes(options.sample, "--sample");
   BatchRun run{.model = options.model,
                .output = options.output,
@@ -38,9 +38,9 @@ int batch_model(const BatchArguments& options) {
                .check = !options.no_check,
                .checked = {}};
   note_before(*model, run.ports);
-  run.report = batch::batch(*model, how);
+  run.report = batching::batch(*model, how);
   note_after(*model, run.ports);
-  if (run.check) run.checked = confirm::compare_with_samples(*model, options.model, how, feeds);
+  if (run.check) run.checked = confirm::compare_with_samples(*model, *ir::load(options.model), how, feeds);
   run.written = confirm::all_agree(run.checked.runs);
   ir::SaveOptions save;
   save.external = options.external;

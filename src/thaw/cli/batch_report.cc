@@ -31,9 +31,9 @@ void add_ports(report::HtmlPage& page, const BatchRun& run) {
   page.heading("Inputs and outputs");
   std::vector<std::vector<HtmlCell>> rows;
   for (const BatchedPort& port : run.ports) {
-    const std::vector<batch::Note>& batched = run.report.inputs;
+    const std::vector<Note>& batched = run.report.inputs;
     const bool shared = port.is_input && std::none_of(batched.begin(), batched.end(),
-                                                      [&](const batch::Note& note) { return note.where == port.name; });
+                                                      [&](const Note& note) { return note.where == port.name; });
     rows.push_back({HtmlCell::text(port.is_input ? "input" : "output"), HtmlCell::code(port.name),
                     HtmlCell::code(port.before),
                     shared ? HtmlCell::text("the same for all samples") : HtmlCell::code(port.after)});
@@ -42,7 +42,7 @@ void add_ports(report::HtmlPage& page, const BatchRun& run) {
 }
 
 void add_nodes(report::HtmlPage& page, const BatchRun& run) {
-  const batch::Report& report = run.report;
+  const BatchReport& report = run.report;
   page.heading("Nodes");
   page.sentence(
       fmt::format("{} that samples reach batch as they are, {} have other axes, shapes or operands, {} that no sample "
@@ -58,8 +58,7 @@ void add_nodes(report::HtmlPage& page, const BatchRun& run) {
   if (report.loops.empty()) return;
   page.heading("Nodes that run sample by sample");
   rows.clear();
-  for (const batch::Note& note : report.loops)
-    rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
+  for (const Note& note : report.loops) rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
   page.table({"node", "why"}, rows);
 }
 
@@ -83,14 +82,14 @@ void note_after(const ir::Model& model, std::vector<BatchedPort>& ports) {
 
 std::string batch_text(const BatchRun& run) {
   std::string text;
-  const batch::Report& report = run.report;
-  for (const batch::Note& note : report.inputs)
+  const BatchReport& report = run.report;
+  for (const Note& note : report.inputs)
     text += fmt::format("input   {}  {}\n", report::printable(note.where), report::printable(note.message));
-  for (const batch::Note& note : report.outputs)
+  for (const Note& note : report.outputs)
     text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
   text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.kept,
                       report.rewritten, report.untouched);
-  for (const batch::Note& note : report.loops)
+  for (const Note& note : report.loops)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   if (!run.checked.runs.empty()) {
     text += report::checks_text(run.checked.runs, "agrees sample by sample at", "DIFFERS from single samples at");

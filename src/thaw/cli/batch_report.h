@@ -21,7 +21,7 @@ void note_after(const ir::Model& model, std::vector<BatchedPort>& ports);
 
 struct BatchRun {
   std::string model, output;
-  batch::Report report;
+  BatchReport report;
   std::vector<BatchedPort> ports;
   bool check = true;  // asked for
   confirm::BatchCheck checked;

@@ -15,6 +15,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/breaking_sizes.h"
 #include "thaw/core/error.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/report/findings.h"
 
 namespace thaw::cli {
@@ -22,42 +23,32 @@ namespace {
 
 struct CheckArguments {
   std::string model;
-  std::string dims;
-  check::Options check;
+  CheckOptions check;
   RunOptions run;
-  bool confirm = false;
   bool all = false;
   Format format = Format::kText;
 };
 
 constexpr size_t kMostPerRule = 8;  // in text, unless --all
 
-dim::SpecGroup parse_dims(const std::string& text) {
-  if (text.empty()) return {};
-  auto groups = dim::parse_range_spec(text);
-  if (groups.size() != 1)
-    throw Error({"several groups of sizes are given", "--dims '" + text + "'",
-                 "one range for each size, such as n=1..8,h=64..1024:32", "prove each group in a call of its own"});
-  return groups.front();
-}
-
-std::string proof_text(const check::SizeProof& proof) {
+std::string proof_text(const SizeProof& proof) {
   if (proof.statements == 0) return "proof: every statement that the nodes make about sizes follows from the ranges\n";
   return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements,
                      proof.proven, proof.broken, proof.open);
 }
 
 int check_model(const CheckArguments& options) {
-  if (options.confirm && options.dims.empty()) {
-    throw Error({"there are no sizes to run at", "--run", "--dims too, such as --dims n=1..8,h=64..1024:32", ""});
+  if (options.check.run && options.check.dims.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {"there are no sizes to run at", "--run", "--dims too, such as --dims n=1..8,h=64..1024:32", ""});
   }
   ir::Model& model = *until_exit(ir::load(options.model));
-  check::Options wanted = options.check;
-  wanted.dims = parse_dims(options.dims);
-  check::Report report = check::check_with_proof(model, wanted);
-  if (options.confirm) {
+  CheckReport report = checking::check(model, options.check);
+  const bool proof = !options.check.dims.empty();
+  if (options.check.run) {
     std::vector<std::filesystem::path> archives;
-    confirm::run_at_breaking_sizes(model, report.findings, wanted.dims, options.run.feeds(archives));
+    confirm::run_at_breaking_sizes(model, report.findings, checking::parse_dims(options.check.dims),
+                                   options.run.feeds(archives));
   }
   const auto& findings = report.findings;
   switch (options.format) {
@@ -67,7 +58,7 @@ int check_model(const CheckArguments& options) {
       json.begin_object();
       json.member("model", options.model);
       report::write_findings(json, findings);
-      if (!wanted.dims.empty()) {
+      if (proof) {
         json.member_object("proof");
         json.member("statements", report.proof.statements);
         json.member("proven", report.proof.proven);
@@ -85,7 +76,7 @@ int check_model(const CheckArguments& options) {
     case Format::kText: {
       std::string text = report::findings_text(options.model, findings, report::Style::of(STDOUT_FILENO),
                                                options.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
-      if (!wanted.dims.empty()) text += proof_text(report.proof);
+      if (proof) text += proof_text(report.proof);
       write_output(text);
       break;
     }
@@ -98,13 +89,13 @@ int check_model(const CheckArguments& options) {
 Action define_check(CLI::App& app) {
   auto options = std::make_shared<CheckArguments>();
   add_model(app, options->model);
-  app.add_option("--dims", options->dims, "prove the model over these sizes, or show the smallest that breaks it")
+  app.add_option("--dims", options->check.dims, "prove the model over these sizes, or show the smallest that breaks it")
       ->type_name("RANGES");
-  std::vector<std::pair<std::string_view, const ops::Target*>> targets;
-  for (const ops::Target& target : ops::targets()) targets.emplace_back(target.name, &target);
+  std::vector<std::pair<std::string_view, std::string>> targets;
+  for (const ops::Target& target : ops::targets()) targets.emplace_back(target.name, target.name);
   add_choice(app, "--target", options->check.target, std::move(targets),
              "look for what this backend does not take too");
-  app.add_flag("--run", options->confirm, "run the model at the sizes that break it, and say what came of it");
+  app.add_flag("--run", options->check.run, "run the model at the sizes that break it, and say what came of it");
   add_texts(app, "--values", options->run.values, "NAME=1,22,30", "with --run: the elements of a small input");
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
   add_list(app, "--ignore", options->check.ignore, "CODE", "leave these rules out");

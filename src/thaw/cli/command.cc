@@ -13,9 +13,9 @@
 #include "thaw/cli/suggest.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
-#include "thaw/core/version.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/version.h"
 
 namespace thaw::cli {
 namespace {
@@ -34,12 +34,14 @@ bool wants_json(Arguments arguments) {
   return false;
 }
 
-int fail(const ErrorParts& parts, const std::string& sentence, bool json) {
+int fail(const Error& error, bool json) {
   if (json) {
     std::string text;
     report::JsonWriter writer(text);
     writer.begin_object();
+    const ErrorParts& parts = error.parts();
     writer.member_object("error");
+    writer.member("code", name_of(error.code()));
     writer.member("what", parts.what);
     writer.member("where", parts.where);
     writer.member("expected", parts.expected);
@@ -51,11 +53,9 @@ int fail(const ErrorParts& parts, const std::string& sentence, bool json) {
     } catch (const Error&) {  // stdout is what is broken; stderr says so below
     }
   }
-  std::fputs(("thaw: " + report::printable(sentence) + "\n").c_str(), stderr);
+  std::fputs(("thaw: " + report::printable(error.what()) + "\n").c_str(), stderr);
   return kWrong;
 }
-
-int fail(const ErrorParts& parts, bool json) { return fail(parts, Error(parts).what(), json); }
 
 const Verb& find_verb(std::string_view name) {
   std::vector<std::string_view> known;
@@ -65,7 +65,8 @@ const Verb& find_verb(std::string_view name) {
   }
   const bool option = name.starts_with("-");
   if (option) known = {"--help", "--version"};
-  throw Error({.what = fmt::format("unknown {} '{}'{}", option ? "option" : "verb", name, did_you_mean(name, known)),
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("unknown {} '{}'{}", option ? "option" : "verb", name, did_you_mean(name, known)),
                .where = {},
                .expected = {},
                .next = "see `thaw --help`"});
@@ -87,10 +88,10 @@ Error usage_error(const Verb& verb, const CLI::App& app, const CLI::ParseError& 
     }
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) what = fmt::format("unexpected argument '{}'", word);
   }
-  return Error({.what = what,
-                .where = std::string(verb.name),
-                .expected = {},
-                .next = fmt::format("see `thaw {} --help`", verb.name)});
+  return Error(ErrorCode::kInvalidArgument, {.what = what,
+                                             .where = std::string(verb.name),
+                                             .expected = {},
+                                             .next = fmt::format("see `thaw {} --help`", verb.name)});
 }
 
 int run_verb(const Verb& verb, int argc, char** argv) {
@@ -139,21 +140,21 @@ int run_command(std::span<const Verb> verbs, int argc, char** argv) {
   try {
     return dispatch(argc, argv);
   } catch (const Error& error) {
-    return fail(error.parts(), error.what(), json);
+    return fail(error, json);
   } catch (const std::bad_alloc&) {
-    return fail({.what = "out of memory", .where = {}, .expected = {}, .next = "give the process more memory"}, json);
+    return fail(Error(ErrorCode::kOutOfBudget, {.what = "out of memory", .next = "give the process more memory"}),
+                json);
   } catch (const std::filesystem::filesystem_error& error) {
-    return fail({.what = error.code().message(),
-                 .where = error.path1().string(),
-                 .expected = "a path that can be used",
-                 .next = "check the path and its permissions"},
+    return fail(Error(ErrorCode::kCannotRead, {.what = error.code().message(),
+                                               .where = error.path1().string(),
+                                               .expected = "a path that can be used",
+                                               .next = "check the path and its permissions"}),
                 json);
   } catch (const std::exception& error) {
-    return fail({.what = fmt::format("internal error: {}", error.what()),
-                 .where = {},
-                 .expected = {},
-                 .next = "this is a bug in thaw: please report it with the command and the model"},
-                json);
+    return fail(
+        Error(ErrorCode::kInternal, {.what = fmt::format("internal error: {}", error.what()),
+                                     .next = "this is a bug in thaw: please report it with the command and the model"}),
+        json);
   }
 }
 

@@ -30,8 +30,9 @@ struct FixArguments {
 
 int fix_model(const FixArguments& options) {
   if (options.output.empty() && !options.dry_run)
-    throw Error({"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
-  const fix::FixOptions fix = {
+    throw Error(ErrorCode::kInvalidArgument,
+                {"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
+  const fixing::FixOptions fix = {
       .sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
   if (!options.reference.reference.empty()) {
     return fix_with_reference({.model = options.model,
@@ -44,7 +45,7 @@ int fix_model(const FixArguments& options) {
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
-  const rewrite::Changes report = fix::fix(model, fix);
+  const rewrite::Changes report = fixing::fix(model, fix);
   const bool write = report.modified() && !options.dry_run;
   if (write) {
     ir::SaveOptions save;

@@ -17,7 +17,7 @@
 namespace thaw::cli {
 namespace {
 
-void write_json(const FixCall& call, const lift::onetrace::Report& report, bool written) {
+void write_json(const FixCall& call, const lifting::onetrace::Report& report, bool written) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -33,7 +33,7 @@ void write_json(const FixCall& call, const lift::onetrace::Report& report, bool 
   write_notes(json, "changed", views(report.changed));
   write_notes(json, "left", views(report.left));
   json.member_array("cases");
-  for (const lift::onetrace::CaseReport& one : report.cases) {
+  for (const lifting::onetrace::CaseReport& one : report.cases) {
     json.begin_object(report::JsonWriter::Layout::kLine);
     json.member("case", one.name);
     json.member("sizes", one.sizes);
@@ -51,13 +51,13 @@ void write_json(const FixCall& call, const lift::onetrace::Report& report, bool 
   write_output(text + "\n");
 }
 
-void write_text(const FixCall& call, const lift::onetrace::Report& report, bool written) {
+void write_text(const FixCall& call, const lifting::onetrace::Report& report, bool written) {
   std::string text = notes_text("sizes", views(report.sizes), call.all);
   const bool wrong = !report.confirmed;
   if (!report.changed.empty())
     text += notes_text(wrong ? "proposed, and not confirmed" : "changed", views(report.changed), call.all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), call.all);
-  for (const lift::onetrace::CaseReport& one : report.cases) {
+  for (const lifting::onetrace::CaseReport& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
     text += fmt::format("{} {} ({}): ", one.result.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
                         report::printable(one.sizes));
@@ -102,7 +102,8 @@ void check_without_reference(const ReferenceOptions& options) {
                       : !options.cases.empty() ? "--cases"
                                                : nullptr;
   if (!given) return;
-  throw Error({.what = fmt::format("{} says nothing without --reference", given),
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("{} says nothing without --reference", given),
                .where = "thaw fix",
                .expected = "--reference FILE.npz, the true model's inputs and outputs at other sizes",
                .next = "give it, or leave the option out"});
@@ -110,15 +111,15 @@ void check_without_reference(const ReferenceOptions& options) {
 
 int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
-  lift::onetrace::Options how;
-  how.at = lift::onetrace::parse_at(options.at);
+  lifting::onetrace::Options how;
+  how.at = lifting::onetrace::parse_at(options.at);
   how.reference = options.reference;
   how.cases = options.cases;
-  for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
+  for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.tolerance = options.tolerance;
   how.most_tries = options.tries;
   how.fix = call.fix;
-  const lift::onetrace::Report report = lift::onetrace::thaw_trace(model, how);
+  const lifting::onetrace::Report report = lifting::onetrace::thaw_trace(model, how);
   const bool write = report.confirmed && report.modified() && !call.output.empty();
   if (write) {
     ir::SaveOptions save;

@@ -27,7 +27,7 @@ void check_without_reference(const ReferenceOptions& options);
 // What fix does with the result.
 struct FixCall {
   std::string model, output;  // output empty: a dry run
-  fix::FixOptions fix;
+  fixing::FixOptions fix;
   ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
   bool all = false;
   Format format = Format::kText;

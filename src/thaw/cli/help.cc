@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/core/version.h"
+#include "thaw/version.h"
 
 namespace thaw::cli {
 namespace {

@@ -29,17 +29,17 @@ int lift_traces(const LiftArguments& options) {
   others.insert(others.end(), options.values.begin(), options.values.end());
   others.push_back(options.output);
   ReportFile file(options.report, others);
-  std::vector<lift::Trace> traces;
+  std::vector<lifting::Trace> traces;
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
   for (const std::string& path : options.values) read_trace_values(path, traces);
-  lift::Options how;
-  for (const std::string& text : options.added) how.added.push_back(lift::parse_added_input(text));
+  lifting::Options how;
+  for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.keep_static.insert(options.keep_static.begin(), options.keep_static.end());
   LiftRun run;
   run.traces = inputs_of(traces);
   run.output = options.output;
-  run.report = lift::lift(traces, how);
+  run.report = lifting::lift(traces, how);
   const bool whole = run.report.unexplained.empty();
   const ir::Model& model = *traces.front().model;
   if (whole) {

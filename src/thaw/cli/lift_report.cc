@@ -27,7 +27,7 @@ std::string text_of(const TraceInput& input, const LiftRun& run, size_t trace) {
     ir::Type type = input.type;
     if (type.shape) {
       for (ir::DeclaredDim& dim : *type.shape) {
-        for (const lift::Note& size : run.report.variables)
+        for (const lifting::Note& size : run.report.variables)
           if (!dim.value && dim.param == size.where && trace < size.at.size()) dim.param = size.at[trace];
       }
     }
@@ -54,9 +54,11 @@ std::vector<std::string> with_traces(std::string first, const LiftRun& run, std:
   return columns;
 }
 
-void add_groups(report::HtmlPage& page, const LiftRun& run, std::string first, const std::vector<lift::Note>& notes) {
+void add_groups(report::HtmlPage& page, const LiftRun& run, std::string first,
+                const std::vector<lifting::Note>& notes) {
   const std::vector<NoteView> seen = views(notes);
-  const bool has_evidence = std::any_of(notes.begin(), notes.end(), [](const lift::Note& n) { return !n.at.empty(); });
+  const bool has_evidence =
+      std::any_of(notes.begin(), notes.end(), [](const lifting::Note& n) { return !n.at.empty(); });
   std::vector<std::vector<HtmlCell>> rows;
   for (const NoteGroup& group : grouped_notes(seen)) {
     std::vector<HtmlCell>& row = rows.emplace_back();
@@ -87,7 +89,7 @@ void add_sizes(report::HtmlPage& page, const LiftRun& run) {
   page.heading("The sizes, and their values in each trace");
   std::vector<std::vector<HtmlCell>> rows;
   bool has_remarks = false;
-  for (const lift::Note& size : run.report.variables) {
+  for (const lifting::Note& size : run.report.variables) {
     std::vector<HtmlCell>& row = rows.emplace_back();
     row.push_back(HtmlCell::code(size.where));
     for (const std::string& value : size.at) row.push_back(HtmlCell::code(value));
@@ -143,9 +145,9 @@ std::vector<PortText> describe_ports(const std::vector<ir::Value*>& values) {
   return ports;
 }
 
-std::vector<TraceInputs> inputs_of(const std::vector<lift::Trace>& traces) {
+std::vector<TraceInputs> inputs_of(const std::vector<lifting::Trace>& traces) {
   std::vector<TraceInputs> result;
-  for (const lift::Trace& trace : traces) {
+  for (const lifting::Trace& trace : traces) {
     std::vector<TraceInput>& inputs = result.emplace_back(TraceInputs{trace.name, {}}).inputs;
     for (const ir::Value* value : trace.model->graph->inputs())
       if (value->initializer() == nullptr) inputs.push_back({value->name(), value->type, {}});
@@ -163,7 +165,7 @@ std::vector<TraceInputs> inputs_of(const std::vector<lift::Trace>& traces) {
 }
 
 std::string lift_text(const LiftRun& run, bool all) {
-  const lift::Report& report = run.report;
+  const lifting::Report& report = run.report;
   std::string text = notes_text("sizes", views(report.variables), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
   if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);

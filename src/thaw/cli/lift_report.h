@@ -25,11 +25,11 @@ struct TraceInputs {
   std::vector<TraceInput> inputs;
 };
 // To be called before lift(), which changes the first trace.
-std::vector<TraceInputs> inputs_of(const std::vector<lift::Trace>& traces);
+std::vector<TraceInputs> inputs_of(const std::vector<lifting::Trace>& traces);
 
 struct LiftRun {
   std::vector<TraceInputs> traces;
-  lift::Report report;
+  lifting::Report report;
   std::vector<confirm::RunCheck> checks;  // empty where it was not run
   std::vector<PortText> inputs, outputs;  // of the lifted model; empty where something is not explained
   std::string output;

@@ -26,10 +26,10 @@ std::vector<std::pair<std::string, int64_t>> parse_sizes(const std::string& text
   const std::vector<dim::SpecGroup> groups = dim::parse_range_spec(text);
   for (const dim::SpecEntry& entry : groups.front()) {
     if (groups.size() > 1 || entry.ranges.size() != 1 || !entry.ranges.front().is_single()) {
-      throw Error({.what = "'" + entry.name + "' is given more than one value",
-                   .where = option,
-                   .expected = "one number for each size, such as h=640,w=480",
-                   .next = {}});
+      throw Error(ErrorCode::kInvalidArgument, {.what = "'" + entry.name + "' is given more than one value",
+                                                .where = option,
+                                                .expected = "one number for each size, such as h=640,w=480",
+                                                .next = {}});
     }
     sizes.emplace_back(entry.name, entry.ranges.front().first);
   }

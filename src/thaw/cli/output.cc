@@ -20,10 +20,10 @@ void write_output(std::string_view text) {
       std::raise(SIGPIPE);
       _exit(128 + SIGPIPE);  // where the signal is blocked
     } else if (errno != EINTR) {
-      throw Error({.what = std::string("cannot write: ") + std::strerror(errno),
-                   .where = "standard output",
-                   .expected = {},
-                   .next = {}});
+      throw Error(ErrorCode::kCannotWrite, {.what = std::string("cannot write: ") + std::strerror(errno),
+                                            .where = "standard output",
+                                            .expected = {},
+                                            .next = {}});
     }
   }
 }

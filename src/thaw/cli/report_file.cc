@@ -24,14 +24,15 @@ ReportFile::ReportFile(const std::string& path, const std::vector<std::string>& 
   if (path.empty()) return;
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".html" && ending != ".htm" && ending != ".json") {
-    throw Error({.what = "the ending does not tell what to write",
-                 .where = path,
-                 .expected = "a file that ends in .html or .json",
-                 .next = "name it so with --report"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "the ending does not tell what to write",
+                                              .where = path,
+                                              .expected = "a file that ends in .html or .json",
+                                              .next = "name it so with --report"});
   }
   for (const std::string& other : others) {
     if (other.empty() || !same_file(path, other)) continue;
-    throw Error({.what = "the report would replace a file that the command reads or writes",
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "the report would replace a file that the command reads or writes",
                  .where = path,
                  .expected = "a file of its own",
                  .next = "choose another path with --report"});

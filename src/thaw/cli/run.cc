@@ -39,10 +39,10 @@ run::Point point_of(const RunArguments& options) {
   if (options.sizes.empty()) return {};
   std::vector<run::Point> points = run::choose_points(dim::parse_range_spec(options.sizes));
   if (points.size() != 1) {
-    throw Error({.what = fmt::format("gives {} sets of sizes", points.size()),
-                 .where = "--sizes '" + options.sizes + "'",
-                 .expected = "one size for each name",
-                 .next = "use `thaw verify` to run at several"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("gives {} sets of sizes", points.size()),
+                                              .where = "--sizes '" + options.sizes + "'",
+                                              .expected = "one size for each name",
+                                              .next = "use `thaw verify` to run at several"});
   }
   return points.front();
 }
@@ -67,7 +67,8 @@ run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
     const bool given = feeds.arrays.contains(input.name) || feeds.values.contains(input.name) || input.has_default ||
                        feeds.ranges.contains(input.name);
     if (given || draws) continue;
-    throw Error({.what = fmt::format("input '{}' is not given", input.name),
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("input '{}' is not given", input.name),
                  .where = options.model,
                  .expected = "an array for each input",
                  .next = fmt::format("give it with --input {}=FILE.npy, or draw it with --random", input.name)});
@@ -78,7 +79,8 @@ run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
   if (!free.empty()) {
     std::string names;
     for (const run::FreeSymbol& symbol : free) names += fmt::format("{}{}=…", names.empty() ? "" : ",", symbol.name);
-    throw Error({.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
   }
   run::Arrays arrays = feeder.make(point);
   for (auto& [name, array] : arrays) {
@@ -111,24 +113,24 @@ void save(const RunArguments& options, const run::Arrays& results) {
   if (options.output.ends_with(".npy") && results.size() == 1) {
     return run::write_npy_file(options.output, results.begin()->second);
   }
-  throw Error({.what = fmt::format("cannot hold {} outputs", results.size()),
-               .where = options.output,
-               .expected = "a name that ends in .npz, or .npy for one output"});
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("cannot hold {} outputs", results.size()),
+                                            .where = options.output,
+                                            .expected = "a name that ends in .npz, or .npy for one output"});
 }
 
 std::string text_of(const RunArguments& options, const Outcome& outcome) {
   size_t name_width = 6, type_width = 4;
   for (const std::string& name : outcome.order) {
     name_width = std::max(name_width, report::width_of(report::printable(name)));
-    type_width = std::max(type_width, describe(outcome.results.at(name)).size());
+    type_width = std::max(type_width, run::describe(outcome.results.at(name)).size());
   }
   std::string text;
   for (const std::string& name : outcome.order) {
     const run::Array& array = outcome.results.at(name);
-    const run::Summary summary = summarize(array);
+    const run::Summary summary = run::summarize(array);
     const std::string shown = report::printable(name);
     text += shown + std::string(name_width - report::width_of(shown) + 2, ' ');
-    text += fmt::format("{:<{}}", describe(array), type_width);
+    text += fmt::format("{:<{}}", run::describe(array), type_width);
     if (summary.lowest)
       text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", *summary.lowest, *summary.highest, *summary.mean);
     if (summary.nans > 0) text += fmt::format("  {} NaN", summary.nans);
@@ -149,7 +151,7 @@ void write_array(report::JsonWriter& json, const std::string& name, const run::A
   json.member_array("dims");
   for (const int64_t dim : array.dims) json.value(dim);
   json.end_array();
-  const run::Summary summary = summarize(array);
+  const run::Summary summary = run::summarize(array);
   if (summary.lowest) {
     json.member("min", *summary.lowest);
     json.member("max", *summary.highest);

@@ -11,18 +11,19 @@
 namespace thaw::cli {
 namespace {
 
-void read_archive(const std::filesystem::path& path, std::vector<lift::Trace>& traces) {
-  const auto trace = std::find_if(traces.begin(), traces.end(), [&](const lift::Trace& t) {
+void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>& traces) {
+  const auto trace = std::find_if(traces.begin(), traces.end(), [&](const lifting::Trace& t) {
     return std::filesystem::path(t.name).stem() == path.stem();
   });
   if (trace == traces.end()) {
-    throw Error({.what = fmt::format("'{}' is the name of no trace", path.stem().string()),
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("'{}' is the name of no trace", path.stem().string()),
                  .where = path.string(),
                  .expected = "an archive that is called as its trace: trace_22x30.npz for trace_22x30.onnx",
                  .next = "rename it, or give all values in a JSON file"});
   }
   for (const auto& [name, array] : run::read_npz_file(path)) {
-    lift::InputValues& values = trace->values[name];
+    lifting::InputValues& values = trace->values[name];
     values.dims = array.dims;
     if (ir::is_integer(array.dtype) || array.dtype == ir::DataType::kBool) values.values = run::to_int64s(array);
   }
@@ -30,8 +31,8 @@ void read_archive(const std::filesystem::path& path, std::vector<lift::Trace>& t
 
 }  // namespace
 
-void read_trace_values(const std::filesystem::path& path, std::vector<lift::Trace>& traces) {
-  path.extension() == ".npz" ? read_archive(path, traces) : lift::read_values(path, traces);
+void read_trace_values(const std::filesystem::path& path, std::vector<lifting::Trace>& traces) {
+  path.extension() == ".npz" ? read_archive(path, traces) : lifting::read_values(path, traces);
 }
 
 }  // namespace thaw::cli

@@ -7,7 +7,6 @@
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verify_report.h"
-#include "thaw/confirm/model_inputs.h"
 #include "thaw/run/input_text.h"
 
 namespace thaw::cli {
@@ -24,25 +23,19 @@ struct VerifyArguments {
 };
 
 int verify(const VerifyArguments& options) {
-  run::VerifyOptions call;
+  VerifyOptions call;
   call.model = options.model;
   call.reference = options.reference;
   call.feeds = options.run.feeds(call.input_files);
-  if (!options.sweep.empty()) call.sweep = dim::parse_range_spec(options.sweep);
+  call.sweep = options.sweep;
   call.points = options.points;
   call.outputs = options.outputs;
   call.how = {options.run.session, run::parse_names(options.names), options.cast, options.per_sample};
   call.tolerance = {options.absolute, options.relative, options.cosine};
 
-  dim::Scope scope;
-  std::vector<run::InputSpec> inputs;
-  {
-    const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
-    inputs = confirm::model_inputs(*model, scope);
-  }
   ProgressLine line("running at size");
   call.progress = [&](size_t done, size_t total) { line.show(done, total); };
-  const run::VerifyReport report = run::verify(call, inputs, scope);
+  const VerifyReport report = thaw::verify(call);
   line.clear();
   write_output(options.format == Format::kJson ? verify_json(call, report)
                                                : verify_text(call, report, report::Style::of(1)));

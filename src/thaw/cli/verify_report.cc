@@ -13,17 +13,16 @@ namespace thaw::cli {
 
 using report::JsonWriter;
 using report::Style;
-using run::Status;
 
-std::string_view name_of(Status status) {
+std::string_view name_of(VerifyStatus status) {
   switch (status) {
-    case Status::kAgrees:
+    case VerifyStatus::kAgrees:
       return "agrees";
-    case Status::kDiffers:
+    case VerifyStatus::kDiffers:
       return "differs";
-    case Status::kModelFails:
+    case VerifyStatus::kModelFails:
       return "model fails";
-    case Status::kReferenceFails:
+    case VerifyStatus::kReferenceFails:
       return "reference fails";
   }
   return "";
@@ -34,7 +33,7 @@ namespace {
 // Where a size has no name of its own (a fixed model, a case of a file) its inputs say what was run.
 std::string label_of(const run::PointResult& point) {
   std::string label = point.case_name.empty() ? "" : "case " + point.case_name;
-  const std::string sizes = describe(point.point);
+  const std::string sizes = run::describe(run::Point{point.sizes});
   if (!sizes.empty()) return label + (label.empty() ? "" : ": ") + sizes;
   if (!label.empty()) return label;
   for (const auto& [name, type] : point.inputs) label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, type);
@@ -62,7 +61,7 @@ Row row_of(const run::OutputResult& output) {
 
 void add_point(std::string& text, const run::PointResult& point, size_t output_width, size_t type_width,
                const Style& style) {
-  const bool fine = point.status == Status::kAgrees;
+  const bool fine = point.status == VerifyStatus::kAgrees;
   text += style(Style::Look::kBold, report::printable(label_of(point))) + "  " +
           style(fine ? Style::Look::kGreen : Style::Look::kRed, name_of(point.status)) + "\n";
   if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
@@ -118,7 +117,7 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
     text += fmt::format("warning: {} more of ONNX Runtime (--format json has them)\n", report.warnings.size() - kShown);
   }
   const auto agree = std::count_if(report.points.begin(), report.points.end(),
-                                   [](const run::PointResult& point) { return point.status == Status::kAgrees; });
+                                   [](const run::PointResult& point) { return point.status == VerifyStatus::kAgrees; });
   const size_t total = report.points.size();
   text += report.passed()
               ? style(Style::Look::kGreen, fmt::format("agrees at {} {}", total, total == 1 ? "size" : "sizes"))
@@ -176,7 +175,7 @@ std::string verify_json(const run::VerifyOptions& options, const run::VerifyRepo
     json.begin_object();
     json.optional_member("case", point.case_name);
     json.member_object("sizes", JsonWriter::Layout::kLine);
-    for (const auto& [name, size] : point.point.sizes) json.member(name, size);
+    for (const auto& [name, size] : point.sizes) json.member(name, size);
     json.end_object();
     json.member_object("inputs", JsonWriter::Layout::kLine);
     for (const auto& [name, type] : point.inputs) json.member(name, type);

@@ -12,6 +12,6 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
 std::string verify_json(const run::VerifyOptions& options, const run::VerifyReport& report);
 
 // "agrees", "differs", "model fails", "reference fails"; with "_" for spaces in JSON.
-std::string_view name_of(run::Status status);
+std::string_view name_of(VerifyStatus status);
 
 }  // namespace thaw::cli

@@ -6,19 +6,12 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/run.h"
 #include "thaw/run/array.h"
 
 namespace thaw::confirm {
 
-// One run of the new model beside the given one, on the same inputs.
-struct RunCheck {
-  std::string name;                                         // the trace; the sizes
-  std::vector<std::pair<std::string, std::string>> inputs;  // name and "float32[660,1536]", of the new model
-  double max_abs = 0;   // largest difference of an element; infinite where the two cannot be compared
-  double largest = 0;   // largest element of what was wanted, in the output that max_abs is of
-  bool agrees = true;   // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
-  std::string message;  // why it does not
-};
+using thaw::RunCheck;
 
 // Why running the model would take more memory than there is left; empty where it would not.
 std::string lacks_memory(const ir::Model& model);

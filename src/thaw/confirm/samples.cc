@@ -40,8 +40,8 @@ void fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
   }
 }
 
-Sample one_sample(const ir::Model& batched, const std::filesystem::path& original, const batch::Options& options) {
-  Sample sample{ir::load(original), {}};
+Sample one_sample(const ir::Model& batched, const ir::Model& original, const BatchOptions& options) {
+  Sample sample{ir::clone(original), {}};
   for (const auto& [name, size] : options.sample) {
     fix_dims(*sample.model, size, [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
@@ -70,7 +70,7 @@ class Original {
   explicit Original(ir::Model& model) : model_(model) {}
 
   run::Arrays run(const run::Arrays& feeds) {
-    if (!refused_.empty()) throw Error({refused_});
+    if (!refused_.empty()) throw Error(ErrorCode::kRuntimeFailed, {refused_});
     try {
       if (!session_) session_.emplace(model_);
       return session_->run(feeds);
@@ -101,9 +101,9 @@ class Original {
 
 class Comparison {
  public:
-  Comparison(const ir::Model& batched, const std::filesystem::path& path, const batch::Options& options,
+  Comparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
              const run::FeedOptions& feeds)
-      : batched_(batched), path_(path), options_(options), sample_(one_sample(batched, path, options)) {
+      : batched_(batched), given_(original), options_(options), sample_(one_sample(batched, original, options)) {
     const std::vector<run::InputSpec> inputs = model_inputs(*sample_.model, scope_);
     for (uint64_t k = 0; k < kCheckedSamples; ++k) {
       run::FeedOptions drawn = feeds;
@@ -155,7 +155,7 @@ class Comparison {
   // A model whose sizes are frozen inside runs where it was frozen, if anywhere.
   void try_frozen(const std::vector<run::FreeSymbol>& free) {
     dim::Scope scope;
-    const Sample fresh = one_sample(batched_, path_, options_);
+    const Sample fresh = one_sample(batched_, given_, options_);
     run::Point point;
     for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).hints) {
       const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
@@ -228,8 +228,8 @@ class Comparison {
   }
 
   const ir::Model& batched_;
-  const std::filesystem::path& path_;
-  const batch::Options& options_;
+  const ir::Model& given_;
+  const BatchOptions& options_;
   Sample sample_;
   dim::Scope scope_;
   std::vector<run::Feeder> feeders_;
@@ -241,8 +241,8 @@ class Comparison {
 
 }  // namespace
 
-BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
-                                const batch::Options& options, const run::FeedOptions& feeds) {
+BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
+                                const run::FeedOptions& feeds) {
   if (std::string reason = lacks_memory(batched); !reason.empty()) return {{}, std::move(reason)};
   return Comparison(batched, original, options, feeds).run();
 }

@@ -21,9 +21,9 @@ struct BatchCheck {
   std::string reason;          // why not
 };
 
-// `original` is the file that `batched` was made of with these options; `feeds` says what inputs are given rather than
+// `original` is the model that `batched` was made of with these options; `feeds` says what inputs are given rather than
 // drawn, the same in every sample. Throws thaw::Error where they name what is no input.
-BatchCheck compare_with_samples(const ir::Model& batched, const std::filesystem::path& original,
-                                const batch::Options& options, const run::FeedOptions& feeds);
+BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
+                                const run::FeedOptions& feeds);
 
 }  // namespace thaw::confirm

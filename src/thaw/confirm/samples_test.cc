@@ -15,10 +15,11 @@ using testing::IsEmpty;
 // What one file says, over a batch in another: the batched models are written by hand, so that they may be wrong.
 class BatchCheckTest : public testing::Test {
  protected:
-  BatchCheck check(std::string_view single, std::string_view batched, const batch::Options& options = {},
+  BatchCheck check(std::string_view single, std::string_view batched, const BatchOptions& options = {},
                    const run::FeedOptions& feeds = {}) {
     const auto original = folder_.write_model("single", single);
-    return compare_with_samples(*ir::load(folder_.write_model("batched", batched)), original, options, feeds);
+    return compare_with_samples(*ir::load(folder_.write_model("batched", batched)), *ir::load(original), options,
+                                feeds);
   }
 
   run::ModelFolder folder_;
@@ -81,7 +82,7 @@ TEST_F(BatchCheckTest, AResultThatDoesNotRunDoesNotAgree) {
 }
 
 TEST_F(BatchCheckTest, InputsThatAreNotBatchedAreTheSameForAll) {
-  batch::Options options;
+  BatchOptions options;
   options.inputs = {"x"};
   const BatchCheck result =
       check("g (float[1,4] x, float[1,4] w) => (float[1,4] y) { y = Mul(x, w) }",
@@ -94,7 +95,7 @@ TEST_F(BatchCheckTest, InputsThatAreNotBatchedAreTheSameForAll) {
 TEST_F(BatchCheckTest, AModelThatFailsByItselfIsNotChecked) {
   const auto single = "g (float[1,4] x, int64[1] i) => (float[1,1] y) { y = Gather<axis = 1>(x, i) }";
   const auto batched = "g (float[batch,4] x, int64[1] i) => (float[batch,1] y) { y = Gather<axis = 1>(x, i) }";
-  batch::Options options;
+  BatchOptions options;
   options.inputs = {"x"};
   run::FeedOptions feeds;
   feeds.values["i"] = {"9"};

@@ -12,7 +12,7 @@ namespace thaw::confirm {
 namespace {
 
 // The shape of an input in a trace: as declared, or as the trace's sizes tell.
-std::vector<dim::Dim> dims_in(const ir::Value& input, const lift::Trace& trace) {
+std::vector<dim::Dim> dims_in(const ir::Value& input, const lifting::Trace& trace) {
   std::vector<dim::Dim> dims;
   for (const ir::DeclaredDim& dim : *input.type.shape) {
     const auto known = trace.sizes.find(dim.param);
@@ -22,7 +22,7 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lift::Trace& trace) 
 }
 
 // What the lifted model is fed at a trace's size.
-run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift::Trace& trace) {
+run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace) {
   run::Arrays feeds;
   std::vector<run::InputSpec> drawn;
   dim::Scope scope;
@@ -34,7 +34,7 @@ run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift
     if (const auto bound = bounds.find(name); bound != bounds.end()) spec.index_bound = bound->second;
     const ir::Value* own = model.graph->find(name);
     if (const auto given = trace.values.find(name); given != trace.values.end()) {
-      const lift::InputValues& values = given->second;
+      const lifting::InputValues& values = given->second;
       if (!values.values.empty()) {
         feeds[name] = run::Array::from_int64(spec.dtype, values.dims, values.values);
         continue;
@@ -43,7 +43,8 @@ run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift
     } else if (own != nullptr && own->type.shape) {
       spec.dims = dims_in(*own, trace);
     } else {
-      throw Error({.what = "its value is not given for '" + trace.name + "', and the trace does not tell its shape",
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "its value is not given for '" + trace.name + "', and the trace does not tell its shape",
                    .where = "input '" + name + "'",
                    .expected = "a value to check the lifted model with",
                    .next = "give it with --values, or pass --no-check"});
@@ -58,12 +59,12 @@ run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift
 }  // namespace
 
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
-                                          const std::vector<lift::Trace>& traces) {
+                                          const std::vector<lifting::Trace>& traces) {
   if (std::string reason = lacks_memory(lifted); !reason.empty()) {
-    throw Error({.what = std::move(reason),
-                 .where = "the check of the lifted model",
-                 .expected = "memory to run it beside its traces",
-                 .next = "pass --no-check to write it unchecked"});
+    throw Error(ErrorCode::kOutOfBudget, {.what = std::move(reason),
+                                          .where = "the check of the lifted model",
+                                          .expected = "memory to run it beside its traces",
+                                          .next = "pass --no-check to write it unchecked"});
   }
   std::vector<run::Arrays> feeds, wanted;
   for (size_t k = 0; k < paths.size(); ++k) {

@@ -12,6 +12,6 @@ namespace thaw::confirm {
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
 // (run/feeds.h). Throws thaw::Error where a trace itself does not run.
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
-                                          const std::vector<lift::Trace>& traces);
+                                          const std::vector<lifting::Trace>& traces);
 
 }  // namespace thaw::confirm

@@ -20,7 +20,7 @@ constexpr size_t kCopyBuffer = size_t{1} << 20;
 std::string random_name() {
   unsigned char bytes[8];
   if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-    throw Error({.what = "no random bytes for a temporary file's name"});
+    throw Error(ErrorCode::kCannotWrite, {.what = "no random bytes for a temporary file's name"});
   }
   constexpr char kDigits[] = "0123456789abcdef";
   std::string name = ".thaw-";
@@ -32,16 +32,17 @@ std::string random_name() {
 }
 
 [[noreturn]] void shorter(const std::string& source) {
-  throw Error({.what = "is shorter than it was",
-               .where = source,
-               .expected = "a file that nobody writes to while it is copied",
-               .next = "load the model again"});
+  throw Error(ErrorCode::kCannotRead, {.what = "is shorter than it was",
+                                       .where = source,
+                                       .expected = "a file that nobody writes to while it is copied",
+                                       .next = "load the model again"});
 }
 
 }  // namespace
 
 void AtomicFile::fail(const char* what) const {
-  throw Error({.what = std::string(what) + ": " + std::strerror(errno),
+  throw Error(ErrorCode::kCannotWrite,
+              {.what = std::string(what) + ": " + std::strerror(errno),
                .where = path_.string(),
                .expected = "a folder that can be written to, with room for the file",
                .next = errno == ENOSPC ? "make room or choose another disk" : "check the folder and its permissions"});
@@ -57,7 +58,8 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
   struct stat info{};
   if (::fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!S_ISREG(info.st_mode)) {
-      throw Error({.what = S_ISLNK(info.st_mode) ? "is a symbolic link" : "is not a regular file",
+      throw Error(ErrorCode::kCannotWrite,
+                  {.what = S_ISLNK(info.st_mode) ? "is a symbolic link" : "is not a regular file",
                    .where = path_.string(),
                    .expected = "a new file, or a regular one to replace",
                    .next = "choose another path"});
@@ -174,9 +176,9 @@ void AtomicFile::copy(int fd, uint64_t offset, uint64_t size, const std::string&
       if (copied < 0 && errno == EINTR) continue;
       if (copied <= 0) {
         if (copied == 0) shorter(source);
-        throw Error({.what = std::string("cannot be read: ") + std::strerror(errno),
-                     .where = source,
-                     .next = "fetch the file again"});
+        throw Error(ErrorCode::kCannotRead, {.what = std::string("cannot be read: ") + std::strerror(errno),
+                                             .where = source,
+                                             .next = "fetch the file again"});
       }
       write({buffer.get(), static_cast<size_t>(copied)});
       at += copied;

@@ -37,10 +37,10 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   // O_NONBLOCK: opening a named pipe must not wait for a writer; map() refuses it then.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
-    throw Error({.what = std::string("cannot be opened: ") + std::strerror(errno),
-                 .where = path.string(),
-                 .expected = "a file that can be read",
-                 .next = errno == ENOENT ? "check the path" : "check the file's permissions"});
+    throw Error(ErrorCode::kCannotRead, {.what = std::string("cannot be opened: ") + std::strerror(errno),
+                                         .where = path.string(),
+                                         .expected = "a file that can be read",
+                                         .next = errno == ENOENT ? "check the path" : "check the file's permissions"});
   }
   return map(std::move(fd), path.string());
 }
@@ -48,13 +48,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
-    throw Error({.what = std::string("cannot be examined: ") + std::strerror(errno), .where = name});
+    throw Error(ErrorCode::kCannotRead,
+                {.what = std::string("cannot be examined: ") + std::strerror(errno), .where = name});
   }
   if (!S_ISREG(info.st_mode)) {
-    throw Error({.what = S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
-                 .where = name,
-                 .expected = "a regular file",
-                 .next = "name the file itself"});
+    throw Error(ErrorCode::kCannotRead, {.what = S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
+                                         .where = name,
+                                         .expected = "a regular file",
+                                         .next = "name the file itself"});
   }
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->size_ = static_cast<size_t>(info.st_size);
@@ -63,7 +64,8 @@ std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name)
   if (file->size_ != 0) {
     void* data = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (data == MAP_FAILED) {
-      throw Error({.what = std::string("cannot be mapped: ") + std::strerror(errno), .where = name});
+      throw Error(ErrorCode::kCannotRead,
+                  {.what = std::string("cannot be mapped: ") + std::strerror(errno), .where = name});
     }
     file->data_ = static_cast<const std::byte*>(data);
     const auto begin = reinterpret_cast<uintptr_t>(data);

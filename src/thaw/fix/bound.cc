@@ -2,7 +2,7 @@
 
 #include "thaw/dim/expr/scope.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 using frozen::FrozenRole;
 using frozen::FrozenSite;
@@ -44,4 +44,4 @@ std::set<std::string> sizes_in(const FrozenSite& site) {
   return names;
 }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

@@ -8,7 +8,7 @@
 #include "thaw/frozen/frozen.h"
 #include "thaw/rewrite/pass.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 struct Bound {
   std::string size;      // the symbol, by its name
@@ -26,4 +26,4 @@ std::set<std::string> sizes_in(dim::Dim expression);
 // Those of all that a site should hold.
 std::set<std::string> sizes_in(const frozen::FrozenSite& site);
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

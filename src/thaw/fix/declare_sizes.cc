@@ -5,7 +5,7 @@
 #include "thaw/frozen/frozen.h"
 #include "thaw/rewrite/declare.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 void declare_sizes(ir::Model& model, rewrite::Changes& changes) {
   dim::Scope scope;
@@ -21,4 +21,4 @@ void declare_sizes(ir::Model& model, rewrite::Changes& changes) {
   });
 }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

@@ -3,7 +3,7 @@
 
 #include "thaw/rewrite/pass.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 void declare_sizes(ir::Model& model, rewrite::Changes& changes);
 
@@ -16,4 +16,4 @@ inline constexpr rewrite::Pass kDeclareSizes = {
         "something before it is frozen is not declared as one in the place of a name",
     .run = declare_sizes};
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

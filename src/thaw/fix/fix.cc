@@ -5,7 +5,7 @@
 #include "thaw/fix/thaw_sizes.h"
 #include "thaw/rewrite/remove_unused.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   std::vector<rewrite::Pass> pipeline;
@@ -23,4 +23,4 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   return rewrite::run(pipeline, model);
 }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

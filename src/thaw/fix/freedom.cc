@@ -9,7 +9,7 @@
 #include "thaw/dim/prove/solve.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 using dim::Assignment;
 using dim::Dim;
@@ -233,4 +233,4 @@ std::vector<Bound> Freedom::bound_in(const ir::Model& rewritten, const Attempt& 
   return examination.take();
 }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

@@ -12,7 +12,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 // What was true of a model before its sizes were freed, against which the result is held.
 class Freedom {
@@ -33,4 +33,4 @@ class Freedom {
   std::map<std::string, std::vector<bool>> output_numbers_;  // by output and axis: whether the size was a number
 };
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

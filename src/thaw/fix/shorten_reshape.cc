@@ -12,7 +12,7 @@
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/shape_chain.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 namespace {
 
@@ -94,4 +94,4 @@ void shorten_reshapes(ir::Model& model, rewrite::Changes& changes) {
   for (Shortened& one : all) changes.made.push_back(std::move(one.change));
 }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

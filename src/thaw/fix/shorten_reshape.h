@@ -3,7 +3,7 @@
 
 #include "thaw/rewrite/pass.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 void shorten_reshapes(ir::Model& model, rewrite::Changes& changes);
 
@@ -16,4 +16,4 @@ inline constexpr rewrite::Pass kShortenReshapes = {
         "use",
     .run = shorten_reshapes};
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

@@ -14,7 +14,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/dim_emitter.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 using dim::Dim;
 using frozen::FrozenRole;
@@ -219,4 +219,4 @@ class SizeThawer {
 
 Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held) { return SizeThawer(model, held).run(); }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

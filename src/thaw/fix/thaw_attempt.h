@@ -10,7 +10,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/rewrite/pass.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 struct Attempt {
   rewrite::Changes changes;
@@ -25,4 +25,4 @@ struct Attempt {
 // inputs are numbers has their axes named once something was rewritten, but for the held ones.
 Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held);
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

@@ -12,7 +12,7 @@
 #include "thaw/fix/thaw_attempt.h"
 #include "thaw/ir/graph/transaction.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 namespace {
 
@@ -115,4 +115,4 @@ class WholeAxes {
 
 void thaw_sizes(ir::Model& model, rewrite::Changes& changes) { WholeAxes(model, changes).run(); }
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

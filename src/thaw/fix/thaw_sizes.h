@@ -3,7 +3,7 @@
 
 #include "thaw/rewrite/pass.h"
 
-namespace thaw::fix {
+namespace thaw::fixing {
 
 void thaw_sizes(ir::Model& model, rewrite::Changes& changes);
 
@@ -17,4 +17,4 @@ inline constexpr rewrite::Pass kThawSizes = {
         "and said",
     .run = thaw_sizes};
 
-}  // namespace thaw::fix
+}  // namespace thaw::fixing

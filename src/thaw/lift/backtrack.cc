@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostAttempts = 100, kMostSolutions = 8;
@@ -76,4 +76,4 @@ class Backtracking {
 
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt) { return Backtracking(attempt).run(); }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/lift/contradictions.h"
 #include "thaw/lift/lift.h"
-#include "thaw/lift/solve/contradictions.h"
 #include "thaw/lift/solve/solve.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // The traces explained with some choices, and the first of them rewritten where all is explained.
 struct Attempt {
@@ -30,4 +30,4 @@ struct Attempt {
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // Two constants were solved; the model is sound where the second takes its third solution.
@@ -52,4 +52,4 @@ TEST(Backtrack, DoesNotSearchWhereNothingIsContradicted) {
 }
 
 }  // namespace
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

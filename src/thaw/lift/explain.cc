@@ -10,7 +10,7 @@
 #include "thaw/lift/steps.h"
 #include "thaw/rewrite/remove_unused.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 bool same_tables(const std::vector<const ir::Tensor*>& a, const std::vector<const ir::Tensor*>& b) {
@@ -133,4 +133,4 @@ void compare_holdout(Lifting& l) {
   for (auto& [where, message] : l.holdout->notes()) l.report.held_back.push_back({where, message});
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,7 +7,7 @@
 
 #include "thaw/lift/steps.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 void guard_untold_values(Lifting& l) {
   ir::Model& model = l.model();
@@ -40,4 +40,4 @@ void guard_untold_values(Lifting& l) {
   }
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -6,7 +6,7 @@
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/steps.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 using Step = void (*)(Lifting&);
@@ -48,10 +48,10 @@ Attempt attempt(std::vector<Trace>& traces, const Options& options, Choices choi
 
 Report lift(std::vector<Trace>& traces, const Options& options) {
   if (traces.size() < 2) {
-    throw Error({.what = "one trace does not tell how its constants grow",
-                 .where = "thaw lift",
-                 .expected = "two or more traces of one model at different sizes",
-                 .next = "export the model at another size too"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "one trace does not tell how its constants grow",
+                                              .where = "thaw lift",
+                                              .expected = "two or more traces of one model at different sizes",
+                                              .next = "export the model at another size too"});
   }
   // The steps above, with the next solutions where the simplest contradict each other.
   Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices)); });
@@ -59,4 +59,4 @@ Report lift(std::vector<Trace>& traces, const Options& options) {
   return std::move(best.report);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

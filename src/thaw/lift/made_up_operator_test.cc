@@ -72,7 +72,7 @@ TEST_F(MadeUpOperator, IsInferred) {
 
 TEST_F(MadeUpOperator, IsChecked) {
   const auto m = frozen_model();
-  const std::vector<Finding> findings = check::check(*m);
+  const std::vector<Finding> findings = checking::check(*m).findings;
   const auto frozen =
       std::find_if(findings.begin(), findings.end(), [](const Finding& f) { return f.code == "THAW010"; });
   ASSERT_NE(frozen, findings.end());
@@ -81,13 +81,13 @@ TEST_F(MadeUpOperator, IsChecked) {
 
 TEST_F(MadeUpOperator, IsFixed) {
   auto m = frozen_model();
-  const rewrite::Changes changes = fix::fix(*m);
+  const rewrite::Changes changes = fixing::fix(*m);
   ASSERT_FALSE(changes.made.empty());
   EXPECT_EQ(changes.made[0].replaced, (std::vector<std::pair<std::string, std::string>>{{"7", "n"}}));
   dim::Scope scope;
   const infer::Result facts = infer::infer(*m, scope);
   EXPECT_EQ(dim::to_string(facts.fact(m->graph->outputs()[0]).dim(0)), "n");
-  EXPECT_TRUE(check::check(*m).empty());
+  EXPECT_TRUE(checking::check(*m).findings.empty());
 }
 
 TEST_F(MadeUpOperator, IsBatched) {
@@ -95,12 +95,12 @@ TEST_F(MadeUpOperator, IsBatched) {
   Value* x = m.add_input("x", DataType::kFloat, {"n", 4});
   m.add_output(m.add_node("Twice", {x}, {}, made_up()), ir::tensor_type(DataType::kFloat, {"n", 4}), "y");
   auto built = m.build();
-  batch::batch(*built, {.name = "batch", .inputs = {}, .sample = {}});
+  batching::batch(*built, {.name = "batch", .inputs = {}, .sample = {}});
   EXPECT_EQ(ir::dims_text(built->graph->outputs()[0]->type), "[batch, n, 4]");
   // What cannot be batched is refused for the reason that its entry gives, and the model is as it was.
   auto refused = frozen_model();
   const std::string before = ir::serialize(*refused);
-  EXPECT_THROW(batch::batch(*refused, {.name = "batch", .inputs = {}, .sample = {}}), Error);
+  EXPECT_THROW(batching::batch(*refused, {.name = "batch", .inputs = {}, .sample = {}}), Error);
   EXPECT_EQ(ir::serialize(*refused), before);
 }
 
@@ -113,7 +113,7 @@ TEST_F(MadeUpOperator, StandsInWindows) {
   m.add_output(m.add_node("Sub", {twice, mean}), "y");
   auto built = m.build();
   const std::vector<int64_t> axes{0};
-  EXPECT_EQ(lift::mask_padding(*built, "length", built->graph->find(mask->name()), axes), std::nullopt);
+  EXPECT_EQ(lifting::mask_padding(*built, "length", built->graph->find(mask->name()), axes), std::nullopt);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "thaw/lift/align/align.h"
+#include "thaw/lift/holdout.h"
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
-#include "thaw/lift/solve/holdout.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // Constants that are the same in every trace, wherever they stand: fitted, and made, once. Every layer of a tower has
 // tables of its own that are.
@@ -70,4 +70,4 @@ void write_windows(Lifting& lifting);
 void guard_untold_values(Lifting& lifting);
 void declare_anew(Lifting& lifting);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

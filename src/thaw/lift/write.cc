@@ -8,7 +8,7 @@
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
@@ -91,4 +91,4 @@ void declare_anew(Lifting& l) {
   rewrite::declare_truly(model);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

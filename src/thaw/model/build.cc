@@ -17,16 +17,17 @@ namespace {
 
 void check_options(const Options& options) {
   if (options.opset < 18 || options.opset > 20) {
-    throw Error({.what = fmt::format("the opset {} is not one that thaw build writes", options.opset),
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("the opset {} is not one that thaw build writes", options.opset),
                  .where = "--opset",
                  .expected = "18, 19 or 20",
                  .next = "leave the option out for 20"});
   }
   if (options.target == Target::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
-    throw Error({.what = "DirectML has no kernels of bfloat16",
-                 .where = "--target directml",
-                 .expected = "--dtype f16 or f32",
-                 .next = "build with one of these"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "DirectML has no kernels of bfloat16",
+                                              .where = "--target directml",
+                                              .expected = "--dtype f16 or f32",
+                                              .next = "build with one of these"});
   }
 }
 
@@ -38,7 +39,8 @@ std::vector<const Part*> parts_to_build(const Family& family, const std::string&
     if (wanted == "all" || part.name == wanted) parts.push_back(&part);
   }
   if (parts.empty()) {
-    throw Error({.what = fmt::format("models of the type '{}' have no part '{}'", family.model_types.front(), wanted),
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("models of the type '{}' have no part '{}'", family.model_types.front(), wanted),
                  .where = "--part",
                  .expected = fmt::format("all, {}", fmt::join(names, ", ")),
                  .next = "name one of these"});
@@ -62,10 +64,10 @@ void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error) return;
-  throw Error({.what = fmt::format("cannot be made: {}", error.message()),
-               .where = folder.string(),
-               .expected = "a folder, or a path where one can be made",
-               .next = "choose another folder, or check the permissions of the one above it"});
+  throw Error(ErrorCode::kCannotWrite, {.what = fmt::format("cannot be made: {}", error.message()),
+                                        .where = folder.string(),
+                                        .expected = "a folder, or a path where one can be made",
+                                        .next = "choose another folder, or check the permissions of the one above it"});
 }
 
 }  // namespace
@@ -81,7 +83,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
   options.kv_cache |= options.genai;
   if (options.kv_cache && builds("embedding")) options.takes_embeddings = true;
   if (options.genai && !builds("text")) {
-    throw Error({.what = fmt::format("onnxruntime-genai runs no model without a decoder, and the part is '{}'", part),
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("onnxruntime-genai runs no model without a decoder, and the part is '{}'", part),
                  .where = "--genai",
                  .expected = "all parts, or --part text",
                  .next = "leave --part out"});

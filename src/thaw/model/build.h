@@ -16,19 +16,8 @@
 
 namespace thaw::model {
 
-struct BuiltFile {
-  std::string part;
-  std::filesystem::path path;
-  int64_t num_nodes = 0;
-  uint64_t weight_bytes = 0;
-};
-
-struct BuildReport {
-  std::string model_type;
-  std::vector<BuiltFile> files;
-  std::vector<std::filesystem::path> others;  // with Options::genai: what is no model
-  std::vector<std::string> unused;  // tensors of the checkpoint that no part of the model reads, where all were built
-};
+using thaw::BuildReport;
+using thaw::BuiltFile;
 
 // `part`: a part of the family, or "all". Throws thaw::Error for a part that the family does not have, options that do
 // not go together, and everything that is wrong with the checkpoint. Nothing is written before every part is built.

@@ -25,10 +25,10 @@ bool has_entry(const std::filesystem::path& path) {
 // Which file holds which tensor, as the index says.
 std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const auto refuse = [&](std::string what) {
-    throw Error({.what = std::move(what),
-                 .where = path.string(),
-                 .expected = "{\"weight_map\": {tensor: file, …}}",
-                 .next = "fetch the index again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
+                                          .where = path.string(),
+                                          .expected = "{\"weight_map\": {tensor: file, …}}",
+                                          .next = "fetch the index again"});
   };
   const auto file = MappedFile::open(path);
   if (file->bytes().size() > kMaxIndexBytes) refuse("the file is too large for an index");
@@ -52,6 +52,7 @@ void refuse_quantized(const Config& config) {
   const auto quantization = config.find_object("quantization_config");
   if (!quantization) return;
   throw Error(
+      ErrorCode::kUnsupported,
       {.what = fmt::format("the weights are quantized ({})", quantization->text_or({"quant_method"}, "unnamed")),
        .where = config.where(),
        .expected = "weights in float32, float16 or bfloat16",
@@ -62,7 +63,8 @@ void refuse_quantized(const Config& config) {
 
 Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
-    throw Error({.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
+    throw Error(ErrorCode::kCannotRead,
+                {.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
                  .where = folder.string(),
                  .expected = "a checkpoint: config.json and *.safetensors in one folder",
                  .next = "give the folder that the checkpoint was saved to"});
@@ -75,10 +77,10 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
     return checkpoint;
   }
   if (!has_entry(folder / kIndexFile)) {
-    throw Error({.what = "there are no weights in it",
-                 .where = folder.string(),
-                 .expected = fmt::format("{} or {}", kSingleFile, kIndexFile),
-                 .next = "save the weights as safetensors (transformers: save_pretrained)"});
+    throw Error(ErrorCode::kCannotRead, {.what = "there are no weights in it",
+                                         .where = folder.string(),
+                                         .expected = fmt::format("{} or {}", kSingleFile, kIndexFile),
+                                         .next = "save the weights as safetensors (transformers: save_pretrained)"});
   }
   const auto index = read_index(folder / kIndexFile);
   std::set<std::string> names;
@@ -86,7 +88,8 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   for (const std::string& name : names) checkpoint.add_file(folder / name, kAsStored);
   for (const auto& [tensor, file] : index) {
     if (checkpoint.where_.contains(tensor)) continue;
-    throw Error({.what = fmt::format("'{}' is not in {}, where the index places it", tensor, file),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("'{}' is not in {}, where the index places it", tensor, file),
                  .where = (folder / kIndexFile).string(),
                  .expected = "every tensor in its file",
                  .next = "fetch the checkpoint again"});
@@ -100,7 +103,8 @@ void Checkpoint::add_file(const std::filesystem::path& path, Rename rename) {
   for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
     const auto [place, is_new] = where_.emplace(rename(entry.name), Place{files_.size() - 1, &entry});
     if (is_new) continue;
-    throw Error({.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
                  .where = path.string(),
                  .expected = "each tensor in one file",
                  .next = "remove the files that do not belong to the checkpoint"});
@@ -116,10 +120,10 @@ void Checkpoint::add_adapter(const std::filesystem::path& path, std::string_view
       if (at == std::string_view::npos || plain.substr(at + half.size()) != ".weight") continue;
       return fmt::format("{}.{}.weight", plain.substr(0, at + half.size()), name);
     }
-    throw Error({.what = fmt::format("the tensor '{}' is not of a LoRA adapter", stored),
-                 .where = path.string(),
-                 .expected = "names that end in .lora_A.weight or .lora_B.weight",
-                 .next = "build with --lora none"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the tensor '{}' is not of a LoRA adapter", stored),
+                                          .where = path.string(),
+                                          .expected = "names that end in .lora_A.weight or .lora_B.weight",
+                                          .next = "build with --lora none"});
   });
 }
 
@@ -168,20 +172,23 @@ bool Checkpoint::has(std::string_view name) const { return look_up(name, nullptr
 ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& shape) const {
   auto tensor = find(name);
   if (!tensor) {
-    throw Error({.what = fmt::format("the tensor '{}' is missing", name),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("the tensor '{}' is missing", name),
                  .where = folder_.string(),
                  .expected = fmt::format("a tensor of shape [{}]", fmt::join(shape, ", ")),
                  .next = "fetch the checkpoint again, or see whether its config.json belongs to these weights"});
   }
   if (tensor->dims != shape) {
-    throw Error({.what = fmt::format("the tensor '{}' has the shape [{}]", tensor->name, fmt::join(tensor->dims, ", ")),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("the tensor '{}' has the shape [{}]", tensor->name, fmt::join(tensor->dims, ", ")),
                  .where = folder_.string(),
                  .expected = fmt::format("[{}], as config.json says", fmt::join(shape, ", ")),
                  .next = "see whether config.json belongs to these weights"});
   }
   using enum ir::DataType;
   if (tensor->data_type != kFloat && tensor->data_type != kFloat16 && tensor->data_type != kBfloat16) {
-    throw Error({.what = fmt::format("the tensor '{}' holds {}", tensor->name, ir::name_of(tensor->data_type)),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("the tensor '{}' holds {}", tensor->name, ir::name_of(tensor->data_type)),
                  .where = folder_.string(),
                  .expected = "float32, float16 or bfloat16",
                  .next = "take a checkpoint that is not quantized"});

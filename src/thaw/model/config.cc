@@ -30,10 +30,10 @@ Config Config::open(const std::filesystem::path& path) {
 
 Config Config::parse(std::string_view text, std::string name) {
   const auto refuse = [&](std::string what) {
-    throw Error({.what = std::move(what),
-                 .where = name,
-                 .expected = "a JSON object, as transformers saves it",
-                 .next = "fetch the checkpoint's config.json again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
+                                          .where = name,
+                                          .expected = "a JSON object, as transformers saves it",
+                                          .next = "fetch the checkpoint's config.json again"});
   };
   if (text.size() > kMaxBytes) refuse("the file is too large for a configuration");
   // The parser recurses on nothing, but dumping and freeing do: refuse what nests absurdly.
@@ -63,14 +63,15 @@ const Config::Json* Config::find(Keys keys, std::string* found) const {
 const Config::Json& Config::need(Keys keys, std::string* found) const {
   const Json* value = find(keys, found);
   if (value) return *value;
-  throw Error({.what = fmt::format("'{}' is missing", fmt::join(keys, "' or '")),
-               .where = where(),
-               .expected = "the key that models of this type have",
-               .next = "fetch the checkpoint's config.json again"});
+  throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("'{}' is missing", fmt::join(keys, "' or '")),
+                                        .where = where(),
+                                        .expected = "the key that models of this type have",
+                                        .next = "fetch the checkpoint's config.json again"});
 }
 
 void Config::fail(std::string_view key, std::string what, std::string expected) const {
-  throw Error({.what = fmt::format("'{}' {}", key, what),
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = fmt::format("'{}' {}", key, what),
                .where = where(),
                .expected = std::move(expected),
                .next = "see whether the checkpoint is whole and of a type that thaw build knows"});

@@ -43,7 +43,8 @@ std::string_view kind_of(const Config& config, const Options& options) {
                                 : options.takes_embeddings ? kind->whole
                                                            : kind->decoder;
   if (!name.empty()) return name;
-  throw Error({.what = fmt::format("onnxruntime-genai does not run all parts of a model of the type '{}'", type),
+  throw Error(ErrorCode::kUnsupported,
+              {.what = fmt::format("onnxruntime-genai does not run all parts of a model of the type '{}'", type),
                .where = "--genai",
                .expected = "the decoder alone",
                .next = "give --part text"});

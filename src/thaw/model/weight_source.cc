@@ -90,7 +90,8 @@ void WeightSource::pass_on(std::span<const float> values, std::vector<std::byte>
   if (type_ == ir::DataType::kFloat) return sink(std::as_bytes(values));
   bytes.resize(values.size() * bytes_of(type_));
   if (!ir::from_floats(values, type_, bytes.data())) {
-    throw Error({.what = fmt::format("the weight holds numbers that {} cannot", ir::name_of(type_)),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("the weight holds numbers that {} cannot", ir::name_of(type_)),
                  .where = name_,
                  .expected = "numbers of at most 65504",
                  .next = "build with --dtype bf16 or f32"});

@@ -16,10 +16,10 @@ Weight Weights::get(std::string_view name, const std::vector<int64_t>& shape) co
   const auto a = checkpoint_.find(down);
   if (!a) return weight;
   if (a->dims.size() != 2) {
-    throw Error({.what = fmt::format("the adapter '{}' has {} axes", down, a->dims.size()),
-                 .where = checkpoint_.folder().string(),
-                 .expected = "2",
-                 .next = "fetch the checkpoint again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the adapter '{}' has {} axes", down, a->dims.size()),
+                                          .where = checkpoint_.folder().string(),
+                                          .expected = "2",
+                                          .next = "fetch the checkpoint again"});
   }
   const int64_t rank = a->dims[0];
   return weight.plus_low_rank(checkpoint_.get(down, {rank, shape[1]}), checkpoint_.get(up, {shape[0], rank}),

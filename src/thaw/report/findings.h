@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/core/finding.h"
+#include "thaw/finding.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/style.h"
 

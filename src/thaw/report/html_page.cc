@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "thaw/core/version.h"
 #include "thaw/report/printable.h"
+#include "thaw/version.h"
 
 namespace thaw::report {
 namespace {

@@ -36,17 +36,18 @@ dim::Assignment assignment_of(const Sizes& sizes, const dim::Scope& scope) {
       for (const dim::SymbolInfo& info : scope.symbols()) {
         if (info.kind != dim::SymbolKind::kDataDependent) known.push_back(info.name);
       }
-      throw Error({.what = fmt::format("the model has no input size called '{}'", name),
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("the model has no input size called '{}'", name),
                    .where = {},
                    .expected = known.empty() ? "no sizes: all of this model's input dims are numbers"
                                              : fmt::format("one of {}", fmt::join(known, ", ")),
                    .next = {}});
     }
     if (value < 0 && scope.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim) {
-      throw Error({.what = fmt::format("the size '{}' cannot be {}", name, value),
-                   .where = {},
-                   .expected = "a size of 0 or more",
-                   .next = {}});
+      throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the size '{}' cannot be {}", name, value),
+                                                .where = {},
+                                                .expected = "a size of 0 or more",
+                                                .next = {}});
     }
     values[id] = value;
   }

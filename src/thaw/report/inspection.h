@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/finding.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/report/style.h"
@@ -23,7 +24,7 @@
 namespace thaw::report {
 
 // Sizes to look at the model with: a symbol's text ("height", "grid_thw[1]") and its value.
-using Sizes = std::vector<std::pair<std::string, int64_t>>;
+using Sizes = NamedSizes;
 
 struct Inspection {
   const ir::Model* model;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "thaw/core/version.h"
 #include "thaw/report/findings.h"
+#include "thaw/version.h"
 
 namespace thaw::report {
 namespace {

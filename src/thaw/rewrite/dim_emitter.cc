@@ -16,7 +16,8 @@ DimEmitter::DimEmitter(Emitter& emitter, ir::Model& model,
                        const std::unordered_map<const Value*, ops::Shape>& input_shapes, int64_t opset)
     : emitter_(emitter), at_(emitter.at_top()) {
   if (emitter.opset() < opset)
-    throw Error({fmt::format("opset {} has no integer {}", emitter.opset(),
+    throw Error(ErrorCode::kUnsupported,
+                {fmt::format("opset {} has no integer {}", emitter.opset(),
                              emitter.opset() < kOpsetOfSome ? "Mod" : "Min and Max"),
                  model.path.string(), fmt::format("opset {} or later to compute sizes in the graph", opset),
                  "raise the model's opset first"});

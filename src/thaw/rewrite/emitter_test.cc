@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "thaw/ir/graph/builder.h"
+#include "thaw/ir/wire/check_model_testing.h"
 
 namespace thaw::rewrite {
 namespace {

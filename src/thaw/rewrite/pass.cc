@@ -6,7 +6,7 @@
 
 #include "thaw/rewrite/list_initializers.h"
 
-namespace thaw::rewrite {
+namespace thaw {
 
 std::string Change::message() const {
   if (replaced.empty()) return why;
@@ -17,6 +17,8 @@ std::string Change::message() const {
   return text;
 }
 
+namespace rewrite {
+
 Changes run(std::span<const Pass> pipeline, ir::Model& model) {
   Changes changes;
   const std::vector<ir::Value*>& initializers = model.graph->initializers();
@@ -26,4 +28,5 @@ Changes run(std::span<const Pass> pipeline, ir::Model& model) {
   return changes;
 }
 
-}  // namespace thaw::rewrite
+}  // namespace rewrite
+}  // namespace thaw

@@ -11,23 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/finding.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::rewrite {
 
-// What a pass changed, or what it found and left.
-struct Change {
-  std::string kind;   // the rule of `check` that it answers: "THAW003"
-  std::string place;  // node or tensor
-  std::string part;   // of the place, where there are several: "axis 0"
-  // "'?'" and what it became, "'floor(height/8)'". Of what is left, nothing.
-  std::vector<std::pair<std::string, std::string>> replaced;
-  int nodes = 0;         // that read what was replaced; 0: not counted
-  std::string why = {};  // of what is left: a clause
-
-  // One clause for people: "axis 0: '?' becomes 'floor(height/8)'".
-  std::string message() const;
-};
+using thaw::Change;
 
 struct Changes {
   std::vector<Change> made;

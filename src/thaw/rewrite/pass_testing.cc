@@ -6,7 +6,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/schema.h"
+#include "thaw/ir/wire/check_model_testing.h"
 
 namespace thaw::rewrite {
 namespace {

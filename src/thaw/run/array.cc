@@ -6,16 +6,74 @@
 #include "thaw/core/error.h"
 #include "thaw/run/elements.h"
 
-namespace thaw::run {
+namespace thaw {
 namespace {
+
+using run::element_count;
 
 void require_count(const std::vector<int64_t>& dims, size_t count) {
   const int64_t wanted = element_count(dims);
   if (static_cast<uint64_t>(wanted) != count) {
-    throw Error({.what = "an array of " + std::to_string(count) + " elements does not fill its shape",
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "an array of " + std::to_string(count) + " elements does not fill its shape",
                  .expected = std::to_string(wanted) + " elements"});
   }
 }
+
+}  // namespace
+
+int64_t Array::num_elements() const { return element_count(dims); }
+
+Array Array::zeros(DataType dtype, std::vector<int64_t> dims) {
+  Array array;
+  array.dtype = dtype;
+  array.dims = std::move(dims);
+  const int64_t count = array.num_elements();
+  if (array.is_string()) {
+    array.strings.resize(static_cast<size_t>(count));
+  } else {
+    array.bytes.resize(run::packed_bytes(dtype, count));
+  }
+  return array;
+}
+
+Array Array::from_doubles(DataType dtype, std::vector<int64_t> dims, std::span<const double> values) {
+  require_count(dims, values.size());
+  Array array = zeros(dtype, std::move(dims));
+  run::encode(dtype, values, array.bytes.data(), 0);
+  return array;
+}
+
+Array Array::from_int64(DataType dtype, std::vector<int64_t> dims, std::span<const int64_t> values) {
+  require_count(dims, values.size());
+  Array array = zeros(dtype, std::move(dims));
+  run::encode(dtype, values, array.bytes.data(), 0);
+  return array;
+}
+
+Array Array::from_strings(std::vector<int64_t> dims, std::vector<std::string> values) {
+  require_count(dims, values.size());
+  Array array;
+  array.dtype = DataType::kString;
+  array.dims = std::move(dims);
+  array.strings = std::move(values);
+  return array;
+}
+
+std::vector<double> to_doubles(const Array& array) {
+  std::vector<double> values(static_cast<size_t>(array.num_elements()));
+  run::decode(array.dtype, array.bytes.data(), 0, std::span(values));
+  return values;
+}
+
+std::vector<int64_t> to_int64s(const Array& array) {
+  std::vector<int64_t> values(static_cast<size_t>(array.num_elements()));
+  run::decode(array.dtype, array.bytes.data(), 0, std::span(values));
+  return values;
+}
+
+namespace run {
+namespace {
 
 // Bits that one row along axis 0 takes; 0 for strings.
 uint64_t row_bits(const Array& array) {
@@ -30,67 +88,19 @@ int64_t element_count(std::span<const int64_t> dims) {
   bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0) {
-      throw Error({.what = "a dim of an array is " + std::to_string(dim), .expected = "sizes of 0 or more"});
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "a dim of an array is " + std::to_string(dim), .expected = "sizes of 0 or more"});
     }
     empty = empty || dim == 0;
   }
   if (empty) return 0;
   for (int64_t dim : dims) {
     if (__builtin_mul_overflow(count, dim, &count)) {
-      throw Error({.what = "the dims of an array multiply past 64 bits", .expected = "an array that fits into memory"});
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "the dims of an array multiply past 64 bits", .expected = "an array that fits into memory"});
     }
   }
   return count;
-}
-
-int64_t Array::num_elements() const { return element_count(dims); }
-
-Array Array::zeros(ir::DataType dtype, std::vector<int64_t> dims) {
-  Array array;
-  array.dtype = dtype;
-  array.dims = std::move(dims);
-  const int64_t count = array.num_elements();
-  if (array.is_string()) {
-    array.strings.resize(static_cast<size_t>(count));
-  } else {
-    array.bytes.resize(packed_bytes(dtype, count));
-  }
-  return array;
-}
-
-Array Array::from_doubles(ir::DataType dtype, std::vector<int64_t> dims, std::span<const double> values) {
-  require_count(dims, values.size());
-  Array array = zeros(dtype, std::move(dims));
-  encode(dtype, values, array.bytes.data(), 0);
-  return array;
-}
-
-Array Array::from_int64(ir::DataType dtype, std::vector<int64_t> dims, std::span<const int64_t> values) {
-  require_count(dims, values.size());
-  Array array = zeros(dtype, std::move(dims));
-  encode(dtype, values, array.bytes.data(), 0);
-  return array;
-}
-
-Array Array::from_strings(std::vector<int64_t> dims, std::vector<std::string> values) {
-  require_count(dims, values.size());
-  Array array;
-  array.dtype = ir::DataType::kString;
-  array.dims = std::move(dims);
-  array.strings = std::move(values);
-  return array;
-}
-
-std::vector<double> to_doubles(const Array& array) {
-  std::vector<double> values(static_cast<size_t>(array.num_elements()));
-  decode(array.dtype, array.bytes.data(), 0, std::span(values));
-  return values;
-}
-
-std::vector<int64_t> to_int64s(const Array& array) {
-  std::vector<int64_t> values(static_cast<size_t>(array.num_elements()));
-  decode(array.dtype, array.bytes.data(), 0, std::span(values));
-  return values;
 }
 
 Array cast(const Array& array, ir::DataType dtype) {
@@ -118,9 +128,9 @@ Array cast(const Array& array, ir::DataType dtype) {
 
 Array rows(const Array& array, int64_t begin, int64_t end) {
   if (array.dims.empty() || begin < 0 || end < begin || end > array.dims[0]) {
-    throw Error({.what = "rows " + std::to_string(begin) + " to " + std::to_string(end) + " of " + describe(array) +
-                         " do not exist",
-                 .expected = "rows within axis 0"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "rows " + std::to_string(begin) + " to " + std::to_string(end) +
+                                                      " of " + describe(array) + " do not exist",
+                                              .expected = "rows within axis 0"});
   }
   Array part;
   part.dtype = array.dtype;
@@ -144,7 +154,9 @@ Array rows(const Array& array, int64_t begin, int64_t end) {
 }
 
 Array concat_rows(std::span<const Array> parts) {
-  if (parts.empty()) throw Error({.what = "there are no arrays to put together", .expected = "at least one"});
+  if (parts.empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "there are no arrays to put together", .expected = "at least one"});
   Array result;
   result.dtype = parts[0].dtype;
   result.dims = parts[0].dims;
@@ -154,7 +166,8 @@ Array concat_rows(std::span<const Array> parts) {
     const bool fits = part.dtype == result.dtype && part.dims.size() == result.dims.size() && !part.dims.empty() &&
                       std::equal(part.dims.begin() + 1, part.dims.end(), result.dims.begin() + 1);
     if (!fits) {
-      throw Error({.what = describe(part) + " does not fit after " + describe(parts[0]) + " along axis 0",
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = describe(part) + " does not fit after " + describe(parts[0]) + " along axis 0",
                    .expected = "arrays of one type whose other dims agree"});
     }
     if (i > 0) result.dims[0] += part.dims[0];
@@ -189,4 +202,5 @@ std::string describe(ir::DataType dtype, std::span<const int64_t> dims) {
 
 std::string describe(const Array& array) { return describe(array.dtype, array.dims); }
 
-}  // namespace thaw::run
+}  // namespace run
+}  // namespace thaw

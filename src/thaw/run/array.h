@@ -1,8 +1,4 @@
-// An owned N-d array: what is fed to a model, what comes out of it, what .npy files hold.
-//
-// Elements lie in row-major order, packed little-endian as in an ONNX tensor (see run/elements.h); strings are UTF-8
-// and kept apart. A scalar has no dims. Functions throw thaw::Error for dims that are negative or whose product
-// overflows.
+// Arrays (thaw/array.h) cut, joined, converted and told.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +12,13 @@
 
 namespace thaw::run {
 
-struct Array {
-  ir::DataType dtype = ir::DataType::kUndefined;
-  std::vector<int64_t> dims;
-  std::vector<std::byte> bytes;      // empty for strings
-  std::vector<std::string> strings;  // one an element; empty for other types
-
-  int64_t num_elements() const;
-  bool is_string() const { return dtype == ir::DataType::kString; }
-  bool operator==(const Array&) const = default;
-
-  // Zeros (empty strings) of that type and shape.
-  static Array zeros(ir::DataType dtype, std::vector<int64_t> dims);
-  // Numbers rounded to the type; the span's size must be the product of the dims.
-  static Array from_doubles(ir::DataType dtype, std::vector<int64_t> dims, std::span<const double> values);
-  static Array from_int64(ir::DataType dtype, std::vector<int64_t> dims, std::span<const int64_t> values);
-  static Array from_strings(std::vector<int64_t> dims, std::vector<std::string> values);
-};
-
-// Arrays by name, in the order of names.
-using Arrays = std::map<std::string, Array, std::less<>>;
+using thaw::Array;
+using thaw::Arrays;
+using thaw::to_doubles;
+using thaw::to_int64s;
 
 // The product of the dims, 1 for none.
 int64_t element_count(std::span<const int64_t> dims);
-
-// All elements as numbers (not strings, not complex); as integers (integers and bool only).
-std::vector<double> to_doubles(const Array& array);
-std::vector<int64_t> to_int64s(const Array& array);
 
 // The same elements in another type: integers stay exact between integer types, everything else goes through double.
 Array cast(const Array& array, ir::DataType dtype);

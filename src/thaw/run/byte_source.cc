@@ -20,13 +20,14 @@ FileSource::FileSource(const std::filesystem::path& path) : name_(path.string())
     if (!file_) close(descriptor);
   }
   if (!file_) {
-    throw Error({.what = std::string("cannot be opened: ") + std::strerror(errno),
-                 .where = name_,
-                 .expected = "a file that can be read"});
+    throw Error(ErrorCode::kCannotRead, {.what = std::string("cannot be opened: ") + std::strerror(errno),
+                                         .where = name_,
+                                         .expected = "a file that can be read"});
   }
   struct stat status{};
   if (fstat(fileno(file_.get()), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw Error({.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
+    throw Error(ErrorCode::kCannotRead,
+                {.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }
@@ -36,17 +37,18 @@ size_t FileSource::read(std::span<std::byte> out) {
   const size_t got = std::fread(out.data(), 1, wanted, file_.get());
   at_ += got;
   if (got < wanted) {
-    throw Error({.what = "cannot be read past byte " + std::to_string(at_),
-                 .where = name_,
-                 .expected = std::to_string(size_) + " bytes",
-                 .next = "check that the file is whole"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "cannot be read past byte " + std::to_string(at_),
+                                          .where = name_,
+                                          .expected = std::to_string(size_) + " bytes",
+                                          .next = "check that the file is whole"});
   }
   return got;
 }
 
 void FileSource::seek(uint64_t offset) {
   if (offset > size_ || fseeko(file_.get(), static_cast<off_t>(offset), SEEK_SET) != 0) {
-    throw Error({.what = "points to byte " + std::to_string(offset) + " of " + std::to_string(size_),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = "points to byte " + std::to_string(offset) + " of " + std::to_string(size_),
                  .where = name_,
                  .expected = "offsets within the file"});
   }
@@ -57,6 +59,7 @@ void read_exactly(ByteSource& source, std::span<std::byte> out) {
   const uint64_t left = source.left();
   if (left < out.size() || source.read(out) != out.size()) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "ends " + std::to_string(out.size() - std::min<uint64_t>(left, out.size())) + " bytes too early",
          .where = source.name(),
          .expected = "a whole array",

@@ -20,7 +20,8 @@ using ir::DataType;
 static_assert(std::endian::native == std::endian::little, "arrays are kept as little-endian bytes");
 
 [[noreturn]] void refuse(DataType type) {
-  throw Error({.what = "elements of type " + std::string(ir::name_of(type)) + " are not plain numbers",
+  throw Error(ErrorCode::kUnsupported,
+              {.what = "elements of type " + std::string(ir::name_of(type)) + " are not plain numbers",
                .expected = "a boolean, integer or floating-point type"});
 }
 
@@ -221,14 +222,15 @@ uint64_t packed_bytes(DataType type, int64_t count) {
   if (type == DataType::kString) return 0;
   const int bits = ir::bits_of(type);
   if (bits == 0) {
-    throw Error({.what = "an array has no element type", .expected = "one of the element types of ONNX"});
+    throw Error(ErrorCode::kUnsupported,
+                {.what = "an array has no element type", .expected = "one of the element types of ONNX"});
   }
   uint64_t total = 0;
   if (count < 0 || __builtin_mul_overflow(static_cast<uint64_t>(count), static_cast<uint64_t>(bits), &total) ||
       total > std::numeric_limits<uint64_t>::max() - 7) {
-    throw Error({.what = std::to_string(count) + " elements of type " + std::string(ir::name_of(type)) +
-                         " have no size in bytes",
-                 .expected = "a count that fits into memory"});
+    throw Error(ErrorCode::kOutOfBudget, {.what = std::to_string(count) + " elements of type " +
+                                                  std::string(ir::name_of(type)) + " have no size in bytes",
+                                          .expected = "a count that fits into memory"});
   }
   return (total + 7) / 8;
 }

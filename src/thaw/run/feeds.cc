@@ -20,7 +20,8 @@ constexpr int64_t kMaxDrawn = int64_t{1} << 33;  // bytes of one drawn array
 
 [[noreturn]] void fail(const std::string& input, const std::string& what, const std::string& expected,
                        const std::string& next = {}) {
-  throw Error({.what = what, .where = "input '" + input + "'", .expected = expected, .next = next});
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = what, .where = "input '" + input + "'", .expected = expected, .next = next});
 }
 
 // NAME[i] as a pair; nullopt for other names.
@@ -182,7 +183,8 @@ dim::Assignment Feeder::bind(const Point& point) const {
   const auto set = [&](int id, int64_t value, const std::string& by) {
     const auto [at, added] = assignment.emplace(id, value);
     if (!added && at->second != value) {
-      throw Error({.what = scope_.symbols()[static_cast<size_t>(id)].name + " would be " + std::to_string(at->second) +
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = scope_.symbols()[static_cast<size_t>(id)].name + " would be " + std::to_string(at->second) +
                            " and, by " + by + ", " + std::to_string(value),
                    .where = "sizes",
                    .expected = "one size for one name"});
@@ -191,14 +193,16 @@ dim::Assignment Feeder::bind(const Point& point) const {
   for (const auto& [name, size] : point.sizes) {
     if (const auto found = ids.find(name); found != ids.end()) {
       if (size < 0)
-        throw Error({.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
       set(found->second, size, "the sweep");
       continue;
     }
     const auto element = element_name(name);
     const InputSpec* input = element ? find(element->first) : nullptr;
     if (input == nullptr || !ir::is_integer(input->dtype)) {
-      throw Error({.what = "'" + name + "' is not a size of the model's inputs",
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "'" + name + "' is not a size of the model's inputs",
                    .where = "sizes",
                    .expected = size_names().empty() ? "nothing: every dim of the inputs is fixed"
                                                     : "one of " + join(size_names()),

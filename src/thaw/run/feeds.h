@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/run.h"
 #include "thaw/run/array.h"
 #include "thaw/run/sweep.h"
 
@@ -32,16 +33,8 @@ struct InputSpec {
 // "1,22,30" as it was typed for an input; numbers, true and false, or strings.
 using ValueTexts = std::vector<std::string>;
 
-struct ValueRange {
-  double lowest = 0, highest = 0;  // inclusive for integers
-};
-
-struct FeedOptions {
-  Arrays arrays;                             // by input name
-  std::map<std::string, ValueTexts> values;  // all elements of an input, row-major; one value fills any shape
-  std::map<std::string, ValueRange> ranges;  // uniform over the range instead of the defaults above
-  uint64_t seed = 0;
-};
+using thaw::FeedOptions;
+using thaw::ValueRange;
 
 class Feeder {
  public:

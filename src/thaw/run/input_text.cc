@@ -13,7 +13,8 @@ namespace {
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& what,
                        const std::string& expected) {
-  throw Error({.what = what, .where = std::string(option) + " '" + std::string(text) + "'", .expected = expected});
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = what, .where = std::string(option) + " '" + std::string(text) + "'", .expected = expected});
 }
 
 std::string trim(std::string_view text) {
@@ -54,7 +55,8 @@ Array read_one(const std::string& name, const std::string& file) {
   NpzReader reader(file);
   if (reader.contains(name)) return reader.read(name);
   if (reader.names().size() == 1) return reader.read(reader.names().front());
-  throw Error({.what = "has no array '" + name + "' among its " + std::to_string(reader.names().size()),
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "has no array '" + name + "' among its " + std::to_string(reader.names().size()),
                .where = file,
                .expected = "an array of that name, or one array alone"});
 }

@@ -70,7 +70,8 @@ ElementType parse_descr(const std::string& descr, const std::string& where) {
   const auto dtype = whole ? data_type_of(type.kind, type.width) : std::nullopt;
   if (!dtype) {
     const bool objects = type.kind == 'O';
-    throw Error({.what = objects ? "holds pickled Python objects" : "holds elements of type '" + descr + "'",
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = objects ? "holds pickled Python objects" : "holds elements of type '" + descr + "'",
                  .where = where,
                  .expected = "booleans, integers, floats, complex numbers or strings",
                  .next = "convert the array with astype before saving it"});
@@ -78,6 +79,7 @@ ElementType parse_descr(const std::string& descr, const std::string& where) {
   type.dtype = *dtype;
   if (type.kind == 'U' && __builtin_mul_overflow(type.width, uint64_t{4}, &type.width)) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "holds strings of impossible length", .where = where, .expected = "a width that fits in memory"});
   }
   return type;
@@ -129,7 +131,8 @@ std::pair<uint64_t, std::optional<uint64_t>> count_and_bytes(const std::vector<i
 
 void append_utf8(std::string& text, uint32_t code, const std::string& where) {
   if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-    throw Error({.what = "holds a string with an invalid code point", .where = where, .expected = "Unicode text"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = "holds a string with an invalid code point", .where = where, .expected = "Unicode text"});
   }
   const auto byte = [&](uint32_t value) { text.push_back(static_cast<char>(value)); };
   if (code < 0x80) {
@@ -249,7 +252,8 @@ std::string descr_of(const Array& array) {
     case DataType::kUndefined:
       break;
   }
-  throw Error({.what = "an array of type " + std::string(ir::name_of(array.dtype)) + " cannot be written",
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "an array of type " + std::string(ir::name_of(array.dtype)) + " cannot be written",
                .expected = "one of the element types of ONNX"});
 }
 
@@ -261,9 +265,9 @@ Array read_npy(ByteSource& source) {
   read_exactly(source, std::span(start).first(10));
   const auto byte_at = [&](size_t i) { return std::to_integer<uint32_t>(start[i]); };
   if (std::memcmp(start.data(), kMagic.data(), kMagic.size()) != 0) {
-    throw Error({.what = "does not start as a .npy file does",
-                 .where = where,
-                 .expected = "an array written by numpy.save or numpy.savez"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "does not start as a .npy file does",
+                                          .where = where,
+                                          .expected = "an array written by numpy.save or numpy.savez"});
   }
   const uint32_t version = byte_at(6);
   uint32_t length = byte_at(8) | byte_at(9) << 8;
@@ -272,10 +276,12 @@ Array read_npy(ByteSource& source) {
     length |= byte_at(10) << 16 | byte_at(11) << 24;
   } else if (version != 1) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "is of .npy version " + std::to_string(version), .where = where, .expected = "version 1, 2 or 3"});
   }
   if (length > kMaxHeader) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "has a header of " + std::to_string(length) + " bytes", .where = where, .expected = "at most 1 MiB"});
   }
   std::string text(length, '\0');
@@ -288,14 +294,15 @@ Array read_npy(ByteSource& source) {
   array.dims = header.shape;
   const auto [count, total] = count_and_bytes(array.dims, type.width);
   if (!total || *total != source.left()) {
-    throw Error({.what = "has " + std::to_string(source.left()) + " bytes of data for the shape " +
-                         describe(array.dtype, array.dims),
-                 .where = where,
-                 .expected = "exactly the data of that shape",
-                 .next = "write the file again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "has " + std::to_string(source.left()) +
+                                                  " bytes of data for the shape " + describe(array.dtype, array.dims),
+                                          .where = where,
+                                          .expected = "exactly the data of that shape",
+                                          .next = "write the file again"});
   }
   if (type.width == 0 && count > (uint64_t{1} << 20)) {  // elements that the file's size does not bound
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "holds " + std::to_string(count) + " empty strings", .where = where, .expected = "at most 2^20"});
   }
   std::vector<std::byte> bytes(*total);

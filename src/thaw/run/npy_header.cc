@@ -45,7 +45,8 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
-    throw Error({.what = what, .where = where_, .expected = expected, .next = "write it again with numpy.save"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = what, .where = where_, .expected = expected, .next = "write it again with numpy.save"});
   }
   [[noreturn]] void fail_here() const {
     fail("has a header that does not parse at its byte " + std::to_string(at_),

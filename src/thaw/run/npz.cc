@@ -133,6 +133,7 @@ Array NpzReader::read(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "holds no array '" + std::string(name) + "'", .where = path_, .expected = "an array of that name"});
   }
   const auto source = zip_.open(zip_.members()[found->second]);
@@ -155,7 +156,8 @@ void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
     const std::span<const std::byte> data = npy_data(array, storage);
     Written member{name + std::string(kSuffix), header.size() + data.size(), file.size(), 0};
     if (member.name.size() > 0xFFFF) {
-      throw Error({.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
                    .where = path.string(),
                    .expected = "at most 65531"});
     }

@@ -44,7 +44,8 @@ Reference::Reference(const std::filesystem::path& path, std::span<const InputSpe
       if (port.has_default) continue;
       std::string names;
       for (const InputSpec& input : model_inputs) names += (names.empty() ? "'" : ", '") + input.name + "'";
-      throw Error({.what = "the reference's input '" + port.name + "' is not an input of the model",
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "the reference's input '" + port.name + "' is not an input of the model",
                    .where = path.string(),
                    .expected = "one of " + (names.empty() ? "none" : names),
                    .next = "say which it is with --map MODEL_NAME=" + port.name});
@@ -52,7 +53,8 @@ Reference::Reference(const std::filesystem::path& path, std::span<const InputSpe
     const auto input = std::find_if(model_inputs.begin(), model_inputs.end(),
                                     [&](const InputSpec& spec) { return spec.name == match->second; });
     if (input->dtype != port.dtype && !options_.cast) {
-      throw Error({.what = "input '" + input->name + "' is " + std::string(ir::name_of(input->dtype)) +
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "input '" + input->name + "' is " + std::string(ir::name_of(input->dtype)) +
                            " in the model and " + std::string(ir::name_of(port.dtype)) + " in the reference",
                    .where = path.string(),
                    .expected = "one element type",
@@ -73,6 +75,7 @@ void Reference::find_batch(std::span<const InputSpec> model_inputs) {
   }
   if (batched_.empty()) {
     throw Error(
+        ErrorCode::kInvalidArgument,
         {.what = "no input has an axis 0 to cut into samples", .where = path_.string(), .expected = "a batched model"});
   }
   const auto declared = ir::load(path_);
@@ -152,7 +155,8 @@ Arrays Reference::run_rows(const Arrays& feeds, std::span<const std::string> out
     const auto feed = feeds.find(name);
     if (feed == feeds.end() || feed->second.dims.empty()) continue;
     if (batch >= 0 && feed->second.dims[0] != batch) {
-      throw Error({.what = "input '" + name + "' has " + std::to_string(feed->second.dims[0]) + " rows, another has " +
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "input '" + name + "' has " + std::to_string(feed->second.dims[0]) + " rows, another has " +
                            std::to_string(batch),
                    .where = path_.string(),
                    .expected = "one batch"});
@@ -160,7 +164,8 @@ Arrays Reference::run_rows(const Arrays& feeds, std::span<const std::string> out
     batch = feed->second.dims[0];
   }
   if (batch < 1)
-    throw Error({.what = "there is no sample to run", .where = path_.string(), .expected = "a batch of 1 or more"});
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "there is no sample to run", .where = path_.string(), .expected = "a batch of 1 or more"});
   std::map<std::string, std::vector<Array>> collected;
   for (int64_t sample = 0; sample < batch; ++sample) {
     Arrays one;

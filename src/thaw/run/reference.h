@@ -11,15 +11,11 @@
 
 #include "thaw/run/feeds.h"
 #include "thaw/run/session.h"
+#include "thaw/verify.h"
 
 namespace thaw::run {
 
-struct ReferenceOptions {
-  SessionOptions session;
-  std::map<std::string, std::string> names;  // of the model under test -> of the reference, where they differ
-  bool cast = false;                         // inputs of other element types are converted
-  bool per_sample = false;                   // run once a row of the batched inputs
-};
+using thaw::ReferenceOptions;
 
 class Reference {
  public:

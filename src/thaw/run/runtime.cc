@@ -101,7 +101,8 @@ const Loaded& loaded_runtime() {
     }
     tried += (tried.empty() ? "" : "; ") + path.string() + ": " + reason;
   }
-  throw Error({.what = "ONNX Runtime cannot be loaded (" + tried + ")",
+  throw Error(ErrorCode::kRuntimeMissing,
+              {.what = "ONNX Runtime cannot be loaded (" + tried + ")",
                .expected = "libonnxruntime.so.1 of version 1." + std::to_string(ORT_API_VERSION) + " or later",
                .next = std::string("set ") + kVariable + " to the library's path"});
 }

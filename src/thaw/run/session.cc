@@ -183,7 +183,8 @@ struct Session::Impl {
   std::vector<Port> inputs, outputs;
 
   [[noreturn]] void refuse(const Ort::Exception& error, const char* next = "") const {
-    throw Error({.what = "ONNX Runtime: " + one_line(error.what()), .where = where, .next = next});
+    throw Error(ErrorCode::kRuntimeFailed,
+                {.what = "ONNX Runtime: " + one_line(error.what()), .where = where, .next = next});
   }
 
   Ort::SessionOptions options(const SessionOptions& wanted) {
@@ -222,22 +223,25 @@ struct Session::Impl {
       const Port* port = find_port(inputs, name);
       if (port == nullptr) {
         throw Error(
+            ErrorCode::kInvalidArgument,
             {.what = "has no input '" + name + "'", .where = where, .expected = "one of " + list_names(inputs)});
       }
       const std::string at = where + ", input '" + name + "'";
       if (port->kind != ir::Type::Kind::kTensor && port->kind != ir::Type::Kind::kOptional) {
-        throw Error({.what = "takes a sequence, map or sparse tensor, which cannot be fed from an array", .where = at});
+        throw Error(ErrorCode::kUnsupported,
+                    {.what = "takes a sequence, map or sparse tensor, which cannot be fed from an array", .where = at});
       }
       if (port->dtype != array.dtype) {
-        throw Error({.what = "is fed " + describe(array),
-                     .where = at,
-                     .expected = std::string(ir::name_of(port->dtype)),
-                     .next = "convert the array"});
+        throw Error(ErrorCode::kInvalidArgument, {.what = "is fed " + describe(array),
+                                                  .where = at,
+                                                  .expected = std::string(ir::name_of(port->dtype)),
+                                                  .next = "convert the array"});
       }
     }
     for (const Port& port : inputs) {
       if (!port.has_default && feeds.find(port.name) == feeds.end() && port.kind != ir::Type::Kind::kOptional) {
         throw Error(
+            ErrorCode::kInvalidArgument,
             {.what = "input '" + port.name + "' is not fed", .where = where, .expected = "an array for each input"});
       }
     }
@@ -251,7 +255,8 @@ struct Session::Impl {
     }
     const ONNXType type = value.GetTypeInfo().GetONNXType();
     if (type != ONNX_TYPE_SEQUENCE) {
-      throw Error({.what = "output '" + name + "' is a map or sparse tensor, which is not an array",
+      throw Error(ErrorCode::kUnsupported,
+                  {.what = "output '" + name + "' is a map or sparse tensor, which is not an array",
                    .where = where,
                    .expected = "tensors and sequences of tensors",
                    .next = "ask for the other outputs by name"});
@@ -267,7 +272,8 @@ Session::Session(const std::filesystem::path& path, const SessionOptions& option
   impl_->where = path.string();
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw Error({.what = "there is no such file", .where = impl_->where, .expected = "an ONNX model"});
+    throw Error(ErrorCode::kCannotRead,
+                {.what = "there is no such file", .where = impl_->where, .expected = "an ONNX model"});
   }
   Ort::Env& env = environment();
   try {
@@ -322,9 +328,9 @@ Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted) {
     }
     for (const std::string& name : wanted) {
       if (find_output(name) == nullptr) {
-        throw Error({.what = "has no output '" + name + "'",
-                     .where = impl_->where,
-                     .expected = "one of " + list_names(impl_->outputs)});
+        throw Error(ErrorCode::kInvalidArgument, {.what = "has no output '" + name + "'",
+                                                  .where = impl_->where,
+                                                  .expected = "one of " + list_names(impl_->outputs)});
       }
     }
     const Ort::RunOptions run_options;

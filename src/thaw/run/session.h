@@ -16,26 +16,14 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/run.h"
 #include "thaw/run/array.h"
 
 namespace thaw::run {
 
-enum class Optimization : uint8_t { kNone, kBasic, kExtended, kAll };
-
-struct SessionOptions {
-  int threads = 0;  // inside an operator; 0: one a core
-  Optimization optimization = Optimization::kAll;
-  bool memory_pattern = true;  // plan one block for all intermediate tensors from the first run's sizes
-  bool memory_arena = true;    // keep freed memory for the next run
-};
-
-// An input or output as ONNX Runtime knows it.
-struct Port {
-  std::string name;
-  ir::Type::Kind kind = ir::Type::Kind::kNone;
-  ir::DataType dtype = ir::DataType::kUndefined;  // of tensors, and of the tensors in a sequence or optional
-  bool has_default = false;                       // an input with an initializer: need not be fed
-};
+using thaw::Optimization;
+using thaw::Port;
+using thaw::SessionOptions;
 
 class Session {
  public:

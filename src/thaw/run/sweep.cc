@@ -150,7 +150,8 @@ void evaluate_expressions(const dim::SpecGroup& group, Point& point) {
       for (const int id : dim::symbols_of(value)) assignment[id] = *point.find(scope.symbols()[id].name);
       const auto size = dim::evaluate(value, assignment);
       if (!size) {
-        throw Error({.what = "'" + entry.expression + "' has no value at " + describe(point),
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = "'" + entry.expression + "' has no value at " + describe(point),
                      .where = "sizes, " + entry.name,
                      .expected = "an integer"});
       }
@@ -158,9 +159,9 @@ void evaluate_expressions(const dim::SpecGroup& group, Point& point) {
       it = waiting.erase(it);
     }
     if (waiting.size() == before) {
-      throw Error({.what = "the expressions of a group stand for each other in a circle",
-                   .where = "sizes, " + waiting.front()->name,
-                   .expected = "expressions over names that have values"});
+      throw Error(ErrorCode::kInvalidArgument, {.what = "the expressions of a group stand for each other in a circle",
+                                                .where = "sizes, " + waiting.front()->name,
+                                                .expected = "expressions over names that have values"});
     }
   }
 }

@@ -59,6 +59,7 @@ class Verifier {
   const VerifyOptions& options_;
   const std::vector<InputSpec>& inputs_;
   const dim::Scope& scope_;
+  std::vector<dim::SpecGroup> sweep_;  // empty: sizes are chosen
   Session session_;
   std::optional<Reference> reference_;  // a model
   std::vector<std::string> input_names_, outputs_;

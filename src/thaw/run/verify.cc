@@ -20,12 +20,13 @@ void Verifier::add_once(std::vector<std::string>& texts, std::string text) {
 
 Verifier::Verifier(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope)
     : options_(options), inputs_(inputs), scope_(scope), session_(options.model, options.how.session) {
+  if (!options.sweep.empty()) sweep_ = dim::parse_range_spec(options.sweep);
   for (const InputSpec& input : inputs) input_names_.push_back(input.name);
   for (const std::string& name : options.outputs) {
     if (session_.find_output(name) == nullptr) {
-      throw Error({.what = "has no output '" + name + "'",
-                   .where = options.model.string(),
-                   .expected = "one of " + quoted_list(model_outputs())});
+      throw Error(ErrorCode::kInvalidArgument, {.what = "has no output '" + name + "'",
+                                                .where = options.model.string(),
+                                                .expected = "one of " + quoted_list(model_outputs())});
     }
   }
 }
@@ -57,10 +58,10 @@ void Verifier::choose_outputs(const std::function<bool(const std::string&)>& in_
     (in_reference(name) ? outputs_ : missing).push_back(name);
   }
   if (outputs_.empty() || (!options_.outputs.empty() && !missing.empty())) {
-    throw Error({.what = "has none of the outputs " + quoted_list(missing),
-                 .where = options_.reference.string(),
-                 .expected = "the model's names; it has " + quoted_list(theirs),
-                 .next = "say which is which with --map MODEL_NAME=REFERENCE_NAME"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "has none of the outputs " + quoted_list(missing),
+                                          .where = options_.reference.string(),
+                                          .expected = "the model's names; it has " + quoted_list(theirs),
+                                          .next = "say which is which with --map MODEL_NAME=REFERENCE_NAME"});
   }
   if (!missing.empty())
     add_once(report_.notes, "outputs that the reference lacks were not compared: " + quoted_list(missing));
@@ -71,9 +72,9 @@ void Verifier::open_inputs(std::vector<CaseFile>& files, std::vector<std::string
   for (const std::filesystem::path& path : options_.input_files) {
     const CaseFile& file = files.emplace_back(path, input_names_);
     if (file.grouped().cases.empty()) {
-      throw Error({.what = "has no array that is an input of the model",
-                   .where = path.string(),
-                   .expected = "arrays called " + quoted_list(input_names_)});
+      throw Error(ErrorCode::kInvalidFile, {.what = "has no array that is an input of the model",
+                                            .where = path.string(),
+                                            .expected = "arrays called " + quoted_list(input_names_)});
     }
     all.insert(file.grouped().cases.begin(), file.grouped().cases.end());
   }
@@ -91,10 +92,10 @@ Arrays Verifier::make_feeds(const Feeder& feeder, const Point& point) const {
     const Port* port = session_.find_input(name);
     if (port == nullptr || port->dtype == array.dtype) continue;
     if (!options_.how.cast) {
-      throw Error({.what = "input '" + name + "' is given " + describe(array),
-                   .where = options_.model.string(),
-                   .expected = std::string(ir::name_of(port->dtype)),
-                   .next = "pass --cast to convert it"});
+      throw Error(ErrorCode::kInvalidArgument, {.what = "input '" + name + "' is given " + describe(array),
+                                                .where = options_.model.string(),
+                                                .expected = std::string(ir::name_of(port->dtype)),
+                                                .next = "pass --cast to convert it"});
     }
     array = cast(array, port->dtype);
   }
@@ -108,7 +109,7 @@ bool Verifier::run_model(const Arrays& feeds, PointResult& result, Arrays& actua
   try {
     actual = session_.run(feeds, outputs_);
   } catch (const Error& error) {
-    result.status = Status::kModelFails;
+    result.status = VerifyStatus::kModelFails;
     result.message = error.what();
     return false;
   }
@@ -146,18 +147,13 @@ void Verifier::compare_outputs(const Arrays& actual, const Arrays& expected, boo
     } else {
       output.comparison = compare(ours->second, theirs->second, options_.tolerance, options_.how.cast);
     }
-    if (!output.comparison.passed) result.status = Status::kDiffers;
+    if (!output.comparison.passed) result.status = VerifyStatus::kDiffers;
     result.outputs.push_back(std::move(output));
   }
   if (result.outputs.empty()) {
-    result.status = Status::kReferenceFails;
+    result.status = VerifyStatus::kReferenceFails;
     result.message = "the reference has no output for this case";
   }
-}
-
-bool VerifyReport::passed() const {
-  return !points.empty() && std::all_of(points.begin(), points.end(),
-                                        [](const PointResult& point) { return point.status == Status::kAgrees; });
 }
 
 VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope) {
@@ -165,3 +161,12 @@ VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& 
 }
 
 }  // namespace thaw::run
+
+namespace thaw {
+
+bool VerifyReport::passed() const {
+  return !points.empty() && std::all_of(points.begin(), points.end(),
+                                        [](const PointResult& point) { return point.status == VerifyStatus::kAgrees; });
+}
+
+}  // namespace thaw

@@ -7,10 +7,10 @@
 namespace thaw::run {
 
 void Verifier::run_against_file() {
-  if (options_.how.per_sample || !options_.sweep.empty()) {
-    throw Error({.what = "a reference file has its own sizes",
-                 .where = options_.reference.string(),
-                 .expected = "neither --sweep nor --per-sample"});
+  if (options_.how.per_sample || !sweep_.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = "a reference file has its own sizes",
+                                              .where = options_.reference.string(),
+                                              .expected = "neither --sweep nor --per-sample"});
   }
   std::vector<std::string> outputs;
   std::vector<std::string> names;  // as they stand in the file
@@ -72,6 +72,7 @@ PointResult Verifier::run_file_case(const std::string& case_name, CaseFile& refe
     const bool fed = feeds.arrays.contains(input.name) || feeds.values.contains(input.name) || input.has_default;
     if (fed) continue;
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "has no array for the input '" + input.name + "'" + (case_name.empty() ? "" : " in case " + case_name),
          .where = options_.reference.string(),
          .expected = "'" + input.name + "', '" + input.name + "_<i>' or '<case>/" + input.name + "'",

@@ -18,10 +18,10 @@ void Verifier::run_against_model() {
   std::vector<std::string> cases;
   open_inputs(files, cases);
   if (!cases.empty()) {
-    if (!options_.sweep.empty()) {
-      throw Error({.what = "both a sweep and inputs of several cases are given",
-                   .where = options_.input_files.front().string(),
-                   .expected = "one of the two"});
+    if (!sweep_.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, {.what = "both a sweep and inputs of several cases are given",
+                                                .where = options_.input_files.front().string(),
+                                                .expected = "one of the two"});
     }
     for (size_t i = 0; i < cases.size(); ++i) {
       show_progress(i, cases.size());
@@ -32,7 +32,7 @@ void Verifier::run_against_model() {
     FeedOptions feeds = options_.feeds;
     for (CaseFile& file : files) add_arrays(feeds, file.read("", input_names_));
     const Feeder feeder(inputs_, scope_, std::move(feeds));
-    if (options_.sweep.empty()) {
+    if (sweep_.empty()) {
       run_default_points(feeder);
     } else {
       run_sweep(feeder);
@@ -42,7 +42,7 @@ void Verifier::run_against_model() {
 }
 
 void Verifier::run_sweep(const Feeder& feeder) {
-  const std::vector<Point> points = choose_points(options_.sweep, options_.points);
+  const std::vector<Point> points = choose_points(sweep_, options_.points);
   for (size_t i = 0; i < points.size(); ++i) {
     show_progress(i, points.size());
     const std::vector<FreeSymbol> free = feeder.free_symbols(points[i]);
@@ -66,7 +66,7 @@ PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point
     add_default_sizes(whole, free, round, scales[at]);
     if (first && feeder.drawn_bytes(whole) > kMaxChosenBytes) continue;
     PointResult result = run_point(feeder, whole);
-    if (result.status != Status::kReferenceFails) {
+    if (result.status != VerifyStatus::kReferenceFails) {
       scale_ = at;
       return result;
     }
@@ -89,7 +89,7 @@ void Verifier::run_default_points(const Feeder& feeder) {
       if (feeder.drawn_bytes(point) > kMaxChosenBytes) continue;
       show_progress(report_.points.size(), kDefaultPoints);
       PointResult result = run_point(feeder, point);
-      if (result.status != Status::kReferenceFails) {
+      if (result.status != VerifyStatus::kReferenceFails) {
         report_.points.push_back(std::move(result));
       } else {
         failure = describe(point) + ": " + result.message;
@@ -99,7 +99,8 @@ void Verifier::run_default_points(const Feeder& feeder) {
     if (report_.points.size() == kDefaultPoints) return;
   }
   if (report_.points.empty()) {
-    throw Error({.what = "no size was found at which the reference runs; the last was " + failure,
+    throw Error(ErrorCode::kRuntimeFailed,
+                {.what = "no size was found at which the reference runs; the last was " + failure,
                  .where = options_.reference.string(),
                  .expected = "sizes that the reference takes",
                  .next = "give some with --sweep, and values such as --values 'grid_thw=1,8,12'"});
@@ -118,7 +119,7 @@ PointResult Verifier::run_case(const std::string& case_name, std::vector<CaseFil
 
 PointResult Verifier::run_point(const Feeder& feeder, const Point& point) {
   PointResult result;
-  result.point = point;
+  result.sizes = point.sizes;
   const Arrays feeds = make_feeds(feeder, point);
   // With default sizes the reference decides whether a size counts, so it goes first where it can.
   Arrays actual, expected;
@@ -138,7 +139,7 @@ bool Verifier::run_reference(const Arrays& feeds, const Arrays& actual, PointRes
   try {
     expected = reference_->run(feeds, outputs_, actual);
   } catch (const Error& error) {
-    result.status = Status::kReferenceFails;
+    result.status = VerifyStatus::kReferenceFails;
     result.message = error.what();
     note_inputs(feeds, result);
     return false;

@@ -23,6 +23,7 @@ constexpr uint64_t kMaxDeflateRatio = 1032;  // what deflate can reach
 
 [[noreturn]] void broken(const std::string& where, const std::string& what) {
   throw Error(
+      ErrorCode::kInvalidFile,
       {.what = what, .where = where, .expected = "a whole .npz (zip) file", .next = "write it again with numpy.savez"});
 }
 

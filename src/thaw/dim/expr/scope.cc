@@ -73,17 +73,17 @@ std::string describe(const SymbolInfo& info) {
 }
 
 [[noreturn]] void not_a_symbol(const std::string& what) {
-  throw Error({.what = what + " can be assumed of a symbol only",
-               .where = "assumptions",
-               .expected = "a name, not an expression",
-               .next = "assume it of the symbols the expression is made of"});
+  throw Error(ErrorCode::kInvalidArgument, {.what = what + " can be assumed of a symbol only",
+                                            .where = "assumptions",
+                                            .expected = "a name, not an expression",
+                                            .next = "assume it of the symbols the expression is made of"});
 }
 
 [[noreturn]] void nothing_left(const SymbolInfo& before, const std::string& wanted) {
-  throw Error({.what = "no value is left when " + wanted + " is assumed",
-               .where = "size '" + before.name + "'",
-               .expected = "a value within " + describe(before),
-               .next = "change the assumption"});
+  throw Error(ErrorCode::kInvalidArgument, {.what = "no value is left when " + wanted + " is assumed",
+                                            .where = "size '" + before.name + "'",
+                                            .expected = "a value within " + describe(before),
+                                            .next = "change the assumption"});
 }
 
 }  // namespace
@@ -177,7 +177,8 @@ void Scope::assume_divisible(Dim symbol, int64_t modulus, int64_t remainder) {
   const int id = symbol_id(symbol);
   if (id < 0) not_a_symbol("a remainder");
   if (modulus < 1) {
-    throw Error({.what = "a remainder modulo " + std::to_string(modulus) + " makes no sense",
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "a remainder modulo " + std::to_string(modulus) + " makes no sense",
                  .where = "size '" + impl_->symbols[static_cast<size_t>(id)].name + "'",
                  .expected = "a divisor of 1 or more",
                  .next = "change the assumption"});

@@ -31,10 +31,10 @@ class Parser {
     for (char& c : shown) {
       if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     }
-    throw Error({.what = what,
-                 .where = "size '" + shown + "', column " + std::to_string(at + 1),
-                 .expected = expected,
-                 .next = "see docs/dims.md for the grammar"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = what,
+                                              .where = "size '" + shown + "', column " + std::to_string(at + 1),
+                                              .expected = expected,
+                                              .next = "see docs/dims.md for the grammar"});
   }
 
   // A value that is unknown stands for nothing: say where it comes from.

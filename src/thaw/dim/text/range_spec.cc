@@ -31,7 +31,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 [[noreturn]] void fail(std::string_view entry, const std::string& what) {
-  throw Error({.what = what,
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = what,
                .where = "sizes '" + std::string(entry) + "'",
                .expected = "NAME=7, NAME=1|2|7, NAME=64..1024:32 or NAME=expression, separated by ','; groups by ';'"});
 }

@@ -30,17 +30,20 @@ std::vector<std::string> components_of(std::string_view location) {
 struct stat examine(const UniqueFd& fd, std::string_view location, const std::string& where) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
-    throw Error({.what = fmt::format("external data file '{}' cannot be examined: {}", location, std::strerror(errno)),
+    throw Error(ErrorCode::kCannotRead,
+                {.what = fmt::format("external data file '{}' cannot be examined: {}", location, std::strerror(errno)),
                  .where = where});
   }
   if (!S_ISREG(info.st_mode)) {
-    throw Error({.what = fmt::format("external data file '{}' is not a regular file", location),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("external data file '{}' is not a regular file", location),
                  .where = where,
                  .expected = "a regular file in the model's folder",
                  .next = "fetch the model's data again"});
   }
   if (info.st_nlink > 1) {
-    throw Error({.what = fmt::format("external data file '{}' has {} hard links", location, info.st_nlink),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("external data file '{}' has {} hard links", location, info.st_nlink),
                  .where = where,
                  .expected = "a file of the model's own, that no other name leads to",
                  .next = "copy the file in place of the link"});
@@ -53,7 +56,8 @@ int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 +
 void check_range(const ExternalLocation& location, uint64_t size, uint64_t file_size, const std::string& where) {
   // No overflow: check_location_text's callers keep offset + size below 2^63.
   if (location.offset > file_size || size > file_size - location.offset) {
-    throw Error({.what = fmt::format("external data takes {} bytes at offset {} of '{}', which has {}", size,
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("external data takes {} bytes at offset {} of '{}', which has {}", size,
                                      location.offset, location.location, file_size),
                  .where = where,
                  .expected = "a range inside the file",
@@ -65,10 +69,10 @@ void check_range(const ExternalLocation& location, uint64_t size, uint64_t file_
 
 void check_location_text(std::string_view location, const std::string& where) {
   const auto refuse = [&](const char* why) {
-    throw Error({.what = fmt::format("external data location '{}' {}", location, why),
-                 .where = where,
-                 .expected = "a relative path inside the model's folder",
-                 .next = "move the data file beside the model and name it so"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("external data location '{}' {}", location, why),
+                                          .where = where,
+                                          .expected = "a relative path inside the model's folder",
+                                          .next = "move the data file beside the model and name it so"});
   };
   if (location.find('\0') != std::string_view::npos) refuse("has a zero byte in it");
   if (!location.empty() && location.front() == '/') refuse("is an absolute path");
@@ -86,7 +90,8 @@ UniqueFd open_below(const std::filesystem::path& folder, std::string_view locati
   UniqueFd at(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!at) {
     if (errno == ENOENT) return {};
-    throw Error({.what = fmt::format("the folder '{}' cannot be opened: {}", base.string(), std::strerror(errno)),
+    throw Error(ErrorCode::kCannotRead,
+                {.what = fmt::format("the folder '{}' cannot be opened: {}", base.string(), std::strerror(errno)),
                  .where = where,
                  .expected = "the model's folder",
                  .next = "check its permissions"});
@@ -103,6 +108,7 @@ UniqueFd open_below(const std::filesystem::path& folder, std::string_view locati
       struct stat info{};
       const bool link = ::fstatat(at.get(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
       throw Error(
+          ErrorCode::kInvalidFile,
           {.what = link ? fmt::format("external data location '{}' leads through the symbolic link '{}'", location,
                                       parts[i])
                         : fmt::format("external data file '{}' cannot be opened: {}", location, std::strerror(error)),
@@ -135,7 +141,8 @@ ExternalFolder::Seen& ExternalFolder::look_at(const std::string& location, const
 void ExternalFolder::check(const ExternalLocation& location, uint64_t size, const std::string& where) {
   check_location_text(location.location, where);
   if (location.offset > kMaxFileSize || size > kMaxFileSize - location.offset) {
-    throw Error({.what = fmt::format("external data takes {} bytes at offset {}", size, location.offset),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("external data takes {} bytes at offset {}", size, location.offset),
                  .where = where,
                  .expected = "a range below 2^63",
                  .next = "export the model again"});
@@ -152,7 +159,8 @@ UniqueFd ExternalFolder::reopen(const Seen& seen, const std::string& location, c
   const struct stat info = examine(fd, location, where);
   if (seen.device != info.st_dev || seen.inode != info.st_ino || seen.size != static_cast<uint64_t>(info.st_size) ||
       seen.modified != nanoseconds(info.st_mtim)) {
-    throw Error({.what = fmt::format("external data file '{}' has changed since the model was loaded", location),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("external data file '{}' has changed since the model was loaded", location),
                  .where = where,
                  .expected = "the file that was there then",
                  .next = "load the model again"});
@@ -171,6 +179,7 @@ std::shared_ptr<const MappedFile> ExternalFolder::file(const ExternalLocation& l
   check_location_text(location.location, where);
   if (folder_.empty()) {
     throw Error(
+        ErrorCode::kCannotRead,
         {.what = fmt::format("external data in '{}' cannot be read: the model is not in a folder", location.location),
          .where = where,
          .expected = "a model that was loaded from a file",
@@ -181,10 +190,10 @@ std::shared_ptr<const MappedFile> ExternalFolder::file(const ExternalLocation& l
   if (seen.mapped) return seen.mapped;
   UniqueFd fd = reopen(seen, location.location, where);
   if (!fd) {
-    throw Error({.what = fmt::format("external data file '{}' is missing", location.location),
-                 .where = where,
-                 .expected = fmt::format("the file in '{}'", folder_.string()),
-                 .next = "put the model's data file beside the model"});
+    throw Error(ErrorCode::kCannotRead, {.what = fmt::format("external data file '{}' is missing", location.location),
+                                         .where = where,
+                                         .expected = fmt::format("the file in '{}'", folder_.string()),
+                                         .next = "put the model's data file beside the model"});
   }
   seen.mapped = MappedFile::map(std::move(fd), (folder_ / location.location).string());
   return seen.mapped;

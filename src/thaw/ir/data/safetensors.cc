@@ -19,6 +19,7 @@ constexpr uint64_t kMaxHeader = 100'000'000;  // bytes; the format's own limit
 
 [[noreturn]] void fail(const std::string& file, std::string what, std::string expected) {
   throw Error(
+      ErrorCode::kInvalidFile,
       {.what = std::move(what), .where = file, .expected = std::move(expected), .next = "fetch the file again"});
 }
 

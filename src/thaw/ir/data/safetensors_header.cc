@@ -109,6 +109,7 @@ class Handler : public nlohmann::json_sax<Json> {
 
   [[noreturn]] void fail(std::string what, std::string expected) const {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = std::move(what), .where = file_, .expected = std::move(expected), .next = "fetch the file again"});
   }
   [[noreturn]] void misplaced(const char* what) const {
@@ -132,10 +133,10 @@ SafetensorsHeader read_safetensors_header(std::string_view json, const std::stri
   SafetensorsHeader header;
   Handler handler(header, file);
   if (json.empty() || json.front() != '{') {
-    throw Error({.what = "the header does not begin with '{'",
-                 .where = file,
-                 .expected = "a safetensors file",
-                 .next = "fetch the file again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "the header does not begin with '{'",
+                                          .where = file,
+                                          .expected = "a safetensors file",
+                                          .next = "fetch the file again"});
   }
   Json::sax_parse(json.begin(), json.end(), &handler);
   return header;

@@ -29,11 +29,11 @@ void require_size(const Tensor& tensor, uint64_t size) {
   if (bits_of(tensor.data_type) == 0) return;
   const uint64_t expected = tensor.num_bytes();
   if (size == expected) return;
-  throw Error({.what = size == 0 ? "has no data" : fmt::format("has {} bytes of data", size),
-               .where = describe(tensor),
-               .expected = fmt::format("{} bytes for {} elements of {}", expected, tensor.num_elements(),
-                                       name_of(tensor.data_type)),
-               .next = "export the model again"});
+  throw Error(ErrorCode::kInvalidFile, {.what = size == 0 ? "has no data" : fmt::format("has {} bytes of data", size),
+                                        .where = describe(tensor),
+                                        .expected = fmt::format("{} bytes for {} elements of {}", expected,
+                                                                tensor.num_elements(), name_of(tensor.data_type)),
+                                        .next = "export the model again"});
 }
 
 }  // namespace
@@ -47,10 +47,10 @@ int64_t Tensor::num_elements() const {
   bool zero = false;
   for (const int64_t dim : dims) {
     if (dim < 0) {
-      throw Error({.what = fmt::format("has the negative dim {}", dim),
-                   .where = describe(*this),
-                   .expected = "dims of 0 or more",
-                   .next = "export the model again"});
+      throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("has the negative dim {}", dim),
+                                            .where = describe(*this),
+                                            .expected = "dims of 0 or more",
+                                            .next = "export the model again"});
     }
     zero |= dim == 0;
   }
@@ -58,10 +58,10 @@ int64_t Tensor::num_elements() const {
   int64_t product = 1;
   for (const int64_t dim : dims) {
     if (__builtin_mul_overflow(product, dim, &product)) {
-      throw Error({.what = "has dims whose product overflows",
-                   .where = describe(*this),
-                   .expected = "fewer than 2^63 elements",
-                   .next = "export the model again"});
+      throw Error(ErrorCode::kInvalidFile, {.what = "has dims whose product overflows",
+                                            .where = describe(*this),
+                                            .expected = "fewer than 2^63 elements",
+                                            .next = "export the model again"});
     }
   }
   return product;
@@ -74,10 +74,10 @@ uint64_t Tensor::num_bytes() const {
   if (bits % 8 != 0) return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
   uint64_t bytes;
   if (__builtin_mul_overflow(elements, bits / 8, &bytes) || bytes > static_cast<uint64_t>(INT64_MAX)) {
-    throw Error({.what = "has dims whose bytes overflow",
-                 .where = describe(*this),
-                 .expected = "fewer than 2^63 bytes",
-                 .next = "export the model again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "has dims whose bytes overflow",
+                                          .where = describe(*this),
+                                          .expected = "fewer than 2^63 bytes",
+                                          .next = "export the model again"});
   }
   return bytes;
 }
@@ -85,6 +85,7 @@ uint64_t Tensor::num_bytes() const {
 std::span<const std::byte> Tensor::bytes() const {
   if (data_type == DataType::kString) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "holds strings, which have no raw bytes", .where = describe(*this), .expected = "a type of numbers"});
   }
   if (storage_ == Storage::kRaw) {
@@ -115,15 +116,16 @@ std::span<const std::byte> Tensor::bytes() const {
 
 std::vector<std::string> Tensor::to_strings() const {
   if (data_type != DataType::kString) {
-    throw Error({.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "strings"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "strings"});
   }
   std::vector<std::string> strings = storage_ == Storage::kTyped ? decode_strings(wire_) : std::vector<std::string>();
   const int64_t expected = num_elements();
   if (static_cast<int64_t>(strings.size()) != expected) {
-    throw Error({.what = fmt::format("has {} strings", strings.size()),
-                 .where = describe(*this),
-                 .expected = fmt::format("{} for its dims", expected),
-                 .next = "export the model again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("has {} strings", strings.size()),
+                                          .where = describe(*this),
+                                          .expected = fmt::format("{} for its dims", expected),
+                                          .next = "export the model again"});
   }
   return strings;
 }
@@ -131,6 +133,7 @@ std::vector<std::string> Tensor::to_strings() const {
 std::vector<int64_t> Tensor::to_int64() const {
   if (!is_integer(data_type) && data_type != DataType::kBool) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "integers"});
   }
   std::vector<int64_t> values;
@@ -140,7 +143,8 @@ std::vector<int64_t> Tensor::to_int64() const {
 
 std::vector<double> Tensor::to_double() const {
   if (!is_integer(data_type) && !is_floating(data_type) && data_type != DataType::kBool) {
-    throw Error({.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "numbers"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("holds {}", name_of(data_type)), .where = describe(*this), .expected = "numbers"});
   }
   std::vector<double> values;
   decode_reals(*this, bytes(), values);

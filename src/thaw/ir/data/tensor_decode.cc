@@ -76,6 +76,7 @@ void decode_integers(const Tensor& tensor, std::span<const std::byte> bytes, std
     if constexpr (std::is_same_v<decltype(value), uint64_t>) {
       if (value > static_cast<uint64_t>(INT64_MAX)) {
         throw Error(
+            ErrorCode::kInvalidFile,
             {.what = fmt::format("element {} is {}, above the range of int64", i, value), .where = describe(tensor)});
       }
     }

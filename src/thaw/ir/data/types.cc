@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace thaw::ir {
+namespace thaw {
 namespace {
 
 enum class Class : uint8_t { kOther, kInteger, kFloating };
@@ -55,8 +55,6 @@ const Row& row_of(DataType type) {
 
 std::string_view name_of(DataType type) { return row_of(type).name; }
 int bits_of(DataType type) { return row_of(type).bits; }
-bool is_integer(DataType type) { return row_of(type).kind == Class::kInteger; }
-bool is_floating(DataType type) { return row_of(type).kind == Class::kFloating; }
 
 std::optional<DataType> data_type_from_name(std::string_view name) {
   if (name == "float") return DataType::kFloat;
@@ -66,6 +64,11 @@ std::optional<DataType> data_type_from_name(std::string_view name) {
   }
   return std::nullopt;
 }
+
+namespace ir {
+
+bool is_integer(DataType type) { return row_of(type).kind == Class::kInteger; }
+bool is_floating(DataType type) { return row_of(type).kind == Class::kFloating; }
 
 bool operator==(const Type& a, const Type& b) {
   if (a.kind != b.kind || a.denotation != b.denotation) return false;
@@ -106,4 +109,5 @@ void forget_shape(Type& type) {
   type.element = std::make_shared<const Type>(std::move(element));
 }
 
-}  // namespace thaw::ir
+}  // namespace ir
+}  // namespace thaw

@@ -9,45 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/array.h"
+
 namespace thaw::ir {
 
-// Numbers as in TensorProto.DataType (onnx.in.proto).
-enum class DataType : int32_t {
-  kUndefined = 0,
-  kFloat = 1,
-  kUint8 = 2,
-  kInt8 = 3,
-  kUint16 = 4,
-  kInt16 = 5,
-  kInt32 = 6,
-  kInt64 = 7,
-  kString = 8,
-  kBool = 9,
-  kFloat16 = 10,
-  kDouble = 11,
-  kUint32 = 12,
-  kUint64 = 13,
-  kComplex64 = 14,
-  kComplex128 = 15,
-  kBfloat16 = 16,
-  kFloat8E4M3FN = 17,
-  kFloat8E4M3FNUZ = 18,
-  kFloat8E5M2 = 19,
-  kFloat8E5M2FNUZ = 20,
-  kUint4 = 21,
-  kInt4 = 22,
-  kFloat4E2M1 = 23,
-  kFloat8E8M0 = 24,
-  kUint2 = 25,
-  kInt2 = 26,
-  kFloat6E2M3 = 27,
-  kFloat6E3M2 = 28,
-};
+using thaw::bits_of;
+using thaw::data_type_from_name;
+using thaw::DataType;
+using thaw::name_of;
 
-std::string_view name_of(DataType type);                             // "float32", "int64", "bfloat16", …; "undefined"
-std::optional<DataType> data_type_from_name(std::string_view name);  // inverse; also "float", "double"
-int bits_of(DataType type);                                          // 32, 64, 4, …; 0 for string and undefined
-bool is_integer(DataType type);                                      // signed or unsigned integers; not bool
+bool is_integer(DataType type);  // signed or unsigned integers; not bool
 bool is_floating(DataType type);
 
 // A dim as the file declares it: an integer, a name, or nothing.
@@ -60,7 +31,7 @@ struct DeclaredDim {
 
 // A declared type. Only the members of its kind are meaningful.
 struct Type {
-  enum class Kind : uint8_t { kNone, kTensor, kSparseTensor, kSequence, kOptional, kMap, kOpaque };
+  using Kind = TypeKind;
   Kind kind = Kind::kNone;
   DataType elem_type = DataType::kUndefined;      // tensor, sparse tensor; key type of a map
   std::optional<std::vector<DeclaredDim>> shape;  // tensor, sparse tensor; nullopt: no shape declared

@@ -154,7 +154,8 @@ void ModelBuilder::import_opset(std::string_view domain, int64_t version) {
 }
 
 std::unique_ptr<Model> ModelBuilder::build() {
-  if (!owned_) throw Error({.what = "the model was built already", .next = "make another ModelBuilder"});
+  if (!owned_)
+    throw Error(ErrorCode::kInternal, {.what = "the model was built already", .next = "make another ModelBuilder"});
   return std::move(owned_);
 }
 

@@ -9,8 +9,7 @@
 //
 // Dims are integers, names, or kUnknownDim; a type without dims has an unknown rank. Values and nodes without a name
 // get one after their operator (Conv, Conv_1, …). A domain other than ai.onnx is imported at version 1 when a node uses
-// it, unless import_opset said otherwise. Nothing is inferred and nothing checked but names: see check_model in
-// schema.h.
+// it, unless import_opset said otherwise. Nothing is inferred and nothing checked but names.
 #pragma once
 
 #include <cstdint>

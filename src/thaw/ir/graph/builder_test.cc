@@ -5,6 +5,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/schema.h"
+#include "thaw/ir/wire/check_model_testing.h"
 
 namespace thaw::ir {
 namespace {

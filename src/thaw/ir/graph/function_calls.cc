@@ -60,7 +60,8 @@ void refuse_recursion(const Model& model) {
       }
       const size_t callee = calls[function][next++];
       if (states[callee] == State::kOpen) {
-        throw Error({.what = fmt::format("the function '{}' of domain '{}' calls itself", model.functions[callee]->name,
+        throw Error(ErrorCode::kInvalidFile,
+                    {.what = fmt::format("the function '{}' of domain '{}' calls itself", model.functions[callee]->name,
                                          model.functions[callee]->domain),
                      .expected = "functions without recursion",
                      .next = "export the model again"});

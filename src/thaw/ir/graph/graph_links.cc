@@ -13,7 +13,8 @@ constexpr uint64_t kPlaceStep = uint64_t{1} << 32;  // room for 32 insertions at
 }
 
 void Graph::Editor::refuse(const std::string& what, const std::string& where, const std::string& next) {
-  throw Error({.what = what, .where = where.empty() ? "" : "graph '" + where + "'", .next = next});
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = what, .where = where.empty() ? "" : "graph '" + where + "'", .next = next});
 }
 
 Value* Graph::Editor::make_value(Graph& graph, std::string name) {

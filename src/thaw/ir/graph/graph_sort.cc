@@ -99,10 +99,10 @@ void Graph::sort_topologically() {
       left = node;
       for_each_reader(node, [&](const Node* reader) { before[reader->order_] = node; });
     }
-    throw Error({.what = "the graph has a cycle through " + Editor::cycle_text(left, before),
-                 .where = name.empty() ? "" : fmt::format("graph '{}'", name),
-                 .expected = "nodes that depend on earlier ones only",
-                 .next = "export the model again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "the graph has a cycle through " + Editor::cycle_text(left, before),
+                                          .where = name.empty() ? "" : fmt::format("graph '{}'", name),
+                                          .expected = "nodes that depend on earlier ones only",
+                                          .next = "export the model again"});
   }
   if (Transaction* edit = Editor::transaction(*this))
     edit->record([this, before = all] { Editor::set_order(*this, before); });

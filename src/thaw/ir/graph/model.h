@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "thaw/ir/graph/graph.h"
+#include "thaw/model.h"
 
 namespace thaw::ir {
 
@@ -64,17 +65,8 @@ std::unique_ptr<Model> load(const std::filesystem::path& path);
 std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                              const std::filesystem::path& folder = {});
 
-enum class ExternalPolicy : uint8_t {
-  kKeep,    // external data stays where it is when the folder stays the same, else its files are copied, streaming
-  kSingle,  // every tensor of at least `threshold` bytes goes to one new data file, streaming
-  kInline,  // all data inside the model file (fails above 2 GiB)
-};
-
-struct SaveOptions {
-  ExternalPolicy external = ExternalPolicy::kKeep;
-  uint64_t threshold = 1024;  // bytes, for kSingle
-  std::string location = {};  // data file name for kSingle; "<model file name>.data" when empty
-};
+using thaw::ExternalPolicy;
+using thaw::SaveOptions;
 
 // Writes the model whole or not at all (temporary name in the same folder, fsync, rename; never through a link).
 // Peak memory stays near the largest tensor. Models whose inline data passes 2 GiB are refused, saying to use kSingle.

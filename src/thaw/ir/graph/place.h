@@ -1,7 +1,7 @@
 // Where a node or value stands, as the plain text of findings and error messages.
 #pragma once
 
-#include "thaw/core/finding.h"
+#include "thaw/finding.h"
 #include "thaw/ir/graph/graph.h"
 
 namespace thaw::ir {

@@ -1,64 +1,104 @@
 #include "thaw/ir/graph/schema.h"
 
-#include <onnx/defs/schema.h>
+#include <algorithm>
+#include <charconv>
+#include <span>
+#include <tuple>
 
 namespace thaw::ir {
 namespace {
 
-const onnx::OpSchema* official_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
-  if (opset < 1 || opset > INT32_MAX) return nullptr;
-  if (domain == "ai.onnx") domain = "";
-  return onnx::OpSchemaRegistry::Schema(std::string(op_type), static_cast<int>(opset), std::string(domain));
+struct Parameters {
+  int least, most;
+  bool variadic;
+  std::string_view formal;  // "name:type", apart by spaces
+};
+
+// An operator as it is since an opset, until its next row.
+struct Row {
+  std::string_view domain, name;
+  int since;
+  Parameters inputs, outputs;
+  bool deprecated, composed;
+  std::string_view attributes;  // "name" or "name=1", apart by spaces
+};
+
+#include "thaw/ir/graph/schema_table.inc"  // kNewestOpset and kRows, by domain, name and version
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
 }
 
-// The type of each formal parameter, and whether the last may be repeated.
-bool read_types(const std::vector<onnx::OpSchema::FormalParameter>& parameters, std::vector<std::string>& types) {
-  types.reserve(parameters.size());
-  for (const auto& parameter : parameters) types.push_back(parameter.GetTypeStr());
-  return !parameters.empty() && parameters.back().GetOption() == onnx::OpSchema::Variadic;
+// All rows of an operator, oldest first.
+std::span<const Row> rows_of(std::string_view domain, std::string_view op_type) {
+  if (domain == "ai.onnx") domain = "";
+  const auto [first, last] = std::ranges::equal_range(kRows, std::tuple(domain, op_type), {},
+                                                      [](const Row& row) { return std::tuple(row.domain, row.name); });
+  return {first, last};
+}
+
+const Row* find_row(std::string_view domain, std::string_view op_type, int64_t opset) {
+  const Row* found = nullptr;
+  for (const Row& row : rows_of(domain, op_type))
+    if (row.since <= opset) found = &row;
+  return found;
+}
+
+void read_types(const Parameters& parameters, std::vector<std::string>& types) {
+  for (const std::string_view word : words_of(parameters.formal)) types.emplace_back(word.substr(word.find(':') + 1));
 }
 
 }  // namespace
 
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset) {
-  const onnx::OpSchema* schema = official_schema(domain, op_type, opset);
-  if (!schema) return std::nullopt;
-  OperatorSchema known{.since_version = schema->since_version(),
-                       .min_inputs = schema->min_input(),
-                       .max_inputs = schema->max_input(),
-                       .min_outputs = schema->min_output(),
-                       .max_outputs = schema->max_output(),
-                       .deprecated = schema->deprecated(),
-                       .composed = schema->HasFunction() || schema->HasContextDependentFunction(),
+  const Row* row = find_row(domain, op_type, opset);
+  if (!row) return std::nullopt;
+  OperatorSchema known{.since_version = row->since,
+                       .min_inputs = row->inputs.least,
+                       .max_inputs = row->inputs.most,
+                       .min_outputs = row->outputs.least,
+                       .max_outputs = row->outputs.most,
+                       .deprecated = row->deprecated,
+                       .composed = row->composed,
                        .inputs = {},
                        .attributes = {},
                        .integer_defaults = {}};
-  for (const auto& input : schema->inputs()) known.inputs.push_back(input.GetName());
-  for (const auto& [name, attribute] : schema->attributes()) {
-    known.attributes.push_back(name);
-    if (attribute.type == onnx::AttributeProto::INT && attribute.default_value.has_i())
-      known.integer_defaults.emplace_back(name, attribute.default_value.i());
+  for (const std::string_view word : words_of(row->inputs.formal))
+    known.inputs.emplace_back(word.substr(0, word.find(':')));
+  for (const std::string_view word : words_of(row->attributes)) {
+    const size_t equals = std::min(word.find('='), word.size());
+    known.attributes.emplace_back(word.substr(0, equals));
+    int64_t value = 0;
+    if (equals < word.size() &&
+        std::from_chars(word.data() + equals + 1, word.data() + word.size(), value).ec == std::errc())
+      known.integer_defaults.emplace_back(known.attributes.back(), value);
   }
   return known;
 }
 
 std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type) {
-  for (int64_t opset = 1; opset <= newest_opset(); ++opset)
-    if (official_schema(domain, op_type, opset)) return opset;
-  return std::nullopt;
+  const std::span<const Row> rows = rows_of(domain, op_type);
+  if (rows.empty()) return std::nullopt;
+  return rows.front().since;
 }
 
 std::optional<OperandTypes> find_operand_types(std::string_view domain, std::string_view op_type, int64_t opset) {
-  const onnx::OpSchema* schema = official_schema(domain, op_type, opset);
-  if (!schema) return std::nullopt;
+  const Row* row = find_row(domain, op_type, opset);
+  if (!row) return std::nullopt;
   OperandTypes types;
-  types.variadic_inputs = read_types(schema->inputs(), types.inputs);
-  types.variadic_outputs = read_types(schema->outputs(), types.outputs);
+  read_types(row->inputs, types.inputs);
+  read_types(row->outputs, types.outputs);
+  types.variadic_inputs = row->inputs.variadic;
+  types.variadic_outputs = row->outputs.variadic;
   return types;
 }
 
-int64_t newest_opset() {
-  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
-}
+int64_t newest_opset() { return kNewestOpset; }
 
 }  // namespace thaw::ir

@@ -1,19 +1,14 @@
-// What the official ONNX library knows: the checker, and which operators an opset has.
+// Which operators an opset has, as the official ONNX library says (cmake/schema_table.cc makes a table of it).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "thaw/ir/graph/model.h"
-
 namespace thaw::ir {
-
-// What the official checker says against a model; empty when it is valid. Weights are not read: large initializers are
-// shown to it as inputs. (It stops at the first fault, so there is at most one message.)
-std::vector<std::string> check_model(const Model& model);
 
 struct OperatorSchema {
   int since_version = 0;

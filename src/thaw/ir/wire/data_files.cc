@@ -49,9 +49,9 @@ void write_made(const Tensor& tensor, AtomicFile& file) {
   const uint64_t begin = file.size();
   tensor.source()->write([&](std::span<const std::byte> piece) { file.write(piece); });
   if (file.size() - begin == tensor.num_bytes()) return;
-  throw Error({.what = fmt::format("its source made {} bytes", file.size() - begin),
-               .where = describe(tensor),
-               .expected = fmt::format("{} bytes", tensor.num_bytes())});
+  throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("its source made {} bytes", file.size() - begin),
+                                        .where = describe(tensor),
+                                        .expected = fmt::format("{} bytes", tensor.num_bytes())});
 }
 
 }  // namespace
@@ -97,7 +97,8 @@ std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& sourc
 
 void DataFiles::gather(const Model& model, const std::string& location, uint64_t threshold, TensorPlan& plan) {
   if (location.find('/') != std::string::npos) {
-    throw Error({.what = fmt::format("the data file '{}' is not in the model's folder", location),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("the data file '{}' is not in the model's folder", location),
                  .where = folder_.string(),
                  .expected = "a file name without folders",
                  .next = "name a file beside the model"});
@@ -128,10 +129,10 @@ void DataFiles::require_free(const std::filesystem::path& path, const MappedFile
     if (present->device() == source.device() && present->inode() == source.inode()) return;
     if (same_content(*present, source)) return;
   }
-  throw Error({.what = "the model's data file would replace another file of that name",
-               .where = path.string(),
-               .expected = "no file there, or the same data",
-               .next = "save into another folder, or to a data file with another name"});
+  throw Error(ErrorCode::kInvalidFile, {.what = "the model's data file would replace another file of that name",
+                                        .where = path.string(),
+                                        .expected = "no file there, or the same data",
+                                        .next = "save into another folder, or to a data file with another name"});
 }
 
 void DataFiles::write() {

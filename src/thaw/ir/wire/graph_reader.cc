@@ -17,6 +17,7 @@ void GraphReader::fail(std::string what, std::string where, std::string expected
     where += fmt::format("{}subgraph of {}", where.empty() ? "" : " in a ", graph_->parent_node_->describe());
   }
   throw Error(
+      ErrorCode::kInvalidFile,
       {.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = std::move(next)});
 }
 

@@ -25,7 +25,8 @@ bool agrees(std::string_view wire, const std::vector<std::pair<std::string, std:
 
 void check_reads(const Graph& graph, const Value* value, const std::string& reader) {
   if (!value || value->graph() == &graph || graph.find_visible(value->name()) == value) return;
-  throw Error({.what = fmt::format("reads '{}' of another graph, which that name does not lead to", value->name()),
+  throw Error(ErrorCode::kInternal,
+              {.what = fmt::format("reads '{}' of another graph, which that name does not lead to", value->name()),
                .where = reader,
                .expected = "a value of this graph or an enclosing one, under a name of its own",
                .next = "rename the value that hides it"});
@@ -35,10 +36,10 @@ void check_reads(const Graph& graph, const Value* value, const std::string& read
 
 void check_writable(const Graph& graph) {
   if (const Node* early = Graph::Editor::first_out_of_order(graph)) {
-    throw Error({.what = "stands before a node whose output it reads",
-                 .where = early->describe(),
-                 .expected = "nodes in topological order",
-                 .next = "call Graph::sort_topologically before saving"});
+    throw Error(ErrorCode::kInternal, {.what = "stands before a node whose output it reads",
+                                       .where = early->describe(),
+                                       .expected = "nodes in topological order",
+                                       .next = "call Graph::sort_topologically before saving"});
   }
   for (const Node* node : graph.nodes()) {
     for (const Value* input : node->inputs()) check_reads(graph, input, node->describe());
@@ -95,10 +96,10 @@ void GraphWriter::write_function(const Function& function) {
   using namespace field::function;  // NOLINT(google-build-using-namespace): one message's numbers
   const Graph& body = *function.body;
   if (!body.initializers().empty() || !body.sparse_initializers().empty()) {
-    throw Error({.what = "a function cannot hold initializers",
-                 .where = fmt::format("function '{}'", function.name),
-                 .expected = "Constant nodes",
-                 .next = "make its constants by nodes"});
+    throw Error(ErrorCode::kInternal, {.what = "a function cannot hold initializers",
+                                       .where = fmt::format("function '{}'", function.name),
+                                       .expected = "Constant nodes",
+                                       .next = "make its constants by nodes"});
   }
   out_.raw(function.extra);
   out_.text(kName, function.name);

@@ -58,7 +58,8 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
   }
   if (!metadata_is_plain) model.metadata_wire = std::move(metadata_wire);
   if (!graph) {
-    throw Error({.what = "has no graph", .expected = "an ONNX model", .next = "check that the file is an ONNX model"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = "has no graph", .expected = "an ONNX model", .next = "check that the file is an ONNX model"});
   }
   model.graph = std::make_unique<Graph>();
   GraphReader graph_reader(context);
@@ -71,9 +72,11 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
     GraphReader reader(context);
     reader.read_function(function, *made);
     if (made->name.empty())
-      throw Error({.what = "a function has no name", .expected = "a name", .next = "export the model again"});
+      throw Error(ErrorCode::kInvalidFile,
+                  {.what = "a function has no name", .expected = "a name", .next = "export the model again"});
     if (!keys.insert(fmt::format("{}\n{}\n{}", made->domain, made->name, made->overload)).second) {
-      throw Error({.what = fmt::format("the function '{}' of domain '{}' is there twice", made->name, made->domain),
+      throw Error(ErrorCode::kInvalidFile,
+                  {.what = fmt::format("the function '{}' of domain '{}' is there twice", made->name, made->domain),
                    .expected = "each function once",
                    .next = "export the model again"});
     }
@@ -95,14 +98,15 @@ std::unique_ptr<Model> read_named(std::span<const std::byte> bytes, std::shared_
     read_model(context, text, *model);
   } catch (const wire::Malformed& malformed) {
     const bool in_file = malformed.at >= text.data() && malformed.at <= text.data() + text.size();
-    throw Error({.what = malformed.what,
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = malformed.what,
                  .where = in_file ? fmt::format("{}, byte {}", file, malformed.at - text.data()) : file,
                  .expected = "an ONNX model (protobuf)",
                  .next = "fetch or export the file again"});
   } catch (const Error& error) {
     ErrorParts parts = error.parts();
     parts.where = parts.where.empty() ? file : file + ", " + parts.where;
-    throw Error(std::move(parts));
+    throw Error(error.code(), std::move(parts));
   }
   model->owners.push_back(context.owner);
   return model;
@@ -138,10 +142,10 @@ std::unique_ptr<Model> load(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::span<const std::byte> bytes = file->bytes();
   if (bytes.empty()) {
-    throw Error({.what = "is empty",
-                 .where = path.string(),
-                 .expected = "an ONNX model",
-                 .next = "fetch or export the file again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = "is empty",
+                                          .where = path.string(),
+                                          .expected = "an ONNX model",
+                                          .next = "fetch or export the file again"});
   }
   auto model = read_named(bytes, std::move(file), folder, path.string());
   model->path = path;

@@ -85,7 +85,8 @@ void save(const Model& model, const std::filesystem::path& path, const SaveOptio
   }
   wire::Encoder encoder = measure(model, plan);
   if (encoder.size() > kMaxModelBytes) {
-    throw Error({.what = fmt::format("the model would take {} bytes in one file", encoder.size()),
+    throw Error(ErrorCode::kCannotWrite,
+                {.what = fmt::format("the model would take {} bytes in one file", encoder.size()),
                  .where = path.string(),
                  .expected = "at most 2 GiB, which is what readers of ONNX files take",
                  .next = "save its weights to a data file beside it (external data)"});

@@ -23,10 +23,10 @@ uint64_t parse_number(std::string_view key, std::string_view text, const Tensor&
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw Error({.what = fmt::format("external data has the {} '{}'", key, text),
-                 .where = describe(tensor),
-                 .expected = "a number of bytes, 0 or more, below 2^64",
-                 .next = "export the model again"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("external data has the {} '{}'", key, text),
+                                          .where = describe(tensor),
+                                          .expected = "a number of bytes, 0 or more, below 2^64",
+                                          .next = "export the model again"});
   }
   return value;
 }
@@ -150,11 +150,11 @@ void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& te
     const uint64_t length = location.length.value_or(0);
     const uint64_t needed = bits_of(tensor.data_type) && !is_segment ? tensor.num_bytes() : length;
     if (location.length && length != needed) {
-      throw Error({.what = fmt::format("external data has {} bytes", length),
-                   .where = describe(tensor),
-                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(),
-                                           name_of(tensor.data_type)),
-                   .next = "export the model again"});
+      throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("external data has {} bytes", length),
+                                            .where = describe(tensor),
+                                            .expected = fmt::format("{} for {} elements of {}", needed,
+                                                                    tensor.num_elements(), name_of(tensor.data_type)),
+                                            .next = "export the model again"});
     }
     context.folder->check(location, needed, describe(tensor));
     tensor.external_ = std::make_shared<const ExternalLocation>(std::move(location));
@@ -177,11 +177,11 @@ void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& te
   if (bits_of(tensor.data_type) && !is_segment) {
     const uint64_t needed = tensor.num_bytes();
     if (tensor.has_raw_ && raw.size() != needed) {
-      throw Error({.what = fmt::format("has {} bytes of data", raw.size()),
-                   .where = describe(tensor),
-                   .expected = fmt::format("{} for {} elements of {}", needed, tensor.num_elements(),
-                                           name_of(tensor.data_type)),
-                   .next = "export the model again"});
+      throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("has {} bytes of data", raw.size()),
+                                            .where = describe(tensor),
+                                            .expected = fmt::format("{} for {} elements of {}", needed,
+                                                                    tensor.num_elements(), name_of(tensor.data_type)),
+                                            .next = "export the model again"});
     }
   }
 }

@@ -99,7 +99,8 @@ std::vector<std::byte> decode_typed(const Tensor& tensor, std::string_view wire)
       }
     }
   } catch (const wire::Malformed& malformed) {
-    throw Error({.what = malformed.what, .where = describe(tensor), .next = "export the model again"});
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = malformed.what, .where = describe(tensor), .next = "export the model again"});
   }
   return bits_of(tensor.data_type) == 6 ? pack_six_bits(bytes) : bytes;
 }

@@ -9,7 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/lift/align/same_node.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 using Positions = std::unordered_map<const ir::Node*, size_t>;
@@ -63,7 +63,8 @@ void check_order(const std::vector<Trace>& traces, const std::vector<std::vector
            nodes[0][at]->domain() == nodes[k][at]->domain())
       ++at;
     if (at == nodes[0].size() && at == nodes[k].size()) continue;
-    throw Error({.what = fmt::format("has {} nodes where {} has {}; from {} on they are not the same", nodes[k].size(),
+    throw Error(ErrorCode::kUnsupported,
+                {.what = fmt::format("has {} nodes where {} has {}; from {} on they are not the same", nodes[k].size(),
                                      traces[0].name, nodes[0].size(),
                                      at < nodes[0].size() ? nodes[0][at]->describe() : "the end"),
                  .where = traces[k].name,
@@ -200,4 +201,4 @@ Alignment align(const std::vector<Trace>& traces) {
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

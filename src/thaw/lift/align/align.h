@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "thaw/lift/align/find_window_loops.h"
 #include "thaw/lift/align/traces.h"
-#include "thaw/lift/loop/find_window_loops.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // A constant that differs: the node of the first trace that reads it, and the constant in every trace.
 struct Difference {
@@ -35,4 +35,4 @@ struct Alignment {
 // unrolled loops apart. Throws thaw::Error where they do not.
 Alignment align(const std::vector<Trace>& traces);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kMostListed = 12;
@@ -38,4 +38,4 @@ std::vector<std::string> evidence(std::span<const ir::Tensor* const> tensors) {
   return texts;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

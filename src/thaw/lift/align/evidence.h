@@ -8,8 +8,8 @@
 
 #include "thaw/ir/data/tensor.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 std::vector<std::string> evidence(std::span<const ir::Tensor* const> tensors);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 bool same_tensor(const ir::Tensor& a, const ir::Tensor& b) {
   if (a.data_type != b.data_type || a.dims != b.dims) return false;
@@ -65,4 +65,4 @@ bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
   return true;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -3,7 +3,7 @@
 
 #include "thaw/ir/graph/graph.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // Whether two tensors hold the same. Of large ones, which are weights, only some pages are compared.
 bool same_tensor(const ir::Tensor& a, const ir::Tensor& b);
@@ -11,4 +11,4 @@ bool same_tensor(const ir::Tensor& a, const ir::Tensor& b);
 // Graphs in them are the same where their nodes and constants are.
 bool same_attribute(const ir::Attribute& a, const ir::Attribute& b);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

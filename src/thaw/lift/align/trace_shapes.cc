@@ -2,7 +2,7 @@
 
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 TraceShapes::TraceShapes(const std::vector<Trace>& traces, std::span<const Variable> variables,
                          const Alignment& alignment)
@@ -38,4 +38,4 @@ std::optional<TraceShapes::Operand> TraceShapes::operand(const ir::Node* node, i
   return operand;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

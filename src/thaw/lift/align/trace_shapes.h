@@ -10,7 +10,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/lift/align/align.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 class TraceShapes {
  public:
@@ -35,4 +35,4 @@ class TraceShapes {
   std::vector<std::unique_ptr<Inferred>> traces_;
 };
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

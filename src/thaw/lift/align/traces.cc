@@ -9,7 +9,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/frozen/frozen.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostElements = 64;  // of an input that is a list of sizes rather than data
@@ -45,15 +45,16 @@ const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
     if (input->name() != like.name()) continue;
     const auto &a = input->type, &b = like.type;
     if (a.elem_type == b.elem_type && a.shape && b.shape && a.shape->size() == b.shape->size()) return input;
-    throw Error({.what = fmt::format("the input '{}' has another type or rank than in the first trace", like.name()),
+    throw Error(ErrorCode::kUnsupported,
+                {.what = fmt::format("the input '{}' has another type or rank than in the first trace", like.name()),
                  .where = trace.name,
                  .expected = "traces of one model",
                  .next = "export all of them with the same inputs"});
   }
-  throw Error({.what = fmt::format("there is no input '{}'", like.name()),
-               .where = trace.name,
-               .expected = "the inputs of the first trace",
-               .next = "export all of them with the same inputs"});
+  throw Error(ErrorCode::kUnsupported, {.what = fmt::format("there is no input '{}'", like.name()),
+                                        .where = trace.name,
+                                        .expected = "the inputs of the first trace",
+                                        .next = "export all of them with the same inputs"});
 }
 
 void add_values(const std::vector<Trace>& traces, const std::string& input, dim::Scope& scope,
@@ -132,7 +133,8 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
   for (const ir::Value* input : traces.front().model->graph->inputs()) {
     if (input->initializer()) continue;
     if (!input->type.shape) {
-      throw Error({.what = fmt::format("the rank of the input '{}' is not declared", input->name()),
+      throw Error(ErrorCode::kUnsupported,
+                  {.what = fmt::format("the rank of the input '{}' is not declared", input->name()),
                    .where = traces.front().name,
                    .expected = "declared shapes",
                    .next = "export again with shapes"});
@@ -204,4 +206,4 @@ std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace
   return dims;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,13 +11,12 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/lift.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
-// Integer values of an input in one trace, in row-major order.
-struct InputValues {
-  std::vector<int64_t> dims, values;  // values: empty where only the shape is known
-};
+using thaw::AddedInput;
+using thaw::InputValues;
 
 struct Trace {
   std::string name;  // of the file, for messages
@@ -47,13 +46,6 @@ struct Variable {
   }
 };
 
-// An input that is not in the traces: the exporter took it out or wrote its values into the graph.
-struct AddedInput {
-  std::string name;
-  ir::DataType type = ir::DataType::kInt64;
-  std::vector<int64_t> dims;
-};
-
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can
 // be, else by an element, else by how many elements of a mask (of zeros and ones) are marked. Throws thaw::Error where
@@ -66,4 +58,4 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
 std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
                                  std::span<const Variable> variables);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -9,16 +9,16 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int kMaxDepth = 12;
 
 [[noreturn]] void refuse(std::string what, const std::filesystem::path& path) {
-  throw Error({.what = std::move(what),
-               .where = path.string(),
-               .expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]}, …}",
-               .next = "give the integer values that each trace was made with"});
+  throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
+                                        .where = path.string(),
+                                        .expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]}, …}",
+                                        .next = "give the integer values that each trace was made with"});
 }
 
 // Appends a nested list's numbers; all lists of one depth are as long as the first.
@@ -71,10 +71,10 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) 
 
 AddedInput parse_added_input(const std::string& text) {
   const auto bad = [&]() -> Error {
-    return Error({.what = fmt::format("'{}' is no input", text),
-                  .where = "--add-input",
-                  .expected = "NAME:TYPE[DIM,…], such as grid_thw:int64[1,3]",
-                  .next = "write it so"});
+    return Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is no input", text),
+                                               .where = "--add-input",
+                                               .expected = "NAME:TYPE[DIM,…], such as grid_thw:int64[1,3]",
+                                               .next = "write it so"});
   };
   const size_t colon = text.find(':'), open = text.find('[');
   if (colon == std::string::npos || colon == 0 || open == std::string::npos || open < colon || text.back() != ']')
@@ -95,4 +95,4 @@ AddedInput parse_added_input(const std::string& text) {
   return input;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,7 +7,7 @@
 
 #include "thaw/lift/align/traces.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // A JSON file {"trace_22x30.onnx": {"grid_thw": [[1, 22, 30]]}, …}: values by the name of the trace's file, nested as
 // the axes are. Of an input of
@@ -18,4 +18,4 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces);
 // "grid_thw:int64[1,3]".
 AddedInput parse_added_input(const std::string& text);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,7 +11,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/emitter.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 struct Refusal {
@@ -219,4 +219,4 @@ std::optional<std::string> mask_padding(ir::Model& body, const std::string& leng
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -12,7 +12,7 @@
 
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // body: a model of one window. Axes of the size that its inputs call `length` are the window's; every output has one,
 // at output_axes. mask: its input of type bool [1, length]. Changes the model and returns nullopt, or returns why it
@@ -20,4 +20,4 @@ namespace thaw::lift {
 std::optional<std::string> mask_padding(ir::Model& body, const std::string& length, ir::Value* mask,
                                         std::span<const int64_t> output_axes);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

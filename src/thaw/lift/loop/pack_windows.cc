@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 std::optional<int64_t> equal_windows(std::span<const std::vector<int64_t>> lengths) {
   const int64_t size = std::max_element(lengths.begin(), lengths.end(), [](const auto& a, const auto& b) {
@@ -79,4 +79,4 @@ ir::Value* emit_unpack(TableEmitter& e, const WindowNodes& windows, ir::Value* p
   return reordered(e, joined, back);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,7 +11,7 @@
 
 #include "thaw/lift/table/table_emitter.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // Windows of `size` positions, the last of what is left; nullopt where the lists are no such. lengths: by trace.
 std::optional<int64_t> equal_windows(std::span<const std::vector<int64_t>> lengths);
@@ -32,4 +32,4 @@ ir::Value* emit_pack(TableEmitter& e, const WindowNodes& windows, ir::Value* x, 
 // The inverse; axis and rank are those of the result.
 ir::Value* emit_unpack(TableEmitter& e, const WindowNodes& windows, ir::Value* packed, int64_t axis, int64_t rank);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,7 +11,7 @@
 #include "thaw/lift/table/table.h"
 #include "thaw/rewrite/splice.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr const char* kLength = "window_length";
@@ -175,7 +175,7 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
   std::vector<int64_t> axes;
   for (const LoopBody::Cut& result : body.results) axes.push_back(result.axis);
   if (const auto why = mask_padding(*body.model, kLength, taking.mask(), axes)) throw CannotRoll{*why};
-  batch::Options options{.name = "num_windows", .inputs = {"window_mask"}, .sample = {}};
+  BatchOptions options{.name = "num_windows", .inputs = {"window_mask"}, .sample = {}};
   for (size_t i = 0; i < body.slices.size(); ++i) {
     options.inputs.push_back(fmt::format("window_{}", i));
     // Windows take the place of a first axis of 1, where all slices have one.
@@ -183,7 +183,7 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
     options.new_axis |= first_dim.value != 1;
   }
   try {
-    batch::batch(*body.model, options);
+    batching::batch(*body.model, options);
   } catch (const Error& error) {
     throw CannotRoll{error.what()};
   }
@@ -240,4 +240,4 @@ void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows
   }
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,7 +11,7 @@
 #include "thaw/lift/align/trace_shapes.h"
 #include "thaw/lift/loop/pack_windows.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // A model of the body for all windows at once. Inputs: the slices of each Split, the mask of the padding, and what the
 // branches share; a slice or result has the windows as an axis before its own, or instead of a first axis of 1.
@@ -37,4 +37,4 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
 void put_body(const LoopBody& body, const Loop& loop, const WindowNodes& windows, TableEmitter& before_join,
               ir::Graph& graph);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -15,7 +15,7 @@
 #include "thaw/rewrite/dim_emitter.h"
 #include "thaw/rewrite/remove_unused.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 constexpr size_t kMostAlternatives = 2;  // of a component that are run to be refuted
@@ -84,10 +84,10 @@ class Attempt {
   }
 
   void propose() {
-    const std::vector<lift::Point> points = points_of(sizes_);
+    const std::vector<lifting::Point> points = points_of(sizes_);
     for (size_t c = 0; c < constants_.size(); ++c) {
       for (size_t e = 0; e < constants_[c].elements.size(); ++e) {
-        auto proposals = lift::propose(constants_[c].elements[e], points);
+        auto proposals = lifting::propose(constants_[c].elements[e], points);
         if (proposals.size() > 1) unknowns_.push_back({c, e, std::move(proposals), {}});
       }
     }
@@ -96,7 +96,7 @@ class Attempt {
 
   static size_t integer_of(const Unknown& unknown) {
     const auto constant = std::find_if(unknown.proposals.begin(), unknown.proposals.end(),
-                                       [](const lift::Proposal& p) { return p.dim.is_constant(); });
+                                       [](const lifting::Proposal& p) { return p.dim.is_constant(); });
     return static_cast<size_t>(constant - unknown.proposals.begin());
   }
 
@@ -228,7 +228,7 @@ class Attempt {
     }
   }
 
-  const lift::Proposal& taken(size_t unknown) const { return unknowns_[unknown].proposals[choice_[unknown]]; }
+  const lifting::Proposal& taken(size_t unknown) const { return unknowns_[unknown].proposals[choice_[unknown]]; }
 
   // A 1 may be anything's; a 17 that is a length in ten places is one in the eleventh.
   bool is_confirmed_elsewhere(size_t unknown) const {
@@ -348,9 +348,9 @@ class Attempt {
 
   void confirm() {
     rewrite::remove_unused(model_);
-    fix::FixOptions besides_sizes = task_.fix;
+    fixing::FixOptions besides_sizes = task_.fix;
     besides_sizes.sizes = false;  // the reference has decided on those
-    const rewrite::Changes besides = fix::fix(model_, besides_sizes);
+    const rewrite::Changes besides = fixing::fix(model_, besides_sizes);
     for (const rewrite::Change& c : besides.made) report_.changed.push_back({c.kind, c.place, c.message()});
     run::Session session(model_);
     report_.confirmed = true;
@@ -394,4 +394,4 @@ AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, con
   return Attempt(model, scope, task, lengths, joined, most_tries).run();
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

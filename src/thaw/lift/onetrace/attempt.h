@@ -13,7 +13,7 @@
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/lift/onetrace/tables.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 struct CaseReport {
   std::string name;
@@ -24,10 +24,10 @@ struct CaseReport {
 // What every attempt at a trace goes by.
 struct Task {
   const Sizes& sizes;
-  std::span<const lift::AddedInput> added;
+  std::span<const lifting::AddedInput> added;
   const std::vector<Table>& tables;
   run::Tolerance tolerance;
-  fix::FixOptions fix;
+  fixing::FixOptions fix;
 };
 
 struct AttemptReport {
@@ -45,4 +45,4 @@ struct AttemptReport {
 AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
                       int most_tries);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

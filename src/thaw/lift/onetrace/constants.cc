@@ -14,7 +14,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 // A list that is longer is a table. An index is computed from single numbers; lists among them count positions.
@@ -121,4 +121,4 @@ std::string Constant::text() const {
 
 std::vector<Constant> size_constants(const ir::Model& model, bool joined) { return Finder(model, joined).run(); }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

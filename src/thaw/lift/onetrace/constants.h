@@ -12,7 +12,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/ops/rule/roles.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 struct Constant {
   std::vector<ir::Use> uses;           // all that hold the same in the same role; other uses of a tensor are not meant
@@ -29,4 +29,4 @@ struct Constant {
 // In the order of the nodes that need the sizes. Of the main graph. Not joined: every use is a constant of its own.
 std::vector<Constant> size_constants(const ir::Model& model, bool joined = true);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -11,7 +11,7 @@
 
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 using ops::Obligation;
@@ -175,7 +175,7 @@ class Solver {
       if (alive_[i].size() == 1) decided[number_of(i)].push_back(unknowns_[i].proposals[alive_[i].front()].dim);
     costs_.resize(unknowns_.size());
     for (size_t i = 0; i < unknowns_.size(); ++i) {
-      for (const lift::Proposal& p : unknowns_[i].proposals) {
+      for (const lifting::Proposal& p : unknowns_[i].proposals) {
         const auto known = decided.find(number_of(i));
         const bool again = known != decided.end() && std::any_of(known->second.begin(), known->second.end(),
                                                                  [&](dim::Dim d) { return dim::same(d, p.dim); });
@@ -301,4 +301,4 @@ Allowed allowed_choices(const Probe& probe, const std::vector<Unknown>& unknowns
   return Solver(probe, unknowns, sizes, scope).run();
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

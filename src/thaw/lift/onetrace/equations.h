@@ -11,7 +11,7 @@
 
 #include "thaw/lift/onetrace/probe.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 // Unknowns that depend on each other, and the choices of proposals that inference allows.
 struct Component {
@@ -39,4 +39,4 @@ struct Allowed {
 Allowed allowed_choices(const Probe& probe, const std::vector<Unknown>& unknowns, const Sizes& sizes,
                         const dim::Scope& scope);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

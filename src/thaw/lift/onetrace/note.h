@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 struct Note {
   std::string code;  // the rule of `thaw check` that it answers; may be empty
@@ -12,4 +12,4 @@ struct Note {
   std::vector<std::string> at = {};  // what stands there at the export, then in each case
 };
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

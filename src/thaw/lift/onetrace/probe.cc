@@ -11,9 +11,9 @@
 #include "thaw/core/error.h"
 #include "thaw/rewrite/emitter.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
-void open_model(ir::Model& model, const Sizes& sizes, std::span<const lift::AddedInput> added,
+void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::AddedInput> added,
                 const dim::Scope& scope) {
   for (ir::Value* input : model.graph->inputs()) {
     const auto shape = sizes.shapes.find(input->name());
@@ -23,7 +23,7 @@ void open_model(ir::Model& model, const Sizes& sizes, std::span<const lift::Adde
       if (id >= 0) input->set_dim(axis, {std::nullopt, scope.symbols()[static_cast<size_t>(id)].name, {}});
     }
   }
-  for (const lift::AddedInput& input : added) {
+  for (const lifting::AddedInput& input : added) {
     std::vector<ir::DeclaredDim> dims;
     for (const int64_t size : input.dims) dims.push_back({size, {}, {}});
     model.graph->add_input(input.name, ir::Type::tensor(input.type, std::move(dims)));
@@ -198,4 +198,4 @@ CaseResult Probe::run(const Choice& choice, size_t case_index, const run::Tolera
   return compare_case(*session_, feeds, one.outputs, tolerance);
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -19,13 +19,13 @@
 #include "thaw/run/compare.h"
 #include "thaw/run/session.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 // An element of a constant that may be something else than itself.
 struct Unknown {
   size_t constant = 0, element = 0;
-  std::vector<lift::Proposal> proposals;  // the cheapest first; at: the export, then each case
-  dim::Dim symbol;                        // stands for it in inference
+  std::vector<lifting::Proposal> proposals;  // the cheapest first; at: the export, then each case
+  dim::Dim symbol;                           // stands for it in inference
 };
 
 // By unknown: which of its proposals.
@@ -42,7 +42,8 @@ struct CaseResult {
 
 // Gives the model the inputs that it lacks, opens the dims that the cases differ in and forgets the declared shapes of
 // inner tensors: what a trace needs to run at other sizes at all.
-void open_model(ir::Model& model, const Sizes& sizes, std::span<const lift::AddedInput> added, const dim::Scope& scope);
+void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::AddedInput> added,
+                const dim::Scope& scope);
 
 // `model` agrees with a case where every output that the case holds does.
 CaseResult compare_case(run::Session& session, const run::Arrays& feeds, const run::Arrays& expected,
@@ -82,4 +83,4 @@ class Probe {
   std::unordered_map<std::string, std::optional<std::vector<size_t>>> known_;  // by node or output
 };
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

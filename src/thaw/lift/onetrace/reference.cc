@@ -9,7 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/run/cases.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 // What an input must be: its element type, and its rank where that is declared.
@@ -19,14 +19,14 @@ struct Wanted {
   std::optional<size_t> rank;
 };
 
-std::vector<Wanted> inputs_of(const ir::Model& model, std::span<const lift::AddedInput> added) {
+std::vector<Wanted> inputs_of(const ir::Model& model, std::span<const lifting::AddedInput> added) {
   std::vector<Wanted> inputs;
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->initializer() || input->sparse_initializer()) continue;
     Wanted& wanted = inputs.emplace_back(Wanted{input->name(), input->type.elem_type, {}});
     if (input->type.shape) wanted.rank = input->type.shape->size();
   }
-  for (const lift::AddedInput& input : added) inputs.push_back({input.name, input.type, input.dims.size()});
+  for (const lifting::AddedInput& input : added) inputs.push_back({input.name, input.type, input.dims.size()});
   return inputs;
 }
 
@@ -35,14 +35,16 @@ std::string in_case(const std::string& name) { return name.empty() ? "" : fmt::f
 void check_feed(const Wanted& input, const Case& which, const std::filesystem::path& path) {
   const auto found = which.feeds.find(input.name);
   if (found == which.feeds.end()) {
-    throw Error({.what = fmt::format("has no array for the input '{}'{}", input.name, in_case(which.name)),
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("has no array for the input '{}'{}", input.name, in_case(which.name)),
                  .where = path.string(),
                  .expected = fmt::format("'{0}', '{0}_<i>' or '<case>/{0}'", input.name),
                  .next = "store what the true model was fed with beside what it gave"});
   }
   const run::Array& array = found->second;
   if (array.dtype == input.type && (!input.rank || array.dims.size() == *input.rank)) return;
-  throw Error({.what = fmt::format("the input '{}'{} is {}", input.name, in_case(which.name), run::describe(array)),
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = fmt::format("the input '{}'{} is {}", input.name, in_case(which.name), run::describe(array)),
                .where = path.string(),
                .expected = input.rank ? fmt::format("{} of rank {}", ir::name_of(input.type), *input.rank)
                                       : std::string(ir::name_of(input.type)),
@@ -51,10 +53,10 @@ void check_feed(const Wanted& input, const Case& which, const std::filesystem::p
 
 }  // namespace
 
-std::vector<lift::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
-                                            std::span<const lift::AddedInput> added,
-                                            const std::map<std::string, std::vector<int64_t>>& at) {
-  std::vector<lift::AddedInput> missing;
+std::vector<lifting::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
+                                               std::span<const lifting::AddedInput> added,
+                                               const std::map<std::string, std::vector<int64_t>>& at) {
+  std::vector<lifting::AddedInput> missing;
   std::vector<std::string> known;
   for (const Wanted& input : inputs_of(model, added)) known.push_back(input.name);
   for (const auto& [name, values] : at) {
@@ -74,7 +76,7 @@ std::vector<lift::AddedInput> inputs_to_add(const std::filesystem::path& path, c
 }
 
 Reference read_reference(const std::filesystem::path& path, const ir::Model& model,
-                         std::span<const lift::AddedInput> added, std::span<const std::string> wanted) {
+                         std::span<const lifting::AddedInput> added, std::span<const std::string> wanted) {
   const std::vector<Wanted> inputs = inputs_of(model, added);
   std::vector<std::string> input_names, output_names;
   for (const Wanted& input : inputs) input_names.push_back(input.name);
@@ -96,6 +98,7 @@ Reference read_reference(const std::filesystem::path& path, const ir::Model& mod
   }
   if (with_outputs.empty()) {
     throw Error(
+        ErrorCode::kInvalidFile,
         {.what = "has none of the model's outputs",
          .where = path.string(),
          .expected = fmt::format("'{}', as '<name>', '<name>_<i>' or '<case>/<name>'", fmt::join(output_names, "', '")),
@@ -107,9 +110,9 @@ Reference read_reference(const std::filesystem::path& path, const ir::Model& mod
   if (order.empty()) order.emplace_back();
   for (const std::string& name : wanted) {
     if (std::find(order.begin(), order.end(), name) != order.end()) continue;
-    throw Error({.what = fmt::format("has no case '{}'", name),
-                 .where = path.string(),
-                 .expected = fmt::format("one of '{}'", fmt::join(order, "', '"))});
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("has no case '{}'", name),
+                                              .where = path.string(),
+                                              .expected = fmt::format("one of '{}'", fmt::join(order, "', '"))});
   }
   for (const std::string& name : order) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
@@ -120,4 +123,4 @@ Reference read_reference(const std::filesystem::path& path, const ir::Model& mod
   return reference;
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -4,7 +4,7 @@
 #include <queue>
 #include <utility>
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 constexpr size_t kMostLookedAt = 100'000;  // choices, tried or passed over
@@ -93,4 +93,4 @@ SearchResult search(std::span<const Component> components, int most_tries,
   return result;
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -12,7 +12,7 @@
 
 #include "thaw/lift/onetrace/equations.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 struct SearchResult {
   std::optional<std::vector<size_t>> chosen;  // by component: which combination
@@ -29,4 +29,4 @@ struct Verdict {
 SearchResult search(std::span<const Component> components, int most_tries,
                     const std::function<Verdict(const std::vector<size_t>& combinations)>& try_out);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 Component component(const std::vector<double>& costs) {
@@ -81,4 +81,4 @@ TEST(Search, TriesNothingElseWhereThereIsNoChoice) {
 }
 
 }  // namespace
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

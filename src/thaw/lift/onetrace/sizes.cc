@@ -10,7 +10,7 @@
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/infer.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 using At = std::map<std::string, std::vector<int64_t>>;
@@ -18,7 +18,8 @@ using At = std::map<std::string, std::vector<int64_t>>;
 constexpr size_t kMostValues = 64;  // of an input that is a list of sizes rather than data
 
 [[noreturn]] void refuse(std::string what, std::string expected, std::string next = {}) {
-  throw Error({.what = std::move(what), .where = "--at", .expected = std::move(expected), .next = std::move(next)});
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = std::move(what), .where = "--at", .expected = std::move(expected), .next = std::move(next)});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -47,7 +48,7 @@ struct ValueInput {
 
 class Finder {
  public:
-  Finder(const ir::Model& model, std::span<const lift::AddedInput> added, const At& at, std::vector<Case> cases,
+  Finder(const ir::Model& model, std::span<const lifting::AddedInput> added, const At& at, std::vector<Case> cases,
          dim::Scope& scope)
       : model_(model), added_(added), at_(at), scope_(scope) {
     out_.cases = std::move(cases);
@@ -76,8 +77,8 @@ class Finder {
       if (input->name() == name && !input->initializer()) return input;
     return nullptr;
   }
-  const lift::AddedInput* added_input(std::string_view name) const {
-    for (const lift::AddedInput& input : added_)
+  const lifting::AddedInput* added_input(std::string_view name) const {
+    for (const lifting::AddedInput& input : added_)
       if (input.name == name) return &input;
     return nullptr;
   }
@@ -130,7 +131,7 @@ class Finder {
     std::vector<std::string> known;
     for (const ir::Value* input : model_.graph->inputs())
       if (ir::is_integer(input->type.elem_type)) known.push_back(input->name());
-    for (const lift::AddedInput& input : added_) known.push_back(input.name);
+    for (const lifting::AddedInput& input : added_) known.push_back(input.name);
     for (const Size& size : out_.sizes)
       if (size.is_dim) known.push_back(size.name);
     refuse(fmt::format("'{}' is neither an input of the model nor a size of one", name),
@@ -151,7 +152,7 @@ class Finder {
         };
         bool fit = !told.whole || array.num_elements() == static_cast<int64_t>(told.at.size());
         fit &= told.at.empty() || array.num_elements() > told.at.rbegin()->first;
-        if (const lift::AddedInput* input = added_input(name)) fit &= fits(input->dims);
+        if (const lifting::AddedInput* input = added_input(name)) fit &= fits(input->dims);
         if (const ir::Value* input = graph_input(name); input && input->type.shape) {
           for (size_t axis = 0; axis < array.dims.size(); ++axis) {
             const auto declared = (*input->type.shape)[axis].value;
@@ -167,7 +168,8 @@ class Finder {
       }
     }
     if (used.empty()) {
-      throw Error({.what = fmt::format("no case can be fed to the model: {}", fmt::join(out_.left_out, "; ")),
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("no case can be fed to the model: {}", fmt::join(out_.left_out, "; ")),
                    .where = "the reference",
                    .expected = "inputs of the shapes that the model takes"});
     }
@@ -214,7 +216,8 @@ class Finder {
       if (is_named ? known.name != size.name : known.at != size.at || known.by_case != size.by_case || !size.at)
         continue;
       if (known.by_case == size.by_case) return known.symbol;
-      throw Error({.what = fmt::format("'{}' has two sizes in one case: {} and {}", size.name,
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("'{}' has two sizes in one case: {} and {}", size.name,
                                        fmt::join(known.by_case, ", "), fmt::join(size.by_case, ", ")),
                    .where = "the reference",
                    .expected = "inputs that fit together"});
@@ -265,7 +268,7 @@ class Finder {
   void fill_from_products() {
     for (Size& size : out_.sizes) {
       if (size.at) continue;
-      std::vector<lift::Point> points{{size.symbol, size.by_case}};
+      std::vector<lifting::Point> points{{size.symbol, size.by_case}};
       std::unordered_map<int, int64_t> at;
       for (const Size& other : out_.sizes) {
         if (!other.at || &other == &size) continue;
@@ -274,7 +277,7 @@ class Finder {
       }
       // One point more, so that sizes which are the same in all cases count too.
       for (size_t i = 0; i < points.size(); ++i) points[i].at.push_back(0);
-      lift::find_products(points);
+      lifting::find_products(points);
       if (points.front().product.is_known()) size.at = dim::evaluate(points.front().product, at);
     }
   }
@@ -303,14 +306,15 @@ class Finder {
       if (size.at && std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; }))
         return;
     }
-    throw Error({.what = "every case is at the sizes of the export",
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "every case is at the sizes of the export",
                  .where = "the reference",
                  .expected = "a case at another size",
                  .next = "run the true model at two or more other sizes and store what it gives"});
   }
 
   const ir::Model& model_;
-  std::span<const lift::AddedInput> added_;
+  std::span<const lifting::AddedInput> added_;
   const At& at_;
   dim::Scope& scope_;
   std::map<std::string, ValueInput> value_inputs_;
@@ -344,14 +348,14 @@ At parse_at(std::span<const std::string> texts) {
   return at;
 }
 
-std::vector<lift::Point> points_of(const Sizes& sizes) {
-  std::vector<lift::Point> points;
+std::vector<lifting::Point> points_of(const Sizes& sizes) {
+  std::vector<lifting::Point> points;
   for (const Size& size : sizes.sizes) {
     if (!size.at) continue;
-    lift::Point& point = points.emplace_back(lift::Point{size.symbol, {*size.at}});
+    lifting::Point& point = points.emplace_back(lifting::Point{size.symbol, {*size.at}});
     point.at.insert(point.at.end(), size.by_case.begin(), size.by_case.end());
   }
-  lift::find_products(points);
+  lifting::find_products(points);
   return points;
 }
 
@@ -361,9 +365,9 @@ std::string sizes_of_case(const Sizes& sizes, size_t case_index) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Sizes find_sizes(const ir::Model& model, std::span<const lift::AddedInput> added, const At& at, std::vector<Case> cases,
-                 dim::Scope& scope) {
+Sizes find_sizes(const ir::Model& model, std::span<const lifting::AddedInput> added, const At& at,
+                 std::vector<Case> cases, dim::Scope& scope) {
   return Finder(model, added, at, std::move(cases), scope).run();
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

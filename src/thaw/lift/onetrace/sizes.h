@@ -15,7 +15,7 @@
 #include "thaw/lift/solve/propose.h"
 #include "thaw/ops/rule/fact.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 // "grid_thw=1,22,30" and "num_patches=660,frames=2"; several in one text apart by ';'. By name, in row-major order.
 // Throws thaw::Error for anything else.
@@ -42,14 +42,14 @@ struct Sizes {
 };
 
 // The sizes whose value at the export is known, to propose expressions from; products are found.
-std::vector<lift::Point> points_of(const Sizes& sizes);
+std::vector<lifting::Point> points_of(const Sizes& sizes);
 
 // "num_patches=364, grid_thw[1]=14", for a report.
 std::string sizes_of_case(const Sizes& sizes, size_t case_index);
 
 // Throws thaw::Error where `at` names what is no size of the inputs or contradicts the file, and where no case is at
 // another size than the export.
-Sizes find_sizes(const ir::Model& model, std::span<const lift::AddedInput> added,
+Sizes find_sizes(const ir::Model& model, std::span<const lifting::AddedInput> added,
                  const std::map<std::string, std::vector<int64_t>>& at, std::vector<Case> cases, dim::Scope& scope);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

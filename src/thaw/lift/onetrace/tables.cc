@@ -13,7 +13,7 @@
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/table/table.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 constexpr int64_t kFewElements = 64;
 
@@ -93,19 +93,19 @@ std::vector<Table> find_tables(const ir::Model& model) {
   return tables;
 }
 
-std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lift::Point> points) {
+std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lifting::Point> points) {
   constexpr double kMuchDearer = 5, kHardlyDearer = 1;  // bits
   constexpr size_t kMost = 12;
-  std::map<int64_t, std::vector<lift::Proposal>> open;
+  std::map<int64_t, std::vector<lifting::Proposal>> open;
   for (const Table& table : tables) {
     if (!table.value) continue;
     const ir::Tensor& tensor = *table.value->constant();
     for (const int64_t length : tensor.dims) {
       if (length == 1 && !counts_to_one(tensor)) continue;
-      auto proposals = lift::propose(length, points);
+      auto proposals = lifting::propose(length, points);
       const bool may_stay = proposals.front().dim.is_constant();
       std::erase_if(proposals, [most = proposals.front().cost + (may_stay ? kHardlyDearer : kMuchDearer)](
-                                   const lift::Proposal& p) { return p.cost > most; });
+                                   const lifting::Proposal& p) { return p.cost > most; });
       if (may_stay && proposals.size() == 1) continue;
       open.emplace(length, std::move(proposals));
     }
@@ -118,7 +118,7 @@ std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::spa
   for (const auto& [length, proposals] : open) {
     std::vector<Choice> more;
     for (const Choice& choice : choices) {
-      for (const lift::Proposal& p : proposals) {
+      for (const lifting::Proposal& p : proposals) {
         more.push_back(choice);
         more.back().lengths[length] = p.dim;
         more.back().cost += p.cost;
@@ -137,11 +137,11 @@ namespace {
 
 // The sizes that differ in some case, at the export. Those that are products of others come last: as the side of a grid
 // the others are meant.
-std::vector<lift::Variable> variables_of(const Sizes& sizes) {
-  const std::vector<lift::Point> points = points_of(sizes);
-  std::vector<lift::Variable> variables;
+std::vector<lifting::Variable> variables_of(const Sizes& sizes) {
+  const std::vector<lifting::Point> points = points_of(sizes);
+  std::vector<lifting::Variable> variables;
   for (const bool products : {false, true}) {
-    for (const lift::Point& point : points) {
+    for (const lifting::Point& point : points) {
       const auto size = std::find_if(sizes.sizes.begin(), sizes.sizes.end(),
                                      [&](const Size& s) { return dim::same(s.symbol, point.symbol); });
       const bool varies =
@@ -149,7 +149,7 @@ std::vector<lift::Variable> variables_of(const Sizes& sizes) {
       if (varies && point.product.is_known() == products)
         variables.push_back({.symbol = size->symbol,
                              .at = {point.at.front()},
-                             .kind = size->is_dim ? lift::Variable::Kind::kDim : lift::Variable::Kind::kValue,
+                             .kind = size->is_dim ? lifting::Variable::Kind::kDim : lifting::Variable::Kind::kValue,
                              .input = size->input,
                              .index = size->index});
     }
@@ -187,18 +187,18 @@ class Maker {
   bool make(const Table& table, Note& note) {
     ir::Value* value = graph_.find(table.value->name());
     const ir::Tensor* tensor = value->constant();
-    const auto known =
-        std::find_if(made_.begin(), made_.end(), [&](const Made& m) { return lift::same_tensor(*m.tensor, *tensor); });
+    const auto known = std::find_if(made_.begin(), made_.end(),
+                                    [&](const Made& m) { return lifting::same_tensor(*m.tensor, *tensor); });
     if (known != made_.end()) {
       note.message = known->message;
       graph_.replace_uses(value, known->value);
       return true;
     }
     std::string reason;
-    std::optional<lift::TableFit> fit;
+    std::optional<lifting::TableFit> fit;
     if (counts_to_one(*tensor)) fit = list_to(*tensor);
     try {
-      if (!fit) fit = lift::fit_table({&tensor, 1}, context_, reason);
+      if (!fit) fit = lifting::fit_table({&tensor, 1}, context_, reason);
     } catch (const Error& error) {
       reason = error.parts().what;  // its data is missing
     }
@@ -206,7 +206,7 @@ class Maker {
       note.message = table.note.message + ", and " + reason;
       return false;
     }
-    note.message = fmt::format("{} becomes {}", lift::evidence({&tensor, 1}).front(), fit->description);
+    note.message = fmt::format("{} becomes {}", lifting::evidence({&tensor, 1}).front(), fit->description);
     ir::Value* computed = fit->emit(writer_);
     graph_.replace_uses(value, computed);
     made_.push_back({tensor, computed, note.message});
@@ -220,11 +220,11 @@ class Maker {
   }
 
   // 0, 1, … along the first axis.
-  lift::TableFit list_to(const ir::Tensor& tensor) const {
+  lifting::TableFit list_to(const ir::Tensor& tensor) const {
     std::vector<int64_t> form(tensor.dims.size(), 1);
     form.front() = -1;
     return {.description = fmt::format("0, 1, … to {}", dim::to_string(one_)),
-            .emit = [form, type = tensor.data_type, length = one_](lift::TableEmitter& e) {
+            .emit = [form, type = tensor.data_type, length = one_](lifting::TableEmitter& e) {
               ir::Value* list = e.emit("Reshape", {e.arange(length), e.list(form)});
               return type == ir::DataType::kInt64 ? list : e.cast(list, type);
             }};
@@ -236,11 +236,11 @@ class Maker {
     std::string message;
   };
   ir::Graph& graph_;
-  std::vector<lift::Variable> variables_;
-  lift::Solver solver_;
+  std::vector<lifting::Variable> variables_;
+  lifting::Solver solver_;
   dim::Dim one_ = 1;  // what a list of one entry is as long as
-  lift::TableContext context_;
-  lift::TableEmitter writer_;
+  lifting::TableContext context_;
+  lifting::TableEmitter writer_;
   std::vector<Made> made_;
 };
 
@@ -277,4 +277,4 @@ TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, cons
   return report;
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

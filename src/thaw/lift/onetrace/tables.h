@@ -17,7 +17,7 @@
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/rewrite/dim_emitter.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 // A frozen table or weight, and how the analysis of frozen sizes puts it.
 struct Table {
@@ -32,7 +32,7 @@ std::vector<Table> find_tables(const ir::Model& model);
 // What the lengths of the tables may be, by length; the cheapest first. Several where a length is ambiguous: 30 is the
 // width of the grid, or the longer of its sides.
 using Lengths = std::map<int64_t, dim::Dim>;
-std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lift::Point> points);
+std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lifting::Point> points);
 
 struct TableReport {
   std::vector<Note> made, left;
@@ -43,4 +43,4 @@ struct TableReport {
 TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, const Sizes& sizes, const Lengths& lengths,
                         const std::set<std::string>& others, rewrite::DimEmitter& emitter);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -7,7 +7,7 @@
 
 #include "thaw/lift/onetrace/reference.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 namespace {
 
 constexpr int kFewTries = 6;  // of each plan, before any gets more
@@ -87,7 +87,7 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
 Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& given) {
   Report report;
   Options options = given;
-  for (const lift::AddedInput& input : inputs_to_add(options.reference, *model, options.added, options.at)) {
+  for (const lifting::AddedInput& input : inputs_to_add(options.reference, *model, options.added, options.at)) {
     report.notes.push_back(fmt::format("the model gains the input '{}', {}, which the reference holds", input.name,
                                        run::describe(input.type, input.dims)));
     options.added.push_back(input);
@@ -118,4 +118,4 @@ Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& given) {
   return report;
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

@@ -22,16 +22,16 @@
 #include "thaw/lift/align/traces.h"
 #include "thaw/lift/onetrace/attempt.h"
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 struct Options {
   std::map<std::string, std::vector<int64_t>> at;  // sizes.h, parse_at
   std::filesystem::path reference;
   std::vector<std::string> cases;  // of the reference; empty: all
-  std::vector<lift::AddedInput> added;
+  std::vector<lifting::AddedInput> added;
   run::Tolerance tolerance;
   int most_tries = 200;
-  fix::FixOptions fix;  // what is done besides, without a reference
+  fixing::FixOptions fix;  // what is done besides, without a reference
 };
 
 struct Report {
@@ -46,4 +46,4 @@ struct Report {
 // Where it is confirmed, `model` becomes the thawed one; else it stays as it is.
 Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& options);
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

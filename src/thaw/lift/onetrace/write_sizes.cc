@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace thaw::lift::onetrace {
+namespace thaw::lifting::onetrace {
 
 void write_sizes(const Constant& constant, const ops::Shape& sizes, rewrite::DimEmitter& emitter) {
   const ops::Emit& at = emitter.at();
@@ -12,4 +12,4 @@ void write_sizes(const Constant& constant, const ops::Shape& sizes, rewrite::Dim
   for (const ir::Use& use : constant.uses) use.node->set_input(use.index, value);
 }
 
-}  // namespace thaw::lift::onetrace
+}  // namespace thaw::lifting::onetrace

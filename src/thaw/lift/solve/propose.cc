@@ -10,7 +10,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 using dim::Dim;
@@ -245,4 +245,4 @@ std::vector<Proposal> propose(int64_t value, std::span<const Point> points) {
   return Proposer(value, points).run(num_values);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

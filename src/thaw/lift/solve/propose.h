@@ -17,7 +17,7 @@
 
 #include "thaw/dim/expr/dim.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // A size of the inputs: its value at the export, then in each case.
 struct Point {
@@ -40,4 +40,4 @@ void find_products(std::span<Point> points);
 // Anything else only stays what it is. Each point must have the same, positive number of values.
 std::vector<Proposal> propose(int64_t value, std::span<const Point> points);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

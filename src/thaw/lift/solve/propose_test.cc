@@ -7,7 +7,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // A grid of 22 x 30 at the export, and two cases.
@@ -119,4 +119,4 @@ TEST_F(Propose, TakesHugeSizesForNothing) {
 }
 
 }  // namespace
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,7 +7,7 @@
 #include "thaw/lift/solve/propose.h"
 #include "thaw/lift/solve/window_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 using dim::Dim;
@@ -257,4 +257,4 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
   return found.back().dim;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -16,7 +16,7 @@
 
 #include "thaw/lift/solve/tensor_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // How a solution was found, the plainest first.
 enum class Rule : uint8_t {
@@ -69,4 +69,4 @@ class Solver {
   mutable std::map<std::vector<int64_t>, Rule> solved_;
 };
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

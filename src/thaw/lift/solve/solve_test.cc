@@ -7,7 +7,7 @@
 
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 struct Sizes {
@@ -105,4 +105,4 @@ TEST(Solver, KnowsTheSizesOfTensors) {
 }
 
 }  // namespace
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

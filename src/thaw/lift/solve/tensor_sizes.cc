@@ -6,7 +6,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // In characters. Where something frozen came before, an expression is wrong, and long.
@@ -67,4 +67,4 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
   return collecting.take();
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

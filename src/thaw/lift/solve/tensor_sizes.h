@@ -10,11 +10,11 @@
 
 #include "thaw/lift/align/traces.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // By the value in each trace: the plainest expression of the variables.
 using TensorSizes = std::map<std::vector<int64_t>, dim::Dim>;
 
 TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 using dim::Dim;
@@ -99,4 +99,4 @@ void solve_windows(std::span<const Variable> sides, std::span<const Variable> mu
   WindowSearch(sides, multiples, wanted, take).run();
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -11,11 +11,11 @@
 
 #include "thaw/lift/align/traces.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough. sides:
 // what may be covered; multiples: what windows over two sides may be counted for each of.
 void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
                    std::span<const int64_t> wanted, const std::function<bool(dim::Dim)>& take);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

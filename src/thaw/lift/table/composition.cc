@@ -8,7 +8,7 @@
 
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 View column_of(const View& view, int64_t column) {
@@ -152,4 +152,4 @@ std::optional<Generated> fit_sequences(const RowTable& table) {
   return each_column(table.view, [&](const View& column) { return fit_column(column, table); });
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

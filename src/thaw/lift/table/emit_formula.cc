@@ -5,7 +5,7 @@
 
 #include "thaw/lift/table/formula.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // What ONNX calls those that are one of its operators.
@@ -101,4 +101,4 @@ ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, 
   return Emission(axes, emitter).of(formula);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,7 +7,7 @@
 
 #include "thaw/lift/table/formula.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // equal to no entry
@@ -190,4 +190,4 @@ class Evaluation {
 
 Array evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

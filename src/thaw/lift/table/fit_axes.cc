@@ -6,7 +6,7 @@
 
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // Steps through the entries of a trace, by growing axis.
@@ -174,4 +174,4 @@ std::optional<Generated> fit_axes(const View& view, TableContext& context) {
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -8,7 +8,7 @@
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/sinusoid.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 enum class Function : uint8_t { kAffine, kCos, kSin };
@@ -223,4 +223,4 @@ std::optional<Generated> fit_columns(const RowTable& table) {
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

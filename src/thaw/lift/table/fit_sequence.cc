@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
-#include "thaw/lift/solve/table_sizes.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int kMostDigits = 3;
@@ -320,4 +320,4 @@ std::optional<Sequence> fit_sequence_in(const View& column, const Counter& count
   return fit_counted(column, counter, context, 1);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

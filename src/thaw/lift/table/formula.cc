@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 Size combined(const Size& a, const Size& b, dim::Dim dim, auto function) {
@@ -183,4 +183,4 @@ std::optional<Formula> substitute(const Formula& formula, std::span<const Formul
   return Substitution(positions, columns).of(formula);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

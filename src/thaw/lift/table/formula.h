@@ -14,7 +14,7 @@
 
 #include "thaw/lift/table/table_emitter.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 enum class Kind : uint8_t { kInteger, kReal, kTruth };
 
@@ -129,4 +129,4 @@ Array evaluate(const Formula& formula, const Points& points);
 // The formula over axes of these sizes, each given or 1: int64, float or bool.
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

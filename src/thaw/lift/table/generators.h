@@ -9,7 +9,7 @@
 
 #include "thaw/lift/table/table.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct Generated {
   std::string description;
@@ -95,4 +95,4 @@ struct WindowList {
 std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                           std::string& nearest);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

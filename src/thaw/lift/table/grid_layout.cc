@@ -6,7 +6,7 @@
 
 #include "thaw/dim/text/text.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kBlocks[] = {1, 2, 3, 4};
@@ -204,4 +204,4 @@ std::vector<int64_t> possible_windows(const View& view) {
   return windows;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "thaw/lift/solve/counter.h"
+#include "thaw/lift/table/counter.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct Place {
   Formula frame, row, column;
@@ -78,4 +78,4 @@ std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::spa
 // Sides of windows that the order of the entries speaks for: where a run of one row, or of all columns, ends first.
 std::vector<int64_t> possible_windows(const View& view);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

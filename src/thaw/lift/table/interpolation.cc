@@ -6,7 +6,7 @@
 
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kLargestSide = int64_t{1} << 20;
@@ -154,4 +154,4 @@ std::optional<Generated> fit_interpolation(const RowTable& table) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
-#include "thaw/lift/solve/table_sizes.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kLargestLookup = int64_t{1} << 24;  // entries
@@ -229,4 +229,4 @@ std::optional<Generated> fit_after_first(const RowTable& table) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

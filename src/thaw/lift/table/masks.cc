@@ -8,7 +8,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 int64_t rows_in(const View& view, size_t trace) { return view.growing[0].at[trace]; }
@@ -263,4 +263,4 @@ std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -6,7 +6,7 @@
 
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // How many entries from the first on a formula gives, of the first column in a trace.
@@ -72,4 +72,4 @@ std::string nearest_of(const RowTable& table) {
   return text;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

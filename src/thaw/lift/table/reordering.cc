@@ -7,7 +7,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 bool same_grid(const Layout& a, const Layout& b) {
@@ -107,4 +107,4 @@ std::optional<Generated> fit_grid_indices(const RowTable& table) {
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

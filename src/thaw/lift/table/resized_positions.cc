@@ -9,7 +9,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // An operator Resize, as ONNX names it.
@@ -192,4 +192,4 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,7 +7,7 @@
 
 #include "thaw/lift/align/same_node.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kOpset = 20;
@@ -70,4 +70,4 @@ bool is_same_table(const TableFit& a, const TableFit& b, std::span<const Variabl
   return Comparison().is_same(first, other);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

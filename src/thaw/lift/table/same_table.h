@@ -5,10 +5,10 @@
 
 #include "thaw/lift/table/table.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // The nodes that they emit are compared: operators, attributes, constants and the sizes that they read. Real numbers are
 // the same as far as entries of float32 tell them. Both must be over these variables.
 bool is_same_table(const TableFit& a, const TableFit& b, std::span<const Variable> variables);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

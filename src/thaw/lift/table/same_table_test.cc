@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 class SameTable : public testing::Test {
@@ -61,4 +61,4 @@ TEST_F(SameTable, SizesAreCompared) {
 }
 
 }  // namespace
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -9,7 +9,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine) {
   Angle angle;
@@ -72,7 +72,7 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
       const Angle angle = angle_of(entries, sine);
       if (angle.weight == 0) continue;
       const Formula turned = real_number(angle.step) * x;
-      const Formula formula = sine ? thaw::lift::sine(turned) : cosine(turned);
+      const Formula formula = sine ? thaw::lifting::sine(turned) : cosine(turned);
       if (!holds(column, formula, 0, 1)) continue;
       return Sequence{fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
                                   dim::to_string(n.dim)),
@@ -82,4 +82,4 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // entry = cos(step * x), or sin.
 struct Angle {
@@ -16,4 +16,4 @@ struct Angle {
 // smaller ones tell; where the function is flat it is not known at all.
 Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -8,7 +8,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // A short list of sizes: each element for itself.
@@ -134,4 +134,4 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -14,7 +14,7 @@
 
 #include "thaw/lift/table/grid_layout.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct TableFit {
   std::string description;                        // "cos of a multiple of row of blocks of 2 x 2 in a grid …"
@@ -33,4 +33,4 @@ struct TableContext {
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -3,7 +3,7 @@
 
 #include "thaw/rewrite/dim_emitter.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 class TableEmitter : public ops::Emit {
  public:
@@ -22,4 +22,4 @@ class TableEmitter : public ops::Emit {
   rewrite::DimEmitter* sizes_;
 };
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/lift/solve/table_sizes.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kMostEntries = int64_t{1} << 26;
@@ -248,4 +248,4 @@ ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& e) {
   return form.type == has[static_cast<size_t>(form.kind)] ? table : e.cast(table, form.type);
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

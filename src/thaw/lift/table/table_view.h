@@ -9,7 +9,7 @@
 #include "thaw/lift/solve/solve.h"
 #include "thaw/lift/table/formula.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct View {
   ir::DataType type = ir::DataType::kFloat;
@@ -51,4 +51,4 @@ ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitte
 // What was made of the kind of the view, the growing axes first, in the table's shape and type.
 ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& emitter);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

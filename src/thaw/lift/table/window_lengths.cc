@@ -10,7 +10,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // The list in every trace, and what it adds up to.
@@ -188,4 +188,4 @@ std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> ten
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

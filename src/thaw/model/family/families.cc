@@ -65,7 +65,8 @@ const Family& family_of(const Checkpoint& checkpoint) {
       return family;
     known.insert(known.end(), family.model_types.begin(), family.model_types.end());
   }
-  throw Error({.what = fmt::format("models of the type '{}' are not known", type),
+  throw Error(ErrorCode::kUnsupported,
+              {.what = fmt::format("models of the type '{}' are not known", type),
                .where = checkpoint.config().where(),
                .expected = fmt::format("one of {}", fmt::join(known, ", ")),
                .next = "export the model otherwise and mend the export with thaw check and thaw fix"});

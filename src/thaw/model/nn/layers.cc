@@ -36,7 +36,8 @@ Var linear_joined(const Scope& scope, const std::vector<std::pair<std::string_vi
     if (takes_bias(one, bias)) append(biases, one.weight("bias", {out}));
   }
   if (biases && biases->num_rows() != weights->num_rows()) {
-    throw Error({.what = fmt::format("only some of the layers of '{}' have a bias", scope.name()),
+    throw Error(ErrorCode::kUnsupported,
+                {.what = fmt::format("only some of the layers of '{}' have a bias", scope.name()),
                  .where = scope.weights().checkpoint().folder().string(),
                  .expected = "a bias for all of them, or for none",
                  .next = "fetch the checkpoint again"});
@@ -82,7 +83,8 @@ Var activate(std::string_view name, Var x) {
   }
   if (name == "silu" || name == "swish") return x * sigmoid(x);
   if (name == "relu") return net.node("Relu", {x}, x.type);
-  throw Error({.what = fmt::format("the activation '{}' is not known", name),
+  throw Error(ErrorCode::kUnsupported,
+              {.what = fmt::format("the activation '{}' is not known", name),
                .where = "config.json",
                .expected = "gelu, gelu_pytorch_tanh, gelu_new, quick_gelu, silu, swish or relu",
                .next = "build another checkpoint, or report the model"});

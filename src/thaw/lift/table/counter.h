@@ -8,7 +8,7 @@
 
 #include "thaw/lift/table/table_view.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 class Counter {
  public:
@@ -34,4 +34,4 @@ using CounterPtr = std::shared_ptr<const Counter>;
 // row divided by a size, the rest of it, or both.
 std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver& solver);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

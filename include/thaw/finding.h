@@ -1,7 +1,6 @@
 // A finding: what a rule has to say about a model, in plain text, apart from how it was found and how it is printed.
 //
-// The rules (check/) make findings, the renderers (report/) print them as text, JSON and SARIF; neither knows the
-// other. A code is stable for ever: it names the rule's page in docs/rules.md and stands in people's --ignore lists.
+// A code is stable for ever: it names the rule's page in docs/rules.md and stands in people's --ignore lists.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "thaw/export.h"
 
 namespace thaw {
 
@@ -49,6 +50,29 @@ struct Finding {
   // The smallest sizes that break the model, by name, where a proof found some; none of them where every size does.
   std::optional<NamedSizes> breaking_sizes;
   std::vector<std::pair<std::string, std::string>> details;  // more to print, name and text: {"smallest size", "h=96"}
+};
+
+// What became of one place of a model, or why nothing did.
+struct Note {
+  std::string where;    // node or tensor: "Split 'node' reads 'tensor'"
+  std::string message;  // one clause
+  // What it was in each trace, the evidence: "22", "30"; "[1, 22, 30]"; "float32[660,1,16]". Empty where no constant is
+  // meant.
+  std::vector<std::string> at = {};
+};
+
+// What a rewrite changed, or what it found and left.
+struct Change {
+  std::string kind;   // the rule of `check` that it answers: "THAW003"
+  std::string place;  // node or tensor
+  std::string part;   // of the place, where there are several: "axis 0"
+  // "'?'" and what it became, "'floor(height/8)'". Of what is left, nothing.
+  std::vector<std::pair<std::string, std::string>> replaced;
+  int nodes = 0;         // that read what was replaced; 0: not counted
+  std::string why = {};  // of what is left: a clause
+
+  // One clause for people: "axis 0: '?' becomes 'floor(height/8)'".
+  THAW_API std::string message() const;
 };
 
 }  // namespace thaw

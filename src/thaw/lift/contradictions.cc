@@ -1,4 +1,4 @@
-#include "thaw/lift/solve/contradictions.h"
+#include "thaw/lift/contradictions.h"
 
 #include <algorithm>
 #include <map>
@@ -10,9 +10,9 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
-#include "thaw/lift/solve/table_sizes.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostSizes = 16;
@@ -135,4 +135,4 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
   return out;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -14,7 +14,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/align/traces.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct Contradictions {
   size_t sizes = 0;            // that were tried
@@ -28,4 +28,4 @@ struct Contradictions {
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
                                    const std::unordered_set<const ir::Node*>& traced);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -1,4 +1,4 @@
-#include "thaw/lift/solve/counter.h"
+#include "thaw/lift/table/counter.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
-#include "thaw/lift/solve/table_sizes.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // How many entries from the first on are the same.
@@ -74,4 +74,4 @@ std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver
   return {std::make_shared<const Counter>(name, digit, view.length(), returns ? *period : *count)};
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

@@ -1,4 +1,4 @@
-#include "thaw/lift/solve/holdout.h"
+#include "thaw/lift/holdout.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "thaw/lift/table/same_table.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr size_t kFewestTraces = 3;
@@ -68,4 +68,4 @@ std::vector<std::pair<std::string, std::string>> Holdout::notes() const {
   return notes;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

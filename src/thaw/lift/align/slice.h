@@ -6,7 +6,7 @@
 
 #include "thaw/ir/graph/graph.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct Slice {
   ir::Node* node = nullptr;  // Split or Slice
@@ -22,4 +22,4 @@ std::optional<Slice> slice_of(const ir::Value& value);
 // Whether input i of a node that cuts slices says where it cuts.
 bool gives_bounds(const ir::Node& cut, int input);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

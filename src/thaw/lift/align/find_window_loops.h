@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "thaw/ir/graph/graph.h"
-#include "thaw/lift/loop/slice.h"
+#include "thaw/lift/align/slice.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 struct Unrolled {
   std::vector<Slice> slices;                    // of the first branch, one of each tensor that is cut
@@ -30,4 +30,4 @@ struct Unrolled {
 // alone. A single slice counts where a Concat of one operand follows.
 std::vector<Unrolled> find_unrolled(const ir::Graph& graph);
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

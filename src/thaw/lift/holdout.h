@@ -8,7 +8,7 @@
 
 #include "thaw/lift/table/table.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 
 // With three traces or more, one is held out. What all of them explain and the others explain differently, or not at
 // all, is right at every trace all the same, but has no witness at a size that was not used to find it.
@@ -34,4 +34,4 @@ class Holdout {
   std::vector<std::pair<std::string, std::string>> differences_;
 };
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

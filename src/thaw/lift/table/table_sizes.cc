@@ -1,6 +1,6 @@
-#include "thaw/lift/solve/table_sizes.h"
+#include "thaw/lift/table/table_sizes.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 // A number of times the cells of a grid whose sides were cut into parts, rounded: patches, or windows, of an image.
@@ -57,4 +57,4 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
   return std::nullopt;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

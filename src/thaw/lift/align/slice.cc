@@ -1,11 +1,11 @@
-#include "thaw/lift/loop/slice.h"
+#include "thaw/lift/align/slice.h"
 
 #include <numeric>
 #include <vector>
 
 #include "thaw/ops/rule/registry.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kToTheEnd = int64_t{1} << 31;  // exporters' way to say "as far as it goes"
@@ -54,4 +54,4 @@ std::optional<Slice> slice_of(const ir::Value& value) {
 
 bool gives_bounds(const ir::Node& cut, int input) { return ops::says_size(ops::role_of(cut, input)); }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

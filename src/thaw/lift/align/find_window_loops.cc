@@ -1,4 +1,4 @@
-#include "thaw/lift/loop/find_window_loops.h"
+#include "thaw/lift/align/find_window_loops.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 #include "thaw/lift/align/same_node.h"
 
-namespace thaw::lift {
+namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostNodes = 2000;            // of one branch: longer ones are no loop's body
@@ -231,4 +231,4 @@ std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
   return found;
 }
 
-}  // namespace thaw::lift
+}  // namespace thaw::lifting

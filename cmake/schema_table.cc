@@ -1,0 +1,61 @@
+// Writes what the official ONNX library knows of operators as a table, so that the library thaw needs neither it nor
+// Protobuf when it runs.
+//
+//   schema_table > schema_table.inc
+//
+// A row is {domain, name, since_version, inputs, outputs, deprecated, composed, {formal inputs}, {formal outputs},
+// {attributes}}. Formal parameters are "name:type" and attributes "name" or "name=default" (integers), apart by spaces.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+
+namespace {
+
+using onnx::OpSchema;
+
+std::string parameters_of(const std::vector<OpSchema::FormalParameter>& parameters) {
+  std::string text;
+  for (const OpSchema::FormalParameter& parameter : parameters)
+    text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr();
+  return text;
+}
+
+bool is_variadic(const std::vector<OpSchema::FormalParameter>& parameters) {
+  return !parameters.empty() && parameters.back().GetOption() == OpSchema::Variadic;
+}
+
+std::string attributes_of(const OpSchema& schema) {
+  std::string text;
+  for (const auto& [name, attribute] : schema.attributes()) {
+    text += (text.empty() ? "" : " ") + name;
+    if (attribute.type == onnx::AttributeProto::INT && attribute.default_value.has_i())
+      text += "=" + std::to_string(attribute.default_value.i());
+  }
+  return text;
+}
+
+const char* word(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+int main() {
+  std::vector<OpSchema> schemas = onnx::OpSchemaRegistry::get_all_schemas_with_history();
+  std::sort(schemas.begin(), schemas.end(), [](const OpSchema& a, const OpSchema& b) {
+    return std::tuple(a.domain(), a.Name(), a.since_version()) < std::tuple(b.domain(), b.Name(), b.since_version());
+  });
+  std::printf("constexpr int64_t kNewestOpset = %d;\n\nconstexpr Row kRows[] = {\n",
+              onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second);
+  for (const OpSchema& s : schemas) {
+    std::printf("    {\"%s\", \"%s\", %d, {%d, %d, %s, \"%s\"}, {%d, %d, %s, \"%s\"}, %s, %s, \"%s\"},\n",
+                s.domain().c_str(), s.Name().c_str(), s.since_version(), s.min_input(), s.max_input(),
+                word(is_variadic(s.inputs())), parameters_of(s.inputs()).c_str(), s.min_output(), s.max_output(),
+                word(is_variadic(s.outputs())), parameters_of(s.outputs()).c_str(), word(s.deprecated()),
+                word(s.HasFunction() || s.HasContextDependentFunction()), attributes_of(s).c_str());
+  }
+  std::printf("};\n");
+}

@@ -1,0 +1,62 @@
+// From a checkpoint to ONNX: vision towers, audio encoders, text decoders.
+//
+//   thaw::BuildReport report = thaw::build("Qwen3-VL-4B", "onnx", {.target = thaw::BuildTarget::kOrt});
+//
+// Each part is written as <part>.onnx with its weights in <part>.onnx.data, whole or not at all. Weights stream from
+// the mapped checkpoint; peak memory does not depend on their size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "thaw/array.h"
+#include "thaw/export.h"
+
+namespace thaw {
+
+// Which operators the models may use.
+//   kPortable  operators of ai.onnx only
+//   kOrt       com.microsoft's fused operators too, as ONNX Runtime runs them on CPU and CUDA
+//   kDirectMl  operators and types that ONNX Runtime's DirectML execution provider takes, opset 20 at most
+enum class BuildTarget : uint8_t { kPortable, kOrt, kDirectMl };
+
+// The adapter of Phi-4-multimodal that is merged into the decoder's weights. A request uses one of them.
+enum class Lora : uint8_t { kVision, kSpeech, kNone };
+
+struct BuildOptions {
+  std::string part = "all";           // "vision", "text", "audio", "embedding"
+  DataType dtype = DataType::kFloat;  // of weights and activations: kFloat, kFloat16 or kBfloat16
+  BuildTarget target = BuildTarget::kPortable;
+  int64_t opset = 20;     // 18 to 20
+  bool kv_cache = false;  // text: past_key_values.* in, present.* out, and position_ids
+  // text, with kv_cache: inputs_embeds in, as embedding.onnx gives them, instead of input_ids. build() sets it where it
+  // builds that part too.
+  bool takes_embeddings = false;
+  // What onnxruntime-genai loads: its tensor names, genai_config.json and the tokenizer's files too. Implies kv_cache.
+  bool genai = false;
+  Lora lora = Lora::kVision;
+};
+
+struct BuiltFile {
+  std::string part;
+  std::filesystem::path path;
+  int64_t num_nodes = 0;
+  uint64_t weight_bytes = 0;
+};
+
+struct BuildReport {
+  std::string model_type;  // of config.json
+  std::vector<BuiltFile> files;
+  std::vector<std::filesystem::path> others;  // with BuildOptions::genai: what is no model
+  std::vector<std::string> unused;  // tensors of the checkpoint that no part of the model reads, where all were built
+};
+
+// `checkpoint` is the folder with config.json and *.safetensors, as transformers saves it; `folder` is made where it is
+// not there. Throws thaw::Error for a part that the family does not have, options that do not go together, and
+// everything that is wrong with the checkpoint. Nothing is written before every part is built.
+THAW_API BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
+                           const BuildOptions& options = {});
+
+}  // namespace thaw

@@ -1,0 +1,78 @@
+// The rewrites that are safe without a reference, and those that a reference confirms.
+//
+//   thaw::FixReport report = thaw::fix(model);
+//   if (report.modified()) model.save("fixed.onnx");
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/array.h"
+#include "thaw/export.h"
+#include "thaw/finding.h"
+#include "thaw/model.h"
+#include "thaw/verify.h"
+
+namespace thaw {
+
+struct FixOptions {
+  bool sizes = true;         // rewrite frozen sizes
+  bool chains = true;        // shorten shape chains
+  bool declarations = true;  // mend declared names and shapes
+};
+
+struct FixReport {
+  std::vector<Change> changed;
+  std::vector<Change> left;  // what a rule finds and no rewrite answers
+  bool modified() const { return !changed.empty(); }
+};
+
+// Changes the model in place. A model that needs nothing is left as it is, byte for byte. Declared names that are true
+// stay.
+THAW_API FixReport fix(Model& model, const FixOptions& options = {});
+
+// An input that is not in the traces: the exporter took it out or wrote its values into the graph.
+struct AddedInput {
+  std::string name;
+  DataType type = DataType::kInt64;
+  std::vector<int64_t> dims;
+};
+
+struct FixReferenceOptions {
+  std::map<std::string, std::vector<int64_t>> at;  // the sizes of the export: values of an input or dims, by name
+  std::vector<std::string> cases;                  // of the reference; empty: all
+  std::vector<AddedInput> added;
+  Tolerance tolerance;
+  int most_tries = 200;  // choices that are run
+  FixOptions fix;        // what is done besides, without a reference
+};
+
+// How the thawed model did in one case of the reference.
+struct ReferenceCase {
+  std::string name;   // empty where the file has one without a name
+  std::string sizes;  // "num_patches=364, grid_thw[1]=14"
+  bool agrees = false;
+  double max_abs = 0;
+  std::string reason;  // why it does not agree
+};
+
+struct FixReferenceReport {
+  bool confirmed = false;                  // all cases agree
+  std::vector<Note> sizes, changed, left;  // of constants: what each stands for, or why it is left
+  std::vector<ReferenceCase> cases;        // of the result; where nothing is confirmed, of the most likely choice
+  std::vector<std::string> notes;          // cases left out, arrays not used, limits reached
+  int tries = 0;                           // choices that were run
+  bool modified() const { return !changed.empty(); }
+};
+
+// One static trace and a reference: which of the trace's integers are sizes, found by proposing and confirmed by running
+// at the reference's sizes. `reference` is an .npz file (thaw/verify.h) of what the true model was fed and gave at other
+// sizes. Changes the model where all cases agree, else leaves it as it is.
+THAW_API FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
+                                               const FixReferenceOptions& options = {});
+
+}  // namespace thaw

@@ -1,0 +1,62 @@
+// Several static traces of one model in, one model for every size out.
+//
+//   thaw::LiftResult result = thaw::lift({{"vision_22x30.onnx"}, {"vision_28x20.onnx"}, {"vision_16x24.onnx"}});
+//   if (result.model) result.model->save("vision.onnx");
+//
+// Traces of one model differ only where sizes were frozen. Aligned node by node, what differs are integers, each solved
+// as the simplest expression of the inputs' dims and values, and tables, each fitted by a generator. A fit must give
+// every entry of every trace. What is not explained is reported and nothing is guessed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "thaw/export.h"
+#include "thaw/finding.h"
+#include "thaw/fix.h"
+#include "thaw/model.h"
+#include "thaw/run.h"
+
+namespace thaw {
+
+// Integer values of an input in one trace, in row-major order.
+struct InputValues {
+  std::vector<int64_t> dims, values;  // values: empty where only the shape is known
+};
+
+struct LiftTrace {
+  std::filesystem::path model;
+  std::map<std::string, InputValues> values = {};  // by input: what the trace was made with
+};
+
+struct LiftOptions {
+  std::vector<AddedInput> added;
+  std::set<std::string> keep_static;  // constants (by name in the first trace) that stay as they are there
+  bool check = true;                  // run the result beside each trace at its own size
+};
+
+struct LiftReport {
+  std::vector<Note> variables;  // "num_patches": "384, 660, 560"
+  std::vector<Note> lifted;
+  // With three traces or more, one is held out: what the others alone would have said is compared with what was said.
+  std::vector<Note> held_back;
+  // What inference says of the sizes at others than the traces', and what was solved otherwise on its account.
+  std::vector<Note> inferred;
+  std::vector<Note> unexplained;  // empty: the model is whole
+  std::vector<RunCheck> checks;   // by trace; empty where it was not run
+};
+
+struct LiftResult {
+  LiftReport report;
+  std::optional<Model> model;  // where everything is explained and every trace agrees
+};
+
+// Throws thaw::Error where the traces cannot be aligned or one of them does not run.
+THAW_API LiftResult lift(const std::vector<LiftTrace>& traces, const LiftOptions& options = {});
+
+}  // namespace thaw

@@ -1,0 +1,90 @@
+// Running a model in ONNX Runtime, on the CPU.
+//
+//   thaw::Session session("vision.onnx");
+//   thaw::Arrays outputs = session.run({{"pixel_values", pixels}, {"grid_thw", grid}});
+//
+// ONNX Runtime is loaded by the first session: libonnxruntime.so.1 beside libthaw.so, or what the environment's
+// THAW_ONNXRUNTIME names. Whatever it refuses, at loading or at running, is a thaw::Error (kRuntimeFailed) that carries
+// its message. Nothing is printed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/array.h"
+#include "thaw/export.h"
+#include "thaw/model.h"
+
+namespace thaw {
+
+// How far ONNX Runtime rewrites the graph.
+enum class Optimization : uint8_t { kNone, kBasic, kExtended, kAll };
+
+struct SessionOptions {
+  int threads = 0;  // inside an operator; 0: one a core
+  Optimization optimization = Optimization::kAll;
+  bool memory_pattern = true;  // plan one block for all intermediate tensors from the first run's sizes
+  bool memory_arena = true;    // keep freed memory for the next run
+};
+
+namespace run {
+class Session;
+}
+
+class THAW_API Session {
+ public:
+  explicit Session(const std::filesystem::path& path, const SessionOptions& options = {});
+  // The model as it is in memory, with external data where it lies.
+  explicit Session(const Model& model, const SessionOptions& options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  std::vector<Port> inputs() const;  // without dims: ONNX Runtime is not asked for them
+  std::vector<Port> outputs() const;
+
+  // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when
+  // empty. A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
+  // May be called from several threads.
+  Arrays run(const Arrays& feeds, const std::vector<std::string>& wanted = {});
+
+  // What ONNX Runtime warned of since the last call, each text once.
+  std::vector<std::string> take_warnings();
+
+ private:
+  std::unique_ptr<run::Session> session_;
+};
+
+struct ValueRange {
+  double lowest = 0, highest = 0;  // inclusive for integers
+};
+
+// What a model is fed where Thaw runs it. Inputs that are given here are fed as given. The others are drawn: floats from
+// a normal distribution, integers small and not negative (0 to 9, or within the table that they index), booleans at
+// random; an integer or boolean input whose name says "mask" gets rows of ones that end in zeros. What is drawn depends
+// on the seed, the input's name and its shape, on nothing else.
+struct FeedOptions {
+  Arrays arrays;  // by input name
+  // All elements of an input, row-major, as text: {"1", "22", "30"}; one value fills any shape.
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, ValueRange> ranges;  // uniform over the range instead of the defaults above
+  uint64_t seed = 0;
+};
+
+// One run of a new model beside what it was made of, on the same inputs: the evidence that it is right.
+struct RunCheck {
+  std::string name;                                         // the trace; the sizes
+  std::vector<std::pair<std::string, std::string>> inputs;  // name and "float32[660,1536]", of the new model
+  double max_abs = 0;   // largest difference of an element; infinite where the two cannot be compared
+  double largest = 0;   // largest element of what was wanted, in the output that max_abs is of
+  bool agrees = true;   // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
+  std::string message;  // why it does not
+};
+
+}  // namespace thaw

@@ -1,0 +1,27 @@
+// Thaw: ONNX models that work at every size. One header for all that it does; docs/library.md has an example of each.
+//
+//   inspect   every tensor's dims as expressions of the inputs
+//   check     what is wrong, where it comes from and what mends it; a proof over sizes
+//   fix       the rewrites that are safe, and those that a reference confirms
+//   batch     a model for one sample becomes the same model over a batch
+//   lift      several static traces in, one model for every size out
+//   build     from a checkpoint to ONNX
+//   verify    numbers against a reference, at several sizes
+//   Session   running a model
+//
+// Functions may be called from several threads at a time, each with models of its own. What goes wrong is a thaw::Error.
+#pragma once
+
+#include "thaw/array.h"
+#include "thaw/batch.h"
+#include "thaw/build.h"
+#include "thaw/check.h"
+#include "thaw/error.h"
+#include "thaw/finding.h"
+#include "thaw/fix.h"
+#include "thaw/inspect.h"
+#include "thaw/lift.h"
+#include "thaw/model.h"
+#include "thaw/run.h"
+#include "thaw/verify.h"
+#include "thaw/version.h"

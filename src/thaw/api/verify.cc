@@ -1,0 +1,17 @@
+#include "thaw/run/verify.h"
+
+#include "thaw/confirm/model_inputs.h"
+
+namespace thaw {
+
+VerifyReport verify(const VerifyOptions& options) {
+  dim::Scope scope;
+  std::vector<run::InputSpec> inputs;
+  {
+    const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
+    inputs = confirm::model_inputs(*model, scope);
+  }
+  return run::verify(options, inputs, scope);
+}
+
+}  // namespace thaw
