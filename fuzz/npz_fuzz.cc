@@ -34,14 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace thaw;
   const MemoryFile file(data, size);
   try {
-    const run::Array array = run::read_npy_file(file.path());
+    const Array array = run::read_npy_file(file.path());
     if (static_cast<uint64_t>(array.num_elements()) > size * 8 + (1U << 20)) std::abort();
   } catch (const Error&) {
   }
   try {
     run::NpzReader reader(file.path());
     for (const std::string& name : reader.names()) {
-      const run::Array array = reader.read(name);
+      const Array array = reader.read(name);
       if (array.dtype == ir::DataType::kUndefined || array.num_elements() < 0) std::abort();
     }
   } catch (const Error&) {

@@ -59,6 +59,7 @@ struct Note {
   // What it was in each trace, the evidence: "22", "30"; "[1, 22, 30]"; "float32[660,1,16]". Empty where no constant is
   // meant.
   std::vector<std::string> at = {};
+  std::string code = {};  // the rule of `check` that it answers, where one is meant: "THAW013"
 };
 
 // What a rewrite changed, or what it found and left.

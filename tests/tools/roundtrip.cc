@@ -45,9 +45,9 @@ int main(int argc, char** argv) {
       const double loading = ms_since(start);
       const size_t seen = walk(*model->graph);
       start = std::chrono::steady_clock::now();
-      thaw::ir::SaveOptions options;
-      if (std::strcmp(policy, "single") == 0) options.external = thaw::ir::ExternalPolicy::kSingle;
-      if (std::strcmp(policy, "inline") == 0) options.external = thaw::ir::ExternalPolicy::kInline;
+      thaw::SaveOptions options;
+      if (std::strcmp(policy, "single") == 0) options.external = thaw::ExternalPolicy::kSingle;
+      if (std::strcmp(policy, "inline") == 0) options.external = thaw::ExternalPolicy::kInline;
       if (std::strcmp(policy, "load") != 0) thaw::ir::save(*model, argv[i + 1], options);
       std::printf("%s: load %.2f ms, save %.2f ms, %zu nodes, %zu\n", argv[i], loading, ms_since(start),
                   model->graph->nodes().size(), seen);

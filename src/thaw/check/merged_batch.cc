@@ -17,7 +17,7 @@ namespace {
 
 // Facts for the inputs with a batch symbol in the place of a declared 1 at axis 0 of floating-point inputs of rank 3 or
 // more.
-dim::Dim add_batch(const ir::Model& model, dim::Scope& scope, infer::Options& options) {
+dim::Dim add_batch(const ir::Model& model, dim::Scope& scope, infer::InferOptions& options) {
   dim::Scope plain_scope;
   dim::Dim batch;
   for (const ir::Value* input : model.graph->inputs()) {
@@ -67,7 +67,7 @@ bool mixes(const ir::Model& model, const infer::Result& result, const ir::Node& 
 
 void look_for_merged_batch(Evidence& evidence, Findings& findings) {
   dim::Scope scope;
-  infer::Options options;
+  infer::InferOptions options;
   dim::Dim batch = add_batch(evidence.model(), scope, options);
   if (batch.is_unknown()) return;
   int id = scope.symbol_id(batch);

@@ -107,7 +107,7 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
   // A first inference tells which symbols there are.
   dim::Scope plain;
   infer::Result seen = infer::infer(model, plain);
-  infer::Options options;
+  infer::InferOptions options;
   Replacements replaced;
   const auto assume = [&](dim::Dim symbol, const Hull& hull) {
     out.scope.assume_range(symbol, hull.first, hull.last);

@@ -145,7 +145,7 @@ void TargetView::look_into_functions() {
     Met met = read(fact);
     if (list.size() < kMostMet && std::ranges::find(list, met) == list.end()) list.push_back(met);
   };
-  infer::Options options;
+  infer::InferOptions options;
   options.after_node = [&](const infer::NodeVisit& visit) {
     if (root_of(visit.node.graph()) == model_.graph.get()) return;
     for (size_t i = 0; i < visit.node.inputs().size(); ++i)

@@ -20,13 +20,13 @@ struct BatchArguments {
   std::vector<std::string> values;
   bool no_check = false;
   BatchOptions batch;
-  ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
+  ExternalPolicy external = ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
 
 int batch_model(const BatchArguments& options) {
   ReportFile file(options.report, {options.model, options.output});
-  run::FeedOptions feeds;
+  FeedOptions feeds;
   run::add_values(options.values, feeds);
   auto model = ir::load(options.model);
   BatchOptions how = options.batch;
@@ -42,7 +42,7 @@ int batch_model(const BatchArguments& options) {
   note_after(*model, run.ports);
   if (run.check) run.checked = confirm::compare_with_samples(*model, *ir::load(options.model), how, feeds);
   run.written = confirm::all_agree(run.checked.runs);
-  ir::SaveOptions save;
+  SaveOptions save;
   save.external = options.external;
   if (run.written) ir::save(*model, options.output, save);
   const std::string json = batch_json(run);
@@ -64,11 +64,10 @@ Action define_batch(CLI::App& app) {
   app.add_flag("--new-axis", options->batch.new_axis, "add a batch axis to inputs that begin with a fixed 1 too");
   app.add_flag("--allow-loop", options->batch.allow_loop,
                "run operators without a batch rule sample by sample, in a Scan");
-  add_choice<ir::ExternalPolicy>(app, "--external", options->external,
-                                 {{"keep", ir::ExternalPolicy::kKeep},
-                                  {"single", ir::ExternalPolicy::kSingle},
-                                  {"inline", ir::ExternalPolicy::kInline}},
-                                 "where weights outside the model file go: as they are, into one data file, or inside");
+  add_choice<ExternalPolicy>(
+      app, "--external", options->external,
+      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
+      "where weights outside the model file go: as they are, into one data file, or inside");
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model, sample by sample");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input of one sample, for the check; the rest is drawn");

@@ -14,7 +14,7 @@ namespace thaw::cli {
 namespace {
 
 using report::HtmlCell;
-using report::Verdict;
+using report::Outcome;
 
 std::string text_of(const ir::Type& type) {
   return fmt::format("{}{}", ir::name_of(type.elem_type), ir::dims_text(type));
@@ -134,9 +134,9 @@ std::string batch_json(const BatchRun& run) {
 
 std::string batch_page(const BatchRun& run) {
   report::HtmlPage page(fmt::format("thaw batch: {}", run.output));
-  page.verdict(!run.written               ? Verdict::kBad
-               : run.checked.runs.empty() ? Verdict::kOpen
-                                          : Verdict::kGood,
+  page.verdict(!run.written               ? Outcome::kBad
+               : run.checked.runs.empty() ? Outcome::kOpen
+                                          : Outcome::kGood,
                run.written ? "written" : "not written", sentence(run));
   add_ports(page, run);
   add_nodes(page, run);

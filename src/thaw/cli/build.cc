@@ -15,20 +15,20 @@ namespace thaw::cli {
 namespace {
 
 struct BuildArguments {
-  std::string checkpoint, output, part = "all";
-  model::Options build;
+  std::string checkpoint, output;
+  BuildOptions build;
   Format format = Format::kText;
 };
 
 constexpr size_t kMostShown = 8;
 
-std::string as_json(const model::BuildReport& report) {
+std::string as_json(const BuildReport& report) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
   json.member("model_type", report.model_type);
   json.member_array("files");
-  for (const model::BuiltFile& file : report.files) {
+  for (const BuiltFile& file : report.files) {
     json.begin_object(report::JsonWriter::Layout::kLine);
     json.member("part", file.part);
     json.member("path", file.path.string());
@@ -47,9 +47,9 @@ std::string as_json(const model::BuildReport& report) {
   return text + "\n";
 }
 
-std::string as_text(const model::BuildReport& report) {
+std::string as_text(const BuildReport& report) {
   std::string text;
-  for (const model::BuiltFile& file : report.files) {
+  for (const BuiltFile& file : report.files) {
     text += fmt::format("wrote {}  {} nodes, {:.1f} MB of weights\n", report::printable(file.path.string()),
                         file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
   }
@@ -63,8 +63,7 @@ std::string as_text(const model::BuildReport& report) {
 }
 
 int build_models(const BuildArguments& options) {
-  const model::BuildReport report =
-      model::build(model::Checkpoint::open(options.checkpoint), options.output, options.part, options.build);
+  const BuildReport report = model::build(model::Checkpoint::open(options.checkpoint), options.output, options.build);
   write_output(options.format == Format::kJson ? as_json(report) : as_text(report));
   return kFine;
 }
@@ -78,24 +77,23 @@ Action define_build(CLI::App& app) {
       ->type_name("FOLDER");
   app.add_option("-o,--output", options->output, "the folder to write to")->required()->type_name("FOLDER");
   add_choice<std::string>(
-      app, "--part", options->part,
+      app, "--part", options->build.part,
       {{"all", "all"}, {"vision", "vision"}, {"text", "text"}, {"audio", "audio"}, {"embedding", "embedding"}},
       "which part of the model; all of them by default");
   add_choice<ir::DataType>(
       app, "--dtype", options->build.dtype,
       {{"f32", ir::DataType::kFloat}, {"f16", ir::DataType::kFloat16}, {"bf16", ir::DataType::kBfloat16}},
       "the type of weights and activations; f32 by default");
-  add_choice<model::Target>(
+  add_choice<BuildTarget>(
       app, "--target", options->build.target,
-      {{"portable", model::Target::kPortable}, {"ort", model::Target::kOrt}, {"directml", model::Target::kDirectMl}},
+      {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},
       "which operators may be used; portable by default");
   app.add_option("--opset", options->build.opset, "the version of ai.onnx: 18, 19 or 20 (the default)")->type_name("N");
   app.add_flag("--kv-cache", options->build.kv_cache, "text: past keys and values in, present ones out");
   app.add_flag("--genai", options->build.genai, "write what onnxruntime-genai loads; implies --kv-cache");
-  add_choice<model::Lora>(
-      app, "--lora", options->build.lora,
-      {{"vision", model::Lora::kVision}, {"speech", model::Lora::kSpeech}, {"none", model::Lora::kNone}},
-      "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
+  add_choice<Lora>(app, "--lora", options->build.lora,
+                   {{"vision", Lora::kVision}, {"speech", Lora::kSpeech}, {"none", Lora::kNone}},
+                   "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
   add_format(app, options->format);
   app.footer(
       "thaw build Qwen2.5-VL-3B-Instruct -o onnx\n"

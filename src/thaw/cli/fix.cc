@@ -24,7 +24,7 @@ struct FixArguments {
   std::string model, output;
   bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, all = false;
   ReferenceOptions reference;
-  ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
+  ExternalPolicy external = ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
 
@@ -32,7 +32,7 @@ int fix_model(const FixArguments& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error(ErrorCode::kInvalidArgument,
                 {"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
-  const fixing::FixOptions fix = {
+  const FixOptions fix = {
       .sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
   if (!options.reference.reference.empty()) {
     return fix_with_reference({.model = options.model,
@@ -48,7 +48,7 @@ int fix_model(const FixArguments& options) {
   const rewrite::Changes report = fixing::fix(model, fix);
   const bool write = report.modified() && !options.dry_run;
   if (write) {
-    ir::SaveOptions save;
+    SaveOptions save;
     save.external = options.external;
     ir::save(model, options.output, save);
   }
@@ -92,11 +92,10 @@ Action define_fix(CLI::App& app) {
   app.add_flag("--keep-chains", options->no_chains, "leave chains of shape arithmetic as they are");
   app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
   add_reference_options(app, options->reference);
-  add_choice<ir::ExternalPolicy>(app, "--external", options->external,
-                                 {{"keep", ir::ExternalPolicy::kKeep},
-                                  {"single", ir::ExternalPolicy::kSingle},
-                                  {"inline", ir::ExternalPolicy::kInline}},
-                                 "where weights outside the model file go: as they are, into one data file, or inside");
+  add_choice<ExternalPolicy>(
+      app, "--external", options->external,
+      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
+      "where weights outside the model file go: as they are, into one data file, or inside");
   app.add_flag("--all", options->all, "print every change, not the first few");
   add_format(app, options->format);
   app.footer(

@@ -11,13 +11,14 @@
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/lift/align/values.h"
+#include "thaw/lift/onetrace/sizes.h"
 #include "thaw/lift/onetrace/thaw_trace.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::cli {
 namespace {
 
-void write_json(const FixCall& call, const lifting::onetrace::Report& report, bool written) {
+void write_json(const FixCall& call, const FixReferenceReport& report, bool written) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -33,13 +34,13 @@ void write_json(const FixCall& call, const lifting::onetrace::Report& report, bo
   write_notes(json, "changed", views(report.changed));
   write_notes(json, "left", views(report.left));
   json.member_array("cases");
-  for (const lifting::onetrace::CaseReport& one : report.cases) {
+  for (const ReferenceCase& one : report.cases) {
     json.begin_object(report::JsonWriter::Layout::kLine);
     json.member("case", one.name);
     json.member("sizes", one.sizes);
-    json.member("agrees", one.result.agrees);
-    json.member("max_abs", one.result.max_abs);
-    json.optional_member("message", one.result.reason);
+    json.member("agrees", one.agrees);
+    json.member("max_abs", one.max_abs);
+    json.optional_member("message", one.reason);
     json.end_object();
   }
   json.end_array();
@@ -51,18 +52,17 @@ void write_json(const FixCall& call, const lifting::onetrace::Report& report, bo
   write_output(text + "\n");
 }
 
-void write_text(const FixCall& call, const lifting::onetrace::Report& report, bool written) {
+void write_text(const FixCall& call, const FixReferenceReport& report, bool written) {
   std::string text = notes_text("sizes", views(report.sizes), call.all);
   const bool wrong = !report.confirmed;
   if (!report.changed.empty())
     text += notes_text(wrong ? "proposed, and not confirmed" : "changed", views(report.changed), call.all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), call.all);
-  for (const lifting::onetrace::CaseReport& one : report.cases) {
+  for (const ReferenceCase& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
-    text += fmt::format("{} {} ({}): ", one.result.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
+    text += fmt::format("{} {} ({}): ", one.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
                         report::printable(one.sizes));
-    text += one.result.agrees ? fmt::format("largest difference {:.3g}\n", one.result.max_abs)
-                              : report::printable(one.result.reason) + "\n";
+    text += one.agrees ? fmt::format("largest difference {:.3g}\n", one.max_abs) : report::printable(one.reason) + "\n";
   }
   if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
@@ -111,18 +111,17 @@ void check_without_reference(const ReferenceOptions& options) {
 
 int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
-  lifting::onetrace::Options how;
+  FixReferenceOptions how;
   how.at = lifting::onetrace::parse_at(options.at);
-  how.reference = options.reference;
   how.cases = options.cases;
   for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.tolerance = options.tolerance;
   how.most_tries = options.tries;
   how.fix = call.fix;
-  const lifting::onetrace::Report report = lifting::onetrace::thaw_trace(model, how);
+  const FixReferenceReport report = lifting::onetrace::thaw_trace(model, options.reference, how);
   const bool write = report.confirmed && report.modified() && !call.output.empty();
   if (write) {
-    ir::SaveOptions save;
+    SaveOptions save;
     save.external = call.external;
     ir::save(*model, call.output, save);
   }

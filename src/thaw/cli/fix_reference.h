@@ -17,7 +17,7 @@ struct ReferenceOptions {
   std::string reference;
   std::vector<std::string> at, added, cases;
   int tries = 200;
-  run::Tolerance tolerance;
+  Tolerance tolerance;
 };
 
 void add_reference_options(CLI::App& app, ReferenceOptions& options);
@@ -27,8 +27,8 @@ void check_without_reference(const ReferenceOptions& options);
 // What fix does with the result.
 struct FixCall {
   std::string model, output;  // output empty: a dry run
-  fixing::FixOptions fix;
-  ir::ExternalPolicy external = ir::ExternalPolicy::kKeep;
+  FixOptions fix;
+  ExternalPolicy external = ExternalPolicy::kKeep;
   bool all = false;
   Format format = Format::kText;
 };

@@ -33,7 +33,7 @@ int lift_traces(const LiftArguments& options) {
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
   for (const std::string& path : options.values) read_trace_values(path, traces);
-  lifting::Options how;
+  LiftOptions how;
   for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.keep_static.insert(options.keep_static.begin(), options.keep_static.end());
   LiftRun run;

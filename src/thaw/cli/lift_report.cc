@@ -16,7 +16,7 @@ namespace thaw::cli {
 namespace {
 
 using report::HtmlCell;
-using report::Verdict;
+using report::Outcome;
 
 constexpr size_t kMostValues = 16;
 
@@ -27,7 +27,7 @@ std::string text_of(const TraceInput& input, const LiftRun& run, size_t trace) {
     ir::Type type = input.type;
     if (type.shape) {
       for (ir::DeclaredDim& dim : *type.shape) {
-        for (const lifting::Note& size : run.report.variables)
+        for (const Note& size : run.report.variables)
           if (!dim.value && dim.param == size.where && trace < size.at.size()) dim.param = size.at[trace];
       }
     }
@@ -54,11 +54,9 @@ std::vector<std::string> with_traces(std::string first, const LiftRun& run, std:
   return columns;
 }
 
-void add_groups(report::HtmlPage& page, const LiftRun& run, std::string first,
-                const std::vector<lifting::Note>& notes) {
+void add_groups(report::HtmlPage& page, const LiftRun& run, std::string first, const std::vector<Note>& notes) {
   const std::vector<NoteView> seen = views(notes);
-  const bool has_evidence =
-      std::any_of(notes.begin(), notes.end(), [](const lifting::Note& n) { return !n.at.empty(); });
+  const bool has_evidence = std::any_of(notes.begin(), notes.end(), [](const Note& n) { return !n.at.empty(); });
   std::vector<std::vector<HtmlCell>> rows;
   for (const NoteGroup& group : grouped_notes(seen)) {
     std::vector<HtmlCell>& row = rows.emplace_back();
@@ -89,7 +87,7 @@ void add_sizes(report::HtmlPage& page, const LiftRun& run) {
   page.heading("The sizes, and their values in each trace");
   std::vector<std::vector<HtmlCell>> rows;
   bool has_remarks = false;
-  for (const lifting::Note& size : run.report.variables) {
+  for (const Note& size : run.report.variables) {
     std::vector<HtmlCell>& row = rows.emplace_back();
     row.push_back(HtmlCell::code(size.where));
     for (const std::string& value : size.at) row.push_back(HtmlCell::code(value));
@@ -165,7 +163,7 @@ std::vector<TraceInputs> inputs_of(const std::vector<lifting::Trace>& traces) {
 }
 
 std::string lift_text(const LiftRun& run, bool all) {
-  const lifting::Report& report = run.report;
+  const LiftReport& report = run.report;
   std::string text = notes_text("sizes", views(report.variables), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
   if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);
@@ -209,7 +207,7 @@ std::string lift_json(const LiftRun& run) {
 
 std::string lift_page(const LiftRun& run) {
   report::HtmlPage page(fmt::format("thaw lift: {}", run.output));
-  page.verdict(run.written ? Verdict::kGood : Verdict::kBad, run.written ? "written" : "not written", sentence(run));
+  page.verdict(run.written ? Outcome::kGood : Outcome::kBad, run.written ? "written" : "not written", sentence(run));
   add_traces(page, run);
   add_sizes(page, run);
   if (!run.report.unexplained.empty()) {

@@ -29,7 +29,7 @@ std::vector<TraceInputs> inputs_of(const std::vector<lifting::Trace>& traces);
 
 struct LiftRun {
   std::vector<TraceInputs> traces;
-  lifting::Report report;
+  LiftReport report;
   std::vector<confirm::RunCheck> checks;  // empty where it was not run
   std::vector<PortText> inputs, outputs;  // of the lifted model; empty where something is not explained
   std::string output;

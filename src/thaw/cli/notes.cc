@@ -74,9 +74,9 @@ std::string groups_text(std::string_view heading, const std::vector<NoteView>& n
   return text;
 }
 
-std::vector<NoteView> views(const std::vector<rewrite::Change>& changes) {
+std::vector<NoteView> views(const std::vector<Change>& changes) {
   std::vector<NoteView> result;
-  for (const rewrite::Change& change : changes)
+  for (const Change& change : changes)
     result.push_back({.code = change.kind, .where = change.place, .message = change.message(), .at = {}});
   return result;
 }

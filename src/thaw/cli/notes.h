@@ -48,6 +48,6 @@ std::vector<NoteView> views(const std::vector<Note>& notes) {
   }
   return result;
 }
-std::vector<NoteView> views(const std::vector<rewrite::Change>& changes);
+std::vector<NoteView> views(const std::vector<Change>& changes);
 
 }  // namespace thaw::cli

@@ -29,7 +29,7 @@ struct RunArguments {
 };
 
 struct Outcome {
-  run::Arrays feeds, results;
+  Arrays feeds, results;
   std::vector<std::string> order;  // of the results, as the model has its outputs
   std::vector<std::string> warnings;
   double seconds = 0;
@@ -47,7 +47,7 @@ run::Point point_of(const RunArguments& options) {
   return points.front();
 }
 
-run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
+Arrays feeds_of(const RunArguments& options, const run::Session& session) {
   dim::Scope scope;
   std::vector<run::InputSpec> inputs;
   {
@@ -55,7 +55,7 @@ run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
     inputs = confirm::model_inputs(*model, scope);
   }
   std::vector<std::filesystem::path> archives;
-  run::FeedOptions feeds = options.run.feeds(archives);
+  FeedOptions feeds = options.run.feeds(archives);
   for (const std::filesystem::path& path : archives) {
     run::NpzReader reader(path);
     for (const run::InputSpec& input : inputs) {
@@ -82,9 +82,9 @@ run::Arrays feeds_of(const RunArguments& options, const run::Session& session) {
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
   }
-  run::Arrays arrays = feeder.make(point);
+  Arrays arrays = feeder.make(point);
   for (auto& [name, array] : arrays) {
-    const run::Port* port = session.find_input(name);
+    const Port* port = session.find_input(name);
     if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
   }
   return arrays;
@@ -97,7 +97,7 @@ Outcome run_model(const RunArguments& options) {
   const auto start = std::chrono::steady_clock::now();
   outcome.results = session.run(outcome.feeds, options.outputs);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  for (const run::Port& port : session.outputs()) {
+  for (const Port& port : session.outputs()) {
     for (auto at = outcome.results.lower_bound(port.name); at != outcome.results.end(); ++at) {
       const bool sequence = port.kind == ir::Type::Kind::kSequence && at->first.starts_with(port.name + "[");
       if (at->first == port.name || sequence) outcome.order.push_back(at->first);
@@ -108,7 +108,7 @@ Outcome run_model(const RunArguments& options) {
   return outcome;
 }
 
-void save(const RunArguments& options, const run::Arrays& results) {
+void save(const RunArguments& options, const Arrays& results) {
   if (options.output.ends_with(".npz")) return run::write_npz_file(options.output, results);
   if (options.output.ends_with(".npy") && results.size() == 1) {
     return run::write_npy_file(options.output, results.begin()->second);
@@ -126,7 +126,7 @@ std::string text_of(const RunArguments& options, const Outcome& outcome) {
   }
   std::string text;
   for (const std::string& name : outcome.order) {
-    const run::Array& array = outcome.results.at(name);
+    const Array& array = outcome.results.at(name);
     const run::Summary summary = run::summarize(array);
     const std::string shown = report::printable(name);
     text += shown + std::string(name_width - report::width_of(shown) + 2, ' ');
@@ -144,7 +144,7 @@ std::string text_of(const RunArguments& options, const Outcome& outcome) {
   return text + "\n";
 }
 
-void write_array(report::JsonWriter& json, const std::string& name, const run::Array& array) {
+void write_array(report::JsonWriter& json, const std::string& name, const Array& array) {
   json.begin_object(report::JsonWriter::Layout::kLine);
   json.member("name", name);
   json.member("dtype", ir::name_of(array.dtype));

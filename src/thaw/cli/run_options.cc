@@ -19,16 +19,16 @@ void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--threads", options.session.threads, "threads inside an operator (one a core)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
-  add_choice<run::Optimization>(app, "--optimization", options.session.optimization,
-                                {{"all", run::Optimization::kAll},
-                                 {"extended", run::Optimization::kExtended},
-                                 {"basic", run::Optimization::kBasic},
-                                 {"none", run::Optimization::kNone}},
-                                "how far ONNX Runtime rewrites the graph (all)");
+  add_choice<Optimization>(app, "--optimization", options.session.optimization,
+                           {{"all", Optimization::kAll},
+                            {"extended", Optimization::kExtended},
+                            {"basic", Optimization::kBasic},
+                            {"none", Optimization::kNone}},
+                           "how far ONNX Runtime rewrites the graph (all)");
 }
 
-run::FeedOptions RunOptions::feeds(std::vector<std::filesystem::path>& archives) const {
-  run::FeedOptions options;
+FeedOptions RunOptions::feeds(std::vector<std::filesystem::path>& archives) const {
+  FeedOptions options;
   options.seed = seed;
   run::add_input_files(input, options, archives);
   run::add_values(values, options);

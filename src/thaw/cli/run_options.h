@@ -16,11 +16,11 @@ namespace thaw::cli {
 struct RunOptions {
   std::vector<std::string> input, values, value_ranges;
   uint64_t seed = 0;
-  run::SessionOptions session;
+  SessionOptions session;
 
   // What --values, --value-range, --seed and the named files of --input say; .npz files without a name go to
   // `archives`.
-  run::FeedOptions feeds(std::vector<std::filesystem::path>& archives) const;
+  FeedOptions feeds(std::vector<std::filesystem::path>& archives) const;
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);

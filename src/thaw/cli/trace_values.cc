@@ -23,7 +23,7 @@ void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>
                  .next = "rename it, or give all values in a JSON file"});
   }
   for (const auto& [name, array] : run::read_npz_file(path)) {
-    lifting::InputValues& values = trace->values[name];
+    InputValues& values = trace->values[name];
     values.dims = array.dims;
     if (ir::is_integer(array.dtype) || array.dtype == ir::DataType::kBool) values.values = run::to_int64s(array);
   }

@@ -31,7 +31,7 @@ std::string_view name_of(VerifyStatus status) {
 namespace {
 
 // Where a size has no name of its own (a fixed model, a case of a file) its inputs say what was run.
-std::string label_of(const run::PointResult& point) {
+std::string label_of(const PointResult& point) {
   std::string label = point.case_name.empty() ? "" : "case " + point.case_name;
   const std::string sizes = run::describe(run::Point{point.sizes});
   if (!sizes.empty()) return label + (label.empty() ? "" : ": ") + sizes;
@@ -49,7 +49,7 @@ struct Row {
   std::string output, type, max_abs, max_rel, cosine;
 };
 
-Row row_of(const run::OutputResult& output) {
+Row row_of(const OutputResult& output) {
   Row row{report::printable(output.name), output.actual, "-", "-", "-"};
   if (output.comparison.comparable) {
     row.max_abs = fmt::format("{:.3g}", output.comparison.max_abs);
@@ -59,13 +59,13 @@ Row row_of(const run::OutputResult& output) {
   return row;
 }
 
-void add_point(std::string& text, const run::PointResult& point, size_t output_width, size_t type_width,
+void add_point(std::string& text, const PointResult& point, size_t output_width, size_t type_width,
                const Style& style) {
   const bool fine = point.status == VerifyStatus::kAgrees;
   text += style(Style::Look::kBold, report::printable(label_of(point))) + "  " +
           style(fine ? Style::Look::kGreen : Style::Look::kRed, name_of(point.status)) + "\n";
   if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
-  for (const run::OutputResult& output : point.outputs) {
+  for (const OutputResult& output : point.outputs) {
     const Row row = row_of(output);
     text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", pad(row.output, output_width), pad(row.type, type_width),
                         row.max_abs, row.max_rel, row.cosine);
@@ -76,11 +76,11 @@ void add_point(std::string& text, const run::PointResult& point, size_t output_w
 }
 
 // The largest difference of all, and where.
-std::string worst_of(const run::VerifyReport& report) {
-  const run::OutputResult* worst = nullptr;
+std::string worst_of(const VerifyReport& report) {
+  const OutputResult* worst = nullptr;
   double lowest_cosine = 1;
-  for (const run::PointResult& point : report.points) {
-    for (const run::OutputResult& output : point.outputs) {
+  for (const PointResult& point : report.points) {
+    for (const OutputResult& output : point.outputs) {
       if (!output.comparison.comparable) continue;
       lowest_cosine = std::min(lowest_cosine, output.comparison.cosine);
       if (worst == nullptr || output.comparison.max_abs > worst->comparison.max_abs) worst = &output;
@@ -93,10 +93,10 @@ std::string worst_of(const run::VerifyReport& report) {
 
 }  // namespace
 
-std::string verify_text(const run::VerifyOptions& options, const run::VerifyReport& report, const Style& style) {
+std::string verify_text(const VerifyOptions& options, const VerifyReport& report, const Style& style) {
   size_t output_width = 6, type_width = 4;
-  for (const run::PointResult& point : report.points) {
-    for (const run::OutputResult& output : point.outputs) {
+  for (const PointResult& point : report.points) {
+    for (const OutputResult& output : point.outputs) {
       output_width = std::max(output_width, report::width_of(report::printable(output.name)));
       type_width = std::max(type_width, output.actual.size());
     }
@@ -106,7 +106,7 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
   text += style(Style::Look::kDim, fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", pad("output", output_width),
                                                pad("type", type_width), "max abs", "max rel", "cosine")) +
           "\n";
-  for (const run::PointResult& point : report.points) add_point(text, point, output_width, type_width, style);
+  for (const PointResult& point : report.points) add_point(text, point, output_width, type_width, style);
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
   constexpr size_t kShown = 3;
@@ -117,7 +117,7 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
     text += fmt::format("warning: {} more of ONNX Runtime (--format json has them)\n", report.warnings.size() - kShown);
   }
   const auto agree = std::count_if(report.points.begin(), report.points.end(),
-                                   [](const run::PointResult& point) { return point.status == VerifyStatus::kAgrees; });
+                                   [](const PointResult& point) { return point.status == VerifyStatus::kAgrees; });
   const size_t total = report.points.size();
   text += report.passed()
               ? style(Style::Look::kGreen, fmt::format("agrees at {} {}", total, total == 1 ? "size" : "sizes"))
@@ -128,7 +128,7 @@ std::string verify_text(const run::VerifyOptions& options, const run::VerifyRepo
 
 namespace {
 
-void write_output_result(JsonWriter& json, const run::OutputResult& output) {
+void write_output_result(JsonWriter& json, const OutputResult& output) {
   const run::Comparison& comparison = output.comparison;
   json.begin_object(JsonWriter::Layout::kLine);
   json.member("name", output.name);
@@ -163,7 +163,7 @@ void write_texts(JsonWriter& json, std::string_view name, const std::vector<std:
 
 }  // namespace
 
-std::string verify_json(const run::VerifyOptions& options, const run::VerifyReport& report) {
+std::string verify_json(const VerifyOptions& options, const VerifyReport& report) {
   std::string text;
   JsonWriter json(text);
   json.begin_object();
@@ -171,7 +171,7 @@ std::string verify_json(const run::VerifyOptions& options, const run::VerifyRepo
   json.member("reference", options.reference.string());
   json.member("passed", report.passed());
   json.member_array("points");
-  for (const run::PointResult& point : report.points) {
+  for (const PointResult& point : report.points) {
     json.begin_object();
     json.optional_member("case", point.case_name);
     json.member_object("sizes", JsonWriter::Layout::kLine);
@@ -187,7 +187,7 @@ std::string verify_json(const run::VerifyOptions& options, const run::VerifyRepo
     json.member("model_seconds", point.model_seconds);
     json.member("reference_seconds", point.reference_seconds);
     json.member_array("outputs");
-    for (const run::OutputResult& output : point.outputs) write_output_result(json, output);
+    for (const OutputResult& output : point.outputs) write_output_result(json, output);
     json.end_array();
     json.end_object();
   }

@@ -8,8 +8,8 @@
 
 namespace thaw::cli {
 
-std::string verify_text(const run::VerifyOptions& options, const run::VerifyReport& report, const report::Style& style);
-std::string verify_json(const run::VerifyOptions& options, const run::VerifyReport& report);
+std::string verify_text(const VerifyOptions& options, const VerifyReport& report, const report::Style& style);
+std::string verify_json(const VerifyOptions& options, const VerifyReport& report);
 
 // "agrees", "differs", "model fails", "reference fails"; with "_" for spaces in JSON.
 std::string_view name_of(VerifyStatus status);

@@ -44,7 +44,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
-                                   const run::FeedOptions& feeds) {
+                                   const FeedOptions& feeds) {
   Confirmation result;
   free_named_dims(model, dims);
   dim::Scope scope;
@@ -60,7 +60,7 @@ Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings
         ++result.skipped;
         outcome = "not run: the inputs would be too large";
       } else {
-        const run::Arrays inputs = feeder.make(point);
+        const Arrays inputs = feeder.make(point);
         try {
           if (!session) session.emplace(model);
           session->run(inputs);

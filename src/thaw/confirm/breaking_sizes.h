@@ -18,6 +18,6 @@ struct Confirmation {
 // came of it to the finding's details. Input dims that --dims gives a range are taken as free, whatever the file
 // declares. The model is changed: its declared inner sizes are dropped, so that what fails is the computation.
 Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
-                                   const run::FeedOptions& feeds);
+                                   const FeedOptions& feeds);
 
 }  // namespace thaw::confirm

@@ -17,7 +17,7 @@ namespace {
 constexpr double kAgrees = 1e-3, kAgreesIn16Bits = 1e-2;
 constexpr double kLeastScale = 1e-6;  // an output of zeros is allowed this times the share
 
-double largest_of(const run::Array& array) {
+double largest_of(const Array& array) {
   const run::Summary summary = run::summarize(array);
   return std::max(std::abs(summary.lowest.value_or(0)), std::abs(summary.highest.value_or(0)));
 }
@@ -36,7 +36,7 @@ std::string lacks_memory(const ir::Model& model) {
                      static_cast<double>(weights) / kGigabyte, static_cast<double>(*left) / kGigabyte);
 }
 
-void note_inputs(const run::Arrays& feeds, RunCheck& check) {
+void note_inputs(const Arrays& feeds, RunCheck& check) {
   for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));
 }
 
@@ -46,7 +46,7 @@ void fail_check(RunCheck& check, std::string message) {
   if (check.message.empty()) check.message = std::move(message);
 }
 
-void compare_output(const std::string& name, const run::Array& wanted, const run::Array& got, RunCheck& check) {
+void compare_output(const std::string& name, const Array& wanted, const Array& got, RunCheck& check) {
   const run::Comparison result = run::compare(got, wanted, {});
   if (!result.comparable) return fail_check(check, fmt::format("output '{}' {}", name, result.reason));
   if (wanted.is_string() || run::is_complex(wanted.dtype) || result.not_finite > 0) {
@@ -67,7 +67,7 @@ void compare_output(const std::string& name, const run::Array& wanted, const run
         fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name, result.max_abs, largest);
 }
 
-void compare_outputs(const run::Arrays& wanted, const run::Arrays& got, RunCheck& check) {
+void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check) {
   for (const auto& [name, array] : wanted) {
     if (const auto other = got.find(name); other != got.end()) {
       compare_output(name, array, other->second, check);

@@ -16,12 +16,12 @@ using thaw::RunCheck;
 // Why running the model would take more memory than there is left; empty where it would not.
 std::string lacks_memory(const ir::Model& model);
 
-void note_inputs(const run::Arrays& feeds, RunCheck& check);
+void note_inputs(const Arrays& feeds, RunCheck& check);
 
 // Adds one output to the check. A NaN or infinity that only one side has is a difference.
-void compare_output(const std::string& name, const run::Array& wanted, const run::Array& got, RunCheck& check);
+void compare_output(const std::string& name, const Array& wanted, const Array& got, RunCheck& check);
 // All that are wanted.
-void compare_outputs(const run::Arrays& wanted, const run::Arrays& got, RunCheck& check);
+void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check);
 // A check that could not compare.
 void fail_check(RunCheck& check, std::string message);
 

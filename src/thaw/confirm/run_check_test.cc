@@ -9,7 +9,6 @@
 namespace thaw::confirm {
 namespace {
 
-using run::Array;
 using testing::HasSubstr;
 
 Array floats(const std::vector<double>& values, ir::DataType type = ir::DataType::kFloat) {

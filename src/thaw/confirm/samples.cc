@@ -69,7 +69,7 @@ class Original {
  public:
   explicit Original(ir::Model& model) : model_(model) {}
 
-  run::Arrays run(const run::Arrays& feeds) {
+  Arrays run(const Arrays& feeds) {
     if (!refused_.empty()) throw Error(ErrorCode::kRuntimeFailed, {refused_});
     try {
       if (!session_) session_.emplace(model_);
@@ -101,12 +101,11 @@ class Original {
 
 class Comparison {
  public:
-  Comparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
-             const run::FeedOptions& feeds)
+  Comparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options, const FeedOptions& feeds)
       : batched_(batched), given_(original), options_(options), sample_(one_sample(batched, original, options)) {
     const std::vector<run::InputSpec> inputs = model_inputs(*sample_.model, scope_);
     for (uint64_t k = 0; k < kCheckedSamples; ++k) {
-      run::FeedOptions drawn = feeds;
+      FeedOptions drawn = feeds;
       drawn.seed += k;
       feeders_.emplace_back(inputs, scope_, std::move(drawn));
     }
@@ -129,7 +128,7 @@ class Comparison {
   // What the model itself gives at one choice of sizes.
   struct Trial {
     run::Point point;
-    std::vector<run::Arrays> samples, wanted;
+    std::vector<Arrays> samples, wanted;
   };
 
   void run_samples() {
@@ -170,7 +169,7 @@ class Comparison {
     Trial trial{point, {}, {}};
     try {
       for (const run::Feeder& feeder : feeders_) {
-        run::Arrays& sample = trial.samples.emplace_back(feeder.make(point));
+        Arrays& sample = trial.samples.emplace_back(feeder.make(point));
         for (auto& [name, array] : sample)
           if (sample_.forms.at(name) == Form::kShared) array = trial.samples.front().at(name);
         trial.wanted.push_back(original_->run(sample));
@@ -184,13 +183,13 @@ class Comparison {
   }
 
   RunCheck compare(const Trial& trial) {
-    const run::Arrays feeds = joined(trial.samples);
+    const Arrays feeds = joined(trial.samples);
     RunCheck check;
     check.name = trial.point.sizes.empty() ? "the model's sizes" : run::describe(trial.point);
     note_inputs(feeds, check);
     try {
       if (!result_) result_.emplace(batched_);
-      const run::Arrays got = result_->run(feeds);
+      const Arrays got = result_->run(feeds);
       for (size_t k = 0; k < trial.wanted.size(); ++k)
         compare_outputs(trial.wanted[k], of_sample(got, trial.wanted[k], k), check);
     } catch (const Error& error) {
@@ -199,28 +198,28 @@ class Comparison {
     return check;
   }
 
-  run::Arrays joined(const std::vector<run::Arrays>& samples) const {
-    run::Arrays feeds = samples.front();
+  Arrays joined(const std::vector<Arrays>& samples) const {
+    Arrays feeds = samples.front();
     for (auto& [name, array] : feeds) {
       const Form form = sample_.forms.at(name);
       if (form == Form::kShared) continue;
-      std::vector<run::Array> parts;
-      for (const run::Arrays& sample : samples) parts.push_back(sample.at(name));
+      std::vector<Array> parts;
+      for (const Arrays& sample : samples) parts.push_back(sample.at(name));
       array = form == Form::kMerged ? run::concat_rows(parts) : run::stack(parts);
     }
     return feeds;
   }
 
   // Sample k of the batched model's results.
-  static run::Arrays of_sample(const run::Arrays& got, const run::Arrays& wanted, size_t k) {
-    run::Arrays one;
+  static Arrays of_sample(const Arrays& got, const Arrays& wanted, size_t k) {
+    Arrays one;
     for (const auto& [name, array] : got) {
       const auto own = wanted.find(name);
       if (own == wanted.end() || array.dims.empty() || array.dims[0] != kCheckedSamples) {
         one.emplace(name, array);
         continue;
       }
-      run::Array row = run::rows(array, static_cast<int64_t>(k), static_cast<int64_t>(k) + 1);
+      Array row = run::rows(array, static_cast<int64_t>(k), static_cast<int64_t>(k) + 1);
       if (row.dims.size() == own->second.dims.size() + 1) row.dims.erase(row.dims.begin());
       one.emplace(name, std::move(row));
     }
@@ -242,7 +241,7 @@ class Comparison {
 }  // namespace
 
 BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
-                                const run::FeedOptions& feeds) {
+                                const FeedOptions& feeds) {
   if (std::string reason = lacks_memory(batched); !reason.empty()) return {{}, std::move(reason)};
   return Comparison(batched, original, options, feeds).run();
 }

@@ -24,6 +24,6 @@ struct BatchCheck {
 // `original` is the model that `batched` was made of with these options; `feeds` says what inputs are given rather than
 // drawn, the same in every sample. Throws thaw::Error where they name what is no input.
 BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
-                                const run::FeedOptions& feeds);
+                                const FeedOptions& feeds);
 
 }  // namespace thaw::confirm

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 class BatchCheckTest : public testing::Test {
  protected:
   BatchCheck check(std::string_view single, std::string_view batched, const BatchOptions& options = {},
-                   const run::FeedOptions& feeds = {}) {
+                   const FeedOptions& feeds = {}) {
     const auto original = folder_.write_model("single", single);
     return compare_with_samples(*ir::load(folder_.write_model("batched", batched)), *ir::load(original), options,
                                 feeds);
@@ -97,7 +97,7 @@ TEST_F(BatchCheckTest, AModelThatFailsByItselfIsNotChecked) {
   const auto batched = "g (float[batch,4] x, int64[1] i) => (float[batch,1] y) { y = Gather<axis = 1>(x, i) }";
   BatchOptions options;
   options.inputs = {"x"};
-  run::FeedOptions feeds;
+  FeedOptions feeds;
   feeds.values["i"] = {"9"};
   const BatchCheck result = check(single, batched, options, feeds);
   EXPECT_THAT(result.runs, IsEmpty());

@@ -22,8 +22,8 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lifting::Trace& trac
 }
 
 // What the lifted model is fed at a trace's size.
-run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace) {
-  run::Arrays feeds;
+Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace) {
+  Arrays feeds;
   std::vector<run::InputSpec> drawn;
   dim::Scope scope;
   const std::map<std::string, int64_t> bounds = infer::index_bounds(model, infer::infer(model, scope));
@@ -34,9 +34,9 @@ run::Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lift
     if (const auto bound = bounds.find(name); bound != bounds.end()) spec.index_bound = bound->second;
     const ir::Value* own = model.graph->find(name);
     if (const auto given = trace.values.find(name); given != trace.values.end()) {
-      const lifting::InputValues& values = given->second;
+      const InputValues& values = given->second;
       if (!values.values.empty()) {
-        feeds[name] = run::Array::from_int64(spec.dtype, values.dims, values.values);
+        feeds[name] = Array::from_int64(spec.dtype, values.dims, values.values);
         continue;
       }
       spec.dims.emplace(values.dims.begin(), values.dims.end());
@@ -66,12 +66,12 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
                                           .expected = "memory to run it beside its traces",
                                           .next = "pass --no-check to write it unchecked"});
   }
-  std::vector<run::Arrays> feeds, wanted;
+  std::vector<Arrays> feeds, wanted;
   for (size_t k = 0; k < paths.size(); ++k) {
     const auto model = ir::load(paths[k]);
     feeds.push_back(feeds_at(lifted, *model, traces[k]));
     run::Session trace(*model);
-    run::Arrays own;
+    Arrays own;
     for (const auto& [name, array] : feeds.back())
       if (trace.find_input(name) != nullptr) own.emplace(name, array);
     wanted.push_back(trace.run(own));

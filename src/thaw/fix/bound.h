@@ -11,8 +11,8 @@
 namespace thaw::fixing {
 
 struct Bound {
-  std::string size;      // the symbol, by its name
-  rewrite::Change left;  // the place, the rule of `check` that finds it, and why it holds the size
+  std::string size;  // the symbol, by its name
+  Change left;       // the place, the rule of `check` that finds it, and why it holds the size
 };
 
 // The rule of `check` that finds sites of this role.

@@ -19,7 +19,7 @@ namespace {
 struct Shortened {
   ir::Node* node;
   ir::Value *computed, *constant;  // the target as it was, and what says the same
-  rewrite::Change change;
+  Change change;
 };
 
 struct Chain {

@@ -87,7 +87,7 @@ class SizeThawer {
   }
 
   void leave(const FrozenSite& site, const std::set<std::string>& sizes, const std::string& why) {
-    rewrite::Change left{.kind = code_of(site.role), .place = place_of(site), .why = why};
+    Change left{.kind = code_of(site.role), .place = place_of(site), .why = why};
     for (const std::string& size : sizes) out_.bound.push_back({size, left});
     out_.changes.left.push_back(std::move(left));
   }

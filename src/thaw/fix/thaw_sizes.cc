@@ -46,7 +46,7 @@ class WholeAxes {
     if (is_new) return false;
     edit.keep();
     std::ranges::move(attempt.changes.made, std::back_inserter(changes_.made));
-    for (rewrite::Change& left : attempt.changes.left) say(std::move(left));
+    for (Change& left : attempt.changes.left) say(std::move(left));
     return true;
   }
 
@@ -61,20 +61,19 @@ class WholeAxes {
     return held_.size() > before;
   }
 
-  void say(rewrite::Change left) {
-    const bool is_told =
-        std::ranges::any_of(left_, [&](const rewrite::Change& told) { return told.place == left.place; });
+  void say(Change left) {
+    const bool is_told = std::ranges::any_of(left_, [&](const Change& told) { return told.place == left.place; });
     if (!is_told) left_.push_back(std::move(left));
   }
 
   void tell() {
-    for (rewrite::Change& left : left_) {
+    for (Change& left : left_) {
       const bool is_thawed =
-          std::ranges::any_of(changes_.made, [&](const rewrite::Change& made) { return made.place == left.place; });
+          std::ranges::any_of(changes_.made, [&](const Change& made) { return made.place == left.place; });
       if (!is_thawed) changes_.left.push_back(std::move(left));
     }
     // One line for all that one place holds.
-    std::vector<std::pair<rewrite::Change, std::vector<std::string>>> held_by;
+    std::vector<std::pair<Change, std::vector<std::string>>> held_by;
     for (const Bound& b : holders_) {
       const auto axes = axes_.find(b.size);
       if (axes == axes_.end() || network_.contains(b.size)) continue;
@@ -107,7 +106,7 @@ class WholeAxes {
   std::set<std::string> held_;
   std::set<std::string> network_;  // of them, those that a weight fixes: that is how the network is made
   std::vector<Bound> holders_;
-  std::vector<rewrite::Change> left_;
+  std::vector<Change> left_;
   std::map<std::string, std::vector<std::string>> axes_;
 };
 

@@ -144,7 +144,7 @@ class Analysis {
 
   // Solves for the sizes and infers with them in turn, until nothing new is learned; then collects what met a constant.
   void look() {
-    infer::Options options = options_;
+    infer::InferOptions options = options_;
     std::vector<Obligation> equations;
     options.prefer_symbols = true;
     options.after_node = [&](const infer::NodeVisit& visit) {
@@ -369,7 +369,7 @@ class Analysis {
   const ir::Model& model_;
   dim::Scope& scope_;
   const std::set<std::string>& held_;
-  infer::Options options_;
+  infer::InferOptions options_;
   FrozenAnalysis out_;
   std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
   std::unordered_set<const ir::Value*> reached_;

@@ -33,14 +33,14 @@ const Fact& NodeVisit::input(int i) const {
   return it == facts.end() ? kUnknownFact : it->second;
 }
 
-Result infer(const ir::Model& model, dim::Scope& scope, const Options& options) {
+Result infer(const ir::Model& model, dim::Scope& scope, const InferOptions& options) {
   Engine engine(model, scope, options);
   engine.run();
   return std::move(engine.result());
 }
 
 Result infer_literals(const ir::Model& model, dim::Scope& scope) {
-  Options options;
+  InferOptions options;
   options.reads_shapes = false;
   return infer(model, scope, options);
 }

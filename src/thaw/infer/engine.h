@@ -14,7 +14,7 @@ namespace thaw::infer {
 
 class Engine {
  public:
-  Engine(const ir::Model& model, dim::Scope& scope, const Options& options)
+  Engine(const ir::Model& model, dim::Scope& scope, const InferOptions& options)
       : model_(model), scope_(scope), options_(options), registry_(ops::registry()) {}
 
   // Infers the whole model.
@@ -25,7 +25,7 @@ class Engine {
   Result& result() { return result_; }
 
   // What a NodeContext needs of the engine.
-  const Options& options() const { return options_; }
+  const InferOptions& options() const { return options_; }
   dim::Scope& scope() { return scope_; }
   std::vector<ops::Fact> run_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs, Frame& frame);
   void add_obligation(ops::Obligation obligation) {
@@ -59,7 +59,7 @@ class Engine {
 
   const ir::Model& model_;
   dim::Scope& scope_;
-  const Options& options_;
+  const InferOptions& options_;
   Frame root_;                                          // its facts are the result's between two runs
   const ir::Node* at_ = nullptr;                        // the node of the main graph that is being visited
   std::vector<const ir::Node*> stated_at_, failed_at_;  // by obligation and problem

@@ -34,7 +34,7 @@ struct Problem {
   std::string message;
 };
 
-// One node just inferred, for Options::after_node.
+// One node just inferred, for InferOptions::after_node.
 struct NodeVisit {
   const ir::Node& node;
   const std::unordered_map<const ir::Value*, ops::Fact>& facts;  // of all values before it
@@ -45,7 +45,7 @@ struct NodeVisit {
   const ops::Fact& input(int i) const;
 };
 
-struct Options {
+struct InferOptions {
   // Facts to use for graph inputs instead of their declarations (by input value).
   std::unordered_map<const ir::Value*, ops::Fact> inputs;
   // Where an obligation says that an expression equals a constant, go on with the expression (the size that the model
@@ -86,7 +86,7 @@ class Result {
   bool out_of_budget_ = false;
 };
 
-Result infer(const ir::Model& model, dim::Scope& scope, const Options& options = {});
+Result infer(const ir::Model& model, dim::Scope& scope, const InferOptions& options = {});
 
 // Inference that reads no shapes: which numbers are literal. A size that inference knows because something else is
 // frozen, or because the input is declared so, is none.

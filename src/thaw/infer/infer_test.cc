@@ -114,7 +114,7 @@ TEST(Infer, AMeetingWithAConstantKeepsTheConstantUnlessSymbolsArePreferred) {
   ASSERT_EQ(result.obligations().size(), 1u);
   EXPECT_EQ(result.obligations()[0].input_b, 1);
   EXPECT_EQ(result.obligations()[0].axis_b, 0);
-  Options options;
+  InferOptions options;
   options.prefer_symbols = true;
   EXPECT_EQ(text(infer(*model, scope, options).fact(y)), "n, 4");
   options.hints[scope.symbol_id(scope.symbol("n"))] = 1;  // then it broadcasts
@@ -128,7 +128,7 @@ TEST(Infer, StopsAtItsBudgetAndSaysSo) {
   m.add_output(x, "y");
   auto model = m.build();
   dim::Scope scope;
-  Options options;
+  InferOptions options;
   options.visit_budget = 5;
   Result result = infer(*model, scope, options);
   EXPECT_TRUE(result.out_of_budget());

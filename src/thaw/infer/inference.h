@@ -13,7 +13,7 @@ class Engine;
 class Inference {
  public:
   // Infers the whole model. Model and scope must outlive it.
-  Inference(const ir::Model& model, dim::Scope& scope, Options options = {});
+  Inference(const ir::Model& model, dim::Scope& scope, InferOptions options = {});
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
   ~Inference();
@@ -26,7 +26,7 @@ class Inference {
   size_t update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared = {});
 
  private:
-  Options options_;
+  InferOptions options_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -85,14 +85,14 @@ void NodeContext::state(ObligationKind kind, Dim a, Dim b, std::string_view what
 }
 
 Dim NodeContext::meet(Dim expression, Dim constant) const {
-  const Options& options = engine_.options();
+  const InferOptions& options = engine_.options();
   if (!options.prefer_symbols) return constant;
   auto hinted = dim::evaluate(expression, options.hints);
   return hinted && *hinted != *constant.constant() ? constant : expression;
 }
 
 Dim NodeContext::prefer(Dim a, Dim b) const {
-  const Options& options = engine_.options();
+  const InferOptions& options = engine_.options();
   if (!options.prefer_symbols) return dim::broadcast(a, b);
   auto x = dim::evaluate(a, options.hints), y = dim::evaluate(b, options.hints);
   if (x && y && *x != *y) return *x == 1 ? b : *y == 1 ? a : dim::broadcast(a, b);

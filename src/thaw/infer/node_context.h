@@ -31,7 +31,7 @@ class NodeContext final : public ops::Context {
 
  private:
   void state(ops::ObligationKind kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);
-  // The size to go on with where `expression` must equal `constant`, see Options::prefer_symbols.
+  // The size to go on with where `expression` must equal `constant`, see InferOptions::prefer_symbols.
   dim::Dim meet(dim::Dim expression, dim::Dim constant) const;
 
   // The size of two expressions that broadcast with each other.

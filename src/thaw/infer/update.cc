@@ -130,7 +130,7 @@ size_t Engine::update(std::span<const ir::Node* const> touched, std::span<const 
   return count;
 }
 
-Inference::Inference(const ir::Model& model, dim::Scope& scope, Options options)
+Inference::Inference(const ir::Model& model, dim::Scope& scope, InferOptions options)
     : options_(std::move(options)), engine_(std::make_unique<Engine>(model, scope, options_)) {
   engine_->run();
 }

@@ -20,7 +20,7 @@ namespace thaw::lifting {
 // The traces explained with some choices, and the first of them rewritten where all is explained.
 struct Attempt {
   Choices choices;
-  Report report = {};
+  LiftReport report = {};
   std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
   Contradictions contradictions = {};
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it

@@ -72,15 +72,15 @@ class Probes {
 };
 
 // The inputs of the lifted model as inference sees them at these sizes.
-infer::Options at_sizes(const ir::Model& lifted, std::span<const Variable> variables,
-                        const std::vector<int64_t>& sizes) {
+infer::InferOptions at_sizes(const ir::Model& lifted, std::span<const Variable> variables,
+                             const std::vector<int64_t>& sizes) {
   std::map<std::string, int64_t> dims;
   std::map<std::string, std::map<int64_t, int64_t>> values;  // by input and element
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (variables[i].kind == Variable::Kind::kDim) dims[dim::to_string(variables[i].symbol)] = sizes[i];
     if (variables[i].kind == Variable::Kind::kValue) values[variables[i].input][variables[i].index] = sizes[i];
   }
-  infer::Options options;
+  infer::InferOptions options;
   for (const ir::Value* input : lifted.graph->inputs()) {
     if (input->initializer() || !input->type.shape) continue;
     ops::Shape shape;

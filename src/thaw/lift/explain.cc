@@ -53,7 +53,7 @@ bool fit_lengths(WindowLoops& windows, Lifting& lifting, std::string& reason) {
 }
 
 void batch_loop(const Loop& loop, const TraceShapes& shapes, Lifting& lifting) {
-  Report& report = lifting.report;
+  LiftReport& report = lifting.report;
   std::vector<std::vector<int64_t>> lengths;
   std::vector<std::string> evidence;
   for (const Unrolled& unrolled : loop.traces) {

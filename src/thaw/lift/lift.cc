@@ -27,7 +27,7 @@ constexpr Step kWrite[] = {
     declare_anew,         // what is declared of outputs and inner tensors follows from the graph
 };
 
-Attempt attempt(std::vector<Trace>& traces, const Options& options, Choices choices) {
+Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices);
   for (const Step step : kExplain) step(lifting);
@@ -46,7 +46,7 @@ Attempt attempt(std::vector<Trace>& traces, const Options& options, Choices choi
 
 }  // namespace
 
-Report lift(std::vector<Trace>& traces, const Options& options) {
+LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   if (traces.size() < 2) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "one trace does not tell how its constants grow",
                                               .where = "thaw lift",

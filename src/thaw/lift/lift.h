@@ -1,12 +1,6 @@
-// thaw lift: several static traces of one model in, one model for every size out.
-//
-// Traces of one model differ only where sizes were frozen. Aligned node by node, what differs are integers, each solved
-// as the simplest expression of the inputs' dims and values (solve.h), and tables, each fitted by a generator
-// (table.h). A fit must give every entry of every trace. What is not explained is reported and nothing is guessed.
+// The surgery behind thaw/lift.h: alignment, solving, tables and loops, in the order of lift.cc.
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
 #include "thaw/lift.h"
@@ -14,12 +8,8 @@
 
 namespace thaw::lifting {
 
-using thaw::Note;
-using Options = LiftOptions;
-using Report = LiftReport;
-
-// Changes the first trace's model into the lifted one. Throws thaw::Error where the traces cannot be aligned. With
-// something unexplained the model must not be used.
-Report lift(std::vector<Trace>& traces, const Options& options);
+// Changes the first trace's model into the lifted one; LiftOptions::check is for the caller (confirm/traces.h). Throws
+// thaw::Error where the traces cannot be aligned. With something unexplained the model must not be used.
+LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options);
 
 }  // namespace thaw::lifting

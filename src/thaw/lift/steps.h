@@ -29,16 +29,16 @@ struct WindowLoops {
 };
 
 struct Lifting {
-  Lifting(std::vector<Trace>& all, const Options& how, const Choices& chosen)
+  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen)
       : traces(all), options(how), choices(chosen) {}
   Lifting(const Lifting&) = delete;
   Lifting& operator=(const Lifting&) = delete;
 
   std::vector<Trace>& traces;
-  const Options& options;
+  const LiftOptions& options;
   const Choices& choices;
   ir::Model& model() { return *traces.front().model; }
-  Report report;
+  LiftReport report;
 
   // What the traces say.
   dim::Scope scope;

@@ -15,7 +15,7 @@
 namespace thaw::model {
 namespace {
 
-void check_options(const Options& options) {
+void check_options(const BuildOptions& options) {
   if (options.opset < 18 || options.opset > 20) {
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = fmt::format("the opset {} is not one that thaw build writes", options.opset),
@@ -23,7 +23,7 @@ void check_options(const Options& options) {
                  .expected = "18, 19 or 20",
                  .next = "leave the option out for 20"});
   }
-  if (options.target == Target::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
+  if (options.target == BuildTarget::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "DirectML has no kernels of bfloat16",
                                               .where = "--target directml",
                                               .expected = "--dtype f16 or f32",
@@ -72,8 +72,8 @@ void make_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, const std::string& part,
-                  Options options) {
+BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options) {
+  const std::string& part = options.part;
   check_options(options);
   const Family& family = family_of(checkpoint);
   const std::vector<const Part*> parts = parts_to_build(family, part);
@@ -107,8 +107,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, co
   const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
   make_folder(folder);
   for (size_t i = 0; i < models.size(); ++i) {
-    ir::SaveOptions save;
-    save.external = ir::ExternalPolicy::kSingle;
+    SaveOptions save;
+    save.external = ExternalPolicy::kSingle;
     ir::save(*models[i], report.files[i].path, save);
     models[i].reset();
   }

@@ -36,7 +36,7 @@ constexpr std::array kKinds{
     Kind{"qwen3_asr", "qwen3", ""},
 };
 
-std::string_view kind_of(const Config& config, const Options& options) {
+std::string_view kind_of(const Config& config, const BuildOptions& options) {
   const std::string type = config.text({"model_type"});
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.model_type == type; });
   const std::string_view name = kind == kKinds.end()       ? std::string_view()
@@ -72,13 +72,13 @@ class Sources {
   std::vector<Config> all_;
 };
 
-Json session_options(const Options& options) {
+Json session_options(const BuildOptions& options) {
   Json providers = Json::array();
-  if (options.target == Target::kDirectMl) providers.push_back({{"dml", Json::object()}});
+  if (options.target == BuildTarget::kDirectMl) providers.push_back({{"dml", Json::object()}});
   return {{"log_id", "onnxruntime-genai"}, {"provider_options", providers}};
 }
 
-Json decoder_section(const DecoderConfig& c, const Options& options, int64_t width) {
+Json decoder_section(const DecoderConfig& c, const BuildOptions& options, int64_t width) {
   const char* tokens = options.takes_embeddings ? "inputs_embeds" : "input_ids";
   return {
       {"session_options", session_options(options)},
@@ -98,7 +98,7 @@ Json decoder_section(const DecoderConfig& c, const Options& options, int64_t wid
       {"num_key_value_heads", c.attention.kv_heads}};
 }
 
-void add_vision(Json& model, const Config& config, const Options& options) {
+void add_vision(Json& model, const Config& config, const BuildOptions& options) {
   const Config vision = config.object("vision_config");
   model["image_token_id"] = config.integer({"image_token_id"});
   model["video_token_id"] = config.integer({"video_token_id"});
@@ -191,9 +191,9 @@ std::string as_text(const Json& json) {
 
 }  // namespace
 
-void check_genai(const Config& config, const Options& options) { static_cast<void>(kind_of(config, options)); }
+void check_genai(const Config& config, const BuildOptions& options) { static_cast<void>(kind_of(config, options)); }
 
-std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const Options& options) {
+std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptions& options) {
   const Config& config = checkpoint.config();
   const std::string_view kind = kind_of(config, options);
   const DecoderConfig c = read_decoder_config(checkpoint);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "thaw/build.h"
 #include "thaw/model/checkpoint.h"
-#include "thaw/model/options.h"
 
 namespace thaw::model {
 
@@ -21,11 +21,11 @@ struct TextFile {
 };
 
 // Throws thaw::Error for a model that onnxruntime-genai does not run.
-void check_genai(const Config& config, const Options& options);
+void check_genai(const Config& config, const BuildOptions& options);
 
 // Of a decoder alone (options.takes_embeddings is not set) or of all parts of a model. Throws thaw::Error for a model
 // that onnxruntime-genai does not run and for one whose config names no token that ends a text.
-std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const Options& options);
+std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptions& options);
 
 // The names of the tokenizer's files that the checkpoint has.
 std::vector<std::string> tokenizer_files(const std::filesystem::path& checkpoint);

@@ -38,8 +38,8 @@ summary { color: var(--soft); cursor: pointer; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 )";
 
-std::string_view class_of(Verdict verdict) {
-  return verdict == Verdict::kGood ? "good" : verdict == Verdict::kBad ? "bad" : "open";
+std::string_view class_of(Outcome verdict) {
+  return verdict == Outcome::kGood ? "good" : verdict == Outcome::kBad ? "bad" : "open";
 }
 
 // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C: they let a name show as another.
@@ -124,7 +124,7 @@ HtmlCell HtmlCell::count(uint64_t number) {
   return HtmlCell(fmt::format("<data value=\"{}\">{}</data>", number, grouped(number)), /*is_number=*/true);
 }
 
-HtmlCell HtmlCell::verdict(Verdict verdict, std::string_view text) {
+HtmlCell HtmlCell::verdict(Outcome verdict, std::string_view text) {
   return HtmlCell(fmt::format("<span class=\"{}\">{}</span>", class_of(verdict), html_text(text)));
 }
 
@@ -136,7 +136,7 @@ HtmlCell HtmlCell::list(const std::vector<std::string>& lines, size_t shown) {
 
 HtmlPage::HtmlPage(std::string_view title) : title_(html_text(title)) {}
 
-void HtmlPage::verdict(Verdict verdict, std::string_view word, std::string_view sentence) {
+void HtmlPage::verdict(Outcome verdict, std::string_view word, std::string_view sentence) {
   body_ += fmt::format("<p><span class=\"verdict mark {}\">{}</span>{}</p>\n", class_of(verdict), html_text(word),
                        html_text(sentence));
 }

@@ -19,7 +19,7 @@ namespace thaw::report {
 // `text` as the content of an element or of a quoted attribute.
 std::string html_text(std::string_view text);
 
-enum class Verdict : uint8_t { kGood, kBad, kOpen };
+enum class Outcome : uint8_t { kGood, kBad, kOpen };
 
 // What stands in a cell of a table.
 class HtmlCell {
@@ -28,7 +28,7 @@ class HtmlCell {
   static HtmlCell code(std::string_view text);  // names, shapes, expressions
   static HtmlCell number(double number);        // three digits to read, all of them in the markup
   static HtmlCell count(uint64_t number);       // aligned to the right
-  static HtmlCell verdict(Verdict verdict, std::string_view text);
+  static HtmlCell verdict(Outcome verdict, std::string_view text);
   // The first few lines, the others behind a "… more" that opens without a script.
   static HtmlCell list(const std::vector<std::string>& lines, size_t shown = 3);
 
@@ -46,7 +46,7 @@ class HtmlPage {
   explicit HtmlPage(std::string_view title);
 
   // A word in a coloured frame and a sentence after it, at the top.
-  void verdict(Verdict verdict, std::string_view word, std::string_view sentence);
+  void verdict(Outcome verdict, std::string_view word, std::string_view sentence);
   void heading(std::string_view text);
   void sentence(std::string_view text);
   // Rows shorter than the columns are filled with empty cells.

@@ -57,12 +57,12 @@ TEST(HtmlCell, ALongListOpensWithoutAScript) {
 TEST(HtmlPage, EverythingThatGoesInIsEscaped) {
   const std::string_view hostile = "</title><img src=x onerror=alert(1)>";
   HtmlPage page(hostile);
-  page.verdict(Verdict::kBad, hostile, hostile);
+  page.verdict(Outcome::kBad, hostile, hostile);
   page.heading(hostile);
   page.sentence(hostile);
   page.table({std::string(hostile)}, {{HtmlCell::text(hostile)},
                                       {HtmlCell::code(hostile)},
-                                      {HtmlCell::verdict(Verdict::kGood, hostile)},
+                                      {HtmlCell::verdict(Outcome::kGood, hostile)},
                                       {HtmlCell::list({std::string(hostile)})}});
   const std::string html = page.finish();
   EXPECT_THAT(html, Not(HasSubstr("<img")));

@@ -108,7 +108,7 @@ Inspection inspect(const ir::Model& model, const Sizes& sizes) {
   seen.result = infer::infer(model, *seen.scope);
   if (sizes.empty()) return seen;
   const dim::Assignment values = assignment_of(sizes, *seen.scope);
-  infer::Options options;
+  infer::InferOptions options;
   for (const ir::Value* input : seen.inputs()) options.inputs[input] = at_sizes(seen.result.fact(input), values);
   seen.result = infer::infer(model, *seen.scope, options);
   return seen;

@@ -45,8 +45,8 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
     for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
     rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
                     HtmlCell::number(check.largest),
-                    check.agrees ? HtmlCell::verdict(Verdict::kGood, "agrees")
-                                 : HtmlCell::verdict(Verdict::kBad, "differs: " + check.message)});
+                    check.agrees ? HtmlCell::verdict(Outcome::kGood, "agrees")
+                                 : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
   page.table({place, "inputs", "largest difference", "largest element", "verdict"}, rows);
 }

@@ -47,7 +47,7 @@ std::vector<double> result(const ir::Model& model, int64_t n) {
   std::vector<double> x;
   for (int64_t k = 0; k < 3 * n; ++k) x.push_back(0.25 * static_cast<double>(k % 7) - 1);
   run::Session session(model);
-  return run::to_doubles(session.run({{"x", run::Array::from_doubles(ir::DataType::kFloat, {n, 3}, x)}}).at("y"));
+  return run::to_doubles(session.run({{"x", Array::from_doubles(ir::DataType::kFloat, {n, 3}, x)}}).at("y"));
 }
 
 TEST(ExamplePass, FusesAndKeepsNumbersAndSizes) {

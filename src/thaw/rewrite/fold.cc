@@ -190,10 +190,10 @@ class Folder {
       made.at(value)->set_type(ir::Type::tensor(facts_.fact(value).dtype));
       model.graph->add_output(made.at(value));
     }
-    run::Session session(model, {.optimization = run::Optimization::kNone});
-    run::Arrays arrays = session.run({});
+    run::Session session(model, {.optimization = Optimization::kNone});
+    Arrays arrays = session.run({});
     for (ir::Value* value : values) {
-      run::Array& array = arrays.at(value->name());
+      Array& array = arrays.at(value->name());
       if (!array.is_string())
         computed_.emplace(value, ir::Tensor::from_bytes({}, array.dtype, array.dims, std::move(array.bytes)));
     }

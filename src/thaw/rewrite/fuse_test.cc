@@ -41,17 +41,17 @@ std::unique_ptr<ir::Model> model(int64_t opset, int blocks) {
   return m.build();
 }
 
-run::Array result(const ir::Model& model) {
+Array result(const ir::Model& model) {
   std::vector<double> values;
   for (int k = 0; k < 2 * 3 * 4; ++k) values.push_back(0.37 * k - 4);
   run::Session session(model);
-  return session.run({{"x", run::Array::from_doubles(DataType::kFloat, {2, 3, 4}, values)}}).at("y");
+  return session.run({{"x", Array::from_doubles(DataType::kFloat, {2, 3, 4}, values)}}).at("y");
 }
 
 TEST(Fuse, ReplacesEachMatchAndKeepsTheNumbers) {
   auto m = model(20, 5);
   const auto original = ir::clone(*m);
-  const run::Array before = result(*m);
+  const Array before = result(*m);
   dim::Scope scope;
   infer::Inference facts(*m, scope);
   Changes changes;
@@ -109,8 +109,8 @@ TEST(Fold, ComputesConstantsAndNoShapes) {
   EXPECT_EQ(built->graph->nodes().size(), 4u);
   expect_ensured(*original, *built);
   run::Session session(*built);
-  const run::Arrays got =
-      session.run({{"x", run::Array::from_doubles(DataType::kFloat, {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6})}});
+  const Arrays got =
+      session.run({{"x", Array::from_doubles(DataType::kFloat, {2, 3}, std::vector<double>{1, 2, 3, 4, 5, 6})}});
   EXPECT_EQ(run::to_doubles(got.at("y")), (std::vector<double>{0.5, 1, 1.5, 2, 2.5, 3}));
   EXPECT_EQ(run::to_int64s(got.at("s")), (std::vector<int64_t>{4, 6}));
 }

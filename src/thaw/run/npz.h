@@ -1,7 +1,7 @@
 // Arrays in files: .npy (one) and .npz (several, by name).
 //
 //   run::NpzReader reader("refs.npz");
-//   run::Array logits = reader.read("logits");
+//   Array logits = reader.read("logits");
 //
 // Everything that is wrong with a file is a thaw::Error that names it. Files are written whole or not at all.
 #pragma once

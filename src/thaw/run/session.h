@@ -1,7 +1,7 @@
 // A model ready to run in ONNX Runtime, on the CPU.
 //
 //   run::Session session("model.onnx");
-//   run::Arrays outputs = session.run({{"x", x}});
+//   Arrays outputs = session.run({{"x", x}});
 //
 // ONNX Runtime is loaded by the first session. Whatever it refuses, at loading or at running, is a thaw::Error that
 // carries its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run from several

@@ -147,14 +147,14 @@ class Attempt {
       for (const size_t unknown : allowed_.components[c].unknowns) component_of[unknown] = c;
     const SearchResult result = search(allowed_.components, most_tries, [&](const std::vector<size_t>& tried) {
       CaseResult failure;
-      if (!refuted_by(choice_of(tried), &failure)) return Verdict{.agrees = true, .blamed = {}};
-      Verdict verdict;
+      if (!refuted_by(choice_of(tried), &failure)) return TrialResult{.agrees = true, .blamed = {}};
+      TrialResult trial;
       if (const auto unknowns = probe_->find_unknowns_behind(failure)) {
         std::set<size_t> components;
         for (const size_t unknown : *unknowns) components.insert(component_of[unknown]);
-        verdict.blamed.emplace(components.begin(), components.end());
+        trial.blamed.emplace(components.begin(), components.end());
       }
-      return verdict;
+      return trial;
     });
     report_.tries = result.tries;
     report_.bounded = result.bounded && allowed_.contradictions.empty();
@@ -165,13 +165,11 @@ class Attempt {
   }
 
   void explain_failure() {
-    for (const Contradiction& c : allowed_.contradictions) report_.left.push_back({{}, c.node->describe(), c.text});
+    for (const Contradiction& c : allowed_.contradictions) report_.left.push_back({c.node->describe(), c.text});
     report_.left.insert(report_.left.end(), tables_.left.begin(), tables_.left.end());
     if (report_.tries > 0) {
       report_.left.push_back(
-          {{},
-           "the model",
-           fmt::format("none of {} choices of expressions gives the reference's numbers", report_.tries)});
+          {"the model", fmt::format("none of {} choices of expressions gives the reference's numbers", report_.tries)});
     }
     // What the most likely choice comes to.
     Choice likely = integers_;
@@ -181,7 +179,7 @@ class Attempt {
           likely[component.unknowns[i]] = component.combinations.front().proposals[i];
     for (size_t k = 0; k < sizes_.cases.size(); ++k)
       report_.cases.push_back(
-          {sizes_.cases[k].name, sizes_of_case(sizes_, k), probe_->run(likely, k, task_.tolerance)});
+          reported(sizes_.cases[k].name, sizes_of_case(sizes_, k), probe_->run(likely, k, task_.tolerance)));
     choice_ = std::move(likely);
     for (size_t c = 0; c < constants_.size(); ++c) {
       bool changed = false;
@@ -298,8 +296,10 @@ class Attempt {
   }
 
   Note change_of(size_t c) const {
-    return {code_of(constants_[c].role), constants_[c].describe(),
-            fmt::format("{} becomes {}", constants_[c].text(), text_of(c, choice_)), numbers_of(c)};
+    return {.where = constants_[c].describe(),
+            .message = fmt::format("{} becomes {}", constants_[c].text(), text_of(c, choice_)),
+            .at = numbers_of(c),
+            .code = code_of(constants_[c].role)};
   }
 
   // Sizes that are the same number in every case, and that a list holds: "no case tells 1 from grid_thw[0]".
@@ -334,7 +334,10 @@ class Attempt {
         if (is_changed(i)) {
           if (unsure.find(doubt) == std::string::npos) unsure += "; " + doubt;
         } else {
-          report_.left.push_back({code_of(constants_[c].role), constants_[c].describe(), "stays: " + doubt});
+          report_.left.push_back({.where = constants_[c].describe(),
+                                  .message = "stays: " + doubt,
+                                  .at = {},
+                                  .code = code_of(constants_[c].role)});
         }
       }
       if (!changed) continue;
@@ -348,17 +351,18 @@ class Attempt {
 
   void confirm() {
     rewrite::remove_unused(model_);
-    fixing::FixOptions besides_sizes = task_.fix;
+    FixOptions besides_sizes = task_.fix;
     besides_sizes.sizes = false;  // the reference has decided on those
     const rewrite::Changes besides = fixing::fix(model_, besides_sizes);
-    for (const rewrite::Change& c : besides.made) report_.changed.push_back({c.kind, c.place, c.message()});
+    for (const Change& c : besides.made)
+      report_.changed.push_back({.where = c.place, .message = c.message(), .at = {}, .code = c.kind});
     run::Session session(model_);
     report_.confirmed = true;
     for (size_t k = 0; k < sizes_.cases.size(); ++k) {
       const Case& one = sizes_.cases[k];
       report_.cases.push_back(
-          {one.name, sizes_of_case(sizes_, k), compare_case(session, one.feeds, one.outputs, task_.tolerance)});
-      report_.confirmed &= report_.cases.back().result.agrees;
+          reported(one.name, sizes_of_case(sizes_, k), compare_case(session, one.feeds, one.outputs, task_.tolerance)));
+      report_.confirmed &= report_.cases.back().agrees;
     }
   }
 

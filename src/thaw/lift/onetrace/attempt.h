@@ -6,34 +6,28 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/finding.h"
 #include "thaw/fix/fix.h"
 #include "thaw/lift/align/traces.h"
-#include "thaw/lift/onetrace/note.h"
 #include "thaw/lift/onetrace/probe.h"
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/lift/onetrace/tables.h"
 
 namespace thaw::lifting::onetrace {
 
-struct CaseReport {
-  std::string name;
-  std::string sizes;  // "num_patches=364, grid_thw[1]=14"
-  CaseResult result;
-};
-
 // What every attempt at a trace goes by.
 struct Task {
   const Sizes& sizes;
-  std::span<const lifting::AddedInput> added;
+  std::span<const AddedInput> added;
   const std::vector<Table>& tables;
-  run::Tolerance tolerance;
-  fixing::FixOptions fix;
+  Tolerance tolerance;
+  FixOptions fix;
 };
 
 struct AttemptReport {
   bool confirmed = false;
   std::vector<Note> changed, left;
-  std::vector<CaseReport> cases;
+  std::vector<ReferenceCase> cases;
   std::vector<std::string> notes;
   int tries = 0;
   bool bounded = false;  // more could have been tried

@@ -13,8 +13,7 @@
 
 namespace thaw::lifting::onetrace {
 
-void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::AddedInput> added,
-                const dim::Scope& scope) {
+void open_model(ir::Model& model, const Sizes& sizes, std::span<const AddedInput> added, const dim::Scope& scope) {
   for (ir::Value* input : model.graph->inputs()) {
     const auto shape = sizes.shapes.find(input->name());
     if (shape == sizes.shapes.end()) continue;
@@ -23,7 +22,7 @@ void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::A
       if (id >= 0) input->set_dim(axis, {std::nullopt, scope.symbols()[static_cast<size_t>(id)].name, {}});
     }
   }
-  for (const lifting::AddedInput& input : added) {
+  for (const AddedInput& input : added) {
     std::vector<ir::DeclaredDim> dims;
     for (const int64_t size : input.dims) dims.push_back({size, {}, {}});
     model.graph->add_input(input.name, ir::Type::tensor(input.type, std::move(dims)));
@@ -32,15 +31,19 @@ void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::A
   for (ir::Value* value : declared) model.graph->clear_value_info(value);
 }
 
-CaseResult compare_case(run::Session& session, const run::Arrays& feeds, const run::Arrays& expected,
-                        const run::Tolerance& tolerance) {
+ReferenceCase reported(std::string name, std::string sizes, CaseResult result) {
+  return {std::move(name), std::move(sizes), result.agrees, result.max_abs, std::move(result.reason)};
+}
+
+CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays& expected,
+                        const Tolerance& tolerance) {
   CaseResult result;
-  run::Arrays given;
+  Arrays given;
   for (const auto& [name, array] : feeds)
     if (session.find_input(name)) given.emplace(name, array);
   std::vector<std::string> wanted;
   for (const auto& [name, array] : expected) wanted.push_back(name);
-  run::Arrays got;
+  Arrays got;
   try {
     got = session.run(given, wanted);
   } catch (const Error& error) {
@@ -109,7 +112,7 @@ void Probe::infer_with_symbols(const std::vector<Constant>& constants, dim::Scop
     scope.assume_range(unknown.symbol, 1, std::nullopt);
     elements[unknown.constant][unknown.element] = ops::Element::integer(unknown.symbol);
   }
-  infer::Options options;
+  infer::InferOptions options;
   for (size_t i = 0; i < constants.size(); ++i) {
     if (!inputs_[i]) continue;
     ops::Shape shape;
@@ -174,10 +177,10 @@ std::optional<std::vector<size_t>> Probe::find_unknowns_behind(const ir::Node* n
   return unknowns;
 }
 
-CaseResult Probe::run(const Choice& choice, size_t case_index, const run::Tolerance& tolerance) {
+CaseResult Probe::run(const Choice& choice, size_t case_index, const Tolerance& tolerance) {
   if (!session_) {
-    run::SessionOptions options;
-    options.optimization = run::Optimization::kBasic;  // nodes keep their names
+    SessionOptions options;
+    options.optimization = Optimization::kBasic;  // nodes keep their names
     session_.emplace(*model_, options);
   }
   ++num_runs_;
@@ -189,11 +192,10 @@ CaseResult Probe::run(const Choice& choice, size_t case_index, const run::Tolera
     if (elements.empty()) elements = constants_[unknown.constant].elements;
     elements[unknown.element] = unknown.proposals[choice[i]].at[case_index + 1];
   }
-  run::Arrays feeds = one.feeds;
+  Arrays feeds = one.feeds;
   for (size_t i = 0; i < fed.size(); ++i) {
     if (!inputs_[i]) continue;
-    feeds.insert_or_assign(inputs_[i]->name(),
-                           run::Array::from_int64(ir::DataType::kInt64, constants_[i].dims, fed[i]));
+    feeds.insert_or_assign(inputs_[i]->name(), Array::from_int64(ir::DataType::kInt64, constants_[i].dims, fed[i]));
   }
   return compare_case(*session_, feeds, one.outputs, tolerance);
 }

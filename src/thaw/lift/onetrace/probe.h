@@ -40,14 +40,14 @@ struct CaseResult {
   std::vector<std::string> wrong_outputs;  // where it runs
 };
 
+ReferenceCase reported(std::string name, std::string sizes, CaseResult result);
+
 // Gives the model the inputs that it lacks, opens the dims that the cases differ in and forgets the declared shapes of
 // inner tensors: what a trace needs to run at other sizes at all.
-void open_model(ir::Model& model, const Sizes& sizes, std::span<const lifting::AddedInput> added,
-                const dim::Scope& scope);
+void open_model(ir::Model& model, const Sizes& sizes, std::span<const AddedInput> added, const dim::Scope& scope);
 
 // `model` agrees with a case where every output that the case holds does.
-CaseResult compare_case(run::Session& session, const run::Arrays& feeds, const run::Arrays& expected,
-                        const run::Tolerance& tolerance);
+CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays& expected, const Tolerance& tolerance);
 
 class Probe {
  public:
@@ -59,7 +59,7 @@ class Probe {
   const infer::Result& facts() const { return facts_; }
   const ir::Model& model() const { return *model_; }
 
-  CaseResult run(const Choice& choice, size_t case_index, const run::Tolerance& tolerance);
+  CaseResult run(const Choice& choice, size_t case_index, const Tolerance& tolerance);
   // The unknowns that a failure depends on: whatever else is chosen, with these as they are it fails. nullopt: not
   // known.
   std::optional<std::vector<size_t>> find_unknowns_behind(const CaseResult& failure);

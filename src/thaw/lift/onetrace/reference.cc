@@ -19,14 +19,14 @@ struct Wanted {
   std::optional<size_t> rank;
 };
 
-std::vector<Wanted> inputs_of(const ir::Model& model, std::span<const lifting::AddedInput> added) {
+std::vector<Wanted> inputs_of(const ir::Model& model, std::span<const AddedInput> added) {
   std::vector<Wanted> inputs;
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->initializer() || input->sparse_initializer()) continue;
     Wanted& wanted = inputs.emplace_back(Wanted{input->name(), input->type.elem_type, {}});
     if (input->type.shape) wanted.rank = input->type.shape->size();
   }
-  for (const lifting::AddedInput& input : added) inputs.push_back({input.name, input.type, input.dims.size()});
+  for (const AddedInput& input : added) inputs.push_back({input.name, input.type, input.dims.size()});
   return inputs;
 }
 
@@ -41,7 +41,7 @@ void check_feed(const Wanted& input, const Case& which, const std::filesystem::p
                  .expected = fmt::format("'{0}', '{0}_<i>' or '<case>/{0}'", input.name),
                  .next = "store what the true model was fed with beside what it gave"});
   }
-  const run::Array& array = found->second;
+  const Array& array = found->second;
   if (array.dtype == input.type && (!input.rank || array.dims.size() == *input.rank)) return;
   throw Error(ErrorCode::kInvalidFile,
               {.what = fmt::format("the input '{}'{} is {}", input.name, in_case(which.name), run::describe(array)),
@@ -53,10 +53,10 @@ void check_feed(const Wanted& input, const Case& which, const std::filesystem::p
 
 }  // namespace
 
-std::vector<lifting::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
-                                               std::span<const lifting::AddedInput> added,
-                                               const std::map<std::string, std::vector<int64_t>>& at) {
-  std::vector<lifting::AddedInput> missing;
+std::vector<AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
+                                      std::span<const AddedInput> added,
+                                      const std::map<std::string, std::vector<int64_t>>& at) {
+  std::vector<AddedInput> missing;
   std::vector<std::string> known;
   for (const Wanted& input : inputs_of(model, added)) known.push_back(input.name);
   for (const auto& [name, values] : at) {
@@ -64,7 +64,7 @@ std::vector<lifting::AddedInput> inputs_to_add(const std::filesystem::path& path
     if (std::find(known.begin(), known.end(), input) != known.end() || model.graph->find(input)) continue;
     run::CaseFile file(path, {{input}});
     for (const auto& [case_name, arrays] : file.grouped().cases) {
-      const run::Array array = file.read(case_name, {{input}}).begin()->second;
+      const Array array = file.read(case_name, {{input}}).begin()->second;
       const bool fits = input != name || array.num_elements() == static_cast<int64_t>(values.size());
       if (!ir::is_integer(array.dtype) || !fits) continue;
       missing.push_back({.name = input, .type = array.dtype, .dims = array.dims});
@@ -75,8 +75,8 @@ std::vector<lifting::AddedInput> inputs_to_add(const std::filesystem::path& path
   return missing;
 }
 
-Reference read_reference(const std::filesystem::path& path, const ir::Model& model,
-                         std::span<const lifting::AddedInput> added, std::span<const std::string> wanted) {
+Reference read_reference(const std::filesystem::path& path, const ir::Model& model, std::span<const AddedInput> added,
+                         std::span<const std::string> wanted) {
   const std::vector<Wanted> inputs = inputs_of(model, added);
   std::vector<std::string> input_names, output_names;
   for (const Wanted& input : inputs) input_names.push_back(input.name);

@@ -18,7 +18,7 @@ namespace thaw::lifting::onetrace {
 
 struct Case {
   std::string name;  // empty where the file has one without a name
-  run::Arrays feeds, outputs;
+  Arrays feeds, outputs;
 };
 
 struct Reference {
@@ -29,14 +29,14 @@ struct Reference {
 
 // Inputs that --at names, that the model has not and that the reference holds: the exporter took them out. `at` has as
 // many values as the input has elements.
-std::vector<lifting::AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
-                                               std::span<const lifting::AddedInput> added,
-                                               const std::map<std::string, std::vector<int64_t>>& at);
+std::vector<AddedInput> inputs_to_add(const std::filesystem::path& path, const ir::Model& model,
+                                      std::span<const AddedInput> added,
+                                      const std::map<std::string, std::vector<int64_t>>& at);
 
 // Reads the cases `wanted`, all of the file where it is empty. Throws thaw::Error for a case without an input that the
 // model (or one of the added inputs) needs or with one of another type or rank, for a file without any output of the
 // model, and for a wanted case that is not there.
-Reference read_reference(const std::filesystem::path& path, const ir::Model& model,
-                         std::span<const lifting::AddedInput> added, std::span<const std::string> wanted);
+Reference read_reference(const std::filesystem::path& path, const ir::Model& model, std::span<const AddedInput> added,
+                         std::span<const std::string> wanted);
 
 }  // namespace thaw::lifting::onetrace

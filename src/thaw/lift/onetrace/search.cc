@@ -19,7 +19,7 @@ struct State {
 }  // namespace
 
 SearchResult search(std::span<const Component> components, int most_tries,
-                    const std::function<Verdict(const std::vector<size_t>& combinations)>& try_out) {
+                    const std::function<TrialResult(const std::vector<size_t>& combinations)>& try_out) {
   const auto step = [&](size_t component, size_t to) {
     const auto& combinations = components[component].combinations;
     return combinations[to].cost - combinations[to - 1].cost;
@@ -56,15 +56,15 @@ SearchResult search(std::span<const Component> components, int most_tries,
     });
     if (!fails) {
       ++result.tries;
-      const Verdict verdict = try_out(combinations);
-      if (verdict.agrees) {
+      const TrialResult trial = try_out(combinations);
+      if (trial.agrees) {
         result.chosen = std::move(combinations);
         return result;
       }
-      if (verdict.blamed) {
-        if (verdict.blamed->empty()) return result;  // whatever is chosen
+      if (trial.blamed) {
+        if (trial.blamed->empty()) return result;  // whatever is chosen
         Failure& failure = failures.emplace_back();
-        for (const size_t component : *verdict.blamed) failure.emplace_back(component, combinations[component]);
+        for (const size_t component : *trial.blamed) failure.emplace_back(component, combinations[component]);
       }
     }
     const bool is_first = state.changed.empty();

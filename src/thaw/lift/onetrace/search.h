@@ -20,13 +20,13 @@ struct SearchResult {
   bool bounded = false;  // more could have been tried
 };
 
-struct Verdict {
+struct TrialResult {
   bool agrees = false;
   std::optional<std::vector<size_t>> blamed;  // components whose combinations alone make it fail; nullopt: all of them
 };
 
 // Every component must have a combination. `try_out` tries one combination a component.
 SearchResult search(std::span<const Component> components, int most_tries,
-                    const std::function<Verdict(const std::vector<size_t>& combinations)>& try_out);
+                    const std::function<TrialResult(const std::vector<size_t>& combinations)>& try_out);
 
 }  // namespace thaw::lifting::onetrace

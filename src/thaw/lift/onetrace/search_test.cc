@@ -28,7 +28,7 @@ TEST(Search, TriesEachChoiceOnceFromTheCheapestOn) {
     EXPECT_TRUE(seen.insert(chosen).second);
     EXPECT_GE(cost_of(components, chosen), last);
     last = cost_of(components, chosen);
-    return Verdict{};
+    return TrialResult{};
   });
   EXPECT_EQ(seen.size(), 3U * 1 * 4 * 2 * 3);
   EXPECT_EQ(result.tries, 72);
@@ -40,7 +40,7 @@ TEST(Search, StopsAtTheFirstThatAgrees) {
   const std::vector<Component> components = {component({1, 2}), component({1, 9}), component({1, 4})};
   const std::vector<size_t> wanted = {1, 0, 1};
   const SearchResult result =
-      search(components, 1000, [&](const std::vector<size_t>& chosen) { return Verdict{chosen == wanted, {}}; });
+      search(components, 1000, [&](const std::vector<size_t>& chosen) { return TrialResult{chosen == wanted, {}}; });
   EXPECT_EQ(result.chosen, wanted);
   EXPECT_EQ(result.tries, 4);  // nothing, the first, the third, both
 }
@@ -51,8 +51,8 @@ TEST(Search, PassesOverWhatFailedForTheSameReason) {
                                              component({0, 6, 9})};
   const std::vector<size_t> wanted = {0, 1, 0, 2};
   const SearchResult result = search(components, 1000, [&](const std::vector<size_t>& chosen) {
-    if (chosen[3] != 2) return Verdict{false, std::vector<size_t>{3}};
-    return Verdict{chosen == wanted, {}};
+    if (chosen[3] != 2) return TrialResult{false, std::vector<size_t>{3}};
+    return TrialResult{chosen == wanted, {}};
   });
   EXPECT_EQ(result.chosen, wanted);
   EXPECT_LE(result.tries, 2 + 4);  // once for each wrong one, then the cheap ones among the rest
@@ -61,21 +61,21 @@ TEST(Search, PassesOverWhatFailedForTheSameReason) {
 TEST(Search, StopsWhereNoChoiceMatters) {
   const std::vector<Component> components(20, component({0, 1}));
   const SearchResult result =
-      search(components, 1000, [](const auto&) { return Verdict{false, std::vector<size_t>()}; });
+      search(components, 1000, [](const auto&) { return TrialResult{false, std::vector<size_t>()}; });
   EXPECT_EQ(result.tries, 1);
   EXPECT_FALSE(result.bounded);
 }
 
 TEST(Search, IsBounded) {
   const std::vector<Component> components(20, component({0, 1}));
-  const SearchResult result = search(components, 7, [](const auto&) { return Verdict{}; });
+  const SearchResult result = search(components, 7, [](const auto&) { return TrialResult{}; });
   EXPECT_EQ(result.tries, 7);
   EXPECT_TRUE(result.bounded);
 }
 
 TEST(Search, TriesNothingElseWhereThereIsNoChoice) {
   const std::vector<Component> components;
-  const SearchResult result = search(components, 7, [](const auto& chosen) { return Verdict{chosen.empty(), {}}; });
+  const SearchResult result = search(components, 7, [](const auto& chosen) { return TrialResult{chosen.empty(), {}}; });
   EXPECT_TRUE(result.chosen);
   EXPECT_EQ(result.tries, 1);
 }

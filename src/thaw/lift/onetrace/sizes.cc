@@ -48,7 +48,7 @@ struct ValueInput {
 
 class Finder {
  public:
-  Finder(const ir::Model& model, std::span<const lifting::AddedInput> added, const At& at, std::vector<Case> cases,
+  Finder(const ir::Model& model, std::span<const AddedInput> added, const At& at, std::vector<Case> cases,
          dim::Scope& scope)
       : model_(model), added_(added), at_(at), scope_(scope) {
     out_.cases = std::move(cases);
@@ -77,8 +77,8 @@ class Finder {
       if (input->name() == name && !input->initializer()) return input;
     return nullptr;
   }
-  const lifting::AddedInput* added_input(std::string_view name) const {
-    for (const lifting::AddedInput& input : added_)
+  const AddedInput* added_input(std::string_view name) const {
+    for (const AddedInput& input : added_)
       if (input.name == name) return &input;
     return nullptr;
   }
@@ -131,7 +131,7 @@ class Finder {
     std::vector<std::string> known;
     for (const ir::Value* input : model_.graph->inputs())
       if (ir::is_integer(input->type.elem_type)) known.push_back(input->name());
-    for (const lifting::AddedInput& input : added_) known.push_back(input.name);
+    for (const AddedInput& input : added_) known.push_back(input.name);
     for (const Size& size : out_.sizes)
       if (size.is_dim) known.push_back(size.name);
     refuse(fmt::format("'{}' is neither an input of the model nor a size of one", name),
@@ -146,13 +146,13 @@ class Finder {
     for (Case& one : out_.cases) {
       std::string why;
       for (const auto& [name, told] : value_inputs_) {
-        const run::Array& array = one.feeds.find(name)->second;
+        const Array& array = one.feeds.find(name)->second;
         const auto fits = [&](std::span<const int64_t> dims) {
           return std::equal(dims.begin(), dims.end(), array.dims.begin(), array.dims.end());
         };
         bool fit = !told.whole || array.num_elements() == static_cast<int64_t>(told.at.size());
         fit &= told.at.empty() || array.num_elements() > told.at.rbegin()->first;
-        if (const lifting::AddedInput* input = added_input(name)) fit &= fits(input->dims);
+        if (const AddedInput* input = added_input(name)) fit &= fits(input->dims);
         if (const ir::Value* input = graph_input(name); input && input->type.shape) {
           for (size_t axis = 0; axis < array.dims.size(); ++axis) {
             const auto declared = (*input->type.shape)[axis].value;
@@ -314,7 +314,7 @@ class Finder {
   }
 
   const ir::Model& model_;
-  std::span<const lifting::AddedInput> added_;
+  std::span<const AddedInput> added_;
   const At& at_;
   dim::Scope& scope_;
   std::map<std::string, ValueInput> value_inputs_;
@@ -365,8 +365,8 @@ std::string sizes_of_case(const Sizes& sizes, size_t case_index) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Sizes find_sizes(const ir::Model& model, std::span<const lifting::AddedInput> added, const At& at,
-                 std::vector<Case> cases, dim::Scope& scope) {
+Sizes find_sizes(const ir::Model& model, std::span<const AddedInput> added, const At& at, std::vector<Case> cases,
+                 dim::Scope& scope) {
   return Finder(model, added, at, std::move(cases), scope).run();
 }
 

@@ -49,7 +49,7 @@ std::string sizes_of_case(const Sizes& sizes, size_t case_index);
 
 // Throws thaw::Error where `at` names what is no size of the inputs or contradicts the file, and where no case is at
 // another size than the export.
-Sizes find_sizes(const ir::Model& model, std::span<const lifting::AddedInput> added,
+Sizes find_sizes(const ir::Model& model, std::span<const AddedInput> added,
                  const std::map<std::string, std::vector<int64_t>>& at, std::vector<Case> cases, dim::Scope& scope);
 
 }  // namespace thaw::lifting::onetrace

@@ -67,11 +67,12 @@ std::vector<Table> find_tables(const ir::Model& model) {
     // A weight may be a buffer of zeros, as the first state of an LSTM; trained ones have no generator.
     if (site.constant && site.constant->constant() && !site.constant->is_input())
       table.value = model.graph->find(site.constant->name());
-    table.note = {table.code,
-                  fmt::format("{} reads '{}'", site.node->describe(),
-                              site.constant ? site.constant->name() : std::string("a computed table")),
-                  fmt::format("a {} of {} where {} belongs", is_table ? "table" : "weight", site.value,
-                              dim::to_string(site.expression))};
+    table.note = {.where = fmt::format("{} reads '{}'", site.node->describe(),
+                                       site.constant ? site.constant->name() : std::string("a computed table")),
+                  .message = fmt::format("a {} of {} where {} belongs", is_table ? "table" : "weight", site.value,
+                                         dim::to_string(site.expression)),
+                  .at = {},
+                  .code = table.code};
   }
   // Lists of integers that count up are no weights: they may be tables though nothing contradicts their length.
   std::unordered_set<const ir::Value*> known;

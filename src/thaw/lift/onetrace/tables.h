@@ -13,7 +13,6 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/lift/onetrace/note.h"
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/rewrite/dim_emitter.h"
 

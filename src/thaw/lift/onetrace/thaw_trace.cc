@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/lift/onetrace/attempt.h"
 #include "thaw/lift/onetrace/reference.h"
 
 namespace thaw::lifting::onetrace {
@@ -12,9 +13,9 @@ namespace {
 
 constexpr int kFewTries = 6;  // of each plan, before any gets more
 
-void report_sizes(const Sizes& sizes, Report& report) {
+void report_sizes(const Sizes& sizes, FixReferenceReport& report) {
   for (const Size& size : sizes.sizes) {
-    Note entry{{}, size.name, {}};
+    Note entry{.where = size.name, .message = {}};
     entry.at.push_back(size.at ? std::to_string(*size.at) : "?");
     for (const int64_t v : size.by_case) entry.at.push_back(std::to_string(v));
     entry.message =
@@ -30,8 +31,8 @@ void report_sizes(const Sizes& sizes, Report& report) {
 }
 
 // The trace as it is must be the reference's model: at the export's sizes it gives the same numbers.
-bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const Options& options, const dim::Scope& scope,
-                        Report& report) {
+bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const FixReferenceOptions& options,
+                        const dim::Scope& scope, FixReferenceReport& report) {
   if (!sizes.at_case) return true;
   const std::unique_ptr<ir::Model> copy = ir::clone(model);
   open_model(*copy, sizes, options.added, scope);
@@ -39,11 +40,11 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const Option
   run::Session session(*copy);
   const CaseResult result = compare_case(session, one.feeds, one.outputs, options.tolerance);
   if (result.agrees) return true;
-  report.cases.push_back({one.name, sizes_of_case(sizes, *sizes.at_case), result});
-  report.left.push_back({{},
-                         one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
-                         "the model as it is does not give the reference's numbers at the sizes of --at: the reference "
-                         "is another model's, or the export was at other sizes"});
+  report.cases.push_back(reported(one.name, sizes_of_case(sizes, *sizes.at_case), result));
+  report.left.push_back(
+      {.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
+       .message = "the model as it is does not give the reference's numbers at the sizes of --at: the reference "
+                  "is another model's, or the export was at other sizes"});
   return false;
 }
 
@@ -57,7 +58,7 @@ struct Plan {
 // Every plan gets a few tries before any gets many; those that join equal constants first. Returns whether something
 // was left untried.
 bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task& task,
-               const std::vector<Lengths>& lengths, int most_tries, Report& report, AttemptReport& best) {
+               const std::vector<Lengths>& lengths, int most_tries, FixReferenceReport& report, AttemptReport& best) {
   std::vector<Plan> plans;
   for (const bool joined : {true, false})
     for (const Lengths& one : lengths) plans.push_back({&one, joined});
@@ -84,15 +85,16 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
 
 }  // namespace
 
-Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& given) {
-  Report report;
-  Options options = given;
-  for (const lifting::AddedInput& input : inputs_to_add(options.reference, *model, options.added, options.at)) {
+FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::filesystem::path& path,
+                              const FixReferenceOptions& given) {
+  FixReferenceReport report;
+  FixReferenceOptions options = given;
+  for (const AddedInput& input : inputs_to_add(path, *model, options.added, options.at)) {
     report.notes.push_back(fmt::format("the model gains the input '{}', {}, which the reference holds", input.name,
                                        run::describe(input.type, input.dims)));
     options.added.push_back(input);
   }
-  Reference reference = read_reference(options.reference, *model, options.added, options.cases);
+  Reference reference = read_reference(path, *model, options.added, options.cases);
   if (!reference.unused.empty())
     report.notes.push_back(fmt::format("arrays of the reference that are no input or output of the model: '{}'",
                                        fmt::join(reference.unused, "', '")));

@@ -13,37 +13,15 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
+#include "thaw/fix.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/lift/align/traces.h"
-#include "thaw/lift/onetrace/attempt.h"
 
 namespace thaw::lifting::onetrace {
 
-struct Options {
-  std::map<std::string, std::vector<int64_t>> at;  // sizes.h, parse_at
-  std::filesystem::path reference;
-  std::vector<std::string> cases;  // of the reference; empty: all
-  std::vector<lifting::AddedInput> added;
-  run::Tolerance tolerance;
-  int most_tries = 200;
-  fixing::FixOptions fix;  // what is done besides, without a reference
-};
-
-struct Report {
-  bool confirmed = false;  // all cases agree: the model may be written
-  std::vector<Note> sizes, changed, left;
-  std::vector<CaseReport> cases;   // of the result; where nothing is confirmed, of the most likely choice
-  std::vector<std::string> notes;  // cases left out, arrays not used, limits reached
-  int tries = 0;                   // choices that were run
-  bool modified() const { return !changed.empty(); }
-};
-
 // Where it is confirmed, `model` becomes the thawed one; else it stays as it is.
-Report thaw_trace(std::unique_ptr<ir::Model>& model, const Options& options);
+FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::filesystem::path& reference,
+                              const FixReferenceOptions& options);
 
 }  // namespace thaw::lifting::onetrace

@@ -47,7 +47,7 @@ class Collecting {
 TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope) {
   if (variables.empty()) return {};
   const ir::Model& model = *traces.front().model;
-  infer::Options options;
+  infer::InferOptions options;
   options.prefer_symbols = true;  // past what is frozen
   for (const Variable& v : variables) options.hints[scope.symbol_id(v.symbol)] = v.at.front();
   for (const ir::Value* input : model.graph->inputs()) {

@@ -22,12 +22,12 @@ struct Inputs {
 };
 
 // Whether position_ids have three coordinates. Those of text alone are equal, and onnxruntime-genai gives one then.
-bool by_axis(const Options& options, const DecoderConfig& c) {
+bool by_axis(const BuildOptions& options, const DecoderConfig& c) {
   return options.kv_cache && c.rope.has_axes() && (options.takes_embeddings || !options.genai);
 }
 
 Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int64_t deepstack) {
-  const Options& options = net.options();
+  const BuildOptions& options = net.options();
   Inputs in;
   if (options.takes_embeddings && options.genai && deepstack > 0) {
     Var joined = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden * (1 + deepstack)});
@@ -120,7 +120,7 @@ Var head(Net& net, const Scope& embedding, const Scope& top, Var hidden, const D
 
 std::unique_ptr<ir::Model> build_decoder(const BuildContext& context) {
   const DecoderConfig c = read_decoder_config(context.checkpoint);
-  const Options& options = context.options;
+  const BuildOptions& options = context.options;
   Net net(options);
   const Scope scope(net, context.weights, c.prefix);
   const Inputs in = declare_inputs(net, scope, c, num_deepstack(context.config()));

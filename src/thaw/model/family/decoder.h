@@ -6,14 +6,14 @@
 //   logits          float32 [batch, seq, vocabulary], whatever the model's type, so that samplers read one type
 //
 // Without a cache tokens have the positions 0, 1, …, padding counted, as transformers gives them where it is given
-// none. With one (Options::kv_cache):
+// none. With one (BuildOptions::kv_cache):
 //
 //   attention_mask  int64 [batch, past + seq]
 //   position_ids    int64 [batch, seq]; [3, batch, seq] (time, height, width) for the VL models of Qwen
 //   past_key_values.<layer>.key, .value, present.<layer>.key, .value
 //                   [batch, kv_heads, past or past + seq, head_dim], in the model's type
 //
-// and with Options::takes_embeddings
+// and with BuildOptions::takes_embeddings
 //
 //   inputs_embeds         instead of input_ids: [batch, seq, hidden] in the model's type, as embedding.onnx gives them
 //   deepstack_embeds_<k>  the same shape, for Qwen3-VL: added after layer k

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "thaw/build.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/model/checkpoint.h"
-#include "thaw/model/options.h"
 #include "thaw/model/weights.h"
 
 namespace thaw::model {
@@ -16,7 +16,7 @@ namespace thaw::model {
 struct BuildContext {
   const Checkpoint& checkpoint;
   const Weights& weights;
-  const Options& options;
+  const BuildOptions& options;
   const Config& config() const { return checkpoint.config(); }
 };
 
@@ -30,7 +30,7 @@ struct Family {
   // Tells the checkpoint under which other names its weights may stand.
   void (*name_weights)(Checkpoint&) = nullptr;
   // The adapter that the options ask for, its weights added to the checkpoint's; null: the family has none.
-  std::optional<Adapter> (*adapter)(Checkpoint&, const Options&) = nullptr;
+  std::optional<Adapter> (*adapter)(Checkpoint&, const BuildOptions&) = nullptr;
   std::vector<Part> parts;
 };
 

@@ -33,7 +33,7 @@ void name_phi4(Checkpoint& checkpoint) {
   checkpoint.add_alias(".bias", ".base_layer.bias");
 }
 
-std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const Options& options) {
+std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const BuildOptions& options) {
   if (options.lora == Lora::kNone) return std::nullopt;
   const std::string name = options.lora == Lora::kVision ? "vision" : "speech";
   const std::filesystem::path folder = checkpoint.folder() / (name + "-lora");

@@ -8,8 +8,8 @@
 
 #include <optional>
 
+#include "thaw/build.h"
 #include "thaw/model/checkpoint.h"
-#include "thaw/model/options.h"
 #include "thaw/model/weights.h"
 
 namespace thaw::model {
@@ -18,6 +18,6 @@ void name_phi4(Checkpoint& checkpoint);
 
 // The adapter that options.lora asks for; nullopt where it is kNone or the checkpoint has no such adapter. Throws
 // thaw::Error for an adapter of a kind that cannot be merged as W + scale * B A.
-std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const Options& options);
+std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const BuildOptions& options);
 
 }  // namespace thaw::model

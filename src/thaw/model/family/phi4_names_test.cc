@@ -20,7 +20,7 @@ ir::Tensor named(std::string_view end, std::vector<int64_t> dims, const std::vec
 
 std::vector<float> merged(Checkpoint& checkpoint, Lora lora) {
   name_phi4(checkpoint);
-  Options options;
+  BuildOptions options;
   options.lora = lora;
   const Weights weights(checkpoint, phi4_adapter(checkpoint, options));
   return floats_of(weights.get(kStem + std::string(".weight"), {2, 1}).tensor("w", ir::DataType::kFloat));

@@ -17,7 +17,7 @@ constexpr int64_t kFormOpset = 18;  // the oldest that is written, and what oper
 
 }  // namespace
 
-Net::Net(const Options& options)
+Net::Net(const BuildOptions& options)
     : options_(options), builder_(options.opset, kIrVersion), emitter_(builder_.model(), {}) {
   emitter_.ask_as_of(kFormOpset);
 }

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "thaw/build.h"
 #include "thaw/ir/graph/builder.h"
-#include "thaw/model/options.h"
 #include "thaw/model/weight.h"
 #include "thaw/rewrite/emitter.h"
 
@@ -38,13 +38,13 @@ struct Var {
 
 class Net {
  public:
-  explicit Net(const Options& options);
+  explicit Net(const BuildOptions& options);
   Net(const Net&) = delete;
   Net& operator=(const Net&) = delete;
 
-  const Options& options() const { return options_; }
+  const BuildOptions& options() const { return options_; }
   ir::DataType dtype() const { return options_.dtype; }  // of activations
-  bool is_ort() const { return options_.target == Target::kOrt; }
+  bool is_ort() const { return options_.target == BuildTarget::kOrt; }
 
   Var input(const std::string& name, ir::DataType type, const ir::Dims& dims);
   // [count, width], of no rows where the caller leaves it out.
@@ -74,7 +74,7 @@ class Net {
   std::unique_ptr<ir::Model> finish();
 
  private:
-  Options options_;
+  BuildOptions options_;
   ir::ModelBuilder builder_;
   rewrite::Emitter emitter_;
   std::string place_;

@@ -44,15 +44,15 @@ Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& default
 
 // The angles' cosines and sines, computed once for all layers.
 struct TokenRotary {
-  Var cos, sin;     // [batch or 1, seq, 1, dim / 2]; for Target::kOrt [batch * seq or seq, dim / 2]
-  Var row;          // for Target::kOrt: which row of them a token takes, int64 [batch, seq]
+  Var cos, sin;     // [batch or 1, seq, 1, dim / 2]; for BuildTarget::kOrt [batch * seq or seq, dim / 2]
+  Var row;          // for BuildTarget::kOrt: which row of them a token takes, int64 [batch, seq]
   int64_t dim = 0;  // elements of a head that turn
 };
 
 // positions: int64 [batch or 1, seq], or [3, batch, seq] for `by_axis`, which the rope must have. batch: int64 [1].
 TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch);
 
-// x [batch, seq, heads, head_dim] turned; for Target::kOrt [batch, seq, heads * head_dim].
+// x [batch, seq, heads, head_dim] turned; for BuildTarget::kOrt [batch, seq, heads * head_dim].
 Var turn_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim);
 
 }  // namespace thaw::model
