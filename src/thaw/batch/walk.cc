@@ -43,7 +43,7 @@ void Walk::batch_node(ir::Node& node) {
   BatchContext n(*this, node, model_.opset(node.domain()).value_or(1));
   BatchedNodes& count = report_.operators[node.op_type()];  // a rule may make another operator of it
   try {
-    if (!op || !op->batch.is_said()) BatchContext::refuse("thaw has no batch rule for it");
+    if (!op || !op->batch.is_stated()) BatchContext::refuse("thaw has no batch rule for it");
     if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
     op->batch.rule(n);
   } catch (const ops::CannotWrite& reason) {

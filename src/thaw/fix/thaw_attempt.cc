@@ -124,7 +124,7 @@ class SizeThawer {
     int done = 0, open = 0;
     const std::vector<ir::Use> uses(site.constant->uses().begin(), site.constant->uses().end());
     for (const ir::Use& use : uses) {
-      const bool is_thawed = use.node->graph() == &graph_ && ops::says_size(ops::role_of(*use.node, use.index)) &&
+      const bool is_thawed = use.node->graph() == &graph_ && ops::holds_size(ops::role_of(*use.node, use.index)) &&
                              thaw_operand(*use.node, use.index, site);
       is_thawed ? ++done : ++open;
     }

@@ -236,7 +236,7 @@ class Analysis {
       const int shape = op ? op->operands.find(ops::Role::kShape) : -1;
       if (op && op->frozen && shape >= 0) continue;
       if (counts_out) m.input = op->operands.find(ops::Role::kLengths);
-      m.is_shape = m.input >= 0 && ops::says_size(ops::role_of(*o.node, m.input));
+      m.is_shape = m.input >= 0 && ops::holds_size(ops::role_of(*o.node, m.input));
       if (const ir::Value* weight = weight_operand(o, *sides)) {
         // A size that is data's, not the input's, met the weight by way of a constant that was frozen before.
         auto ids = dim::symbols_of(m.expression);

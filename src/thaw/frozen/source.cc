@@ -17,7 +17,7 @@ constexpr int64_t kMaxShapeElements = 4096;  // a list of split lengths may be l
 
 const ops::Operator* entry(const ir::Node& node) { return ops::registry().find(node); }
 
-bool is_size_operand(const ir::Node& node, int input) { return ops::says_size(ops::role_of(node, input)); }
+bool is_size_operand(const ir::Node& node, int input) { return ops::holds_size(ops::role_of(node, input)); }
 
 FrozenRole role_at(const ir::Node& reader) {
   const ops::Operator* op = entry(reader);
@@ -118,12 +118,12 @@ void SourceTracer::through_index(const ir::Node& producer) {
     const ops::Role role = ops::role_of(producer, i);
     if (role == ops::Role::kAxes || role == ops::Role::kSteps) continue;
     // Positions are counted out by a Range; other sizes only arrange them.
-    if (counts && role == ops::Role::kSize) ask(producer, producer.input(i), 0, Question::kAnyElement);
-    if (!ops::says_size(role)) ask(producer, producer.input(i), 0, Question::kIndex);
+    if (counts && role == ops::Role::kSize) enqueue(producer, producer.input(i), 0, Question::kAnyElement);
+    if (!ops::holds_size(role)) enqueue(producer, producer.input(i), 0, Question::kIndex);
   }
 }
 
-void SourceTracer::ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question) {
+void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question) {
   if (!value) return;
   uint64_t key = std::hash<const void*>()(value) * 1000003u ^
                  (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
@@ -167,14 +167,14 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   const std::string& op = producer.op_type();
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);
-    if (ops::says_size(role))
-      ask(producer, producer.input(i), step.number,
-          role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement);
+    if (ops::holds_size(role))
+      enqueue(producer, producer.input(i), step.number,
+              role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement);
   }
   const ops::Operator* known = entry(producer);
   for (const ops::AttributeRole& attribute : known ? known->attributes : std::vector<ops::AttributeRole>()) {
     const auto list = producer.attribute_ints(attribute.name);
-    if (ops::says_size(attribute.role) && std::find(list.begin(), list.end(), step.number) != list.end())
+    if (ops::holds_size(attribute.role) && std::find(list.begin(), list.end(), step.number) != list.end())
       found_.push_back({nullptr, &producer, FrozenRole::kAttribute});
   }
   if (op == "Concat") return through_concat(step, producer);
@@ -182,14 +182,15 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   if (op == "Gather") through_gather(step, producer);
   // What is written at positions.
   const int written = known && producer.inputs().size() > 2 ? known->operands.find(ops::Role::kIndex) : -1;
-  if (written > 0 && !reads_shape(producer.input(written))) ask(producer, producer.input(written), 0, Question::kIndex);
+  if (written > 0 && !reads_shape(producer.input(written)))
+    enqueue(producer, producer.input(written), 0, Question::kIndex);
   bool contraction = is_contraction(producer);
   for (size_t i = 0; i < producer.inputs().size(); ++i) {
     const ir::Value* input = producer.inputs()[i];
     if (!input || is_size_operand(producer, static_cast<int>(i))) continue;
     // A weight's sizes are the architecture's, not the example's.
     if (contraction && input->constant()) continue;
-    if (has_constant_dim(input, step.number)) ask(producer, input, step.number, Question::kDim);
+    if (has_constant_dim(input, step.number)) enqueue(producer, input, step.number, Question::kDim);
   }
 }
 
@@ -201,8 +202,8 @@ void SourceTracer::through_concat(const Step& step, const ir::Node& producer) {
   for (const ir::Value* part : producer.inputs()) {
     const ops::Fact& fact = result_.fact(part);
     if (axis < 0 || axis >= fact.rank()) continue;
-    if (auto size = fact.dim(static_cast<int>(axis)).constant()) ask(producer, part, *size, Question::kDim);
-    if (has_constant_dim(part, step.number)) ask(producer, part, step.number, Question::kDim);
+    if (auto size = fact.dim(static_cast<int>(axis)).constant()) enqueue(producer, part, *size, Question::kDim);
+    if (has_constant_dim(part, step.number)) enqueue(producer, part, step.number, Question::kDim);
   }
 }
 
@@ -211,7 +212,8 @@ void SourceTracer::through_reshape(const Step& step, const ir::Node& producer) {
   auto in = constant_dims(result_.fact(producer.input(0))), out = constant_dims(result_.fact(step.value));
   auto groups = in && out ? ops::group_by_product(*in, *out) : std::nullopt;
   if (!groups) {
-    if (has_constant_dim(producer.input(0), step.number)) ask(producer, producer.input(0), step.number, Question::kDim);
+    if (has_constant_dim(producer.input(0), step.number))
+      enqueue(producer, producer.input(0), step.number, Question::kDim);
     return;
   }
   for (const ops::AxisGroup& g : *groups) {
@@ -219,9 +221,9 @@ void SourceTracer::through_reshape(const Step& step, const ir::Node& producer) {
                   step.number) == out->begin() + static_cast<ptrdiff_t>(g.out_end))
       continue;
     for (size_t i = g.in_begin; i < g.in_end; ++i)
-      if ((*in)[i] > 1) ask(producer, producer.input(0), (*in)[i], Question::kDim);
+      if ((*in)[i] > 1) enqueue(producer, producer.input(0), (*in)[i], Question::kDim);
     for (size_t j = g.out_begin; j < g.out_end && g.out_end - g.out_begin > 1; ++j)
-      if ((*out)[j] > 1) ask(producer, producer.input(1), (*out)[j], Question::kElement);
+      if ((*out)[j] > 1) enqueue(producer, producer.input(1), (*out)[j], Question::kElement);
   }
 }
 
@@ -233,26 +235,26 @@ void SourceTracer::through_gather(const Step& step, const ir::Node& producer) {
   if (!table || !indices || indices->constant() || !has_constant_dim(indices, step.number)) return;
   int64_t rows = table->dims.empty() ? 0 : table->dims[0];
   if (rows > 1 && step.number % rows == 0) found_.push_back({producer.input(0), &producer, FrozenRole::kTable});
-  ask(producer, indices, 0, Question::kIndex);
+  enqueue(producer, indices, 0, Question::kIndex);
 }
 
 void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
   if (tells_shape(producer)) {
     if (step.question == Question::kElement && has_constant_dim(producer.input(0), step.number))
-      ask(*step.reader, producer.input(0), step.number, Question::kDim);
+      enqueue(*step.reader, producer.input(0), step.number, Question::kDim);
     return;
   }
   const ops::Operator* op = entry(producer);
   if (op && op->passes_numbers()) {
     for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i)
-      if (op->operands[i] == ops::Role::kData) ask(*step.reader, producer.input(i), step.number, step.question);
+      if (op->operands[i] == ops::Role::kData) enqueue(*step.reader, producer.input(i), step.number, step.question);
     return;
   }
   if (op && op->op_class == ops::OpClass::kGenerator && op->operands.find(ops::Role::kShape) >= 0) return;
   // Arithmetic on constants alone: the number is made from them. Beside a size that was read from the graph, they are
   // factors.
   if (reads_shape(step.value)) return;
-  for (const ir::Value* input : producer.inputs()) ask(*step.reader, input, step.number, Question::kAnyElement);
+  for (const ir::Value* input : producer.inputs()) enqueue(*step.reader, input, step.number, Question::kAnyElement);
 }
 
 }  // namespace thaw::frozen

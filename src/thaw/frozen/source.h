@@ -36,7 +36,7 @@ class SourceTracer {
   };
 
   std::vector<Source> trace(Step first);
-  void ask(const ir::Node& reader, const ir::Value* value, int64_t number, Question question);
+  void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question);
   void at_constant(const Step& step, const ir::Tensor& constant);
   void through_index(const ir::Node& producer);
   void through_dim(const Step& step, const ir::Node& producer);

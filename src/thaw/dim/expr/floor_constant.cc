@@ -64,7 +64,7 @@ Split split(const Expr& a, int64_t common, int64_t m) {
 }
 
 // Brings the constant into [0, m), and to the least that gives the same value; returns what the floor loses by it.
-int64_t settle_constant(Poly& inside, int64_t m) {
+int64_t reduce_constant(Poly& inside, int64_t m) {
   int64_t carry = floor_quotient(inside.constant(), m);
   inside.add_constant(-carry * m);
   const Congruence known = congruence(inside, m);
@@ -155,7 +155,7 @@ Dim floor_by_constant(Dim a, int64_t m) {
     parts.outside.add(parts.inside);
     return parts.outside.finish();
   }
-  const int64_t carry = settle_constant(parts.inside, m);
+  const int64_t carry = reduce_constant(parts.inside, m);
   parts.outside.add_constant(parts.sign * carry);
   if (parts.inside.terms().empty()) return parts.outside.finish();
   parts.outside.add(floor_of(parts.inside, m), parts.sign);

@@ -26,7 +26,7 @@ std::string element(std::string_view name, int64_t index) {
 }
 
 // Moves the ends of the range inward to values with the right remainder. False where none is left.
-bool settle(SymbolInfo& info) {
+bool tighten(SymbolInfo& info) {
   if (info.modulus > 1 && info.lower != SymbolInfo::kNoLower) {
     const int64_t step = floor_remainder(info.remainder - floor_remainder(info.lower, info.modulus), info.modulus);
     if (__builtin_add_overflow(info.lower, step, &info.lower)) return false;
@@ -168,7 +168,7 @@ void Scope::assume_range(Dim symbol, int64_t lower, std::optional<int64_t> upper
   const SymbolInfo before = info;
   info.lower = std::max(info.lower, lower);
   if (upper) info.upper = info.upper ? std::min(*info.upper, *upper) : *upper;
-  if (!settle(info)) nothing_left(before, std::to_string(lower) + ".." + (upper ? std::to_string(*upper) : ""));
+  if (!tighten(info)) nothing_left(before, std::to_string(lower) + ".." + (upper ? std::to_string(*upper) : ""));
   impl_->symbols[static_cast<size_t>(id)] = info;
   impl_->assumptions_changed();
 }
@@ -190,7 +190,7 @@ void Scope::assume_divisible(Dim symbol, int64_t modulus, int64_t remainder) {
   if (!both) nothing_left(before, wanted);
   info.remainder = both->first;
   info.modulus = both->second;
-  if (!settle(info)) nothing_left(before, wanted);
+  if (!tighten(info)) nothing_left(before, wanted);
   impl_->symbols[static_cast<size_t>(id)] = info;
   impl_->assumptions_changed();
 }

@@ -52,6 +52,6 @@ std::optional<Slice> slice_of(const ir::Value& value) {
   return std::nullopt;
 }
 
-bool gives_bounds(const ir::Node& cut, int input) { return ops::says_size(ops::role_of(cut, input)); }
+bool gives_bounds(const ir::Node& cut, int input) { return ops::holds_size(ops::role_of(cut, input)); }
 
 }  // namespace thaw::lifting

@@ -303,7 +303,7 @@ class Attempt {
   }
 
   // Sizes that are the same number in every case, and that a list holds: "no case tells 1 from grid_thw[0]".
-  std::string untold_of(size_t c) const {
+  std::string describe_untold(size_t c) const {
     const std::vector<int64_t>& elements = constants_[c].elements;
     std::string text;
     for (const Size& size : sizes_.sizes) {
@@ -341,7 +341,7 @@ class Attempt {
         }
       }
       if (!changed) continue;
-      unsure += untold_of(c);
+      unsure += describe_untold(c);
       for (const std::string& other : others_[c]) unsure += "; " + other;
       report_.changed.push_back(change_of(c));
       report_.changed.back().message += unsure;

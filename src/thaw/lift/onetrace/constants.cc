@@ -51,7 +51,7 @@ class Finder {
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         const ops::Role role = op->operands[i];
         const bool is_computed_index = role == ops::Role::kIndex && node->input(i) && !node->input(i)->constant();
-        if (ops::says_size(role) || is_computed_index) follow(*node, i, role);
+        if (ops::holds_size(role) || is_computed_index) follow(*node, i, role);
       }
     }
     return std::move(found_);

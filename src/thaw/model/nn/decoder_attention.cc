@@ -48,7 +48,7 @@ Attended attend_by_kernel(Var qkv, const TokenRotary& rotary, const std::optiona
   const std::vector<Var> parts = split(qkv, -1, {sizes.heads * d, sizes.kv_heads * d, sizes.kv_heads * d});
   const auto prepared = [&](Var x, int64_t heads, const Scope* norm) {
     if (norm) x = reshape(rms_norm(*norm, reshape(x, {0, 0, heads, d}), d, norms->epsilon), {0, 0, heads * d});
-    return turn_tokens(x, rotary, heads, d);
+    return rotate_tokens(x, rotary, heads, d);
   };
   Var q = prepared(parts[0], sizes.heads, norms ? &norms->query : nullptr);
   Var k = prepared(parts[1], sizes.kv_heads, norms ? &norms->key : nullptr);
@@ -71,8 +71,8 @@ Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optio
   const auto heads_first = [](Var x) { return transpose(x, {0, 2, 1, 3}); };
   const auto prepared = [&](Var x, int64_t count, const Scope* norm) {
     if (norm) x = rms_norm(*norm, x, d, norms->epsilon);
-    if (!rotary.row) return turn_tokens(x, rotary, count, d);
-    return reshape(turn_tokens(reshape(x, {0, 0, count * d}), rotary, count, d), {0, 0, count, d});
+    if (!rotary.row) return rotate_tokens(x, rotary, count, d);
+    return reshape(rotate_tokens(reshape(x, {0, 0, count * d}), rotary, count, d), {0, 0, count, d});
   };
   // Scaled before the product, which keeps its sums small in float16.
   Var q = heads_first(prepared(parts[0], heads, norms ? &norms->query : nullptr) * scale_of(sizes));

@@ -219,7 +219,7 @@ TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch) 
   return rotary;
 }
 
-Var turn_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim) {
+Var rotate_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim) {
   if (!rotary.row) return rotate(x, rotary.cos, rotary.sin, head_dim, rotary.dim);
   const int64_t part = rotary.dim == head_dim ? 0 : rotary.dim;  // 0: whole heads
   return x.net->node("RotaryEmbedding", {x, rotary.row, rotary.cos, rotary.sin}, x.type,

@@ -2,7 +2,7 @@
 //
 //   Rope rope = read_rope(text_config, head_dim, {.theta = 1e4});
 //   TokenRotary r = rotary_at(rope, positions, batch);
-//   q = turn_tokens(q, r, sizes.heads, sizes.head_dim);
+//   q = rotate_tokens(q, r, sizes.heads, sizes.head_dim);
 //
 // A position p turns pair j of a head by p * frequency[j]. Scaled variants (position interpolation, NTK by parts, YaRN,
 // LongRoPE) are other tables of frequencies; LongRoPE has two, for contexts up to a length and past it. With sections
@@ -53,6 +53,6 @@ struct TokenRotary {
 TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch);
 
 // x [batch, seq, heads, head_dim] turned; for BuildTarget::kOrt [batch, seq, heads * head_dim].
-Var turn_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim);
+Var rotate_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim);
 
 }  // namespace thaw::model

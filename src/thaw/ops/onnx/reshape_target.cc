@@ -33,7 +33,7 @@ class Resolution {
       resolve_open();
       return out_;
     }
-    settle_counts();
+    divide_counts();
     return out_;
   }
 
@@ -119,7 +119,7 @@ class Resolution {
   }
 
   // The element counts of input and output with the factors that both share left out: what is copied, and equal sizes.
-  void settle_counts() {
+  void divide_counts() {
     if (!data_.has_rank()) return;
     std::vector<Dim> in, out;
     std::vector<size_t> out_axis;

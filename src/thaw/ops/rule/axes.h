@@ -123,7 +123,7 @@ struct Axes {
   std::string_view why_not = {};  // a clause: "its output's size depends on its data"
   int most = INT32_MAX;           // axes of the first operand that kernels take
 
-  bool is_said() const { return !pattern.empty() || rule || !why_not.empty(); }
+  bool is_stated() const { return !pattern.empty() || rule || !why_not.empty(); }
 };
 
 constexpr Axes axes_by(std::string_view pattern, int most = INT32_MAX) { return {.pattern = pattern, .most = most}; }

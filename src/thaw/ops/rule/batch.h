@@ -160,7 +160,7 @@ using BatchRule = void (*)(BatchContext&);
 struct Batch {
   BatchRule rule = nullptr;
   std::string_view why_not = {};
-  bool is_said() const { return rule || !why_not.empty(); }
+  bool is_stated() const { return rule || !why_not.empty(); }
 };
 constexpr Batch batch_with(BatchRule rule) { return {.rule = rule}; }
 constexpr Batch no_batch(std::string_view why) { return {.why_not = why}; }

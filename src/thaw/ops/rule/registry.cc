@@ -15,13 +15,13 @@ Role Operator::role_of_attribute(std::string_view attribute) const {
 }
 
 void Registry::add(Operator op) {
-  if (!op.axes.is_said() && op.is_elementwise()) op.axes = kBroadcastAxes;
-  if (!op.batch.is_said()) {
+  if (!op.axes.is_stated() && op.is_elementwise()) op.axes = kBroadcastAxes;
+  if (!op.batch.is_stated()) {
     if (op.is_elementwise()) {
       op.batch = batch_with(batch_elementwise);
     } else if (!op.axes.why_not.empty()) {
       op.batch = no_batch(op.axes.why_not);
-    } else if (op.axes.is_said()) {
+    } else if (op.axes.is_stated()) {
       op.batch = batch_with(batch_by_axes);
     }
   }

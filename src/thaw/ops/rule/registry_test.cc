@@ -25,8 +25,8 @@ TEST(Registry, HasARuleForEveryOperatorOfOnnx) {
 // A rule, or a reason why there can be none: nothing is left out by oversight.
 TEST(Registry, SaysHowEachOperatorIsBatchedAndWhatBecomesOfItsAxes) {
   for (const Operator* op : registry().all()) {
-    EXPECT_TRUE(op->axes.is_said()) << full_name(*op) << " says nothing of its axes";
-    EXPECT_TRUE(op->batch.is_said()) << full_name(*op) << " says nothing of batching";
+    EXPECT_TRUE(op->axes.is_stated()) << full_name(*op) << " says nothing of its axes";
+    EXPECT_TRUE(op->batch.is_stated()) << full_name(*op) << " says nothing of batching";
     for (const std::string_view reason : {op->axes.why_not, op->batch.why_not})
       EXPECT_TRUE(reason.empty() || reason.size() > 10) << full_name(*op);
   }

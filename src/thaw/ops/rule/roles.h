@@ -41,7 +41,7 @@ enum class Role : uint8_t {
 };
 
 // Whether sizes of outputs are made of the operand's numbers: a constant there may be a frozen size.
-constexpr bool says_size(Role role) {
+constexpr bool holds_size(Role role) {
   switch (role) {
     case Role::kShape:
     case Role::kSize:

@@ -40,12 +40,12 @@ std::optional<AutoPad> read_auto_pad(Context& ctx) {
 // but must start before the padding there.
 Dim rounded_up(Dim in, Dim extent, int64_t stride, int64_t begin, int64_t end) {
   auto fixed = extent.constant();
-  Dim by_reach = dim::ceil_div(in + begin + end - extent, stride) + 1;
+  Dim by_dependence = dim::ceil_div(in + begin + end - extent, stride) + 1;
   Dim by_start = dim::ceil_div(in + begin, stride);
-  if (!fixed) return dim::min(by_reach, by_start);
+  if (!fixed) return dim::min(by_dependence, by_start);
   // Which of the two is smaller does not depend on the input's size.
-  if (end > *fixed) return dim::min(by_reach, by_start);
-  return stride + end <= *fixed ? by_reach : by_start;
+  if (end > *fixed) return dim::min(by_dependence, by_start);
+  return stride + end <= *fixed ? by_dependence : by_start;
 }
 
 }  // namespace
