@@ -40,7 +40,7 @@ const std::vector<int64_t>& Counter::at(size_t trace) const {
   if (is_new) {
     Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(rows_.at[trace]))}};
     std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Array all = evaluate(formula_, points);
+    const Numbers all = evaluate(formula_, points);
     known->second.assign(all.entries.begin(), all.entries.end());
     known->second.resize(points.positions[0].size(), 0);  // of a counter that is a constant
   }

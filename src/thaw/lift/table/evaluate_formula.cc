@@ -28,8 +28,8 @@ std::vector<int64_t> strides_in(const std::vector<int64_t>& operand, const std::
 }
 
 template <typename Function>
-Array broadcast(const Array& a, const Array& b, Function function) {
-  Array out;
+Numbers broadcast(const Numbers& a, const Numbers& b, Function function) {
+  Numbers out;
   out.dims.resize(a.dims.size());
   for (size_t axis = 0; axis < out.dims.size(); ++axis)
     out.dims[axis] = a.dims[axis] == 1 ? b.dims[axis] : a.dims[axis];
@@ -65,7 +65,7 @@ Array broadcast(const Array& a, const Array& b, Function function) {
 }
 
 template <typename Function>
-Array each(Array a, Function function) {
+Numbers each(Numbers a, Function function) {
   for (double& entry : a.entries) entry = function(entry);
   return a;
 }
@@ -74,25 +74,25 @@ class Evaluation {
  public:
   explicit Evaluation(const Points& points) : points_(points) {}
 
-  const Array& of(const Formula& formula) {
+  const Numbers& of(const Formula& formula) {
     const FormulaNode* node = &formula.node();
     if (const auto known = known_.find(node); known != known_.end()) return known->second;
     return known_.emplace(node, compute(*node)).first->second;
   }
 
  private:
-  Array scalar(double value) const { return {std::vector<int64_t>(points_.positions.size(), 1), {value}}; }
+  Numbers scalar(double value) const { return {std::vector<int64_t>(points_.positions.size(), 1), {value}}; }
 
-  Array along(int axis, std::vector<double> entries) const {
-    Array out{std::vector<int64_t>(points_.positions.size(), 1), std::move(entries)};
+  Numbers along(int axis, std::vector<double> entries) const {
+    Numbers out{std::vector<int64_t>(points_.positions.size(), 1), std::move(entries)};
     out.dims[static_cast<size_t>(axis)] = static_cast<int64_t>(out.entries.size());
     return out;
   }
 
-  Array compute(const FormulaNode& node) {
-    const auto operand = [&](size_t i) -> const Array& { return of(node.operands[i]); };
+  Numbers compute(const FormulaNode& node) {
+    const auto operand = [&](size_t i) -> const Numbers& { return of(node.operands[i]); };
     const auto with = [&](auto function) {
-      const Array &a = operand(0), &b = operand(1);
+      const Numbers &a = operand(0), &b = operand(1);
       return broadcast(a, b, function);
     };
     const bool real = node.kind == Kind::kReal;
@@ -135,9 +135,9 @@ class Evaluation {
       case FormulaOp::kNot:
         return each(operand(0), [](double a) { return a == 0 ? 1.0 : 0.0; });
       case FormulaOp::kWhere: {
-        const Array &condition = operand(0), &yes = operand(1), &no = operand(2);
-        const Array taken = broadcast(condition, yes, [](double c, double y) { return c != 0 ? y : kNone; });
-        const Array left = broadcast(condition, no, [](double c, double n) { return c != 0 ? kNone : n; });
+        const Numbers &condition = operand(0), &yes = operand(1), &no = operand(2);
+        const Numbers taken = broadcast(condition, yes, [](double c, double y) { return c != 0 ? y : kNone; });
+        const Numbers left = broadcast(condition, no, [](double c, double n) { return c != 0 ? kNone : n; });
         return broadcast(taken, left, [](double y, double n) { return std::isnan(y) ? n : y; });
       }
       case FormulaOp::kAbs:
@@ -150,7 +150,7 @@ class Evaluation {
       case FormulaOp::kInteger:
         return operand(0);
       case FormulaOp::kRunningSum: {
-        Array sums = operand(0);
+        Numbers sums = operand(0);
         const int64_t rows = sums.dims[0], width = rows == 0 ? 0 : static_cast<int64_t>(sums.entries.size()) / rows;
         for (int64_t j = 0; j < width; ++j) {
           double sum = 0;
@@ -160,8 +160,8 @@ class Evaluation {
         return sums;
       }
       case FormulaOp::kLookup: {
-        const Array& index = operand(0);
-        Array out{index.dims, {}};
+        const Numbers& index = operand(0);
+        Numbers out{index.dims, {}};
         std::vector<double> columns{0};
         if (node.width > 1) {
           columns = points_.positions.back();
@@ -183,11 +183,11 @@ class Evaluation {
   }
 
   const Points& points_;
-  std::unordered_map<const FormulaNode*, Array> known_;
+  std::unordered_map<const FormulaNode*, Numbers> known_;
 };
 
 }  // namespace
 
-Array evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
+Numbers evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
 
 }  // namespace thaw::lifting

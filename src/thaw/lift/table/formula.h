@@ -116,7 +116,7 @@ Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const 
 std::optional<Formula> substitute(const Formula& formula, std::span<const Formula> positions, int columns = 1);
 
 // Entries at a product of positions, one list an axis. dims: how many of each axis; 1 where it does not vary.
-struct Array {
+struct Numbers {
   std::vector<int64_t> dims;
   std::vector<double> entries;
 };
@@ -124,7 +124,7 @@ struct Points {
   size_t trace = 0;
   std::vector<std::vector<double>> positions;  // by axis
 };
-Array evaluate(const Formula& formula, const Points& points);
+Numbers evaluate(const Formula& formula, const Points& points);
 
 // The formula over axes of these sizes, each given or 1: int64, float or bool.
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);

@@ -31,7 +31,7 @@ std::vector<int64_t> along(const Formula& formula, int axis, size_t trace, const
   positions.clear();
   for (int64_t i = 0; i < view.growing[static_cast<size_t>(axis)].at[trace]; ++i)
     positions.push_back(static_cast<double>(i));
-  const Array all = evaluate(formula, points);
+  const Numbers all = evaluate(formula, points);
   std::vector<int64_t> out(all.entries.begin(), all.entries.end());
   out.resize(positions.size(), out.empty() ? 0 : out.front());
   return out;

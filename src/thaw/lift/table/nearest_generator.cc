@@ -14,7 +14,7 @@ int64_t leading(const View& view, const Formula& formula, size_t trace) {
   Points points{.trace = trace, .positions = {{}, {0}}};
   points.positions[0].resize(static_cast<size_t>(view.length().at[trace]));
   std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-  const Array got = evaluate(formula, points);
+  const Numbers got = evaluate(formula, points);
   int64_t right = 0;
   while (right < view.length().at[trace] &&
          view.close(view.at(trace, right, 0), got.entries[got.entries.size() == 1 ? 0 : static_cast<size_t>(right)]))

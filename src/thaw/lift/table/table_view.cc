@@ -180,7 +180,7 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
       auto& positions = points.positions[0];
       positions.resize(static_cast<size_t>(end - begin));
       std::iota(positions.begin(), positions.end(), static_cast<double>(begin));
-      const Array got = evaluate(formula, points);
+      const Numbers got = evaluate(formula, points);
       std::vector<size_t> strides(got.dims.size(), 0);
       size_t stride = 1;
       for (size_t axis = got.dims.size(); axis-- > 0;) {

@@ -60,7 +60,7 @@ int64_t leading(const Windows& windows, const Lengths& lengths) {
   for (size_t k = 0; k < lengths.lists.size(); ++k) {
     Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
     std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Array got = evaluate(windows.length, points);
+    const Numbers got = evaluate(windows.length, points);
     int64_t right = 0;
     for (size_t i = 0; i < lengths.lists[k].size(); ++i, ++right)
       if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) break;
@@ -74,7 +74,7 @@ bool gives(const Windows& windows, const Lengths& lengths) {
   for (size_t k = 0; k < lengths.lists.size(); ++k) {
     Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
     std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Array got = evaluate(windows.length, points);
+    const Numbers got = evaluate(windows.length, points);
     for (size_t i = 0; i < lengths.lists[k].size(); ++i)
       if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) return false;
   }
