@@ -1,7 +1,7 @@
 // The rewrites that are safe without a reference, and those that a reference confirms.
 //
 //   thaw::FixReport report = thaw::fix(model);
-//   if (report.modified()) model.save("fixed.onnx");
+//   if (report.modified() && report.agrees()) model.save("fixed.onnx");
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,23 @@ struct FixOptions {
   bool sizes = true;         // rewrite frozen sizes
   bool chains = true;        // shorten shape chains
   bool declarations = true;  // mend declared names and shapes
+  // The result is run beside the model: at its own sizes, and at others where there are free ones (docs/cli.md).
+  bool check = true;
+  FeedOptions feeds = {};  // for the check; the rest is drawn
 };
 
 struct FixReport {
   std::vector<Change> changed;
-  std::vector<Change> left;  // what a rule finds and no rewrite answers
+  std::vector<Change> left;                  // what a rule finds and no rewrite answers
+  std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
+  std::vector<std::string> uncompared = {};  // what was not compared with the original, and why
   bool modified() const { return !changed.empty(); }
+  THAW_API bool agrees() const;       // no run contradicts the result
+  THAW_API bool left_errors() const;  // an error of `check` is left
 };
 
-// Changes the model in place. A model that needs nothing is left as it is, byte for byte. Declared names that are true
-// stay.
+// Changes the model in place. A model that needs nothing is left as it is, byte for byte, and so is one whose result
+// does not agree with it. Declared names that are true stay.
 THAW_API FixReport fix(Model& model, const FixOptions& options = {});
 
 // An input that is not in the traces: the exporter took it out or wrote its values into the graph.

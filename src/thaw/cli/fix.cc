@@ -1,6 +1,4 @@
 // thaw fix: applies the rewrites that are safe without a reference; with one, also those that it confirms.
-#include "thaw/fix/fix.h"
-
 #include <filesystem>
 #include <memory>
 
@@ -11,29 +9,64 @@
 #include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/fixed.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
+#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct FixArguments {
   std::string model, output;
-  bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, all = false;
+  std::vector<std::string> values;
+  bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, no_check = false, all = false;
   ReferenceOptions reference;
   ExternalPolicy external = ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
 
+std::string json_of(const FixArguments& options, const FixReport& report, bool written) {
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  json.member("model", options.model);
+  json.key("output");
+  if (written)
+    json.value(options.output);
+  else
+    json.null();
+  write_notes(json, "changed", views(report.changed));
+  write_notes(json, "left", views(report.left));
+  report::write_checks(json, "sizes", report.checks);
+  json.member_array("uncompared");
+  for (const std::string& why : report.uncompared) json.value(why);
+  json.end_array();
+  json.end_object();
+  return text + "\n";
+}
+
+std::string text_of(const FixArguments& options, const FixReport& report, bool written) {
+  std::string text;
+  if (report.modified()) text += notes_text("changed", views(report.changed), options.all);
+  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
+  text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  for (const std::string& why : report.uncompared) text += "not compared: " + report::printable(why) + "\n";
+  if (written) return text + fmt::format("wrote {}\n", report::printable(options.output));
+  if (!report.modified()) return text + "nothing to change; nothing was written\n";
+  return text + (report.agrees() ? "dry run; nothing was written\n" : "nothing was written\n");
+}
+
 int fix_model(const FixArguments& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error(ErrorCode::kInvalidArgument,
                 {"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
-  const FixOptions fix = {
-      .sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
+  FixOptions fix = {.sizes = !options.no_sizes, .chains = !options.no_chains, .declarations = !options.no_declarations};
   if (!options.reference.reference.empty()) {
     return fix_with_reference({.model = options.model,
                                .output = options.dry_run ? std::string() : options.output,
@@ -45,40 +78,17 @@ int fix_model(const FixArguments& options) {
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
-  const rewrite::Changes report = fixing::fix(model, fix);
-  const bool write = report.modified() && !options.dry_run;
+  fix.check = !options.no_check && !options.dry_run;
+  run::add_values(options.values, fix.feeds);
+  const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix);
+  const bool write = report.modified() && report.agrees() && !options.dry_run;
   if (write) {
     SaveOptions save;
     save.external = options.external;
     ir::save(model, options.output, save);
   }
-  if (options.format == Format::kJson) {
-    std::string json_text;
-    report::JsonWriter json(json_text);
-    json.begin_object();
-    json.member("model", options.model);
-    json.key("output");
-    if (write)
-      json.value(options.output);
-    else
-      json.null();
-    write_notes(json, "changed", views(report.made));
-    write_notes(json, "left", views(report.left));
-    json.end_object();
-    write_output(json_text + "\n");
-    return kFine;
-  }
-  std::string text;
-  if (report.modified()) text += notes_text("changed", views(report.made), options.all);
-  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
-  if (write)
-    text += fmt::format("wrote {}\n", report::printable(options.output));
-  else if (!report.modified())
-    text += "nothing to change; nothing was written\n";
-  else
-    text += "dry run; nothing was written\n";
-  write_output(text);
-  return kFine;
+  write_output(options.format == Format::kJson ? json_of(options, report, write) : text_of(options, report, write));
+  return report.agrees() && !report.left_errors() ? kFine : kFindings;
 }
 
 }  // namespace
@@ -96,6 +106,9 @@ Action define_fix(CLI::App& app) {
       app, "--external", options->external,
       {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
       "where weights outside the model file go: as they are, into one data file, or inside");
+  app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
+  add_texts(app, "--values", options->values, "NAME=1,22,30",
+            "the elements of a small input, for the check; the rest is drawn");
   app.add_flag("--all", options->all, "print every change, not the first few");
   add_format(app, options->format);
   app.footer(

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/original.h"
 #include "thaw/core/error.h"
 #include "thaw/frozen/frozen.h"
-#include "thaw/run/relax.h"
 #include "thaw/run/session.h"
 #include "thaw/run/sweep.h"
 
@@ -63,41 +63,6 @@ Sample one_sample(const ir::Model& batched, const ir::Model& original, const Bat
   }
   return sample;
 }
-
-// The model as it is; or, where ONNX Runtime stumbles over sizes that it declares inside, without those.
-class Original {
- public:
-  explicit Original(ir::Model& model) : model_(model) {}
-
-  Arrays run(const Arrays& feeds) {
-    if (!refused_.empty()) throw Error(ErrorCode::kRuntimeFailed, {refused_});
-    try {
-      if (!session_) session_.emplace(model_);
-      return session_->run(feeds);
-    } catch (const Error&) {
-      if (relaxed_) throw;
-      relax();
-      return session_->run(feeds);
-    }
-  }
-
- private:
-  void relax() {
-    relaxed_ = true;
-    run::drop_declared_sizes(model_);
-    try {
-      session_.emplace(model_);
-    } catch (const Error& error) {
-      refused_ = error.what();
-      throw;
-    }
-  }
-
-  ir::Model& model_;
-  std::optional<run::Session> session_;
-  bool relaxed_ = false;
-  std::string refused_;  // why ONNX Runtime does not take the model at any size
-};
 
 class Comparison {
  public:

@@ -32,6 +32,7 @@ class Verifier {
   PointResult run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
                                 size_t round);
   void run_default_points(const Feeder& feeder);
+  Point sizes_of_reference() const;
   PointResult run_case(const std::string& case_name, std::vector<CaseFile>& files);
   PointResult run_point(const Feeder& feeder, const Point& point);
   bool run_reference(const Arrays& feeds, const Arrays& actual, PointResult& result, Arrays& expected);

@@ -1,5 +1,8 @@
 // Against another model: at the sizes of a sweep, of stored inputs, or at some that the reference runs at.
+#include <algorithm>
+
 #include "thaw/core/error.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/run/verifier.h"
 
 namespace thaw::run {
@@ -75,6 +78,25 @@ PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point
   return *first;
 }
 
+// The sizes that the reference declares as numbers where the model has symbols: a model that was freed and the one that
+// it was made of have those in common.
+Point Verifier::sizes_of_reference() const {
+  const std::unique_ptr<ir::Model> reference = ir::load(options_.reference);
+  Point point;
+  for (const InputSpec& input : inputs_) {
+    const ir::Value* declared = reference->graph->find(reference_->name_of(input.name));
+    if (!input.dims || declared == nullptr || !declared->type.shape) continue;
+    for (size_t axis = 0; axis < std::min(input.dims->size(), declared->type.shape->size()); ++axis) {
+      const int id = scope_.symbol_id((*input.dims)[axis]);
+      const std::optional<int64_t> size = (*declared->type.shape)[axis].value;
+      if (id < 0 || size.value_or(-1) < 1) continue;
+      const std::string& name = scope_.symbols()[static_cast<size_t>(id)].name;
+      if (point.find(name) == nullptr) point.sizes.emplace_back(name, *size);
+    }
+  }
+  return point;
+}
+
 void Verifier::run_default_points(const Feeder& feeder) {
   const std::vector<FreeSymbol> free = feeder.free_symbols({});
   if (free.empty()) {
@@ -82,6 +104,11 @@ void Verifier::run_default_points(const Feeder& feeder) {
     return;
   }
   std::string failure;
+  if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty()) {
+    const std::vector<FreeSymbol> rest = feeder.free_symbols(own);
+    PointResult result = rest.empty() ? run_point(feeder, own) : run_with_defaults(feeder, own, rest, 0);
+    if (result.status != VerifyStatus::kReferenceFails) report_.points.push_back(std::move(result));
+  }
   for (const Scale& scale : default_scales()) {
     for (size_t round = 0; round < kRounds && report_.points.size() < kDefaultPoints; ++round) {
       Point point;

@@ -1,0 +1,301 @@
+#include "thaw/confirm/fixed.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/original.h"
+#include "thaw/core/error.h"
+#include "thaw/fix/fix.h"
+#include "thaw/frozen/frozen.h"
+#include "thaw/run/relax.h"
+#include "thaw/run/session.h"
+#include "thaw/run/sweep.h"
+
+namespace thaw::confirm {
+namespace {
+
+constexpr size_t kOtherSizes = 2;
+constexpr size_t kRounds = 4;                           // sizes tried at one scale
+constexpr uint64_t kMaxDrawnBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
+constexpr int64_t kBatches[] = {2, 3};
+
+// The samples of a batch in one array. Rows of a result that belong to sample k lie together.
+Array rows_of_sample(const Array& got, const Array& wanted, int64_t batch, int64_t k) {
+  if (got.dims.empty() || wanted.dims.empty() || got.dims[0] != batch * wanted.dims[0]) return got;
+  return run::rows(got, k * wanted.dims[0], (k + 1) * wanted.dims[0]);
+}
+
+class FixComparison {
+ public:
+  FixComparison(const ir::Model& fixed, const ir::Model& original, bool rewritten, const FeedOptions& feeds)
+      : fixed_(fixed),
+        given_(original),
+        rewritten_(rewritten),
+        feeds_(feeds),
+        own_(ir::clone(original)),
+        original_(*own_),
+        inputs_(model_inputs(fixed, scope_)),
+        feeder_(inputs_, scope_, feeds) {}
+
+  FixCheck run() {
+    if (!find_own_sizes()) return std::move(check_);
+    compare_at(own_point_, own_feeds_, own_results_);
+    for (const auto& [symbol, names] : batches()) compare_samples(symbol, names);
+    compare_at_other_sizes();
+    return std::move(check_);
+  }
+
+ private:
+  void note(std::string text) { check_.uncompared.push_back(std::move(text)); }
+
+  // The number that the original has where the mended model has the symbol: what it declares, or was frozen at.
+  std::map<std::string, int64_t> known_sizes() const {
+    std::map<std::string, int64_t> known;
+    dim::Scope scope;
+    for (const auto& [id, size] : frozen::find_frozen(given_, scope).hints)
+      known[scope.symbols()[static_cast<size_t>(id)].name] = size;
+    for (const run::InputSpec& input : inputs_) {
+      const ir::Value* value = given_.graph->find(input.name);
+      if (value == nullptr || !value->type.shape || !input.dims) continue;
+      for (size_t axis = 0; axis < std::min(input.dims->size(), value->type.shape->size()); ++axis) {
+        const int id = scope_.symbol_id((*input.dims)[axis]);
+        const std::optional<int64_t> declared = (*value->type.shape)[axis].value;
+        if (id >= 0 && declared.value_or(-1) > 0) known[scope_.symbols()[static_cast<size_t>(id)].name] = *declared;
+      }
+    }
+    return known;
+  }
+
+  // Sizes that the original runs at, and what it gives there.
+  bool find_own_sizes() {
+    const std::map<std::string, int64_t> known = known_sizes();
+    run::Point point;
+    std::vector<run::FreeSymbol> free;
+    for (const run::FreeSymbol& symbol : feeder_.free_symbols({})) {
+      if (const auto size = known.find(symbol.name); size != known.end())
+        point.sizes.emplace_back(symbol.name, size->second);
+      else
+        free.push_back(symbol);
+    }
+    std::string failure;
+    for (const run::Scale& scale : run::default_scales()) {
+      for (size_t round = 0; round < (free.empty() ? 1 : kRounds); ++round) {
+        run::Point whole = point;
+        run::add_default_sizes(whole, free, round, scale);
+        if (!free.empty() && feeder_.drawn_bytes(whole) > kMaxDrawnBytes) continue;
+        try {
+          own_feeds_ = feeder_.make(whole);
+          own_results_ = original_.run(own_feeds_);
+          own_point_ = std::move(whole);
+          return true;
+        } catch (const Error& error) {
+          if (failure.empty()) failure = error.what();
+        }
+      }
+      if (free.empty()) break;
+    }
+    note("nothing was compared: the model itself does not run here: " + failure);
+    return false;
+  }
+
+  run::Session& session() {
+    if (!session_) session_.emplace(fixed_);
+    return *session_;
+  }
+
+  RunCheck start(const run::Point& point, const Arrays& feeds) {
+    RunCheck check;
+    check.name = point.sizes.empty() ? "the model's sizes" : run::describe(point);
+    note_inputs(feeds, check);
+    return check;
+  }
+
+  void compare_at(const run::Point& point, const Arrays& feeds, const Arrays& wanted) {
+    RunCheck check = start(point, feeds);
+    try {
+      compare_outputs(wanted, session().run(feeds), check);
+    } catch (const Error& error) {
+      fail_check(check, error.what());
+    }
+    check_.runs.push_back(std::move(check));
+  }
+
+  // Sizes that were declared as 1 on axis 0 and are free now, and the inputs that they are of. An axis that the model
+  // declares as free may hold its samples in any order (THAW018).
+  std::map<std::string, std::set<std::string>> batches() const {
+    std::map<std::string, std::set<std::string>> found;
+    for (const run::InputSpec& input : inputs_) {
+      const ir::Value* value = given_.graph->find(input.name);
+      if (!input.dims || input.dims->empty() || value == nullptr || !value->type.shape || value->type.shape->empty())
+        continue;
+      const int id = scope_.symbol_id(input.dims->front());
+      if (id >= 0 && value->type.shape->front().value == 1)
+        found[scope_.symbols()[static_cast<size_t>(id)].name].insert(input.name);
+    }
+    return found;
+  }
+
+  // A point without the size of `symbol`, which each sample has as 1.
+  run::Point with(const std::string& symbol, int64_t size) const {
+    run::Point point = own_point_;
+    for (auto& [name, value] : point.sizes)
+      if (name == symbol) value = size;
+    return point;
+  }
+
+  void compare_samples(const std::string& symbol, const std::set<std::string>& names) {
+    std::vector<Arrays> samples, wanted;
+    for (const int64_t batch : kBatches) {
+      Arrays joined;
+      RunCheck check;
+      try {
+        while (static_cast<int64_t>(samples.size()) < batch) add_sample(names, samples, wanted);
+        joined = samples.front();
+        for (const std::string& name : names) {
+          std::vector<Array> parts;
+          for (int64_t k = 0; k < batch; ++k) parts.push_back(samples[static_cast<size_t>(k)].at(name));
+          joined[name] = run::concat_rows(parts);
+        }
+      } catch (const Error& error) {
+        return note(fmt::format("samples along {} were not compared: {}", symbol, error.what()));
+      }
+      check = start(with(symbol, batch), joined);
+      check.name += ", sample by sample";
+      try {
+        const Arrays got = session().run(joined);
+        for (int64_t k = 0; k < batch; ++k)
+          for (const auto& [name, array] : wanted[static_cast<size_t>(k)])
+            compare_output(name, array, rows_of_sample(got.at(name), array, batch, k), check);
+      } catch (const Error& error) {
+        fail_check(check, error.what());
+      }
+      check_.runs.push_back(std::move(check));
+    }
+  }
+
+  // Another sample, of other numbers; what is no part of it stays that of the first.
+  void add_sample(const std::set<std::string>& names, std::vector<Arrays>& samples, std::vector<Arrays>& wanted) {
+    FeedOptions drawn = feeds_;
+    drawn.seed += samples.size();
+    Arrays sample = run::Feeder(inputs_, scope_, std::move(drawn)).make(own_point_);
+    if (!samples.empty())
+      for (auto& [name, array] : sample)
+        if (!names.contains(name)) array = samples.front().at(name);
+    wanted.push_back(original_.run(sample));
+    samples.push_back(std::move(sample));
+  }
+
+  // The original with the inputs of the mended model and without the sizes that it declares inside.
+  std::unique_ptr<ir::Model> opened() const {
+    std::unique_ptr<ir::Model> model = ir::clone(given_);
+    run::drop_declared_sizes(*model);
+    for (ir::Value* input : model->graph->inputs()) {
+      const ir::Value* mended = fixed_.graph->find(input->name());
+      if (mended == nullptr || !mended->type.shape || !input->type.shape) continue;
+      for (size_t axis = 0; axis < input->type.shape->size(); ++axis)
+        if (!(*mended->type.shape)[axis].value) input->set_dim(axis, {});
+    }
+    return model;
+  }
+
+  bool opened_inputs() const {
+    return std::any_of(inputs_.begin(), inputs_.end(), [&](const run::InputSpec& input) {
+      const ir::Value* value = given_.graph->find(input.name);
+      const ir::Value* mended = fixed_.graph->find(input.name);
+      if (value == nullptr || mended == nullptr || !value->type.shape || !mended->type.shape) return false;
+      for (size_t axis = 0; axis < value->type.shape->size(); ++axis)
+        if ((*value->type.shape)[axis].value && !(*mended->type.shape)[axis].value) return true;
+      return false;
+    });
+  }
+
+  void compare_at_other_sizes() {
+    const std::vector<run::FreeSymbol> free = feeder_.free_symbols({});
+    const std::map<std::string, std::set<std::string>> compared = batches();
+    if (std::ranges::all_of(free, [&](const run::FreeSymbol& symbol) { return compared.contains(symbol.name); }))
+      return;
+    const std::unique_ptr<ir::Model> model = opened();
+    std::optional<run::Session> other;
+    size_t found = 0;
+    std::string failure;
+    for (const run::Scale& scale : run::default_scales()) {
+      for (size_t round = 0; round < kRounds && found < kOtherSizes; ++round) {
+        run::Point point;
+        run::add_default_sizes(point, free, round, scale);
+        if (point == own_point_ || feeder_.drawn_bytes(point) > kMaxDrawnBytes) continue;
+        Arrays feeds, got;
+        try {
+          feeds = feeder_.make(point);
+          got = session().run(feeds);
+        } catch (const Error& error) {
+          if (failure.empty()) failure = run::describe(point) + ": " + error.what();
+          continue;
+        }
+        ++found;
+        compare_with_opened(point, feeds, got, *model, other);
+      }
+    }
+    if (found > 0) return;
+    if (!opened_inputs()) return note("no other size was found that it runs at; " + failure);
+    RunCheck check = start({}, {});
+    check.name = "other sizes";
+    fail_check(check, "sizes were freed, and it runs at none of those that were tried; " + failure);
+    check_.runs.push_back(std::move(check));
+  }
+
+  void compare_with_opened(const run::Point& point, const Arrays& feeds, const Arrays& got, const ir::Model& model,
+                           std::optional<run::Session>& other) {
+    if (rewritten_)
+      return note(fmt::format("it runs at {}; the original is frozen at other sizes", run::describe(point)));
+    RunCheck check = start(point, feeds);
+    try {
+      if (!other) other.emplace(model);
+      compare_outputs(other->run(feeds), got, check);
+      check_.runs.push_back(std::move(check));
+    } catch (const Error&) {
+      note(fmt::format("it runs at {}, where the original does not", run::describe(point)));
+    }
+  }
+
+  const ir::Model& fixed_;
+  const ir::Model& given_;
+  bool rewritten_;
+  const FeedOptions& feeds_;
+  std::unique_ptr<ir::Model> own_;
+  Original original_;
+  dim::Scope scope_;
+  std::vector<run::InputSpec> inputs_;
+  run::Feeder feeder_;
+  std::optional<run::Session> session_;
+  run::Point own_point_;
+  Arrays own_feeds_, own_results_;
+  FixCheck check_;
+};
+
+}  // namespace
+
+FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
+                               const FeedOptions& feeds) {
+  if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
+  return FixComparison(fixed, original, rewritten, feeds).run();
+}
+
+FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options) {
+  rewrite::Changes changes = fixing::fix(model, options);
+  FixReport report{.changed = std::move(changes.made), .left = std::move(changes.left)};
+  if (!report.modified() || !options.check) return report;
+  // The rules of frozen sizes; the others mend what is declared, or write the same sizes another way.
+  const bool rewritten = std::any_of(report.changed.begin(), report.changed.end(),
+                                     [](const Change& change) { return change.kind.starts_with("THAW01"); });
+  FixCheck check = compare_with_original(model, original, rewritten, options.feeds);
+  report.checks = std::move(check.runs);
+  report.uncompared = std::move(check.uncompared);
+  return report;
+}
+
+}  // namespace thaw::confirm

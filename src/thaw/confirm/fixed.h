@@ -1,0 +1,35 @@
+// Running a mended model beside the model that it was made of, before it is written.
+//
+//   1. At the original's own sizes both must give the same numbers.
+//   2. Where samples can be put together that could not be before, two and three of them at the original's other sizes:
+//      sample i of the result must be the original's result on sample i.
+//   3. At two other sizes, where there are free ones, it must run; where the original runs there too, without the sizes
+//      that it declares inside, and nothing but declarations was changed, it must give the same numbers.
+// What could not be compared is said. "It runs" proves nothing of a size at which nothing was compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/confirm/run_check.h"
+#include "thaw/fix.h"
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::confirm {
+
+struct FixCheck {
+  std::vector<RunCheck> runs;
+  std::vector<std::string> uncompared;  // what was not compared, and why
+};
+
+// `rewritten`: constants or nodes were changed, not declarations alone; where the original runs at other sizes it is
+// then no reference. `feeds` says what inputs are given rather than drawn. Throws thaw::Error where it names what is no
+// input.
+FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
+                               const FeedOptions& feeds);
+
+// Mends `model` in place (fix/fix.h) and, where that changed something and FixOptions::check asks for it, runs it beside
+// the original. A model that does not agree must not be written.
+FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options);
+
+}  // namespace thaw::confirm

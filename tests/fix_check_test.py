@@ -1,0 +1,48 @@
+"""What `fix` makes is run beside the model before it is written, and what it could not answer ends it with 1."""
+import onnx
+
+from check_rules_test import F, floats, ints, model, node
+from fix_test import attention, resized
+
+
+def test_a_result_agrees_with_the_model_at_its_own_sizes(thaw, save, tmp_path):
+    report = thaw.json("fix", save(resized(True)), "-o", tmp_path / "fixed.onnx", code=0)
+    assert report["checked"] and all(run["agrees"] for run in report["checked"])
+    assert report["checked"][0]["sizes"] == "n=2, h=38, w=62"
+    text = thaw("fix", save(resized(True)), "-o", tmp_path / "fixed.onnx", code=0).stdout
+    assert "agrees with the original at n=2, h=38, w=62" in text
+    assert "not compared: it runs at" in text  # where the original is frozen, there is nothing to compare with
+
+
+def test_a_batch_that_is_freed_is_compared_sample_by_sample(thaw, save, tmp_path):
+    path, fixed = save(model([node("Relu", ["x"], "r"), node("Reshape", ["r", "shape"], "y")], [("x", F, [1, 4, 6])],
+                             [("y", F, None)], [ints("shape", [1, 24])])), tmp_path / "fixed.onnx"
+    report = thaw.json("fix", path, "-o", fixed, code=0)
+    batches = [run for run in report["checked"] if "sample by sample" in run["sizes"]]
+    assert [run["inputs"]["x"] for run in batches] == ["float32[2,4,6]", "float32[3,4,6]"]
+    assert all(run["agrees"] for run in report["checked"])
+
+
+def test_the_check_can_be_left_out(thaw, save, tmp_path):
+    path, fixed = save(attention(True)), tmp_path / "fixed.onnx"
+    report = thaw.json("fix", path, "-o", fixed, "--no-check", code=0)
+    assert report["checked"] == [] and report["uncompared"] == [] and fixed.exists()
+
+
+def test_what_is_left_and_is_an_error_ends_with_one(thaw, save, tmp_path):
+    nodes = [node("Add", ["x", "table"], "t"), node("Reshape", ["z", "shape"], "y")]
+    path = save(model(nodes, [("x", F, ["n", 4]), ("z", F, ["m", 4])], [("t", F, None), ("y", F, ["?", 2])],
+                      [floats("table", 7, 4), ints("shape", [-1, 2])]))
+    report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
+    assert {n["code"] for n in report["left"]} == {"THAW013"}
+
+
+def test_a_freed_model_is_verified_against_the_one_it_was_made_of(thaw, save, tmp_path):
+    """README's next step: the sizes that both run at are those that the original declares."""
+    path = save(model([node("Relu", ["x"], "r"), node("Reshape", ["r", "shape"], "y")], [("x", F, [1, 4, 10])],
+                      [("y", F, None)], [ints("shape", [1, 40])]))
+    fixed = tmp_path / "fixed.onnx"
+    thaw("fix", path, "-o", fixed, code=0)
+    assert onnx.load(fixed).graph.input[0].type.tensor_type.shape.dim[0].dim_param
+    report = thaw.json("verify", fixed, "--against", path, code=0)
+    assert report["passed"] and report["points"][0]["inputs"]["x"] == "float32[1,4,10]"
