@@ -13,6 +13,7 @@
 #include "thaw/cli/output.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/cli/written.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
@@ -45,25 +46,23 @@ int fix_model(const FixArguments& options) {
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
+  if (!options.dry_run) ir::require_output(model, options.output);
   const rewrite::Changes report = fixing::fix(model, fix);
-  const bool write = report.modified() && !options.dry_run;
-  if (write) {
+  Written files;
+  if (report.modified() && !options.dry_run) {
     SaveOptions save;
     save.external = options.external;
-    ir::save(model, options.output, save);
+    files = ir::save(model, options.output, save);
   }
   if (options.format == Format::kJson) {
     std::string json_text;
     report::JsonWriter json(json_text);
     json.begin_object();
     json.member("model", options.model);
-    json.key("output");
-    if (write)
-      json.value(options.output);
-    else
-      json.null();
+    write_output_member(json, files);
     write_notes(json, "changed", views(report.made));
     write_notes(json, "left", views(report.left));
+    write_files_member(json, files);
     json.end_object();
     write_output(json_text + "\n");
     return kFine;
@@ -71,8 +70,8 @@ int fix_model(const FixArguments& options) {
   std::string text;
   if (report.modified()) text += notes_text("changed", views(report.made), options.all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
-  if (write)
-    text += fmt::format("wrote {}\n", report::printable(options.output));
+  if (!files.empty())
+    text += written_text(files);
   else if (!report.modified())
     text += "nothing to change; nothing was written\n";
   else
