@@ -13,6 +13,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
+#include "thaw/core/mapped_file.h"
 
 namespace thaw {
 namespace {
@@ -120,6 +121,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
+      const int error = errno;
+      // The system reads for us here, and says so where the process itself would get SIGBUS.
+      if (const char* source = error == EFAULT ? mapped_file_at(bytes.data()) : nullptr) shorter(source);
+      errno = error;
       fail("cannot be written");
     }
     bytes = bytes.subspan(static_cast<size_t>(written));
