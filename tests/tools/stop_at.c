@@ -17,7 +17,7 @@
 static int count;
 
 /* 1 where the call is to fail; does not come back where the process is to be killed. */
-static int stop_here(const char *what) {
+static int stop_here(const char* what) {
   static int at = -1;
   const char *text = getenv("STOP_AT"), *log = getenv("STOP_LOG"), *how = getenv("STOP_HOW");
   if (at < 0) at = text ? atoi(text) : 0;
@@ -42,35 +42,36 @@ static int stop_here(const char *what) {
   return 1;
 }
 
-#define WRAP(type, name, parameters, arguments)                        \
-  type name parameters {                                               \
-    static type(*real) parameters;                                     \
-    if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name);     \
-    if (stop_here(#name)) return -1;                                   \
-    return real arguments;                                             \
+#define WRAP(type, name, parameters, arguments)                    \
+  type name parameters {                                           \
+    static type(*real) parameters;                                 \
+    if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name); \
+    if (stop_here(#name)) return -1;                               \
+    return real arguments;                                         \
   }
 
-WRAP(ssize_t, write, (int fd, const void *data, size_t size), (fd, data, size))
-WRAP(ssize_t, pwrite, (int fd, const void *data, size_t size, off_t at), (fd, data, size, at))
-WRAP(ssize_t, copy_file_range, (int from, off_t *a, int to, off_t *b, size_t size, unsigned flags), (from, a, to, b, size, flags))
+WRAP(ssize_t, write, (int fd, const void* data, size_t size), (fd, data, size))
+WRAP(ssize_t, pwrite, (int fd, const void* data, size_t size, off_t at), (fd, data, size, at))
+WRAP(ssize_t, copy_file_range, (int from, off_t* a, int to, off_t* b, size_t size, unsigned flags),
+     (from, a, to, b, size, flags))
 WRAP(int, ftruncate, (int fd, off_t size), (fd, size))
 WRAP(int, fchmod, (int fd, mode_t mode), (fd, mode))
 WRAP(int, fsync, (int fd), (fd))
-WRAP(int, linkat, (int a, const char *from, int b, const char *to, int flags), (a, from, b, to, flags))
-WRAP(int, renameat, (int a, const char *from, int b, const char *to), (a, from, b, to))
-WRAP(int, renameat2, (int a, const char *from, int b, const char *to, unsigned flags), (a, from, b, to, flags))
-WRAP(int, unlinkat, (int fd, const char *name, int flags), (fd, name, flags))
-WRAP(int, unlink, (const char *name), (name))
-WRAP(int, remove, (const char *name), (name))
-WRAP(int, mkdir, (const char *name, mode_t mode), (name, mode))
+WRAP(int, linkat, (int a, const char* from, int b, const char* to, int flags), (a, from, b, to, flags))
+WRAP(int, renameat, (int a, const char* from, int b, const char* to), (a, from, b, to))
+WRAP(int, renameat2, (int a, const char* from, int b, const char* to, unsigned flags), (a, from, b, to, flags))
+WRAP(int, unlinkat, (int fd, const char* name, int flags), (fd, name, flags))
+WRAP(int, unlink, (const char* name), (name))
+WRAP(int, remove, (const char* name), (name))
+WRAP(int, mkdir, (const char* name, mode_t mode), (name, mode))
 
-int openat(int folder, const char *name, int flags, ...) {
+int openat(int folder, const char* name, int flags, ...) {
   va_list list;
   va_start(list, flags);
   const mode_t mode = va_arg(list, mode_t);
   va_end(list);
   if ((flags & (O_CREAT | O_WRONLY | O_RDWR)) != 0) {
-    if (getenv("STOP_NAMED") && (flags & O_TMPFILE) == O_TMPFILE) {  /* a file system without nameless files */
+    if (getenv("STOP_NAMED") && (flags & O_TMPFILE) == O_TMPFILE) { /* a file system without nameless files */
       errno = EOPNOTSUPP;
       return -1;
     }
