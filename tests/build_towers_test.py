@@ -263,9 +263,17 @@ def test_two_builds_are_the_same_bytes(thaw, tmp_path):
 
 def test_an_existing_file_is_replaced_whole(thaw, tmp_path):
     model = built(thaw, "qwen2_5_vl", tmp_path)
-    shutil.copy(model, tmp_path / "copy.onnx")
+    content = model.read_bytes()
+    # Over an older build: new data under a name of its own, and the older one's goes.
+    for data in ("vision.onnx.1.data", "vision.onnx.data"):
+        built(thaw, "qwen2_5_vl", tmp_path)
+        assert sorted(os.listdir(tmp_path)) == sorted(["vision.onnx", data])
+    assert model.read_bytes() == content
+    # Over what is no model: nobody knows whose the data is.
     model.write_bytes(b"something else")
-    assert built(thaw, "qwen2_5_vl", tmp_path).read_bytes() == (tmp_path / "copy.onnx").read_bytes()
+    built(thaw, "qwen2_5_vl", tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["vision.onnx", "vision.onnx.1.data", "vision.onnx.data"]
+    assert worst(model, "qwen2_5_vl") < TOLERANCE
 
 
 def peak_mb(thaw, *args):

@@ -2,8 +2,9 @@
 //
 //   thaw::BuildReport report = thaw::build("Qwen3-VL-4B", "onnx", {.target = thaw::BuildTarget::kOrt});
 //
-// Each part is written as <part>.onnx with its weights in <part>.onnx.data, whole or not at all. Weights stream from
-// the mapped checkpoint; peak memory does not depend on their size.
+// Each part is written as <part>.onnx with its weights in <part>.onnx.data, whole or not at all; over an older build, in
+// <part>.onnx.1.data, and what that used goes last. Weights stream from the mapped checkpoint; peak memory does not
+// depend on their size.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ struct BuildOptions {
 struct BuiltFile {
   std::string part;
   std::filesystem::path path;
+  std::filesystem::path data;  // its weights; empty where the model file holds them all
   int64_t num_nodes = 0;
   uint64_t weight_bytes = 0;
 };

@@ -38,7 +38,7 @@ struct Port {
 
 // Where the data of weights goes that lies, or is to lie, outside the model file.
 enum class ExternalPolicy : uint8_t {
-  kKeep,    // stays where it is when the folder stays the same, else its files are copied, streaming
+  kKeep,    // stays where it is when the folder stays the same, else its files are copied, streaming, to names of ours
   kSingle,  // every tensor of at least `threshold` bytes goes to one new data file, streaming
   kInline,  // all data inside the model file (fails above 2 GiB)
 };
@@ -46,7 +46,9 @@ enum class ExternalPolicy : uint8_t {
 struct SaveOptions {
   ExternalPolicy external = ExternalPolicy::kKeep;
   uint64_t threshold = 1024;  // bytes, for kSingle
-  std::string location = {};  // data file name for kSingle; "<model file name>.data" when empty
+  // The data file's name for kSingle; "<model file name>.data" when empty. A file that is there is never written over:
+  // "w.data" becomes "w.1.data" then.
+  std::string location = {};
 };
 
 class THAW_API Model {
@@ -61,10 +63,13 @@ class THAW_API Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  // Writes the model whole or not at all (temporary name in the same folder, fsync, rename; never through a link). Peak
-  // memory stays near the largest tensor. Throws thaw::Error (kCannotWrite); models whose inline data passes 2 GiB are
-  // refused, saying to use kSingle.
-  void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  // Writes the model whole or not at all (a file without a name in the same folder, fsync, rename; never through a link).
+  // Its data comes before it, under a name that no file has; data that only the model replaced here used goes after it.
+  // So at every moment the path holds the old model with the old data, or the new one with the new. Peak memory stays
+  // near the largest tensor. Returns the files written: the model, then its data. Throws thaw::Error (kCannotWrite;
+  // kInvalidArgument for a path that is the model's own data); models whose inline data passes 2 GiB are refused, saying
+  // to use kSingle.
+  std::vector<std::filesystem::path> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
   // The bytes that save() would write; external data is left where it is.
   std::string serialize() const;
   // A copy that can be changed by itself; the bytes of weights are shared.

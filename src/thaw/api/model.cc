@@ -45,8 +45,8 @@ Model Model::parse(std::span<const std::byte> bytes, const std::filesystem::path
   return Model(ir::parse(*owned, owned, folder));
 }
 
-void Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
-  ir::save(*model_, path, options);
+std::vector<std::filesystem::path> Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
+  return ir::save(*model_, path, options);
 }
 std::string Model::serialize() const { return ir::serialize(*model_); }
 Model Model::clone() const { return Model(ir::clone(*model_)); }

@@ -29,6 +29,8 @@ int batch_model(const BatchArguments& options) {
   FeedOptions feeds;
   run::add_values(options.values, feeds);
   auto model = ir::load(options.model);
+  ir::require_output(*model, options.output);
+  file.require_other(ir::data_files_of(*model));
   BatchOptions how = options.batch;
   how.sample = parse_sizes(options.sample, "--sample");
   BatchRun run{.model = options.model,
@@ -44,7 +46,7 @@ int batch_model(const BatchArguments& options) {
   run.written = confirm::all_agree(run.checked.runs);
   SaveOptions save;
   save.external = options.external;
-  if (run.written) ir::save(*model, options.output, save);
+  if (run.written) run.files = ir::save(*model, options.output, save);
   const std::string json = batch_json(run);
   file.write(json, [&] { return batch_page(run); });
   write_output(options.format == Format::kJson ? json : batch_text(run));

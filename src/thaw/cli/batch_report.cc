@@ -96,7 +96,7 @@ std::string batch_text(const BatchRun& run) {
   } else if (run.check) {
     text += fmt::format("not checked: {}\n", report::printable(not_checked(run)));
   }
-  return text + (run.written ? fmt::format("wrote {}\n", report::printable(run.output)) : "nothing was written\n");
+  return text + (run.written ? written_text(run.files) : "nothing was written\n");
 }
 
 std::string batch_json(const BatchRun& run) {
@@ -104,12 +104,7 @@ std::string batch_json(const BatchRun& run) {
   report::JsonWriter json(text);
   json.begin_object();
   json.member("model", run.model);
-  json.key("output");
-  if (run.written) {
-    json.value(run.output);
-  } else {
-    json.null();
-  }
+  write_output_member(json, run.files);
   write_notes(json, "inputs", views(run.report.inputs));
   write_notes(json, "outputs", views(run.report.outputs));
   json.member("kept", run.report.kept);
@@ -128,6 +123,7 @@ std::string batch_json(const BatchRun& run) {
   json.end_object();
   report::write_checks(json, "sizes", run.checked.runs);
   if (run.checked.runs.empty()) json.member("not_checked", not_checked(run));
+  write_files_member(json, run.files);
   json.end_object();
   return text + "\n";
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thaw/batch/batch.h"
+#include "thaw/cli/written.h"
 #include "thaw/confirm/samples.h"
 
 namespace thaw::cli {
@@ -26,6 +27,7 @@ struct BatchRun {
   bool check = true;  // asked for
   confirm::BatchCheck checked;
   bool written = false;
+  Written files;
 };
 
 std::string batch_text(const BatchRun& run);

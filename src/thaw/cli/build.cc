@@ -32,6 +32,7 @@ std::string as_json(const BuildReport& report) {
     json.begin_object(report::JsonWriter::Layout::kLine);
     json.member("part", file.part);
     json.member("path", file.path.string());
+    json.optional_member("data", file.data.string());
     json.member("nodes", file.num_nodes);
     json.member("weight_bytes", static_cast<int64_t>(file.weight_bytes));
     json.end_object();
@@ -52,6 +53,7 @@ std::string as_text(const BuildReport& report) {
   for (const BuiltFile& file : report.files) {
     text += fmt::format("wrote {}  {} nodes, {:.1f} MB of weights\n", report::printable(file.path.string()),
                         file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
+    if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
   for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
   if (report.unused.empty()) return text;

@@ -12,6 +12,7 @@
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/cli/written.h"
 #include "thaw/confirm/fixed.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
@@ -31,33 +32,30 @@ struct FixArguments {
   Format format = Format::kText;
 };
 
-std::string json_of(const FixArguments& options, const FixReport& report, bool written) {
+std::string json_of(const FixArguments& options, const FixReport& report, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
   json.member("model", options.model);
-  json.key("output");
-  if (written)
-    json.value(options.output);
-  else
-    json.null();
+  write_output_member(json, files);
   write_notes(json, "changed", views(report.changed));
   write_notes(json, "left", views(report.left));
   report::write_checks(json, "sizes", report.checks);
   json.member_array("uncompared");
   for (const std::string& why : report.uncompared) json.value(why);
   json.end_array();
+  write_files_member(json, files);
   json.end_object();
   return text + "\n";
 }
 
-std::string text_of(const FixArguments& options, const FixReport& report, bool written) {
+std::string text_of(const FixReport& report, const Written& files, bool all) {
   std::string text;
-  if (report.modified()) text += notes_text("changed", views(report.changed), options.all);
-  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), options.all);
+  if (report.modified()) text += notes_text("changed", views(report.changed), all);
+  if (!report.left.empty()) text += notes_text("left as it is", views(report.left), all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   for (const std::string& why : report.uncompared) text += "not compared: " + report::printable(why) + "\n";
-  if (written) return text + fmt::format("wrote {}\n", report::printable(options.output));
+  if (!files.empty()) return text + written_text(files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
   return text + (report.agrees() ? "dry run; nothing was written\n" : "nothing was written\n");
 }
@@ -78,16 +76,18 @@ int fix_model(const FixArguments& options) {
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
+  if (!options.dry_run) ir::require_output(model, options.output);
   fix.check = !options.no_check && !options.dry_run;
   run::add_values(options.values, fix.feeds);
   const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix);
   const bool write = report.modified() && report.agrees() && !options.dry_run;
+  Written files;
   if (write) {
     SaveOptions save;
     save.external = options.external;
-    ir::save(model, options.output, save);
+    files = ir::save(model, options.output, save);
   }
-  write_output(options.format == Format::kJson ? json_of(options, report, write) : text_of(options, report, write));
+  write_output(options.format == Format::kJson ? json_of(options, report, files) : text_of(report, files, options.all));
   return report.agrees() && !report.left_errors() ? kFine : kFindings;
 }
 

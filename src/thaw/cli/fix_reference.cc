@@ -9,6 +9,7 @@
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/cli/written.h"
 #include "thaw/core/error.h"
 #include "thaw/lift/align/values.h"
 #include "thaw/lift/onetrace/sizes.h"
@@ -18,17 +19,12 @@
 namespace thaw::cli {
 namespace {
 
-void write_json(const FixCall& call, const FixReferenceReport& report, bool written) {
+void write_json(const FixCall& call, const FixReferenceReport& report, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
   json.member("model", call.model);
-  json.key("output");
-  if (written) {
-    json.value(call.output);
-  } else {
-    json.null();
-  }
+  write_output_member(json, files);
   json.member("confirmed", report.confirmed);
   write_notes(json, "sizes", views(report.sizes));
   write_notes(json, "changed", views(report.changed));
@@ -48,11 +44,12 @@ void write_json(const FixCall& call, const FixReferenceReport& report, bool writ
   json.member_array("notes");
   for (const std::string& note : report.notes) json.value(note);
   json.end_array();
+  write_files_member(json, files);
   json.end_object();
   write_output(text + "\n");
 }
 
-void write_text(const FixCall& call, const FixReferenceReport& report, bool written) {
+void write_text(const FixCall& call, const FixReferenceReport& report, const Written& files) {
   std::string text = notes_text("sizes", views(report.sizes), call.all);
   const bool wrong = !report.confirmed;
   if (!report.changed.empty())
@@ -66,8 +63,8 @@ void write_text(const FixCall& call, const FixReferenceReport& report, bool writ
   }
   if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
-  if (written) {
-    text += fmt::format("wrote {}\n", report::printable(call.output));
+  if (!files.empty()) {
+    text += written_text(files);
   } else if (wrong) {
     text += "the reference does not confirm it; nothing was written\n";
   } else {
@@ -111,6 +108,7 @@ void check_without_reference(const ReferenceOptions& options) {
 
 int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
+  if (!call.output.empty()) ir::require_output(*model, call.output);
   FixReferenceOptions how;
   how.at = lifting::onetrace::parse_at(options.at);
   how.cases = options.cases;
@@ -119,16 +117,16 @@ int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   how.most_tries = options.tries;
   how.fix = call.fix;
   const FixReferenceReport report = lifting::onetrace::thaw_trace(model, options.reference, how);
-  const bool write = report.confirmed && report.modified() && !call.output.empty();
-  if (write) {
+  Written files;
+  if (report.confirmed && report.modified() && !call.output.empty()) {
     SaveOptions save;
     save.external = call.external;
-    ir::save(*model, call.output, save);
+    files = ir::save(*model, call.output, save);
   }
   if (call.format == Format::kJson) {
-    write_json(call, report, write);
+    write_json(call, report, files);
   } else {
-    write_text(call, report, write);
+    write_text(call, report, files);
   }
   return report.confirmed ? kFine : kFindings;
 }

@@ -32,6 +32,10 @@ int lift_traces(const LiftArguments& options) {
   std::vector<lifting::Trace> traces;
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
+  for (const lifting::Trace& trace : traces) {
+    ir::require_output(*trace.model, options.output);
+    file.require_other(ir::data_files_of(*trace.model));
+  }
   for (const std::string& path : options.values) read_trace_values(path, traces);
   LiftOptions how;
   for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
@@ -48,7 +52,7 @@ int lift_traces(const LiftArguments& options) {
     if (!options.no_check) run.checks = confirm::compare_with_traces(model, options.traces, traces);
   }
   run.written = whole && confirm::all_agree(run.checks);
-  if (run.written) ir::save(model, options.output);
+  if (run.written) run.files = ir::save(model, options.output);
   const std::string json = lift_json(run);
   file.write(json, [&] { return lift_page(run); });
   write_output(options.format == Format::kJson ? json : lift_text(run, options.all));

@@ -170,19 +170,14 @@ std::string lift_text(const LiftRun& run, bool all) {
   if (!report.inferred.empty()) text += notes_text("inferred", views(report.inferred), all);
   if (!report.unexplained.empty()) text += groups_text("not explained", views(report.unexplained), all);
   text += report::checks_text(run.checks, "agrees with", "DIFFERS from");
-  return text + (run.written ? fmt::format("wrote {}\n", report::printable(run.output)) : "nothing was written\n");
+  return text + (run.written ? written_text(run.files) : "nothing was written\n");
 }
 
 std::string lift_json(const LiftRun& run) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
-  json.key("output");
-  if (run.written) {
-    json.value(run.output);
-  } else {
-    json.null();
-  }
+  write_output_member(json, run.files);
   json.member_array("traces");
   for (size_t k = 0; k < run.traces.size(); ++k) {
     std::vector<PortText> inputs;
@@ -201,6 +196,7 @@ std::string lift_json(const LiftRun& run) {
   write_notes(json, "inferred", views(run.report.inferred));
   write_notes(json, "unexplained", views(run.report.unexplained));
   report::write_checks(json, "trace", run.checks);
+  write_files_member(json, run.files);
   json.end_object();
   return text + "\n";
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "thaw/cli/written.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/lift/lift.h"
 
@@ -34,6 +35,7 @@ struct LiftRun {
   std::vector<PortText> inputs, outputs;  // of the lifted model; empty where something is not explained
   std::string output;
   bool written = false;
+  Written files;
 };
 
 std::string lift_text(const LiftRun& run, bool all);

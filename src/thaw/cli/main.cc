@@ -1,5 +1,6 @@
 // The command: what it can do, a line each. A verb lives in the file of its name.
 #include "thaw/cli/large_pages.h"
+#include "thaw/cli/shrunk_files.h"
 #include "thaw/cli/verb.h"
 
 namespace {
@@ -22,5 +23,6 @@ constexpr thaw::cli::Verb kVerbs[] = {
 
 int main(int argc, char** argv) {
   thaw::cli::prefer_large_pages();
+  thaw::cli::refuse_shrunk_files();
   return thaw::cli::run_command(kVerbs, argc, argv);
 }

@@ -29,16 +29,20 @@ ReportFile::ReportFile(const std::string& path, const std::vector<std::string>& 
                                               .expected = "a file that ends in .html or .json",
                                               .next = "name it so with --report"});
   }
-  for (const std::string& other : others) {
-    if (other.empty() || !same_file(path, other)) continue;
+  require_other({others.begin(), others.end()});
+  is_page_ = ending != ".json";
+  const AtomicFile probe(path);
+}
+
+void ReportFile::require_other(const std::vector<std::filesystem::path>& others) const {
+  for (const std::filesystem::path& other : others) {
+    if (path_.empty() || other.empty() || !same_file(path_, other)) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "the report would replace a file that the command reads or writes",
-                 .where = path,
+                 .where = path_,
                  .expected = "a file of its own",
                  .next = "choose another path with --report"});
   }
-  is_page_ = ending != ".json";
-  const AtomicFile probe(path);
 }
 
 void ReportFile::publish(const std::string& text) const {

@@ -4,6 +4,7 @@
 // The file appears whole or not at all.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ class ReportFile {
   // An empty path: no report. Throws thaw::Error for another ending, for a path that is one of `others` (what the verb
   // reads and writes), and where the file cannot be written.
   ReportFile(const std::string& path, const std::vector<std::string>& others);
+
+  // Throws when the report would replace one of these files: the data of a model, which only the model names.
+  void require_other(const std::vector<std::filesystem::path>& others) const;
 
   // Writes the one that the ending asks for; html() makes the page.
   template <typename Html>

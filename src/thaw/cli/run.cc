@@ -52,6 +52,7 @@ Arrays feeds_of(const RunArguments& options, const run::Session& session) {
   std::vector<run::InputSpec> inputs;
   {
     const auto model = ir::load(options.model);
+    if (!options.output.empty()) ir::require_output(*model, options.output);
     inputs = confirm::model_inputs(*model, scope);
   }
   std::vector<std::filesystem::path> archives;

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/hold_signals.h"
+#include "thaw/core/mapped_file.h"
 
 namespace thaw {
 namespace {
@@ -48,7 +51,7 @@ void AtomicFile::fail(const char* what) const {
                .next = errno == ENOSPC ? "make room or choose another disk" : "check the folder and its permissions"});
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : path_(path), existing_(existing) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::string name = path.filename().string();
   folder_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -64,21 +67,35 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
                    .expected = "a new file, or a regular one to replace",
                    .next = "choose another path"});
     }
-    mode = info.st_mode & 07777;
+    // What a model's author wrote must not come to run as whoever set these.
+    if ((info.st_mode & (S_ISUID | S_ISGID)) != 0) {
+      throw Error(ErrorCode::kCannotWrite, {.what = "has a set-user-id or set-group-id bit",
+                                            .where = path_.string(),
+                                            .expected = "a new file, or an ordinary one to replace",
+                                            .next = "choose another path, or take the bit away (chmod ug-s)"});
+    }
+    mode = info.st_mode & 0777;
     replaces = true;
   } else if (errno != ENOENT) {
     fail("cannot be examined");
   }
+  // Its name comes by way of /proc; where that is not mounted it could have none.
+  if (::access("/proc/self/fd", X_OK) == 0)
+    fd_ = UniqueFd(::openat(folder_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
+  nameless_ = static_cast<bool>(fd_);
+  if (!nameless_) open_named(mode);
+  if (replaces) static_cast<void>(::fchmod(fd_.get(), mode));  // past the umask; a file system without modes is fine
+}
+
+void AtomicFile::open_named(unsigned mode) {
   do {
     temporary_ = random_name();
     fd_ =
         UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   } while (!fd_ && errno == EEXIST);
-  if (!fd_) {
-    temporary_.clear();
-    fail("cannot be written");
-  }
-  if (replaces) static_cast<void>(::fchmod(fd_.get(), mode));  // past the umask; a file system without modes is fine
+  if (fd_) return;
+  temporary_.clear();
+  fail("cannot be written");
 }
 
 AtomicFile::~AtomicFile() {
@@ -104,6 +121,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     const ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
+      const int error = errno;
+      // The system reads for us here, and says so where the process itself would get SIGBUS.
+      if (const char* source = error == EFAULT ? mapped_file_at(bytes.data()) : nullptr) shorter(source);
+      errno = error;
       fail("cannot be written");
     }
     bytes = bytes.subspan(static_cast<size_t>(written));
@@ -194,13 +215,62 @@ void AtomicFile::flush() {
   flushed_ = true;
 }
 
+bool AtomicFile::link_as(const std::string& name) const {
+  const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+  return ::linkat(AT_FDCWD, self.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+// A temporary name for a file without one: only a rename takes the place of another file, and it needs a name.
+void AtomicFile::give_name() {
+  do {
+    temporary_ = random_name();
+    if (link_as(temporary_)) return;
+  } while (errno == EEXIST);
+  // A file system that makes nameless files and gives them no names: its content goes to one with a name.
+  const UniqueFd nameless = std::move(fd_);
+  struct stat info{};
+  if (::fstat(nameless.get(), &info) != 0) fail("cannot be examined");
+  open_named(info.st_mode & 0777);
+  static_cast<void>(::fchmod(fd_.get(), info.st_mode & 0777));
+  const uint64_t size = size_;
+  size_ = 0;
+  append(nameless.get(), 0, size, path_.string());
+  if (::fsync(fd_.get()) != 0) fail("cannot be flushed to the disk");
+}
+
+void AtomicFile::move_to(const std::string& name) {
+  const auto move = [&](unsigned flags) {
+    return ::renameat2(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str(), flags) == 0;
+  };
+  bool moved = false;
+  if (existing_ == Existing::kRefuse) {
+    moved = move(RENAME_NOREPLACE);
+    if (!moved && (errno == EINVAL || errno == ENOSYS)) {
+      // A file system that cannot promise it: looking first is the best that is left.
+      errno = EEXIST;
+      moved = ::faccessat(folder_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && move(0);
+    }
+  } else {
+    moved = ::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str()) == 0;
+  }
+  if (!moved) fail("cannot be put in place");
+  temporary_.clear();
+}
+
 void AtomicFile::publish() {
   flush();
   const std::string name = path_.filename().string();
-  if (::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str()) != 0) fail("cannot be put in place");
-  temporary_.clear();
-  // The rename itself must outlast a power cut; a file system that cannot flush folders has done what it can.
+  const bool placed = nameless_ && link_as(name);
+  if (!placed) {
+    if (nameless_ && errno == EEXIST && existing_ == Existing::kRefuse) fail("cannot be put in place");
+    const HoldSignals hold;  // between the two names
+    if (nameless_) give_name();
+    move_to(name);
+  }
+  // The name itself must outlast a power cut; a file system that cannot flush folders has done what it can.
   static_cast<void>(::fsync(folder_.get()));
 }
+
+void AtomicFile::withdraw() { static_cast<void>(::unlinkat(folder_.get(), path_.filename().c_str(), 0)); }
 
 }  // namespace thaw

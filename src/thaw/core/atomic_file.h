@@ -1,8 +1,10 @@
 // A file that appears whole or not at all.
 //
-// What is written goes to a temporary file in the same folder; publish() flushes it to the disk and renames it over the
-// target. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target that is a symbolic
-// link or no regular file is refused; an existing file's permissions are kept. All failures throw thaw::Error.
+// What is written goes to a file without a name in the target's folder (O_TMPFILE), so that nothing is left where the
+// process is killed; where the file system knows no such files, to one with a temporary name. publish() flushes it to
+// the disk and puts it in place. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target
+// that is a symbolic link, no regular file or has a set-user-id or set-group-id bit is refused; an existing file's
+// permissions are kept. All failures throw thaw::Error.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +19,17 @@
 
 namespace thaw {
 
+// What publish() does with a file that is at the target: takes its place, or fails.
+enum class Existing : uint8_t { kReplace, kRefuse };
+
 class AtomicFile {
  public:
-  explicit AtomicFile(const std::filesystem::path& path);
+  explicit AtomicFile(const std::filesystem::path& path, Existing existing = Existing::kReplace);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
 
+  const std::filesystem::path& path() const { return path_; }
   uint64_t size() const { return size_; }
   // Says that much follows that is not read again soon: it goes to the disk past the system's cache where that is
   // possible (direct_writer.h). The file must be empty.
@@ -37,15 +43,23 @@ class AtomicFile {
   // Flushes to the disk. For several files that belong together: flush all, then publish all.
   void flush();
   void publish();
+  // Takes a published file away again, where what it was for did not come about.
+  void withdraw();
 
  private:
   [[noreturn]] void fail(const char* what) const;
   void copy(int fd, uint64_t offset, uint64_t size, const std::string& source);
   void seek_end();
   void end_bulk();
+  void open_named(unsigned mode);
+  bool link_as(const std::string& name) const;
+  void give_name();
+  void move_to(const std::string& name);
 
   std::filesystem::path path_;
-  std::string temporary_;  // its name in the folder; empty once published
+  Existing existing_;
+  std::string temporary_;  // its name in the folder; empty while it has none, and once published
+  bool nameless_ = false;
   UniqueFd folder_, fd_;
   uint64_t size_ = 0;
   std::unique_ptr<DirectWriter> bulk_;  // between expect_bulk and the end of what it was for

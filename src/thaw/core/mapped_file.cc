@@ -18,7 +18,11 @@ namespace {
 // The live mappings by their end, for release_pages: advising memory that is not a mapping of a file would clear it.
 struct Mappings {
   std::mutex mutex;
-  std::map<uintptr_t, uintptr_t> begin_by_end;
+  struct Mapping {
+    uintptr_t begin;
+    const char* name;
+  };
+  std::map<uintptr_t, Mapping> by_end;
 };
 
 Mappings& mappings() {
@@ -61,20 +65,20 @@ std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name)
   file->size_ = static_cast<size_t>(info.st_size);
   file->device_ = info.st_dev;
   file->inode_ = info.st_ino;
+  file->name_ = std::move(name);
   if (file->size_ != 0) {
     void* data = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
     if (data == MAP_FAILED) {
       throw Error(ErrorCode::kCannotRead,
-                  {.what = std::string("cannot be mapped: ") + std::strerror(errno), .where = name});
+                  {.what = std::string("cannot be mapped: ") + std::strerror(errno), .where = file->name_});
     }
     file->data_ = static_cast<const std::byte*>(data);
     const auto begin = reinterpret_cast<uintptr_t>(data);
     Mappings& all = mappings();
     std::lock_guard lock(all.mutex);
-    all.begin_by_end[begin + file->size_] = begin;
+    all.by_end[begin + file->size_] = {begin, file->name_.c_str()};
   }
   file->fd_ = std::move(fd);
-  file->name_ = std::move(name);
   return file;
 }
 
@@ -83,7 +87,7 @@ MappedFile::~MappedFile() {
   {
     Mappings& all = mappings();
     std::lock_guard lock(all.mutex);
-    all.begin_by_end.erase(reinterpret_cast<uintptr_t>(data_) + size_);
+    all.by_end.erase(reinterpret_cast<uintptr_t>(data_) + size_);
   }
   ::munmap(const_cast<std::byte*>(data_), size_);
 }
@@ -94,11 +98,20 @@ void release_pages(std::span<const std::byte> bytes) {
   const uintptr_t end = begin + bytes.size();
   Mappings& all = mappings();
   std::lock_guard lock(all.mutex);
-  const auto found = all.begin_by_end.upper_bound(begin);
-  if (found == all.begin_by_end.end() || found->second > begin || found->first < end) return;
+  const auto found = all.by_end.upper_bound(begin);
+  if (found == all.by_end.end() || found->second.begin > begin || found->first < end) return;
   // The pages at both ends are given back too: what shares them is read again from the file when it is touched.
   const uintptr_t from = begin & ~(page_size() - 1);
   ::madvise(reinterpret_cast<void*>(from), end - from, MADV_DONTNEED);
+}
+
+const char* mapped_file_at(const void* address) noexcept {
+  Mappings& all = mappings();
+  const std::unique_lock lock(all.mutex, std::try_to_lock);
+  if (!lock) return nullptr;
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const auto found = all.by_end.upper_bound(at);
+  return found == all.by_end.end() || found->second.begin > at ? nullptr : found->second.name;
 }
 
 }  // namespace thaw

@@ -2,7 +2,7 @@
 //
 // Nothing is read until its bytes are touched. The mapping is private and outlives the file's name: replacing the file
 // by rename leaves the mapped bytes as they were. A file that another process shortens in place while it is mapped
-// makes reads past its new end fail with SIGBUS, as with any mapping.
+// makes reads past its new end fail with SIGBUS, as with any mapping; the command says so then (cli/shrunk_files.h).
 #pragma once
 
 #include <cstddef>
@@ -47,5 +47,9 @@ class MappedFile {
 // Gives back the memory behind a view on a mapped file, so that walking over large weights stays small; touching the
 // bytes again reads them again. Bytes that no MappedFile holds are left alone.
 void release_pages(std::span<const std::byte> bytes);
+
+// The name of the mapped file that holds an address; null where none does, or where the mappings are changing. For a
+// signal handler: it waits for nothing and allocates nothing.
+const char* mapped_file_at(const void* address) noexcept;
 
 }  // namespace thaw

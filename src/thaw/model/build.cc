@@ -109,7 +109,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   for (size_t i = 0; i < models.size(); ++i) {
     SaveOptions save;
     save.external = ExternalPolicy::kSingle;
-    ir::save(*models[i], report.files[i].path, save);
+    const auto written = ir::save(*models[i], report.files[i].path, save);
+    if (written.size() > 1) report.files[i].data = written[1];
     models[i].reset();
   }
   for (const TextFile& file : texts) {

@@ -42,20 +42,6 @@ std::string_view class_of(Outcome verdict) {
   return verdict == Outcome::kGood ? "good" : verdict == Outcome::kBad ? "bad" : "open";
 }
 
-// U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069, U+061C: they let a name show as another.
-bool turns_writing(uint32_t code) {
-  return code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069);
-}
-
-uint32_t code_of(std::string_view character) {
-  const auto lead = static_cast<unsigned char>(character[0]);
-  if (character.size() == 1) return lead;
-  uint32_t code = lead & (0x7fu >> character.size());
-  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3f);
-  return code;
-}
-
 std::string items(const std::vector<std::string>& lines, size_t begin, size_t end) {
   std::string html = "<ul>";
   for (size_t i = begin; i < end; ++i) html += fmt::format("<li><code>{}</code></li>", html_text(lines[i]));
@@ -100,11 +86,7 @@ std::string html_text(std::string_view text) {
         html += "&#39;";
         break;
       default:
-        if (const uint32_t code = code_of(character); turns_writing(code)) {
-          html += fmt::format("\\u{:04x}", code);
-        } else {
-          html += character;
-        }
+        html += character;
     }
     i += length;
   }

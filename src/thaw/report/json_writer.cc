@@ -100,6 +100,11 @@ void JsonWriter::quoted(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[i]);
     const size_t length = utf8_length(text.substr(i));
     if (length > 1) {
+      if (const uint32_t hidden = hidden_code(text.substr(i)); hidden != 0) {
+        out_.append(text, done, i - done);
+        out_ += fmt::format("\\u{:04x}", hidden);
+        done = i + length;
+      }
       i += length;
       continue;
     }

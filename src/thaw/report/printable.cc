@@ -28,6 +28,14 @@ Character first_character(std::string_view text) {
 
 size_t utf8_length(std::string_view text) { return first_character(text).length; }
 
+uint32_t hidden_code(std::string_view text) {
+  if (static_cast<unsigned char>(text[0]) < 0x80) return 0;
+  const auto code = static_cast<uint32_t>(first_character(text).code);
+  const bool turns = code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+                     (code >= 0x2066 && code <= 0x2069);
+  return turns || (code >= 0x80 && code < 0xa0) ? code : 0;
+}
+
 size_t width_of(std::string_view text) {
   size_t columns = 0;
   while (!text.empty()) {
@@ -44,9 +52,12 @@ std::string printable(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     const size_t length = utf8_length(text.substr(i));
-    // U+0080 to U+009F are control characters too; some terminals obey them.
-    const bool c1 = length == 2 && c == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (length == 0 || c < 0x20 || c == 0x7f || c1) {
+    const uint32_t hidden = length == 0 ? 0 : hidden_code(text.substr(i));
+    const bool c1 = hidden != 0 && hidden < 0x100;
+    if (hidden != 0 && !c1) {
+      line += fmt::format("\\u{:04x}", hidden);
+      i += length;
+    } else if (length == 0 || c < 0x20 || c == 0x7f || c1) {
       const size_t count = c1 ? 2 : 1;
       for (size_t k = 0; k < count; ++k) line += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i + k]));
       i += count;

@@ -12,6 +12,8 @@ TEST(Printable, KeepsTextAndShowsTheRestAsBytes) {
                       "31m"),
             "\\xc2\\x9b31m");  // the one-character form of ESC [
   EXPECT_EQ(printable("\xc3"), "\\xc3");
+  EXPECT_EQ(printable("a\u202eb\u2066c\u061c"), "a\\u202eb\\u2066c\\u061c");
+  EXPECT_EQ(printable("\u2026\u2070"), "\u2026\u2070");
 }
 
 TEST(Utf8Length, RefusesWhatUnicodeRefuses) {

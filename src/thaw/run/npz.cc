@@ -18,6 +18,30 @@ void put(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
 }
 
+// Names come from the model, and tools unpack members as files: none may lead out of where it is unpacked. A leading
+// slash is taken off by all of them, and names of values in exported models begin with one.
+void require_member_name(std::string_view name, const std::filesystem::path& path) {
+  if (name.size() > 0xFFFF - kSuffix.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
+                 .where = path.string(),
+                 .expected = "at most 65531",
+                 .next = "leave it out"});
+  }
+  bool leaves = name.find('\0') != std::string_view::npos;
+  for (std::string_view rest = name; !rest.empty();) {
+    const size_t end = std::min(rest.find_first_of("/\\"), rest.size());
+    leaves |= rest.substr(0, end) == "..";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!leaves) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "the array '" + std::string(name) + "' would be unpacked outside of its folder",
+               .where = path.string(),
+               .expected = "names without '..' and zero bytes",
+               .next = "leave it out with --outputs, or write it to an .npy file"});
+}
+
 struct Written {
   std::string name;
   uint64_t size, offset;
@@ -148,6 +172,7 @@ Arrays read_npz_file(const std::filesystem::path& path) {
 }
 
 void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
+  for (const auto& [name, array] : arrays) require_member_name(name, path);
   AtomicFile file(path);
   std::vector<Written> members;
   for (const auto& [name, array] : arrays) {
@@ -155,12 +180,6 @@ void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
     const std::string header = npy_header(array);
     const std::span<const std::byte> data = npy_data(array, storage);
     Written member{name + std::string(kSuffix), header.size() + data.size(), file.size(), 0};
-    if (member.name.size() > 0xFFFF) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  {.what = "the name of an array has " + std::to_string(name.size()) + " bytes",
-                   .where = path.string(),
-                   .expected = "at most 65531"});
-    }
     member.crc = add_to_crc(add_to_crc(0, bytes_of(header)), data);
     file.write(bytes_of(local_header(member)));
     file.write(bytes_of(header));

@@ -172,7 +172,14 @@ void ExternalFolder::require_unchanged(const ExternalLocation& location, const s
   check_location_text(location.location, where);
   if (folder_.empty()) return;
   std::lock_guard lock(mutex_);
-  static_cast<void>(reopen(look_at(location.location, where), location.location, where));
+  const Seen& seen = look_at(location.location, where);
+  if (reopen(seen, location.location, where) || seen.missing) return;
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = fmt::format("external data file '{}' has changed since the model was loaded: it is gone",
+                                   location.location),
+               .where = where,
+               .expected = "the file that was there then",
+               .next = "load the model again"});
 }
 
 std::shared_ptr<const MappedFile> ExternalFolder::file(const ExternalLocation& location, const std::string& where) {

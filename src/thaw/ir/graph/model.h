@@ -68,9 +68,16 @@ std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<c
 using thaw::ExternalPolicy;
 using thaw::SaveOptions;
 
-// Writes the model whole or not at all (temporary name in the same folder, fsync, rename; never through a link).
-// Peak memory stays near the largest tensor. Models whose inline data passes 2 GiB are refused, saying to use kSingle.
-void save(const Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
+// The data files that the model's tensors lie in, each once, as paths.
+std::vector<std::filesystem::path> data_files_of(const Model& model);
+
+// Throws thaw::Error unless the model can be saved there as far as the path tells: it names a file, and none that holds
+// the model's own data. save() asks too; a verb that works for long asks first.
+void require_output(const Model& model, const std::filesystem::path& path);
+
+// Writes the model whole or not at all; see thaw::Model::save. Returns the files written, the model first.
+std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
+                                        const SaveOptions& options = {});
 
 // The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
 std::string serialize(const Model& model);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -45,6 +45,27 @@ void for_each_model_tensor(const Model& model, Visit&& visit) {
   }
 }
 
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code none;  // a path that is not there is no other's
+  return a.lexically_normal() == b.lexically_normal() || std::filesystem::equivalent(a, b, none);
+}
+
+// Whether a model file beside `model` refers to that data file, or is one that cannot be read: who knows then.
+bool others_use(const std::filesystem::path& model, const std::filesystem::path& data) {
+  const std::filesystem::path folder = model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".onnx" || same_file(entry.path(), model)) continue;
+    try {
+      for (const std::filesystem::path& used : data_files_of(*load(entry.path())))
+        if (same_file(used, data)) return true;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+  return static_cast<bool>(error);
+}
+
 void write_made(const Tensor& tensor, AtomicFile& file) {
   const uint64_t begin = file.size();
   tensor.source()->write([&](std::span<const std::byte> piece) { file.write(piece); });
@@ -56,9 +77,42 @@ void write_made(const Tensor& tensor, AtomicFile& file) {
 
 }  // namespace
 
+DataFiles::DataFiles(const std::filesystem::path& model, std::string name)
+    : model_(model),
+      folder_(model.has_parent_path() ? model.parent_path() : std::filesystem::path(".")),
+      name_(name.empty() ? model.filename().string() + ".data" : std::move(name)) {
+  if (name_.find('/') != std::string::npos) {
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the data file '{}' is not in the model's folder", name_),
+                                          .where = folder_.string(),
+                                          .expected = "a file name without folders",
+                                          .next = "name a file beside the model"});
+  }
+  check_location_text(name_, folder_.string());
+}
+
+DataFiles::~DataFiles() {
+  for (size_t i = 0; i < published_; ++i) files_[i]->withdraw();
+}
+
+std::string DataFiles::numbered(int number) const {
+  if (number == 0) return name_;
+  const std::filesystem::path name(name_);
+  return fmt::format("{}.{}{}", name.stem().string(), number, name.extension().string());
+}
+
+bool DataFiles::is_ours(const std::string& location) const {
+  if (location == name_) return true;
+  const std::filesystem::path name(name_);
+  const std::string start = name.stem().string() + ".", ending = name.extension().string();
+  if (location.size() <= start.size() + ending.size() || !location.starts_with(start) || !location.ends_with(ending))
+    return false;
+  return std::all_of(location.begin() + static_cast<std::ptrdiff_t>(start.size()),
+                     location.end() - static_cast<std::ptrdiff_t>(ending.size()),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
 void DataFiles::keep(const Model& model, TensorPlan& plan) {
   std::map<const ExternalFolder*, bool> stays;
-  std::set<std::pair<const ExternalFolder*, std::string>> checked;
   for_each_model_tensor(model, [&](const Tensor& tensor, bool) {
     if (tensor.storage() != Tensor::Storage::kExternal) return;
     const std::shared_ptr<ExternalFolder>& source = TensorWriter::folder(tensor);
@@ -66,45 +120,54 @@ void DataFiles::keep(const Model& model, TensorPlan& plan) {
     auto found = stays.find(source.get());
     if (found == stays.end()) found = stays.emplace(source.get(), same_folder(source->path(), folder_)).first;
     if (found->second) {
-      if (checked.emplace(source.get(), location.location).second)
+      if (used_.insert(std::filesystem::path(location.location).lexically_normal().string()).second)
         source->require_unchanged(location, describe(tensor));
       return;
     }
-    const std::string placed = place_copy(source->file(location, describe(tensor)), location.location);
-    if (placed != location.location) {
-      ExternalLocation moved = location;
-      moved.location = placed;
-      plan.external.emplace(&tensor, std::move(moved));
-    }
+    ExternalLocation moved = location;
+    moved.location = place_copy(source->file(location, describe(tensor)));
+    plan.external.emplace(&tensor, std::move(moved));
   });
 }
 
-std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& source, const std::string& location) {
-  const std::filesystem::path wanted(location);
-  std::string candidate = location;
-  for (int i = 2;; ++i) {
-    const auto [found, is_new] = by_location_.emplace(candidate, source);
-    if (is_new) {
-      copies_.push_back({source, candidate});
-      return candidate;
+std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& source) {
+  std::string& placed = placed_by_file_[{source->device(), source->inode()}];
+  if (!placed.empty()) return placed;
+  bool there = false;
+  placed = free_name(source.get(), there);
+  if (!there) copies_.push_back({source, placed});
+  return placed;
+}
+
+// The first name that no file has, so that what is there keeps its data until the model is replaced; or one whose file
+// has the same bytes as `same` (`there`).
+std::string DataFiles::free_name(const MappedFile* same, bool& there) {
+  there = false;
+  for (int number = 0;; ++number) {
+    std::string name = numbered(number);
+    if (used_.contains(name)) continue;
+    const std::filesystem::path path = folder_ / name;
+    const std::filesystem::file_status status = std::filesystem::symlink_status(path);
+    const bool regular = std::filesystem::is_regular_file(status);
+    if (number == 0 && std::filesystem::exists(status) && !regular) {
+      throw Error(ErrorCode::kCannotWrite,
+                  {.what = std::filesystem::is_symlink(status) ? "the model's data file is a symbolic link"
+                                                               : "the model's data file is not a regular file",
+                   .where = path.string(),
+                   .expected = "no file there, or a regular one",
+                   .next = "take it away, or save under another name"});
     }
-    if (found->second->device() == source->device() && found->second->inode() == source->inode()) return candidate;
-    // Files of two folders under one name: the second gets another.
-    candidate = (wanted.parent_path() / fmt::format("{}_{}{}", wanted.stem().string(), i, wanted.extension().string()))
-                    .string();
+    there = regular && same != nullptr && same_content(*MappedFile::open(path), *same);
+    if (std::filesystem::exists(status) && !there) continue;
+    used_.insert(name);
+    return name;
   }
 }
 
-void DataFiles::gather(const Model& model, const std::string& location, uint64_t threshold, TensorPlan& plan) {
-  if (location.find('/') != std::string::npos) {
-    throw Error(ErrorCode::kInvalidFile,
-                {.what = fmt::format("the data file '{}' is not in the model's folder", location),
-                 .where = folder_.string(),
-                 .expected = "a file name without folders",
-                 .next = "name a file beside the model"});
-  }
-  check_location_text(location, folder_.string());
+void DataFiles::gather(const Model& model, uint64_t threshold, TensorPlan& plan) {
   plan.inline_external = true;
+  bool there = false;
+  const std::string location = free_name(nullptr, there);
   uint64_t end = 0;
   for_each_model_tensor(model, [&](const Tensor& tensor, bool in_function) {
     if (in_function || bits_of(tensor.data_type) == 0 || plan.external.contains(&tensor)) return;
@@ -121,34 +184,15 @@ void DataFiles::gather(const Model& model, const std::string& location, uint64_t
   gathered_bytes_ = end;
 }
 
-void DataFiles::require_free(const std::filesystem::path& path, const MappedFile& source, bool& there) const {
-  there = std::filesystem::exists(std::filesystem::symlink_status(path));
-  if (!there) return;
-  if (!std::filesystem::is_symlink(path)) {
-    const auto present = MappedFile::open(path);
-    if (present->device() == source.device() && present->inode() == source.inode()) return;
-    if (same_content(*present, source)) return;
-  }
-  throw Error(ErrorCode::kInvalidFile, {.what = "the model's data file would replace another file of that name",
-                                        .where = path.string(),
-                                        .expected = "no file there, or the same data",
-                                        .next = "save into another folder, or to a data file with another name"});
-}
-
 void DataFiles::write() {
   for (const Copy& copy : copies_) {
-    const std::filesystem::path path = folder_ / copy.location;
-    bool there = false;
-    require_free(path, *copy.source, there);
-    if (there) continue;
-    std::filesystem::create_directories(path.parent_path());
-    auto file = std::make_unique<AtomicFile>(path);
+    auto file = std::make_unique<AtomicFile>(folder_ / copy.location, Existing::kRefuse);
     file->append(copy.source->fd(), 0, copy.source->bytes().size(), copy.source->name());
     file->flush();
     files_.push_back(std::move(file));
   }
   if (gathered_.empty()) return;
-  auto file = std::make_unique<AtomicFile>(folder_ / gathered_);
+  auto file = std::make_unique<AtomicFile>(folder_ / gathered_, Existing::kRefuse);
   if (gathered_bytes_ >= kBulk) file->expect_bulk();
   for (const Placed& placed : placed_) {
     file->pad_to(kAlignment);
@@ -175,7 +219,57 @@ void DataFiles::write() {
 }
 
 void DataFiles::publish() {
-  for (const auto& file : files_) file->publish();
+  for (const auto& file : files_) {
+    file->publish();
+    ++published_;
+  }
+}
+
+void DataFiles::settle(const std::vector<std::filesystem::path>& before) {
+  published_ = 0;
+  for (const std::filesystem::path& path : before) {
+    const std::string location = path.lexically_normal().lexically_relative(folder_.lexically_normal()).string();
+    if (!is_ours(location) || used_.contains(location) || others_use(model_, path)) continue;
+    std::error_code none;  // what cannot be taken away stays, and harms nobody
+    std::filesystem::remove(path, none);
+  }
+}
+
+std::vector<std::filesystem::path> DataFiles::written() const {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& file : files_) paths.push_back(file->path());
+  return paths;
+}
+
+std::vector<std::filesystem::path> data_files_of(const Model& model) {
+  std::vector<std::filesystem::path> paths;
+  std::set<std::pair<const ExternalFolder*, std::string_view>> seen;
+  for_each_model_tensor(model, [&](const Tensor& tensor, bool) {
+    if (tensor.storage() != Tensor::Storage::kExternal) return;
+    const ExternalFolder* folder = TensorWriter::folder(tensor).get();
+    const std::string& location = tensor.external()->location;
+    if (folder->path().empty() || !seen.emplace(folder, location).second) return;
+    paths.push_back((folder->path() / location).lexically_normal());
+  });
+  return paths;
+}
+
+void require_output(const Model& model, const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  std::error_code none;
+  if (name.empty() || name == "." || name == ".." || std::filesystem::is_directory(path, none)) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = "names a folder",
+                                              .where = path.string(),
+                                              .expected = "the file to write",
+                                              .next = "name a file in it"});
+  }
+  for (const std::filesystem::path& data : data_files_of(model)) {
+    if (!same_file(data, path)) continue;
+    throw Error(ErrorCode::kInvalidArgument, {.what = "holds the weights of the model that is read",
+                                              .where = path.string(),
+                                              .expected = "a path that is none of the model's data files",
+                                              .next = "choose another file to write"});
+  }
 }
 
 }  // namespace thaw::ir

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,15 +17,24 @@ namespace thaw::ir {
 
 class DataFiles {
  public:
-  explicit DataFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // For a model file at `model`; `name` is what its data files are called: that, or with a number before the ending
+  // where a file of that name is there. Names never come from the model: they would be its author's to choose.
+  DataFiles(const std::filesystem::path& model, std::string name);
+  DataFiles(const DataFiles&) = delete;
+  DataFiles& operator=(const DataFiles&) = delete;
+  ~DataFiles();  // takes published files away again, unless settle() was called
 
   // External data stays where it is if that is the folder, else its files are copied into it.
   void keep(const Model& model, TensorPlan& plan);
   // Data of at least `threshold` bytes goes to one file, the rest into the model file.
-  void gather(const Model& model, const std::string& location, uint64_t threshold, TensorPlan& plan);
+  void gather(const Model& model, uint64_t threshold, TensorPlan& plan);
 
   void write();
   void publish();
+  // The model refers to them now: they stay, and what only the model before it used (`before`: its data files, of the
+  // names that this class gives) goes.
+  void settle(const std::vector<std::filesystem::path>& before);
+  std::vector<std::filesystem::path> written() const;
 
  private:
   struct Copy {
@@ -35,16 +45,21 @@ class DataFiles {
     const Tensor* tensor;
     uint64_t offset;
   };
-  std::string place_copy(const std::shared_ptr<const MappedFile>& source, const std::string& location);
-  void require_free(const std::filesystem::path& path, const MappedFile& source, bool& there) const;
+  std::string numbered(int number) const;
+  bool is_ours(const std::string& location) const;
+  std::string place_copy(const std::shared_ptr<const MappedFile>& source);
+  std::string free_name(const MappedFile* same, bool& there);
 
-  std::filesystem::path folder_;
+  std::filesystem::path model_, folder_;
+  std::string name_;
   std::vector<Copy> copies_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> by_location_;
-  std::string gathered_;  // location of the one data file; empty: none
+  std::map<std::pair<uint64_t, uint64_t>, std::string> placed_by_file_;  // by device and inode
+  std::set<std::string> used_;  // what the model refers to in the folder, in the shortest form
+  std::string gathered_;        // location of the one data file; empty: none
   uint64_t gathered_bytes_ = 0;
   std::vector<Placed> placed_;
   std::vector<std::unique_ptr<AtomicFile>> files_;
+  size_t published_ = 0;  // of them, not settled yet
 };
 
 }  // namespace thaw::ir

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
+#include "thaw/core/hold_signals.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/data_files.h"
@@ -65,20 +65,33 @@ std::string serialize(const Model& model, const TensorPlan& plan) {
 
 std::string serialize(const Model& model) { return serialize(model, TensorPlan()); }
 
-void save(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
+namespace {
+
+// The data of the model that is there already; none where it cannot be read.
+std::vector<std::filesystem::path> data_before(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path))) return {};
+  try {
+    return data_files_of(*load(path));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
+                                        const SaveOptions& options) {
+  require_output(model, path);
   require_writable(model);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   TensorPlan plan;
-  DataFiles data(folder);
+  DataFiles data(path, options.external == ExternalPolicy::kSingle ? options.location : std::string());
   switch (options.external) {
     case ExternalPolicy::kKeep:
       data.keep(model, plan);
       break;
-    case ExternalPolicy::kSingle: {
-      const std::string location = options.location.empty() ? path.filename().string() + ".data" : options.location;
-      data.gather(model, location, options.threshold, plan);
+    case ExternalPolicy::kSingle:
+      data.gather(model, options.threshold, plan);
       break;
-    }
     case ExternalPolicy::kInline:
       plan.inline_external = true;
       break;
@@ -95,10 +108,18 @@ void save(const Model& model, const std::filesystem::path& path, const SaveOptio
   FileSink sink(file);
   write(model, plan, encoder, sink);
   file.flush();
-  // Data before the model that refers to it.
   data.write();
-  data.publish();
-  file.publish();
+  const std::vector<std::filesystem::path> before = data_before(path);
+  {
+    // Data under new names, then the model that refers to it: wherever this ends, the path holds one whole model.
+    const HoldSignals hold;
+    data.publish();
+    file.publish();
+    data.settle(before);
+  }
+  std::vector<std::filesystem::path> written = data.written();
+  written.insert(written.begin(), path);
+  return written;
 }
 
 }  // namespace thaw::ir

@@ -129,11 +129,12 @@ TEST(Save, TwoModelsOverOneDataFile) {
   save(*two, folder / "two.onnx", kSingle);
   expect_weights(*load(folder / "one.onnx"));
   expect_weights(*load(folder / "two.onnx"));
-  // Both are saved elsewhere, one after the other: the shared file is copied once.
+  // Both are saved elsewhere: each has data of its own there.
   fs::create_directory(folder / "there");
   save(*load(folder / "one.onnx"), folder / "there/one.onnx");
   save(*one, folder / "there/again.onnx");
-  EXPECT_THAT(names_in(folder / "there"), UnorderedElementsAre("one.onnx", "again.onnx", "w.data"));
+  EXPECT_THAT(names_in(folder / "there"),
+              UnorderedElementsAre("one.onnx", "one.onnx.data", "again.onnx", "again.onnx.data"));
   expect_weights(*load(folder / "there/again.onnx"));
 }
 
@@ -141,10 +142,36 @@ TEST(Save, DoesNotReplaceForeignDataFiles) {
   TempFolder folder;
   save(*model_with_weights(), folder / "m.onnx", kSingle);
   folder.write("there/m.onnx.data", "something else");
-  EXPECT_THAT(error_of([&] { save(*load(folder / "m.onnx"), folder / "there/m.onnx"); }),
-              HasSubstr("replace another file"));
+  EXPECT_THAT(save(*load(folder / "m.onnx"), folder / "there/m.onnx"),
+              ElementsAre(folder / "there/m.onnx", folder / "there/m.onnx.1.data"));
   EXPECT_EQ(content_of(folder / "there/m.onnx.data"), "something else");
-  EXPECT_FALSE(fs::exists(folder / "there/m.onnx"));
+  expect_weights(*load(folder / "there/m.onnx"));
+}
+
+TEST(Save, DataOfTheModelThatIsReplacedGoes) {
+  TempFolder folder;
+  const fs::path path = folder / "m.onnx";
+  for (const char* name : {"m.onnx.data", "m.onnx.1.data", "m.onnx.data"}) {
+    EXPECT_THAT(save(*model_with_weights(), path, kSingle), ElementsAre(path, folder / name));
+    EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("m.onnx", name));
+  }
+  // Another model that uses it keeps it.
+  save(*load(path), folder / "n.onnx");
+  save(*model_with_weights(7), path, kSingle);
+  expect_weights(*load(folder / "n.onnx"));
+  expect_weights(*load(path), 7);
+  save(*model_with_weights(), path, kInline);
+  EXPECT_THAT(names_in(folder.path()), UnorderedElementsAre("m.onnx", "n.onnx", "m.onnx.data"));
+}
+
+TEST(Save, NeverOverItsOwnDataNorIntoAFolder) {
+  TempFolder folder;
+  save(*model_with_weights(), folder / "m.onnx", kSingle);
+  const auto model = load(folder / "m.onnx");
+  for (const SaveOptions& options : {SaveOptions{}, kSingle, kInline})
+    EXPECT_THAT(error_of([&] { save(*model, folder / "m.onnx.data", options); }), HasSubstr("holds the weights"));
+  EXPECT_THAT(error_of([&] { save(*model, folder.path() / ""); }), HasSubstr("names a folder"));
+  expect_weights(*load(folder / "m.onnx"));
 }
 
 TEST(Save, DataFilesOfTwoFoldersUnderOneName) {

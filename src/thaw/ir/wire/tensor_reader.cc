@@ -31,13 +31,31 @@ uint64_t parse_number(std::string_view key, std::string_view text, const Tensor&
   return value;
 }
 
-void add_entry(std::string_view bytes, ExternalLocation& location, const Tensor& tensor) {
+// Readers differ in which of two entries they take: what one has checked, another would not read.
+void require_first(bool& seen, std::string_view key, const Tensor& tensor) {
+  if (seen) {
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("external data has two entries '{}'", key),
+                                          .where = describe(tensor),
+                                          .expected = "one",
+                                          .next = "export the model again"});
+  }
+  seen = true;
+}
+
+struct SeenEntries {
+  bool location = false, offset = false, length = false;
+};
+
+void add_entry(std::string_view bytes, ExternalLocation& location, SeenEntries& seen, const Tensor& tensor) {
   const StringEntry entry = read_entry(bytes);
   if (entry.key == "location") {
+    require_first(seen.location, entry.key, tensor);
     location.location = entry.value;
   } else if (entry.key == "offset") {
+    require_first(seen.offset, entry.key, tensor);
     location.offset = parse_number(entry.key, entry.value, tensor);
   } else if (entry.key == "length") {
+    require_first(seen.length, entry.key, tensor);
     location.length = parse_number(entry.key, entry.value, tensor);
   } else {
     location.other.emplace_back(entry.key, entry.value);
@@ -146,7 +164,8 @@ void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& te
     tensor.extra.append(raw_field);
     tensor.has_raw_ = false;
     ExternalLocation location;
-    for (Reader reader(entries.bytes()); reader.next(field);) add_entry(field.bytes, location, tensor);
+    SeenEntries seen;
+    for (Reader reader(entries.bytes()); reader.next(field);) add_entry(field.bytes, location, seen, tensor);
     const uint64_t length = location.length.value_or(0);
     const uint64_t needed = bits_of(tensor.data_type) && !is_segment ? tensor.num_bytes() : length;
     if (location.length && length != needed) {
