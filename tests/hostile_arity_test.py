@@ -216,6 +216,17 @@ def attention_without_operands():
 
 
 @strange
+def gather_along_an_axis_that_is_not_there():
+    return [node("Gather", ["x", "x"], ["y"], axis=-10**9)], ["y"], {
+        "inputs": [value("x", dims=[1, 4, 4])]}
+
+
+@strange
+def flatten_past_the_last_axis():
+    return [node("Flatten", ["x"], ["y"], axis=2**40)], ["y"]
+
+
+@strange
 def swap_past_an_unknown_rank():
     rank = helper.make_node("Reshape", ["x", "sizes"], ["u"])
     return [rank, node("Attention", ["x", "", "", "", "u"], ["y"], domain="com.microsoft", num_heads=2)], ["y"], {
