@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,7 +41,10 @@ class ArityCheck {
 
   std::vector<ArityFault> run() {
     visit(*model_.graph, nullptr);
-    for (const auto& function : model_.functions) visit(*function->body, function.get());
+    for (const auto& function : model_.functions) {
+      known_.clear();  // it has opsets of its own
+      visit(*function->body, function.get());
+    }
     return std::move(faults_);
   }
 
@@ -49,25 +52,29 @@ class ArityCheck {
   void visit(const ir::Graph& graph, const ir::Function* around) {
     for (const ir::Node* node : graph.nodes()) {
       check(*node, around);
-      for (const ir::Graph* inner : node->subgraphs()) visit(*inner, around);
+      for (const ir::Attribute& attribute : node->attributes()) {
+        if (const auto* one = attribute.as<std::shared_ptr<ir::Graph>>()) visit(**one, around);
+        if (const auto* several = attribute.as<std::vector<std::shared_ptr<ir::Graph>>>())
+          for (const auto& inner : *several) visit(*inner, around);
+      }
     }
   }
 
   void check(const ir::Node& node, const ir::Function* around) {
     const size_t before = faults_.size();
-    const int64_t opset = opset_of(node.domain(), around);
+    const Known& known = known_of(node, around);
     const ir::Function* callee =
         model_.functions.empty() ? nullptr : model_.find_function(node.domain(), node.op_type(), node.overload());
     if (callee) {
       // A call may leave out what stands last.
       check_count(node, node.inputs(), "operand", 0, callee->body->inputs().size());
       check_count(node, node.outputs(), "result", 0, callee->body->outputs().size());
-    } else if (const std::optional<ir::Arity>& arity = arity_of(node, opset)) {
-      check_operands(node, node.inputs(), "operand", arity->inputs);
-      check_operands(node, node.outputs(), "result", arity->outputs);
+    } else if (known.arity) {
+      check_operands(node, node.inputs(), "operand", known.arity->inputs);
+      check_operands(node, node.outputs(), "result", known.arity->outputs);
     }
-    if (faults_.size() != before) return;
-    for (const BodyArity& body : bodies_of(node, opset)) check_body(node, body);
+    if (faults_.size() != before || !known.holds_graphs) return;
+    for (const BodyArity& body : bodies_of(node, known.opset)) check_body(node, body);
   }
 
   void check_operands(const ir::Node& node, std::span<ir::Value* const> values, std::string_view noun,
@@ -99,12 +106,20 @@ class ArityCheck {
           bounds(body.least_outputs, body.most_outputs));
   }
 
-  // Looked up once for all nodes of an operator.
-  const std::optional<ir::Arity>& arity_of(const ir::Node& node, int64_t opset) {
-    const auto key = std::tuple<std::string_view, std::string_view, int64_t>(node.domain(), node.op_type(), opset);
-    const auto known = arities_.find(key);
-    if (known != arities_.end()) return known->second;
-    return arities_.emplace(key, ir::find_arity(node.domain(), node.op_type(), opset)).first->second;
+  // What all nodes of an operator share, in one opset of its domain.
+  struct Known {
+    int64_t opset = 0;
+    std::optional<ir::Arity> arity;
+    bool holds_graphs = false;
+  };
+
+  const Known& known_of(const ir::Node& node, const ir::Function* around) {
+    auto& of_domain = known_[node.domain()];
+    const auto found = of_domain.find(node.op_type());
+    if (found != of_domain.end()) return found->second;
+    const int64_t opset = opset_of(node.domain(), around);
+    Known known{opset, ir::find_arity(node.domain(), node.op_type(), opset), !bodies_of(node, opset).empty()};
+    return of_domain.emplace(node.op_type(), std::move(known)).first->second;
   }
 
   int64_t opset_of(const std::string& domain, const ir::Function* around) const {
@@ -120,7 +135,7 @@ class ArityCheck {
   }
 
   const ir::Model& model_;
-  std::map<std::tuple<std::string_view, std::string_view, int64_t>, std::optional<ir::Arity>> arities_;
+  std::map<std::string_view, std::unordered_map<std::string_view, Known>> known_;  // by domain and operator
   std::vector<ArityFault> faults_;
 };
 
