@@ -3,8 +3,8 @@
 //
 //   schema_table > schema_table.inc
 //
-// A row is {domain, name, since_version, inputs, outputs, deprecated, composed, {formal inputs}, {formal outputs},
-// {attributes}}. Formal parameters are "name:type" and attributes "name" or "name=default" (integers), apart by spaces.
+// A row is {domain, name, since_version, inputs, outputs, deprecated, composed, attributes}, inputs and outputs each
+// {least, most, variadic, required, formal}. Formal parameters are "name:type" and attributes "name" or "name=default" (integers), apart by spaces.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -23,6 +23,14 @@ std::string parameters_of(const std::vector<OpSchema::FormalParameter>& paramete
   for (const OpSchema::FormalParameter& parameter : parameters)
     text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr();
   return text;
+}
+
+// Bit i: formal parameter i may not be left out.
+unsigned long long required_of(const std::vector<OpSchema::FormalParameter>& parameters) {
+  unsigned long long bits = 0;
+  for (size_t i = 0; i < parameters.size() && i < 64; ++i)
+    if (parameters[i].GetOption() == OpSchema::Single) bits |= 1ULL << i;
+  return bits;
 }
 
 bool is_variadic(const std::vector<OpSchema::FormalParameter>& parameters) {
@@ -51,10 +59,11 @@ int main() {
   std::printf("constexpr int64_t kNewestOpset = %d;\n\nconstexpr Row kRows[] = {\n",
               onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second);
   for (const OpSchema& s : schemas) {
-    std::printf("    {\"%s\", \"%s\", %d, {%d, %d, %s, \"%s\"}, {%d, %d, %s, \"%s\"}, %s, %s, \"%s\"},\n",
+    std::printf("    {\"%s\", \"%s\", %d, {%d, %d, %s, %llu, \"%s\"}, {%d, %d, %s, %llu, \"%s\"}, %s, %s, \"%s\"},\n",
                 s.domain().c_str(), s.Name().c_str(), s.since_version(), s.min_input(), s.max_input(),
-                word(is_variadic(s.inputs())), parameters_of(s.inputs()).c_str(), s.min_output(), s.max_output(),
-                word(is_variadic(s.outputs())), parameters_of(s.outputs()).c_str(), word(s.deprecated()),
+                word(is_variadic(s.inputs())), required_of(s.inputs()), parameters_of(s.inputs()).c_str(),
+                s.min_output(), s.max_output(), word(is_variadic(s.outputs())), required_of(s.outputs()),
+                parameters_of(s.outputs()).c_str(), word(s.deprecated()),
                 word(s.HasFunction() || s.HasContextDependentFunction()), attributes_of(s).c_str());
   }
   std::printf("};\n");

@@ -10,6 +10,7 @@
 #include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
@@ -150,6 +151,7 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
 }  // namespace
 
 BatchReport batch(ir::Model& model, const BatchOptions& options) {
+  ops::require_arity(model);
   ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});

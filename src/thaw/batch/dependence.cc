@@ -26,14 +26,17 @@ void Dependence::follow(const ir::Graph& graph) {
 void Dependence::follow(const ir::Node& node) {
   const auto outputs = node.outputs();
   const std::vector<ir::Graph*> graphs = node.subgraphs();
-  const bool is_loop = (node.op_type() == "Loop" || node.op_type() == "Scan") && graphs.size() == 1;
-  if (is_loop) return follow_loop(node, *graphs.front());
-  for (const ir::Graph* graph : graphs) follow(*graph);
-  if (reads(node)) {
-    for (const ir::Graph* graph : graphs)
+  const bool goes_around = (node.op_type() == "Loop" || node.op_type() == "Scan") && node.domain().empty();
+  if (goes_around && graphs.size() == 1) return follow_loop(node, *graphs.front());
+  // Each graph once: what stands in it may hold graphs itself.
+  const bool reads_samples = reads(node);
+  for (const ir::Graph* graph : graphs) {
+    if (reads_samples)
       for (const ir::Value* formal : graph->inputs()) add(formal);
+    follow(*graph);
+  }
+  if (reads_samples) {
     for (const ir::Value* output : outputs) add(output);
-    for (const ir::Graph* graph : graphs) follow(*graph);
     return;
   }
   for (const ir::Graph* graph : graphs) {

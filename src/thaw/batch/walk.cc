@@ -13,7 +13,9 @@ namespace thaw::batching {
 using ops::BatchContext;
 
 Walk::Walk(ir::Model& model, const BatchOptions& options, const infer::Result& sample, Dependence dependence)
-    : model_(model), options_(options), sample_(sample), dependence_(std::move(dependence)), emitter_(model, "batch") {}
+    : model_(model), options_(options), sample_(sample), dependence_(std::move(dependence)), emitter_(model, "batch") {
+  for (const infer::Problem& problem : sample.problems()) problems_.try_emplace(problem.node, problem.message);
+}
 
 const ops::Fact& Walk::fact(const ir::Value* value) const {
   const auto known = stands_for_.find(value);
@@ -43,6 +45,8 @@ void Walk::batch_node(ir::Node& node) {
   BatchContext n(*this, node, model_.opset(node.domain()).value_or(1));
   BatchedNodes& count = report_.operators[node.op_type()];  // a rule may make another operator of it
   try {
+    // Rules count on what inference holds against a node: on axes that are there, on sizes that are none below 0.
+    if (const auto problem = problems_.find(&node); problem != problems_.end()) BatchContext::refuse(problem->second);
     if (!op || !op->batch.is_stated()) BatchContext::refuse("thaw has no batch rule for it");
     if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
     op->batch.rule(n);

@@ -49,6 +49,7 @@ class Walk final : public ops::BatchState {
   const BatchOptions& options_;
   const infer::Result& sample_;
   Dependence dependence_;
+  std::unordered_map<const ir::Node*, std::string> problems_;  // what inference says against nodes of the sample
   rewrite::Emitter emitter_;
   std::unordered_map<const ir::Value*, ops::Batched> batched_;  // by value of the original model
   std::unordered_map<const ir::Value*, ir::Value*> as_leading_, as_merged_;

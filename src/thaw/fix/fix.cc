@@ -3,11 +3,13 @@
 #include "thaw/fix/declare_sizes.h"
 #include "thaw/fix/shorten_reshape.h"
 #include "thaw/fix/thaw_sizes.h"
+#include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::fixing {
 
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
+  ops::require_arity(model);
   std::vector<rewrite::Pass> pipeline;
   // Sizes first: what they free changes what is true of the shapes.
   if (options.sizes) pipeline.push_back(kThawSizes);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "thaw/core/error.h"
 #include "thaw/infer/node_context.h"
+#include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::infer {
@@ -47,6 +50,8 @@ Result infer_literals(const ir::Model& model, dim::Scope& scope) {
 
 void Engine::run() {
   const ir::Graph& graph = *model_.graph;
+  for (const ops::ArityFault& fault : ops::find_arity_faults(model_))
+    faults_.try_emplace(fault.node, fmt::format("{}, where {} is expected", fault.what, fault.expected));
   for (const ir::Value* input : graph.inputs()) {
     if (input->initializer()) continue;
     auto given = options_.inputs.find(input);
@@ -77,10 +82,14 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
   }
   size_t before = result_.obligations_.size();
   std::vector<Fact> outputs(node.outputs().size());
+  const auto fault = faults_.empty() ? faults_.end() : faults_.find(&node);
+  if (fault != faults_.end()) add_problem(node, fault->second);
   // Most models have no functions: spare them the look-up.
   const ir::Function* function =
       model_.functions.empty() ? nullptr : model_.find_function(node.domain(), node.op_type(), node.overload());
-  if (function) {
+  if (fault != faults_.end()) {
+    trust_declared(node, outputs);
+  } else if (function) {
     run_function(*function, node, frame, outputs);
   } else if (const ops::Operator* entry = registry_.find(node.domain(), node.op_type())) {
     run_rule(*entry, node, frame, outputs);

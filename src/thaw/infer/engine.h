@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Engine {
   const ops::Registry& registry_;
   Result result_;
   std::unordered_set<std::string> unknown_seen_;
+  std::unordered_map<const ir::Node*, std::string> faults_;  // nodes with too many or too few of something
   int64_t visits_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "thaw/core/error.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/steps.h"
+#include "thaw/ops/rule/arity.h"
 
 namespace thaw::lifting {
 namespace {
@@ -53,6 +54,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
                                               .expected = "two or more traces of one model at different sizes",
                                               .next = "export the model at another size too"});
   }
+  for (const Trace& trace : traces) ops::require_arity(*trace.model);
   // The steps above, with the next solutions where the simplest contradict each other.
   Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices)); });
   if (best.is_whole()) best.edit->keep();

@@ -213,12 +213,12 @@ class Printer {
     result.factors = in_order(t.monomial->factors);
     std::string text;
     for (const Factor& f : result.factors) {
-      Text factor = print_atom(*f.atom);
-      if (f.atom->kind == AtomKind::kFloor && result.factors.size() == 1 && f.power == 1) {
-        factor = print_floor(*f.atom, result.coef, constant);
-      }
+      const bool is_alone = result.factors.size() == 1 && f.power == 1;
+      // Once only: what it holds is printed with it, and may hold floors itself.
+      Text factor = f.atom->kind == AtomKind::kFloor && is_alone ? print_floor(*f.atom, result.coef, constant)
+                                                                 : print_atom(*f.atom);
       for (int i = 0; i < f.power; ++i) text += (text.empty() ? "" : "*") + wrapped(factor, Binding::kFactor);
-      if (result.factors.size() == 1 && f.power == 1) {
+      if (is_alone) {
         result.body = std::move(factor);
         return result;
       }

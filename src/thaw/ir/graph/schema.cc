@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <span>
 #include <tuple>
 
@@ -11,6 +12,7 @@ namespace {
 struct Parameters {
   int least, most;
   bool variadic;
+  uint64_t required;        // bit i: formal parameter i may not be left out
   std::string_view formal;  // "name:type", apart by spaces
 };
 
@@ -80,6 +82,20 @@ std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_v
       known.integer_defaults.emplace_back(known.attributes.back(), value);
   }
   return known;
+}
+
+std::optional<Arity> find_arity(std::string_view domain, std::string_view op_type, int64_t opset) {
+  const std::span<const Row> rows = rows_of(domain, op_type);
+  if (rows.empty()) return std::nullopt;
+  const Row* row = find_row(domain, op_type, opset);
+  const bool is_known = row && (!rows.front().domain.empty() || opset <= kNewestOpset);
+  if (!row) row = &rows.front();
+  const auto count_of = [&](const Parameters& parameters) {
+    return Arity::Count{.least = parameters.least,
+                        .most = is_known ? parameters.most : std::numeric_limits<int>::max(),
+                        .required = parameters.required};
+  };
+  return Arity{.inputs = count_of(row->inputs), .outputs = count_of(row->outputs)};
 }
 
 std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type) {

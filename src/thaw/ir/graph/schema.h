@@ -24,6 +24,20 @@ struct OperatorSchema {
 // The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
 
+// How many operands and results a node may have.
+struct Arity {
+  struct Count {
+    int least = 0, most = 0;  // INT_MAX: any number
+    uint64_t required = 0;    // bit i: number i may not be left out by an empty name
+    bool requires_number(size_t i) const { return i < 64 && (required >> i & 1) != 0; }
+  };
+  Count inputs, outputs;
+};
+
+// That of the operator as of an opset. Of an opset before the operator's first or after the newest that is known, what
+// it needs at least: runtimes take some operators before ONNX has them. nullopt for an operator that no opset has.
+std::optional<Arity> find_arity(std::string_view domain, std::string_view op_type, int64_t opset);
+
 // The first opset that has the operator; nullopt for one that none has.
 std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type);
 

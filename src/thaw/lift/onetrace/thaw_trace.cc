@@ -7,6 +7,7 @@
 
 #include "thaw/lift/onetrace/attempt.h"
 #include "thaw/lift/onetrace/reference.h"
+#include "thaw/ops/rule/arity.h"
 
 namespace thaw::lifting::onetrace {
 namespace {
@@ -87,6 +88,7 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
 
 FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::filesystem::path& path,
                               const FixReferenceOptions& given) {
+  ops::require_arity(*model);
   FixReferenceReport report;
   FixReferenceOptions options = given;
   for (const AddedInput& input : inputs_to_add(path, *model, options.added, options.at)) {

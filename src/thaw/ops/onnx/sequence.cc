@@ -30,7 +30,15 @@ Fact joined(const Items& items) {
   return all;
 }
 
+// ONNX has sequences of tensors only. Of a file that puts sequences into sequences no more is kept than that they are
+// some: what an item holds would double with every level.
 Fact sequence_of(Items items) {
+  for (Fact& item : items) {
+    if (item.is_tensor() || item.kind == Fact::Kind::kUnknown) continue;
+    Fact bare;
+    bare.kind = item.kind;
+    item = std::move(bare);
+  }
   Fact fact = Fact::sequence(items.empty() ? nullptr : std::make_shared<const Fact>(joined(items)),
                              static_cast<int64_t>(items.size()));
   if (static_cast<int64_t>(items.size()) <= kMaxItems) fact.items = std::make_shared<const Items>(std::move(items));

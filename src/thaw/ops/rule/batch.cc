@@ -152,6 +152,7 @@ void BatchContext::become(int i, ir::Value* value, Form form) {
 void BatchContext::become_plain(int i, ir::Value* value) {
   note_change();
   ir::Value* output = changing_.output(i);
+  if (!output) return;
   state().set_stand_in(value, output);
   graph().replace_uses(output, value);
 }
@@ -173,7 +174,8 @@ ir::Graph& BatchContext::graph_attribute(std::string_view name) {
 }
 
 bool BatchContext::returns_samples(const ir::Graph& body, int i) const {
-  return state().batched(body.outputs()[static_cast<size_t>(i)]) != nullptr;
+  const auto at = static_cast<size_t>(i);
+  return at < body.outputs().size() && state().batched(body.outputs()[at]) != nullptr;
 }
 
 void BatchContext::return_leading(ir::Graph& body, int i) {

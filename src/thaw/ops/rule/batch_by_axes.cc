@@ -32,6 +32,7 @@ enum class Part : uint8_t {
 };
 
 std::vector<int64_t> swapped_first(int rank) {
+  if (rank < 2) BatchContext::refuse("the rank of what holds the samples in its second axis is not known");
   std::vector<int64_t> permutation(static_cast<size_t>(rank));
   std::iota(permutation.begin(), permutation.end(), 0);
   std::swap(permutation[0], permutation[1]);
@@ -53,6 +54,7 @@ ir::Value* parted_second(const BatchEmit& after, ir::Value* y, ir::Value* both, 
 // Operand i, leading and lined up to the right of `rank` axes of a sample, with its first axis as long as the batch of
 // a sample: [batch, b, …]; joined to [batch * b, …].
 ir::Value* joined_to(BatchContext& n, int i, int rank, ir::Value* both) {
+  if (rank < 1) BatchContext::refuse("the rank of what shares an axis with the samples is not known");
   ir::Value* ones = n.list(std::vector<int64_t>(static_cast<size_t>(rank - 1), 1));
   return n.joined(n.emit("Expand", {n.aligned(i, rank), rank > 1 ? n.concat({both, ones}, 0) : both}));
 }

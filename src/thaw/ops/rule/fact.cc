@@ -59,7 +59,9 @@ Fact join(const Fact& a, const Fact& b) {
     }
   }
   out.element = join_elements(a.element, b.element);
-  if (a.items && b.items && a.items->size() == b.items->size()) {
+  if (a.items == b.items) {
+    out.items = a.items;
+  } else if (a.items && b.items && a.items->size() == b.items->size()) {
     auto items = std::make_shared<std::vector<Fact>>();
     items->reserve(a.items->size());
     for (size_t i = 0; i < a.items->size(); ++i) items->push_back(join((*a.items)[i], (*b.items)[i]));

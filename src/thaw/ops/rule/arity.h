@@ -1,0 +1,40 @@
+// How many operands, results and graphs a node has, held against what its operator says.
+//
+// A file may lie about all of it. It is checked once, before anything is rewritten, so that whoever edits a graph may
+// count on what an operator always has.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::ops {
+
+// A graph that a node must hold, and how many values it takes and returns.
+struct BodyArity {
+  std::string_view attribute;
+  size_t inputs = 0;
+  size_t least_outputs = 0, most_outputs = std::numeric_limits<size_t>::max();
+};
+
+// Those of a node, by how many operands and results it has; none of one that holds no graphs
+// (ops/onnx/control_bodies.cc).
+std::vector<BodyArity> bodies_of(const ir::Node& node, int64_t opset);
+
+struct ArityFault {
+  const ir::Node* node = nullptr;
+  std::string what;      // "it has 0 results"
+  std::string expected;  // "1 at least"
+};
+
+// Every node that has too many or too few of something: in the main graph, in subgraphs and in functions. Of an
+// operator that neither ONNX nor Thaw knows nothing is said.
+std::vector<ArityFault> find_arity_faults(const ir::Model& model);
+
+// Throws thaw::Error for the first of them.
+void require_arity(const ir::Model& model);
+
+}  // namespace thaw::ops
