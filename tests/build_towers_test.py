@@ -1,7 +1,6 @@
 """thaw build writes vision towers and audio encoders that agree with transformers at every size."""
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
