@@ -146,7 +146,7 @@ def test_values_may_come_from_an_archive_for_each_trace(thaw, save, tmp_path):
     assert "name of no trace" in thaw.error("lift", *paths, "-o", tmp_path / "o.onnx", "--values", tmp_path / "other.npz")
 
 
-def test_one_of_three_traces_is_held_back(thaw, save, tmp_path):
+def test_one_of_three_traces_is_a_holdout(thaw, save, tmp_path):
     """What the other two say otherwise is listed: the explanation then has no witness to spare."""
     def model(n, size):
         shape = onnx.numpy_helper.from_array(np.array([size], np.int64), "size")
@@ -159,7 +159,7 @@ def test_one_of_three_traces_is_held_back(thaw, save, tmp_path):
                                       opset_imports=[onnx.helper.make_opsetid("", 17)])
     def held(*sizes):
         paths = [save(model(n, size), f"t{n}_{size}") for n, size in sizes]
-        return thaw.json("lift", *paths, "-o", tmp_path / "out.onnx")["held_back"]
+        return thaw.json("lift", *paths, "-o", tmp_path / "out.onnx")["holdout"]
     assert [note["message"] for note in held((10, 5), (14, 7), (22, 11))] == ["the other 2 traces say the same of 1 of 1 constants"]
     told = held((10, 3), (11, 3), (14, 4))  # a third, rounded down; two traces alone say 3
     assert "0 of 1" in told[0]["message"] and "without" in told[1]["message"]
@@ -179,21 +179,21 @@ def grids(paths):
 Q3, Q25 = ("16x24", "22x30", "28x20"), ("18x26", "22x30", "24x32")
 
 
-@pytest.mark.parametrize("family, sizes, held_back, add", [
+@pytest.mark.parametrize("family, sizes, holdout, add", [
     ("qwen3_vl", Q3, "qwen3_vl_8x12", False),
     ("qwen3_vl_gridconst", Q3, "qwen3_vl_8x12", True),
     ("qwen2_5_vl", Q25, "qwen2_5_vl_16x16", False),
     ("qwen2_5_vl", ("16x16", "22x30", "24x32"), "qwen2_5_vl_18x26", False),  # 4, 12 and 12 windows
     ("qwen2_5_vl_gridconst", Q25, "qwen2_5_vl_16x16", True),
 ])
-def test_a_vision_tower_equals_the_trace_that_was_held_back(thaw, tmp_path, family, sizes, held_back, add):
+def test_a_vision_tower_equals_the_trace_that_was_held_back(thaw, tmp_path, family, sizes, holdout, add):
     folder = need_shared("fixtures", "traces_more")
     paths = [folder / f"{family}_{size}.onnx" for size in sizes]
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
     out = tmp_path / "lifted.onnx"
     thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", *(["--add-input", GRID] if add else []), code=0)
-    run, held = session(out), session(folder / f"{held_back}.onnx")
-    h, w = map(int, held_back.rsplit("_", 1)[1].split("x"))
+    run, held = session(out), session(folder / f"{holdout}.onnx")
+    h, w = map(int, holdout.rsplit("_", 1)[1].split("x"))
     width = run.get_inputs()[0].shape[1]
     feed = dict(pixel_values=np.random.default_rng(0).standard_normal((h * w, width), dtype=np.float32),
                 grid_thw=np.array([[1, h, w]]))

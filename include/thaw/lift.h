@@ -44,7 +44,7 @@ struct LiftReport {
   std::vector<Note> variables;  // "num_patches": "384, 660, 560"
   std::vector<Note> lifted;
   // With three traces or more, one is held out: what the others alone would have said is compared with what was said.
-  std::vector<Note> held_back;
+  std::vector<Note> holdout;
   // What inference says of the sizes at others than the traces', and what was solved otherwise on its account.
   std::vector<Note> inferred;
   std::vector<Note> unexplained;  // empty: the model is whole

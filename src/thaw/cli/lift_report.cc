@@ -166,7 +166,7 @@ std::string lift_text(const LiftRun& run, bool all) {
   const LiftReport& report = run.report;
   std::string text = notes_text("sizes", views(report.variables), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
-  if (!report.held_back.empty()) text += notes_text("held back", views(report.held_back), all);
+  if (!report.holdout.empty()) text += notes_text("holdout", views(report.holdout), all);
   if (!report.inferred.empty()) text += notes_text("inferred", views(report.inferred), all);
   if (!report.unexplained.empty()) text += groups_text("not explained", views(report.unexplained), all);
   text += report::checks_text(run.checks, "agrees with", "DIFFERS from");
@@ -192,7 +192,7 @@ std::string lift_json(const LiftRun& run) {
   write_ports(json, "outputs", run.outputs);
   write_notes(json, "sizes", views(run.report.variables));
   write_notes(json, "lifted", views(run.report.lifted));
-  write_notes(json, "held_back", views(run.report.held_back));
+  write_notes(json, "holdout", views(run.report.holdout));
   write_notes(json, "inferred", views(run.report.inferred));
   write_notes(json, "unexplained", views(run.report.unexplained));
   report::write_checks(json, "trace", run.checks);
@@ -220,10 +220,10 @@ std::string lift_page(const LiftRun& run) {
         "Each line is what was found between the traces: what it became, and the evidence, what it was in each trace.");
     add_groups(page, run, "became", run.report.lifted);
   }
-  if (!run.report.held_back.empty()) {
-    page.heading("Held back");
+  if (!run.report.holdout.empty()) {
+    page.heading("Holdout");
     page.sentence("What the other traces alone say, where it is something else.");
-    add_groups(page, run, "says", run.report.held_back);
+    add_groups(page, run, "says", run.report.holdout);
   }
   if (!run.report.inferred.empty()) {
     page.heading("Inferred");

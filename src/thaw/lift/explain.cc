@@ -130,7 +130,7 @@ void batch_windows(Lifting& l) {
 }
 
 void compare_holdout(Lifting& l) {
-  for (auto& [where, message] : l.holdout->notes()) l.report.held_back.push_back({where, message});
+  for (auto& [where, message] : l.holdout->notes()) l.report.holdout.push_back({where, message});
 }
 
 }  // namespace thaw::lifting
