@@ -160,10 +160,10 @@ def test_a_simplification(thaw, save, tmp_path, name):
     opset, inputs, result, body, left = MERGED[name]
     model = save(typed(model_of(opset, inputs, result, body)))
     out, again = tmp_path / "out.onnx", tmp_path / "again.onnx"
-    report = thaw.json("optimize", model, "-o", out, "--no-check", code=0)
+    report = thaw.json("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     assert operators(out) == left, report["changed"]
     assert_equal_everywhere(model, out)
-    assert thaw.json("optimize", out, "-o", again, "--no-check", code=0)["changed"] == []
+    assert thaw.json("optimize", out, "-o", again, "--no-check", "--level", "clean", code=0)["changed"] == []
     assert again.read_bytes() == out.read_bytes()
 
 
@@ -172,7 +172,7 @@ def test_what_only_looks_alike_stays(thaw, save, tmp_path, name):
     opset, inputs, result, body = KEPT[name]
     model = save(typed(model_of(opset, inputs, result, body)))
     out = tmp_path / "out.onnx"
-    thaw("optimize", model, "-o", out, "--no-check", code=0)
+    thaw("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     computed = [node.op_type for node in onnx.load(model).graph.node if node.op_type != "Constant"]
     assert operators(out) == " ".join(computed)
     if name != "expand that decides":
@@ -199,7 +199,7 @@ def test_a_frozen_size_is_not_written_twice(thaw, save, tmp_path):
             " i = Constant<value_ints=[0]>() c = Unsqueeze(b, i) l = Constant<value_ints=[-1]>() u = Concat<axis=0>(l, c) y = Reshape(a, u)")
     model = save(typed(model_of(17, "float[n,m] x", "y", body)))
     out = tmp_path / "out.onnx"
-    thaw("optimize", model, "-o", out, "--no-check", code=0)
+    thaw("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     targets = [onnx.numpy_helper.to_array(i).tolist() for i in onnx.load(out).graph.initializer]
     assert [-1, 8] not in targets
 
@@ -226,7 +226,7 @@ def test_folding_does_not_let_the_file_grow(thaw, save, tmp_path):
     body = "s = Constant<value_ints=[256,256]>() c = ConstantOfShape(s) e = Exp(c) y = MatMul(x, e)"
     model = save(typed(model_of(17, "float[n,256] x", "y", body)))
     out = tmp_path / "out.onnx"
-    thaw("optimize", model, "-o", out, "--no-check", code=0)
+    thaw("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     assert "ConstantOfShape" in operators(out) and out.stat().st_size < 2000
     thaw("optimize", model, "-o", out, "--no-check", "--max-growth", "1mb", code=0)
     assert operators(out) == "MatMul" and out.stat().st_size > 256 * 256 * 4

@@ -16,7 +16,20 @@
 
 namespace thaw {
 
+// Whose operators a result may have.
+enum class OptimizeTarget : uint8_t {
+  kPortable,  // ONNX's, of the model's opset
+  kOrt,       // those of com.microsoft too, which ONNX Runtime has kernels for
+};
+
+enum class OptimizeLevel : uint8_t {
+  kClean,  // the same numbers bit for bit
+  kFuse,   // operators that stand for arithmetic too: the same up to rounding
+};
+
 struct OptimizeOptions {
+  OptimizeTarget target = OptimizeTarget::kPortable;
+  OptimizeLevel level = OptimizeLevel::kFuse;
   std::vector<std::string> only = {};  // passes by name (optimize_passes); empty: all
   std::vector<std::string> skip = {};
   // Bytes that folded constants may add to the file, less what they replace.
@@ -44,8 +57,8 @@ struct OptimizeReport {
 
 THAW_API std::vector<OptimizePass> optimize_passes();
 
-// Changes the model in place, in standard operators of its own opset, to the same numbers bit for bit. No size is frozen,
-// no input, output or symbol renamed or dropped; weights stay one tensor and are read where folding them pays only. A
+// Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the same
+// numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol renamed or dropped; weights stay one tensor and are read where folding them pays only. A
 // model that needs nothing is left as it is, byte for byte, and so is one whose result does not agree with it.
 // Throws thaw::Error (kInvalidArgument) for a pass that there is not.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});

@@ -114,6 +114,12 @@ Action define_optimize(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE");
   app.add_flag("--dry-run", options->dry_run, "say what would change, and write nothing");
+  add_choice<OptimizeTarget>(app, "--target", options->optimize.target,
+                             {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}},
+                             "whose operators the result may have (portable)");
+  add_choice<OptimizeLevel>(app, "--level", options->optimize.level,
+                            {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
+                            "the same numbers bit for bit, or fused operators too (fuse)");
   add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
   app.add_option("--max-growth", options->optimize.max_growth, "bytes that folded constants may add to the file (0)")
@@ -130,6 +136,8 @@ Action define_optimize(CLI::App& app) {
   add_format(app, options->format);
   app.footer(
       "thaw optimize model.onnx -o smaller.onnx\n"
+      "thaw optimize model.onnx -o smaller.onnx --level clean\n"
+      "thaw optimize model.onnx -o faster.onnx --target ort\n"
       "thaw optimize model.onnx --dry-run --explain\n"
       "thaw optimize model.onnx -o smaller.onnx --skip fold");
   return [options] { return optimize_model(*options); };

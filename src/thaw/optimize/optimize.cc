@@ -9,6 +9,7 @@
 #include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/optimize/constants.h"
+#include "thaw/optimize/fusions.h"
 #include "thaw/optimize/reshape_targets.h"
 #include "thaw/optimize/share.h"
 #include "thaw/optimize/tables.h"
@@ -23,6 +24,7 @@ constexpr int kMostRounds = 32;
 
 struct Work {
   ir::Model& model;
+  const OptimizeOptions& options;
   infer::Inference& facts;
   rewrite::Changes& changes;
   uint64_t most_bytes;  // that constants may take in all
@@ -75,9 +77,22 @@ int remove_dead(Work& work) {
   return static_cast<int>(removed);
 }
 
+int fuse_activations(Work& work) {
+  return rewrite::fuse(work.model, work.facts, fused_activations(work.options.target), work.changes);
+}
+
+int fuse_norms(Work& work) {
+  return rewrite::fuse(work.model, work.facts, fused_norms(work.options.target), work.changes);
+}
+
+int fuse_norms_of_sums(Work& work) {
+  return work.options.target == OptimizeTarget::kOrt ? fuse_skips(work.model, work.facts, work.changes) : 0;
+}
+
 struct Step {
   std::string_view name, summary;
   int (*run)(Work&);  // how much it did
+  OptimizeLevel level = OptimizeLevel::kClean;
 };
 
 // One round, in order.
@@ -95,6 +110,9 @@ constexpr Step kSteps[] = {
     {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
     {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
     {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
+    {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
+    {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
+    {"skips", "a sum and the normalization after it become one (ort)", fuse_norms_of_sums, OptimizeLevel::kFuse},
     {"unused", "what nothing reads goes", remove_dead},
 };
 
@@ -115,7 +133,7 @@ std::vector<Step> chosen_steps(const OptimizeOptions& options) {
     const auto is_in = [&](const std::vector<std::string>& names) { return std::ranges::count(names, step.name) > 0; };
     // What a pass leaves behind goes whichever they are.
     const bool is_wanted = options.only.empty() || is_in(options.only) || step.run == remove_dead;
-    if (is_wanted && !is_in(options.skip)) steps.push_back(step);
+    if (is_wanted && step.level <= options.level && !is_in(options.skip)) steps.push_back(step);
   }
   return steps;
 }
@@ -145,7 +163,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options) {
   rewrite::Changes changes;
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  Work work{model, facts, changes, weigh(*model.graph).bytes + options.max_growth, frozen_constants(model)};
+  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, frozen_constants(model)};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
     for (const Step& step : steps) {
