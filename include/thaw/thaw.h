@@ -3,6 +3,7 @@
 //   inspect   every tensor's dims as expressions of the inputs
 //   check     what is wrong, where it comes from and what mends it; a proof over sizes
 //   fix       the rewrites that are safe, and those that a reference confirms
+//   optimize  a smaller and faster model, at every size
 //   batch     a model for one sample becomes the same model over a batch
 //   lift      several static traces in, one model for every size out
 //   build     from a checkpoint to ONNX
@@ -22,6 +23,7 @@
 #include "thaw/inspect.h"
 #include "thaw/lift.h"
 #include "thaw/model.h"
+#include "thaw/optimize.h"
 #include "thaw/run.h"
 #include "thaw/verify.h"
 #include "thaw/version.h"

@@ -12,6 +12,8 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Mend", "lift", "makes one model for every size of several static traces", thaw::cli::define_lift},
     {"Mend", "batch", "makes a model for one sample the same model over a batch", thaw::cli::define_batch},
     {"Mend", "fix", "applies the rewrites that are safe, or that a reference confirms", thaw::cli::define_fix},
+    {"Make", "optimize", "makes a model smaller and faster, with the same numbers at every size",
+     thaw::cli::define_optimize},
     {"Make", "build", "writes ONNX from a checkpoint's config.json and safetensors", thaw::cli::define_build},
     {"Prove it", "verify", "runs a model and a reference at several sizes and compares the numbers",
      thaw::cli::define_verify},

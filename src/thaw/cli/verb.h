@@ -51,6 +51,7 @@ Action define_completion(CLI::App& app);
 Action define_batch(CLI::App& app);
 Action define_fix(CLI::App& app);
 Action define_lift(CLI::App& app);
+Action define_optimize(CLI::App& app);
 Action define_build(CLI::App& app);
 Action define_run(CLI::App& app);
 Action define_verify(CLI::App& app);

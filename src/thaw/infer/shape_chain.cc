@@ -27,25 +27,34 @@ int chain_length(const ir::Value* target) {
 
 }  // namespace
 
-std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result, const Result& literals) {
-  if (node.op_type() != "Reshape" || !node.domain().empty() || node.attribute_int("allowzero", 0) != 0)
-    return std::nullopt;
-  const ir::Value *data = node.input(0), *shape = node.input(1), *out = node.output(0);
-  if (!data || !shape || !out || shape->constant() || !shape->producer()) return std::nullopt;
-  ShapeChain chain;
-  chain.nodes = chain_length(shape);
-  const ops::Fact &in_fact = result.fact(data), &out_fact = result.fact(out);
-  if (chain.nodes < 2 || !in_fact.shape || !out_fact.shape) return std::nullopt;
+bool has_computed_target(const ir::Node& node) {
+  const ir::Value* shape = node.input(1);
+  return node.op_type() == "Reshape" && node.domain().empty() && node.attribute_int("allowzero", 0) == 0 &&
+         node.input(0) && node.output(0) && shape && !shape->constant() && shape->producer();
+}
+
+std::optional<std::vector<int64_t>> constant_target(const ir::Node& node, const Result& result,
+                                                    const Result& literals) {
+  if (!has_computed_target(node)) return std::nullopt;
+  const ops::Fact &in_fact = result.fact(node.input(0)), &out_fact = result.fact(node.output(0));
+  if (!in_fact.shape || !out_fact.shape) return std::nullopt;
   std::vector<Dim> literal(out_fact.shape->size());
-  if (const ops::ElementsPtr& written = literals.fact(shape).elements; written && written->size() == literal.size())
+  if (const ops::ElementsPtr& written = literals.fact(node.input(1)).elements;
+      written && written->size() == literal.size())
     for (size_t j = 0; j < literal.size(); ++j) literal[j] = (*written)[j].as_dim();
   // A 0 or -1 of the file stands for a size that the shapes tell.
   for (Dim& d : literal)
     if (!d.is_constant() || *d.constant() <= 0) d = Dim();
-  auto target = ops::reshape_target(*in_fact.shape, *out_fact.shape, literal);
+  return ops::reshape_target(*in_fact.shape, *out_fact.shape, literal);
+}
+
+std::optional<ShapeChain> shape_chain(const ir::Node& node, const Result& result, const Result& literals) {
+  if (!has_computed_target(node)) return std::nullopt;
+  const int nodes = chain_length(node.input(1));
+  if (nodes < 2) return std::nullopt;
+  auto target = constant_target(node, result, literals);
   if (!target) return std::nullopt;
-  chain.target = std::move(*target);
-  return chain;
+  return ShapeChain{.target = std::move(*target), .nodes = nodes};
 }
 
 }  // namespace thaw::infer

@@ -97,6 +97,7 @@ const Emitter::Form& Emitter::form_of(const std::string& op) {
 // From the form that is asked for to the one that the model's opset has.
 void Emitter::lower(std::string_view op, std::vector<ir::Value*>& inputs, ops::Attributes& attributes) {
   if (asked_opset_ != 0 && opset_ >= asked_opset_) return;
+  if (!ir::first_opset("", std::string(op))) return;  // ONNX Runtime's own, which it registers in ONNX's domain
   const auto& [here, asked] = form_of(std::string(op));
   for (const ir::Attribute& attribute : attributes)
     if (!contains(here.attributes, attribute.name))
@@ -174,6 +175,10 @@ ir::Value* Emitter::constant(ir::Tensor tensor) {
   ir::Value* made = model_.graph->add_initializer(std::move(tensor));
   if (!key.empty()) constants_.emplace(std::move(key), made);
   return made;
+}
+
+std::vector<ir::Value*> emit_node(const ops::Emit& at, NodeSpec node) {
+  return dynamic_cast<Emitter&>(at.writer()).write(at.graph(), at.before(), std::move(node));
 }
 
 }  // namespace thaw::rewrite

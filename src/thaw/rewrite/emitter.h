@@ -76,4 +76,7 @@ class Emitter final : public ops::NodeWriter {
   std::map<Made, ir::Value*> made_;
 };
 
+// A node of any domain at a place of a rewrite, whose writer is an Emitter. Its outputs, null where one is left out.
+std::vector<ir::Value*> emit_node(const ops::Emit& at, NodeSpec node);
+
 }  // namespace thaw::rewrite

@@ -38,7 +38,7 @@ class Folder {
     const ops::Operator* op = ops::registry().find(node);
     if (!op || op->evaluation == ops::Evaluation::kNever || node.inputs().empty() || node.constant()) return false;
     for (const ir::Value* input : node.inputs())
-      if (input && !is_constant(*input) && !folded_.contains(input)) return false;
+      if (input && ((!is_constant(*input) && !folded_.contains(input)) || options_.keep.contains(input))) return false;
     return std::ranges::all_of(node.outputs(), [&](const ir::Value* output) {
       return !output || (facts_.fact(output).is_tensor() && facts_.fact(output).dtype != ir::DataType::kUndefined);
     });

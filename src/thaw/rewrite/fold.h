@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 
 #include "thaw/infer/inference.h"
 #include "thaw/rewrite/pass.h"
@@ -15,6 +16,8 @@ namespace thaw::rewrite {
 struct FoldOptions {
   // Bytes that the file may grow by: what is folded, less the constants that nothing else reads.
   uint64_t most_growth = 0;
+  // Constants that stay what they are, and so does what is computed from them.
+  std::unordered_set<const ir::Value*> keep = {};
 };
 
 // Folds what the budget allows, those first that make the file smaller. What ONNX Runtime does not run stays. Returns how

@@ -1,0 +1,66 @@
+// Smaller and faster models that still work at every size.
+//
+//   thaw::OptimizeReport report = thaw::optimize(model);
+//   if (report.modified() && report.agrees()) model.save("optimized.onnx");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "thaw/export.h"
+#include "thaw/finding.h"
+#include "thaw/model.h"
+#include "thaw/run.h"
+
+namespace thaw {
+
+// Whose operators a result may have.
+enum class OptimizeTarget : uint8_t {
+  kPortable,  // ONNX's, of the model's opset
+  kOrt,       // those of com.microsoft too, which ONNX Runtime has kernels for
+};
+
+enum class OptimizeLevel : uint8_t {
+  kClean,  // the same numbers bit for bit
+  kFuse,   // operators that stand for arithmetic too: the same up to rounding
+};
+
+struct OptimizeOptions {
+  OptimizeTarget target = OptimizeTarget::kPortable;
+  OptimizeLevel level = OptimizeLevel::kFuse;
+  std::vector<std::string> only = {};  // passes by name (optimize_passes); empty: all
+  std::vector<std::string> skip = {};
+  // Bytes that folded constants may add to the file, less what they replace.
+  uint64_t max_growth = 0;
+  // The result is run beside the model: at the model's own sizes, and at two others where there are free ones.
+  bool check = true;
+  FeedOptions feeds = {};  // for the check; the rest is drawn
+};
+
+// A pass of `optimize`, in the order in which they run.
+struct OptimizePass {
+  std::string name;     // "fold"
+  std::string summary;  // one clause
+};
+
+struct OptimizeReport {
+  std::vector<Change> changed;
+  size_t nodes_before = 0, nodes_after = 0;        // subgraphs' nodes counted
+  uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
+  std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked
+  std::vector<std::string> uncompared = {};        // what was not compared with the model, and why
+  bool modified() const { return !changed.empty(); }
+  THAW_API bool agrees() const;  // no run contradicts the result
+};
+
+THAW_API std::vector<OptimizePass> optimize_passes();
+
+// Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the same
+// numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol renamed or dropped; weights stay one tensor and are read where folding them pays only. A
+// model that needs nothing is left as it is, byte for byte, and so is one whose result does not agree with it.
+// Throws thaw::Error (kInvalidArgument) for a pass that there is not.
+THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});
+
+}  // namespace thaw

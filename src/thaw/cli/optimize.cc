@@ -1,0 +1,146 @@
+// thaw optimize: fewer nodes and bytes, the same numbers at every size.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/notes.h"
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
+#include "thaw/cli/until_exit.h"
+#include "thaw/cli/verb.h"
+#include "thaw/cli/written.h"
+#include "thaw/confirm/optimized.h"
+#include "thaw/confirm/run_check.h"
+#include "thaw/core/error.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
+#include "thaw/run/input_text.h"
+
+namespace thaw::cli {
+namespace {
+
+struct OptimizeArguments {
+  std::string model, output;
+  std::vector<std::string> values;
+  bool dry_run = false, no_check = false, explain = false;
+  OptimizeOptions optimize;
+  ExternalPolicy external = ExternalPolicy::kKeep;
+  Format format = Format::kText;
+};
+
+// By what was done, then where: a model has hundreds of one kind.
+std::vector<NoteView> changes_by_kind(const OptimizeReport& report, bool explain) {
+  std::vector<NoteView> notes;
+  for (const Change& change : report.changed) {
+    std::string message = change.kind;
+    if (explain) message += ": " + change.message();
+    notes.push_back({.code = {}, .where = change.place, .message = std::move(message), .at = {}});
+  }
+  return notes;
+}
+
+std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
+  std::string text;
+  report::JsonWriter json(text);
+  json.begin_object();
+  json.member("model", options.model);
+  write_output_member(json, files);
+  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
+  json.member("weights_before", static_cast<int64_t>(report.weights_before));
+  json.member("weights_after", static_cast<int64_t>(report.weights_after));
+  json.member_array("changed");
+  for (const Change& change : report.changed) {
+    json.begin_object();
+    json.member("kind", change.kind);
+    json.member("where", change.place);
+    json.member("message", change.message());
+    json.end_object();
+  }
+  json.end_array();
+  report::write_checks(json, "sizes", report.checks);
+  json.member_array("uncompared");
+  for (const std::string& why : report.uncompared) json.value(why);
+  json.end_array();
+  write_files_member(json, files);
+  json.end_object();
+  return text + "\n";
+}
+
+std::string optimize_text(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
+  constexpr double kMegabyte = 1e6;
+  std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
+                                 report.nodes_after, static_cast<double>(report.weights_before) / kMegabyte,
+                                 static_cast<double>(report.weights_after) / kMegabyte);
+  if (report.modified()) {
+    const std::vector<NoteView> notes = changes_by_kind(report, options.explain);
+    text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
+  }
+  text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  for (const std::string& why : report.uncompared) text += "not compared: " + report::printable(why) + "\n";
+  if (!files.empty()) return text + written_text(files);
+  if (options.dry_run) return text + "dry run; nothing was written\n";
+  return text + "nothing was written\n";
+}
+
+int optimize_model(const OptimizeArguments& options) {
+  if (options.output.empty() && !options.dry_run)
+    throw Error(ErrorCode::kInvalidArgument,
+                {"no file to write to is given", "thaw optimize", "-o OUT, or --dry-run", "name the file to write"});
+  ir::Model& model = *until_exit(ir::load(options.model));
+  if (!options.dry_run) ir::require_output(model, options.output);
+  OptimizeOptions how = options.optimize;
+  how.check = !options.no_check && !options.dry_run;
+  run::add_values(options.values, how.feeds);
+  const OptimizeReport report = confirm::optimize(model, *until_exit(ir::load(options.model)), how);
+  Written files;
+  // A model that needs nothing is written as it is: the next step of a script finds its file.
+  if (report.agrees() && !options.dry_run) {
+    SaveOptions save;
+    save.external = options.external;
+    files = ir::save(model, options.output, save);
+  }
+  write_output(options.format == Format::kJson ? optimize_json(options, report, files)
+                                               : optimize_text(options, report, files));
+  return report.agrees() ? kFine : kFindings;
+}
+
+}  // namespace
+
+Action define_optimize(CLI::App& app) {
+  auto options = std::make_shared<OptimizeArguments>();
+  add_model(app, options->model);
+  app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE");
+  app.add_flag("--dry-run", options->dry_run, "say what would change, and write nothing");
+  add_choice<OptimizeTarget>(app, "--target", options->optimize.target,
+                             {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}},
+                             "whose operators the result may have (portable)");
+  add_choice<OptimizeLevel>(app, "--level", options->optimize.level,
+                            {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
+                            "the same numbers bit for bit, or fused operators too (fuse)");
+  add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
+  add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
+  app.add_option("--max-growth", options->optimize.max_growth, "bytes that folded constants may add to the file (0)")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--explain", options->explain, "print every change and where");
+  add_choice<ExternalPolicy>(
+      app, "--external", options->external,
+      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
+      "where weights outside the model file go: as they are, into one data file, or inside");
+  app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
+  add_texts(app, "--values", options->values, "NAME=1,22,30",
+            "the elements of a small input, for the check; the rest is drawn");
+  add_format(app, options->format);
+  app.footer(
+      "thaw optimize model.onnx -o smaller.onnx\n"
+      "thaw optimize model.onnx -o smaller.onnx --level clean\n"
+      "thaw optimize model.onnx -o faster.onnx --target ort\n"
+      "thaw optimize model.onnx --dry-run --explain\n"
+      "thaw optimize model.onnx -o smaller.onnx --skip fold");
+  return [options] { return optimize_model(*options); };
+}
+
+}  // namespace thaw::cli

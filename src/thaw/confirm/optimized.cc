@@ -1,0 +1,33 @@
+#include "thaw/confirm/optimized.h"
+
+#include <memory>
+#include <utility>
+
+#include "thaw/confirm/fixed.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/run/relax.h"
+
+namespace thaw::confirm {
+
+OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
+  const optimizing::Weight before = optimizing::weigh(*original.graph);
+  OptimizeReport report;
+  report.changed = optimizing::optimize(model, options).made;
+  const optimizing::Weight after = optimizing::weigh(*model.graph);
+  report.nodes_before = before.nodes;
+  report.nodes_after = after.nodes;
+  report.weights_before = before.bytes;
+  report.weights_after = after.bytes;
+  if (!report.modified() || !options.check) return report;
+  // What is declared inside may be wrong, in the original as in the result: it is the nodes that are compared.
+  const std::unique_ptr<ir::Model> opened = ir::clone(model);
+  run::drop_declared_sizes(*opened);
+  for (size_t i = 0; i < model.graph->inputs().size(); ++i)
+    opened->graph->inputs()[i]->set_type(model.graph->inputs()[i]->type);
+  FixCheck check = compare_with_original(*opened, original, false, options.feeds);
+  report.checks = std::move(check.runs);
+  report.uncompared = std::move(check.uncompared);
+  return report;
+}
+
+}  // namespace thaw::confirm

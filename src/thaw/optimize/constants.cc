@@ -1,0 +1,84 @@
+#include "thaw/optimize/constants.h"
+
+#include <fmt/format.h>
+
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/optimize/site.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::optimizing {
+namespace {
+
+int list_in(ir::Graph& graph) {
+  int count = 0;
+  for (ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) count += list_in(*inner);
+    ir::Value* output = node->output(0);
+    if (!node->constant() || !node->inputs().empty() || !output || output->is_output() ||
+        !graph.returned_by(output).empty())
+      continue;
+    ir::Tensor tensor = *node->constant();
+    tensor.name = output->name();
+    tensor.extra.clear();
+    graph.rename(output, graph.unique_name(tensor.name + "_node"));
+    graph.replace_uses(output, graph.add_initializer(std::move(tensor)));
+    graph.remove_node(node);
+    ++count;
+  }
+  return count;
+}
+
+std::vector<ir::Node*> decided_ifs(const ir::Graph& graph) {
+  std::vector<ir::Node*> found;
+  for (ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) {
+      const std::vector<ir::Node*> deeper = decided_ifs(*inner);
+      found.insert(found.end(), deeper.begin(), deeper.end());
+    }
+    if (node->op_type() == "If" && node->domain().empty() && constant_of(node->input(0))) found.push_back(node);
+  }
+  return found;
+}
+
+}  // namespace
+
+int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  if (model.ir_version < 4) return 0;  // each would have to be an input
+  ir::Transaction edit(model);
+  const int count = list_in(*model.graph);
+  if (count > 0) {
+    changes.made.push_back(
+        {.kind = "list constants",
+         .place = "the model",
+         .part = {},
+         .replaced = {},
+         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
+    facts.update(edit.touched(), edit.declared());
+  }
+  edit.keep();
+  return count;
+}
+
+int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  int count = 0;
+  ir::Transaction edit(model);
+  for (ir::Node* node : decided_ifs(*model.graph)) {
+    const ir::Tensor& condition = *constant_of(node->input(0));
+    if (condition.num_elements() != 1) continue;
+    const bool is_true = condition.to_int64().front() != 0;
+    const ir::Attribute* attribute = node->attribute(is_true ? "then_branch" : "else_branch");
+    const auto* branch = attribute ? attribute->as<std::shared_ptr<ir::Graph>>() : nullptr;
+    if (!branch || !rewrite::can_splice(**branch)) continue;
+    changes.made.push_back({.kind = "take the branch that is known",
+                            .place = node->describe(),
+                            .replaced = {{"If", is_true ? "its then_branch" : "its else_branch"}}});
+    rewrite::splice(**branch, node, rewrite::name_of(*node));
+    rewrite::replace_node(node, (*branch)->outputs());
+    ++count;
+  }
+  if (count > 0) facts.update(edit.touched(), edit.declared());
+  edit.keep();
+  return count;
+}
+
+}  // namespace thaw::optimizing

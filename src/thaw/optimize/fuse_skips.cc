@@ -1,0 +1,78 @@
+// Sums that a norm follows: com.microsoft's SkipLayerNormalization and SkipSimplifiedLayerNormalization.
+#include <algorithm>
+
+#include "thaw/ops/rule/registry.h"
+#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/replace.h"
+#include "thaw/optimize/site.h"
+#include "thaw/rewrite/patch.h"
+
+namespace thaw::optimizing {
+namespace {
+
+std::string_view skipping(const ir::Node& norm) {
+  if (!norm.domain().empty()) return {};
+  if (norm.op_type() == "LayerNormalization") return "SkipLayerNormalization";
+  if (norm.op_type() == "SimplifiedLayerNormalization") return "SkipSimplifiedLayerNormalization";
+  return {};
+}
+
+// A norm over the last axis of three, with constant weights, that gives nothing but its result.
+bool is_plain(const ir::Node& norm, const ops::Fact& x) {
+  const int64_t axis = norm.attribute_int("axis", -1);
+  const auto outputs = norm.outputs();
+  return x.rank() == 3 && (axis == -1 || axis == 2) && norm.attribute_int("stash_type", 1) == 1 &&
+         constant_of(norm.input(1)) && (!norm.input(2) || constant_of(norm.input(2))) &&
+         std::none_of(outputs.begin() + 1, outputs.end(), [](const ir::Value* v) { return v && v->is_used(); });
+}
+
+// The Add of two tensors of one shape that makes a value; null where there is none.
+ir::Node* sum_of_alike(const ir::Value* value, const infer::Inference& facts) {
+  ir::Node* add = value ? value->producer() : nullptr;
+  if (!add || !add->domain().empty() || add->op_type() != "Add" || value->is_output()) return nullptr;
+  const ops::Fact &a = facts.fact(add->input(0)), &b = facts.fact(add->input(1));
+  const bool alike = a.rank() == 3 && b.rank() == 3 && std::ranges::equal(*a.shape, *b.shape, dim::same);
+  return alike && !constant_of(add->input(0)) && !constant_of(add->input(1)) ? add : nullptr;
+}
+
+void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, ir::Node& add, std::string_view op,
+               rewrite::Changes& changes) {
+  ir::Value *sum = add.output(0), *result = norm.output(0);
+  const bool is_read_otherwise = sum->uses().size() > 1;
+  rewrite::Patch patch(model, {});
+  patch.emitter().set_origin(norm.name.empty() ? result->name() : norm.name);
+  rewrite::NodeSpec spec{.op = op,
+                         .inputs = {add.input(0), add.input(1), norm.input(1)},
+                         .attributes = {{"epsilon", norm.attribute_float("epsilon", 1e-5F)}},
+                         .domain = ops::kMicrosoft,
+                         .outputs = {true, false, false, is_read_otherwise}};
+  if (norm.input(2)) spec.inputs.push_back(norm.input(2));
+  if (!is_read_otherwise) spec.outputs = {true};
+  changes.made.push_back({.kind = std::string(op),
+                          .place = norm.describe(),
+                          .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
+  // Where the sum stood, as others may read it before the norm does.
+  const std::vector<ir::Value*> made = rewrite::emit_node(patch.after(&add), std::move(spec));
+  patch.replace(result, made.front());
+  norm.graph()->remove_node(&norm);
+  if (is_read_otherwise) patch.replace(sum, made.back());
+  add.graph()->remove_node(&add);
+  patch.apply(facts);
+}
+
+}  // namespace
+
+int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  int count = 0;
+  for (ir::Node* norm : model.graph->nodes()) {
+    const std::string_view op = skipping(*norm);
+    if (op.empty() || !is_plain(*norm, facts.fact(norm->input(0)))) continue;
+    ir::Node* add = sum_of_alike(norm->input(0), facts);
+    if (!add || add->graph() != norm->graph() || !norm->output(0)->is_used()) continue;
+    fuse_skip(model, facts, *norm, *add, op, changes);
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace thaw::optimizing

@@ -1,0 +1,19 @@
+// The fusions of `optimize`: arithmetic that an operator stands for. A file a family; what a target has decides.
+#pragma once
+
+#include <vector>
+
+#include "thaw/optimize.h"
+#include "thaw/rewrite/fuse.h"
+
+namespace thaw::optimizing {
+
+using thaw::OptimizeTarget;
+
+std::vector<rewrite::Fusion> fused_activations(OptimizeTarget target);
+std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target);
+
+// Sums that a norm follows: SkipLayerNormalization and its kin, which give the sum too. Returns how many.
+int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+
+}  // namespace thaw::optimizing

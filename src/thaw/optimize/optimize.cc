@@ -1,0 +1,196 @@
+#include "thaw/optimize/optimize.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/frozen/frozen.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/optimize/constants.h"
+#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/reshape_targets.h"
+#include "thaw/optimize/share.h"
+#include "thaw/optimize/tables.h"
+#include "thaw/rewrite/fold.h"
+#include "thaw/rewrite/list_initializers.h"
+#include "thaw/rewrite/remove_unused.h"
+
+namespace thaw::optimizing {
+namespace {
+
+constexpr int kMostRounds = 32;
+
+struct Work {
+  ir::Model& model;
+  const OptimizeOptions& options;
+  infer::Inference& facts;
+  rewrite::Changes& changes;
+  uint64_t most_bytes;  // that constants may take in all
+  // Those that a size was frozen in. They stay apart from others that happen to be equal, and nothing is computed from
+  // them for good: `check`, `fix` and `lift` find them where they were.
+  Constants frozen = {};
+};
+
+Constants frozen_constants(const ir::Model& model) {
+  dim::Scope scope;
+  std::unordered_set<const ir::Value*> found;
+  for (const frozen::FrozenSite& site : frozen::find_frozen(model, scope).sites)
+    if (site.constant) found.insert(site.constant);
+  return found;
+}
+
+template <std::span<const Simplification> (*table)()>
+int simplify_by(Work& work) {
+  return simplify(work.model, work.facts, table(), work.frozen, work.changes);
+}
+
+template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
+int run_pass(Work& work) {
+  return pass(work.model, work.facts, work.changes);
+}
+
+int fold(Work& work) {
+  const uint64_t bytes = weigh(*work.model.graph).bytes;
+  return rewrite::fold_constants(
+      work.model, work.facts, {.most_growth = work.most_bytes - std::min(work.most_bytes, bytes), .keep = work.frozen},
+      work.changes);
+}
+
+int share_equal_constants(Work& work) { return share_constants(work.model, work.facts, work.frozen, work.changes); }
+
+int write_targets(Work& work) {
+  return work.frozen.empty() ? write_reshape_targets(work.model, work.facts, work.changes) : 0;
+}
+
+int list_all_constants(Work& work) {
+  const int count = list_constants(work.model, work.facts, work.changes);
+  if (count > 0) work.frozen = frozen_constants(work.model);
+  return count;
+}
+
+int remove_dead(Work& work) {
+  const Weight before = weigh(*work.model.graph);
+  rewrite::remove_unused(work.model);
+  const size_t removed = before.nodes - weigh(*work.model.graph).nodes;
+  return static_cast<int>(removed);
+}
+
+int fuse_activations(Work& work) {
+  return rewrite::fuse(work.model, work.facts, fused_activations(work.options.target), work.changes);
+}
+
+int fuse_norms(Work& work) {
+  return rewrite::fuse(work.model, work.facts, fused_norms(work.options.target), work.changes);
+}
+
+int fuse_norms_of_sums(Work& work) {
+  return work.options.target == OptimizeTarget::kOrt ? fuse_skips(work.model, work.facts, work.changes) : 0;
+}
+
+struct Step {
+  std::string_view name, summary;
+  int (*run)(Work&);  // how much it did
+  OptimizeLevel level = OptimizeLevel::kClean;
+};
+
+// One round, in order.
+constexpr Step kSteps[] = {
+    {"constants", "Constant nodes become initializers", list_all_constants},
+    {"identities", "nodes that give what they take go", simplify_by<identities>},
+    {"layouts", "Transposes, reshapings, Slices, Concats and Pads that follow each other become one",
+     simplify_by<merged_layouts>},
+    {"numbers", "Casts, limits, signs and conditions that follow each other become one", simplify_by<merged_numbers>},
+    {"transposes", "Transposes move towards those that take them back", simplify_by<moved_transposes>},
+    {"sequences", "sequences and optionals of known items become tensors", simplify_by<plain_sequences>},
+    {"fold", "what is computed from constants alone is computed once", fold},
+    {"branches", "an If with a known condition becomes its branch", run_pass<take_branches>},
+    {"share-constants", "equal constants are stored once", share_equal_constants},
+    {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
+    {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
+    {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
+    {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
+    {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
+    {"skips", "a sum and the normalization after it become one (ort)", fuse_norms_of_sums, OptimizeLevel::kFuse},
+    {"unused", "what nothing reads goes", remove_dead},
+};
+
+std::vector<Step> chosen_steps(const OptimizeOptions& options) {
+  const auto require_known = [](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (std::ranges::any_of(kSteps, [&](const Step& step) { return step.name == name; })) continue;
+      std::string all;
+      for (const Step& step : kSteps) all.append(all.empty() ? "" : ", ").append(step.name);
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "there is no pass '" + name + "'", .where = "optimize", .expected = "one of " + all});
+    }
+  };
+  require_known(options.only);
+  require_known(options.skip);
+  std::vector<Step> steps;
+  for (const Step& step : kSteps) {
+    const auto is_in = [&](const std::vector<std::string>& names) { return std::ranges::count(names, step.name) > 0; };
+    // What a pass leaves behind goes whichever they are.
+    const bool is_wanted = options.only.empty() || is_in(options.only) || step.run == remove_dead;
+    if (is_wanted && step.level <= options.level && !is_in(options.skip)) steps.push_back(step);
+  }
+  return steps;
+}
+
+}  // namespace
+
+Weight weigh(const ir::Graph& graph) {
+  Weight weight;
+  for (const ir::Value* value : graph.initializers()) weight.bytes += value->initializer()->num_bytes();
+  for (const ir::Node* node : graph.nodes()) {
+    ++weight.nodes;
+    if (node->constant()) weight.bytes += node->constant()->num_bytes();
+    for (const ir::Graph* inner : node->subgraphs()) {
+      const Weight deeper = weigh(*inner);
+      weight.nodes += deeper.nodes;
+      weight.bytes += deeper.bytes;
+    }
+  }
+  return weight;
+}
+
+rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options) {
+  ops::require_arity(model);
+  const std::vector<Step> steps = chosen_steps(options);
+  const std::vector<ir::Value*>& initializers = model.graph->initializers();
+  const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
+  rewrite::Changes changes;
+  dim::Scope scope;
+  infer::Inference facts(model, scope);
+  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, frozen_constants(model)};
+  for (int round = 0; round < kMostRounds; ++round) {
+    int done = 0;
+    for (const Step& step : steps) {
+      const int count = step.run(work);
+      if (count > 0 && step.run == remove_dead)
+        changes.made.push_back({.kind = "remove what nothing reads",
+                                .place = "the model",
+                                .part = {},
+                                .replaced = {},
+                                .why = fmt::format("{} node{} went", count, count == 1 ? "" : "s")});
+      if (step.run != remove_dead || done == 0) done += count;
+    }
+    if (done == 0) break;
+  }
+  rewrite::list_initializers(model, known);
+  return changes;
+}
+
+}  // namespace thaw::optimizing
+
+namespace thaw {
+
+std::vector<OptimizePass> optimize_passes() {
+  std::vector<OptimizePass> passes;
+  for (const optimizing::Step& step : optimizing::kSteps)
+    passes.push_back({std::string(step.name), std::string(step.summary)});
+  return passes;
+}
+
+}  // namespace thaw

@@ -1,0 +1,26 @@
+#include "thaw/optimize/replace.h"
+
+namespace thaw::optimizing {
+namespace {
+
+bool is_returned(const ir::Value& value) { return value.is_output() || !value.graph()->returned_by(&value).empty(); }
+
+}  // namespace
+
+bool can_replace(const ir::Value& old, const ir::Value& now) {
+  if (!is_returned(old)) return true;
+  return old.graph()->returned_by(&old).empty() && now.graph() == old.graph() && now.producer() && !is_returned(now);
+}
+
+void replace(ir::Value& old, ir::Value& now) {
+  ir::Graph& graph = *old.graph();
+  const bool is_output = old.is_output();
+  const std::string name = old.name();
+  if (is_output && now.type.kind == ir::Type::Kind::kNone) now.set_type(old.type);
+  graph.replace_uses(&old, &now);
+  if (!is_output) return;
+  graph.rename(&old, graph.unique_name(name + "_replaced"));
+  graph.rename(&now, name);
+}
+
+}  // namespace thaw::optimizing

@@ -1,0 +1,14 @@
+// One value in the place of another.
+#pragma once
+
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::optimizing {
+
+// Whether all that reads `old` may read `now`. An output of a graph keeps its name, so it takes a value of its own.
+bool can_replace(const ir::Value& old, const ir::Value& now);
+
+// All that reads `old` reads `now`; an output keeps its name and its declared type.
+void replace(ir::Value& old, ir::Value& now);
+
+}  // namespace thaw::optimizing

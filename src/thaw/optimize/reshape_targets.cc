@@ -1,0 +1,37 @@
+#include "thaw/optimize/reshape_targets.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/infer/shape_chain.h"
+#include "thaw/ir/graph/transaction.h"
+
+namespace thaw::optimizing {
+
+int write_reshape_targets(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  ir::Graph& graph = *model.graph;
+  std::vector<std::pair<ir::Node*, std::vector<int64_t>>> found;
+  std::optional<infer::Result> literals;
+  dim::Scope scope;
+  for (ir::Node* node : graph.nodes()) {
+    if (!infer::has_computed_target(*node)) continue;
+    if (!literals) literals = infer::infer_literals(model, scope);
+    if (auto target = infer::constant_target(*node, facts.result(), *literals))
+      found.emplace_back(node, std::move(*target));
+  }
+  if (found.empty()) return 0;
+  ir::Transaction edit(model);
+  for (auto& [node, target] : found) {
+    const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
+    changes.made.push_back({.kind = "write a shape",
+                            .place = node->describe(),
+                            .replaced = {{"a computed shape", fmt::format("[{}]", fmt::join(target, ", "))}}});
+    node->set_input(1,
+                    graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
+  }
+  facts.update(edit.touched(), edit.declared());
+  edit.keep();
+  return static_cast<int>(found.size());
+}
+
+}  // namespace thaw::optimizing

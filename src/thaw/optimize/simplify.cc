@@ -1,0 +1,95 @@
+#include "thaw/optimize/simplify.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/optimize/replace.h"
+#include "thaw/rewrite/emitter.h"
+
+namespace thaw::optimizing {
+namespace {
+
+class Walk {
+ public:
+  Walk(ir::Model& model, infer::Inference& facts, std::span<const Simplification> table, const Constants& frozen,
+       rewrite::Changes& changes)
+      : model_(model), facts_(facts), frozen_(frozen), changes_(changes), opset_(model.opset("").value_or(0)) {
+    for (const Simplification& one : table)
+      for (const std::string_view op : one.operators) by_operator_[op].push_back(&one);
+  }
+
+  int run() {
+    ir::Transaction edit(model_);
+    visit(*model_.graph);
+    if (applied_ > 0) facts_.update(edit.touched(), edit.declared());
+    edit.keep();
+    return applied_;
+  }
+
+ private:
+  void visit(ir::Graph& graph) {
+    for (ir::Node* node : graph.nodes()) {
+      for (ir::Graph* inner : node->subgraphs()) visit(*inner);
+      if (!node->domain().empty()) continue;
+      const auto found = by_operator_.find(node->op_type());
+      if (found == by_operator_.end() || !only_first_is_read(*node)) continue;
+      for (const Simplification* one : found->second)
+        if (apply(*one, *node)) break;
+    }
+  }
+
+  static bool only_first_is_read(const ir::Node& node) {
+    const auto outputs = node.outputs();
+    if (outputs.empty() || !outputs[0] || !outputs[0]->is_used()) return false;
+    return std::none_of(outputs.begin() + 1, outputs.end(), [](const ir::Value* v) { return v && v->is_used(); });
+  }
+
+  bool apply(const Simplification& one, ir::Node& node) {
+    ir::Transaction edit(model_);
+    if (!emitter_) emitter_.emplace(model_, std::string());
+    emitter_->set_origin(node.name.empty() ? node.output(0)->name() : node.name);
+    const size_t written = emitter_->num_nodes();
+    ir::Value* now = nullptr;
+    try {
+      const ops::Emit at = emitter_->before(&node);
+      now = one.rewrite(Site(node, facts_.result(), at, opset_, frozen_));
+    } catch (const ops::CannotWrite&) {
+      now = nullptr;
+    }
+    if (!now || now == node.output(0) || !can_replace(*node.output(0), *now)) {
+      if (emitter_->num_nodes() != written) emitter_.reset();  // it knows constants that go
+      return false;
+    }
+    changes_.made.push_back(
+        {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), told(*now)}}});
+    replace(*node.output(0), *now);
+    edit.keep();
+    ++applied_;
+    return true;
+  }
+
+  static std::string told(const ir::Value& value) {
+    return value.producer() ? value.producer()->op_type() : "'" + value.name() + "'";
+  }
+
+  ir::Model& model_;
+  infer::Inference& facts_;
+  const Constants& frozen_;
+  rewrite::Changes& changes_;
+  int64_t opset_;
+  std::unordered_map<std::string_view, std::vector<const Simplification*>> by_operator_;
+  std::optional<rewrite::Emitter> emitter_;
+  int applied_ = 0;
+};
+
+}  // namespace
+
+int simplify(ir::Model& model, infer::Inference& facts, std::span<const Simplification> table, const Constants& frozen,
+             rewrite::Changes& changes) {
+  return Walk(model, facts, table, frozen, changes).run();
+}
+
+}  // namespace thaw::optimizing

@@ -1,0 +1,70 @@
+#include "thaw/optimize/site.h"
+
+#include <algorithm>
+
+namespace thaw::optimizing {
+namespace {
+
+constexpr int64_t kMostLooked = 64;  // elements of a constant that are looked at
+
+}  // namespace
+
+const ir::Tensor* constant_of(const ir::Value* value) {
+  return value && !value->is_input() ? value->constant() : nullptr;
+}
+
+const ir::Node* Site::made_by(const ir::Value* value, std::string_view op) const {
+  const ir::Node* node = value ? value->producer() : nullptr;
+  return node && node->op_type() == op && node->domain().empty() && node->output(0) == value ? node : nullptr;
+}
+
+bool Site::is_only_reader_of(const ir::Value* value) const {
+  return value->uses().size() == 1 && !value->is_output() && value->uses().front().node == &node_ &&
+         value->graph()->returned_by(value).empty();
+}
+
+std::optional<std::vector<int64_t>> Site::integers(const ir::Node& node, int input, std::string_view attribute) const {
+  if (const ir::Value* value = node.input(input)) {
+    const ir::Tensor* tensor = constant_of(value);
+    if (!tensor || frozen_.contains(value) || !ir::is_integer(tensor->data_type) ||
+        tensor->num_elements() > kMostLooked)
+      return std::nullopt;
+    return tensor->to_int64();
+  }
+  const ir::Attribute* given = attribute.empty() ? nullptr : node.attribute(attribute);
+  if (!given) return std::nullopt;
+  if (const auto* one = given->as<int64_t>()) return std::vector<int64_t>{*one};
+  if (const auto* list = given->as<std::vector<int64_t>>()) return *list;
+  return std::nullopt;
+}
+
+std::optional<double> Site::number(const ir::Value* value) const {
+  const ir::Tensor* tensor = constant_of(value);
+  if (!tensor || tensor->num_elements() == 0 || tensor->num_elements() > kMostLooked) return std::nullopt;
+  if (!ir::is_integer(tensor->data_type) && !ir::is_floating(tensor->data_type) &&
+      tensor->data_type != ir::DataType::kBool)
+    return std::nullopt;
+  const std::vector<double> numbers = tensor->to_double();
+  if (std::ranges::any_of(numbers, [&](double number) { return number != numbers.front(); })) return std::nullopt;
+  return numbers.front();
+}
+
+std::optional<std::vector<int64_t>> Site::axes(const ir::Node& node, int input, int rank) const {
+  auto found = integers(node, input, "axes");
+  if (!found || rank < 0) return std::nullopt;
+  for (int64_t& axis : *found) {
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+  }
+  return found;
+}
+
+bool Site::has_same_shape(const ops::Fact& a, const ops::Fact& b) const {
+  return a.shape && b.shape && std::ranges::equal(*a.shape, *b.shape, dim::same);
+}
+
+bool Site::keeps_shape_of(int i) const {
+  return in(i).is_tensor() && out().is_tensor() && in(i).dtype == out().dtype && has_same_shape(in(i), out());
+}
+
+}  // namespace thaw::optimizing

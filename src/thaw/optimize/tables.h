@@ -1,0 +1,16 @@
+// The simplifications of `clean`: standard operators only, the same numbers bit for bit. A file a table.
+#pragma once
+
+#include <span>
+
+#include "thaw/optimize/simplify.h"
+
+namespace thaw::optimizing {
+
+std::span<const Simplification> identities();      // nodes that give what they take
+std::span<const Simplification> merged_layouts();  // Transposes, Reshapes, Slices, Concats, Pads that follow each other
+std::span<const Simplification> merged_numbers();  // Casts, limits, signs, conditions that follow each other
+std::span<const Simplification> moved_transposes();
+std::span<const Simplification> plain_sequences();  // sequences and optionals that are tensors
+
+}  // namespace thaw::optimizing
