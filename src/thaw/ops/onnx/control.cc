@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/onnx/control_bodies.h"
 #include "thaw/ops/onnx/control_state.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
@@ -265,26 +266,30 @@ void add_control_ops(Registry& r) {
          .op_class = OpClass::kControl,
          .operands = {kCondition},
          .axes = no_axes(kBodies),
-         .batch = batch_with(batch_if)});
+         .batch = batch_with(batch_if),
+         .bodies = if_bodies});
   r.add({.name = "Loop",
          .shape = loop,
          .op_class = OpClass::kControl,
          .operands = {kSize, kCondition, kCarried},
          .axes = no_axes(kBodies),
-         .batch = batch_with(batch_loop)});
+         .batch = batch_with(batch_loop),
+         .bodies = loop_bodies});
   r.add({.name = "Scan",
          .shape = scan,
          .op_class = OpClass::kControl,
          .operands = {kCarried},
          .attributes = {{.name = "scan_input_axes", .role = kAxes}, {.name = "scan_output_axes", .role = kAxes}},
          .axes = no_axes(kBodies),
-         .batch = batch_with(batch_scan)});
+         .batch = batch_with(batch_scan),
+         .bodies = scan_bodies});
   r.add({.name = "SequenceMap",
          .shape = sequence_map,
          .op_class = OpClass::kControl,
          .operands = {kCarried},
          .axes = no_axes(kBodies),
-         .batch = batch_with(batch_sequence_map)});
+         .batch = batch_with(batch_sequence_map),
+         .bodies = sequence_map_bodies});
 }
 
 }  // namespace thaw::ops

@@ -1,7 +1,6 @@
-// How many values the graphs of If, Loop, Scan and SequenceMap take and return.
-#include <algorithm>
+#include "thaw/ops/onnx/control_bodies.h"
 
-#include "thaw/ops/rule/arity.h"
+#include <algorithm>
 
 namespace thaw::ops {
 namespace {
@@ -18,7 +17,9 @@ BodyArity body_of(const ir::Node& node, size_t inputs, size_t own, size_t carrie
           .most_outputs = std::max(least, own + results.size())};
 }
 
-std::vector<BodyArity> if_bodies(const ir::Node& node) {
+}  // namespace
+
+std::vector<BodyArity> if_bodies(const ir::Node& node, int64_t) {
   BodyArity then_branch = body_of(node, 0, 0, 0), else_branch = then_branch;
   then_branch.attribute = "then_branch";
   else_branch.attribute = "else_branch";
@@ -26,7 +27,7 @@ std::vector<BodyArity> if_bodies(const ir::Node& node) {
 }
 
 // It takes the iteration's number and the condition, and returns the condition.
-std::vector<BodyArity> loop_bodies(const ir::Node& node) {
+std::vector<BodyArity> loop_bodies(const ir::Node& node, int64_t) {
   const size_t carried = std::max<size_t>(node.inputs().size(), 2) - 2;
   return {body_of(node, 2 + carried, 1, carried)};
 }
@@ -40,15 +41,8 @@ std::vector<BodyArity> scan_bodies(const ir::Node& node, int64_t opset) {
   return {body_of(node, given, 0, given - scanned)};
 }
 
-}  // namespace
-
-std::vector<BodyArity> bodies_of(const ir::Node& node, int64_t opset) {
-  if (!node.domain().empty()) return {};
-  if (node.op_type() == "If") return if_bodies(node);
-  if (node.op_type() == "Loop") return loop_bodies(node);
-  if (node.op_type() == "Scan") return scan_bodies(node, opset);
-  if (node.op_type() == "SequenceMap") return {body_of(node, node.inputs().size(), 0, 0)};
-  return {};
+std::vector<BodyArity> sequence_map_bodies(const ir::Node& node, int64_t) {
+  return {body_of(node, node.inputs().size(), 0, 0)};
 }
 
 }  // namespace thaw::ops

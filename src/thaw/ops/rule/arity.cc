@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {
 namespace {
@@ -73,8 +74,8 @@ class ArityCheck {
       check_operands(node, node.inputs(), "operand", known.arity->inputs);
       check_operands(node, node.outputs(), "result", known.arity->outputs);
     }
-    if (faults_.size() != before || !known.holds_graphs) return;
-    for (const BodyArity& body : bodies_of(node, known.opset)) check_body(node, body);
+    if (faults_.size() != before || !known.bodies) return;
+    for (const BodyArity& body : known.bodies(node, known.opset)) check_body(node, body);
   }
 
   void check_operands(const ir::Node& node, std::span<ir::Value* const> values, std::string_view noun,
@@ -110,7 +111,7 @@ class ArityCheck {
   struct Known {
     int64_t opset = 0;
     std::optional<ir::Arity> arity;
-    bool holds_graphs = false;
+    BodyRule bodies = nullptr;
   };
 
   const Known& known_of(const ir::Node& node, const ir::Function* around) {
@@ -118,7 +119,8 @@ class ArityCheck {
     const auto found = of_domain.find(node.op_type());
     if (found != of_domain.end()) return found->second;
     const int64_t opset = opset_of(node.domain(), around);
-    Known known{opset, ir::find_arity(node.domain(), node.op_type(), opset), !bodies_of(node, opset).empty()};
+    const Operator* op = registry().find(node);
+    Known known{opset, ir::find_arity(node.domain(), node.op_type(), opset), op ? op->bodies : nullptr};
     return of_domain.emplace(node.op_type(), std::move(known)).first->second;
   }
 

@@ -4,25 +4,12 @@
 // count on what an operator always has.
 #pragma once
 
-#include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::ops {
-
-// A graph that a node must hold, and how many values it takes and returns.
-struct BodyArity {
-  std::string_view attribute;
-  size_t inputs = 0;
-  size_t least_outputs = 0, most_outputs = std::numeric_limits<size_t>::max();
-};
-
-// Those of a node, by how many operands and results it has; none of one that holds no graphs
-// (ops/onnx/control_bodies.cc).
-std::vector<BodyArity> bodies_of(const ir::Node& node, int64_t opset);
 
 struct ArityFault {
   const ir::Node* node = nullptr;

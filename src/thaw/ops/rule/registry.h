@@ -13,6 +13,7 @@
 
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/roles.h"
@@ -56,6 +57,7 @@ struct Operator {
   Batch batch = {};             // by default, of what has axes: batch_by_axes
   FrozenRule frozen = nullptr;  // how a frozen size shows at it, beyond the obligations of its rule
   SizeRule sizes = nullptr;     // what its size operands must be; by default the output's shape
+  BodyRule bodies = nullptr;    // of what runs graphs
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   bool converts = false;      // elements keep their numbers in another type: Cast
