@@ -80,9 +80,49 @@ ir::Value* both_transposed_back(const Site& s) {
   return transposed > 0 ? s.at().emit(between->op_type(), operands, attributes_of(*between)) : nullptr;
 }
 
+// Transpose(Unsqueeze(Transpose(x))): past the Unsqueeze, the two become one.
+ir::Value* past_unsqueeze(const Site& s) {
+  const ir::Node* between = s.made_by(0, "Unsqueeze");
+  const auto permutation = s.node().attribute_ints("perm");
+  if (!between || permutation.empty() || !s.is_only_reader_of(s.input(0)) || !s.made_by(between->input(0), "Transpose"))
+    return nullptr;
+  const auto axes = s.axes(*between, 1, static_cast<int>(permutation.size()));
+  if (!axes) return nullptr;
+  const auto is_new = [&](int64_t axis) { return std::ranges::find(*axes, axis) != axes->end(); };
+  std::vector<int64_t> order, at;  // of what was there, in the result; of the axes of 1, in the result
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    const int64_t from = permutation[i];
+    if (is_new(from)) {
+      at.push_back(static_cast<int64_t>(i));
+    } else {
+      order.push_back(from - std::ranges::count_if(*axes, [&](int64_t axis) { return axis < from; }));
+    }
+  }
+  return s.at().unsqueeze(s.at().transpose(between->input(0), order), at);
+}
+
+// Transpose(Squeeze(Transpose(x)))
+ir::Value* past_squeeze(const Site& s) {
+  const ir::Node* between = s.made_by(0, "Squeeze");
+  const auto permutation = s.node().attribute_ints("perm");
+  if (!between || permutation.empty() || !s.is_only_reader_of(s.input(0)) || !s.made_by(between->input(0), "Transpose"))
+    return nullptr;
+  const int rank = s.fact(between->input(0)).rank();
+  const auto axes = s.axes(*between, 1, rank);
+  if (!axes || rank != static_cast<int>(permutation.size() + axes->size())) return nullptr;
+  std::vector<int64_t> kept, order(axes->begin(), axes->end()), gone;  // the axes of 1 first, in their places
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (std::ranges::find(*axes, axis) == axes->end()) kept.push_back(axis);
+  for (size_t i = 0; i < axes->size(); ++i) gone.push_back(static_cast<int64_t>(i));
+  for (const int64_t from : permutation) order.push_back(kept[static_cast<size_t>(from)]);
+  return s.at().squeeze(s.at().transpose(between->input(0), order), gone);
+}
+
 const Simplification kTable[] = {
     {"cancel Transposes", {"Transpose"}, transposed_back},
     {"cancel Transposes", {"Transpose"}, both_transposed_back},
+    {"move a Transpose past an Unsqueeze", {"Transpose"}, past_unsqueeze},
+    {"move a Transpose past a Squeeze", {"Transpose"}, past_squeeze},
 };
 
 }  // namespace
