@@ -85,3 +85,25 @@ def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
     bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")
     assert [f["details"]["smallest size"] for f in bad["findings"] if f["code"] == "THAW040"]
     assert "no input has a size 'grid[:,2]'" in thaw.error("check", path, "--dims", "grid[:,2]=1..3")
+
+
+def attention_with_past():
+    """A layer of a GPT-2 that decodes with a past: its mask is as long as past and new tokens together."""
+    rows = np.random.default_rng(3)
+    weights = [onnx.numpy_helper.from_array(rows.standard_normal(s).astype(np.float32), n) for n, s in (("w", (12, 36)), ("bias", (36,)))]
+    attention = onnx.helper.make_node("Attention", ["x", "w", "bias", "mask", "past"], ["y", "present"], name="attention",
+                                      domain="com.microsoft", num_heads=3, unidirectional=1)
+    made = model([attention], [("x", F, ["b", "s", 12]), ("mask", onnx.TensorProto.INT32, ["b", "total"]),
+                               ("past", F, [2, "b", 3, "p", 4])], [("y", F, None), ("present", F, None)], weights)
+    made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
+def test_a_mask_that_is_not_past_and_new_breaks_an_attention(thaw, save):
+    path = save(attention_with_past())
+    report = thaw.json("check", path, "--dims", "b=2..3,s=1..4,p=1..6,total=1..12", "--run", code=1)
+    broken = [f for f in report["findings"] if f["code"] == "THAW040"]
+    assert broken and all(f["where"]["node"] == "attention" for f in broken)
+    assert broken[0]["details"]["when run"].startswith("fails in ONNX Runtime: "), broken[0]["details"]
+    report = thaw.json("check", path, "--dims", "b=1..3,s=1..4,p=1..6,total=p+s", code=0)
+    assert report["proof"]["broken"] == report["proof"]["open"] == 0 and report["findings"] == []

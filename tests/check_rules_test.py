@@ -166,3 +166,73 @@ def test_every_rule_is_documented(thaw):
     import re
     for code in re.findall(r'"(THAW\d{3})"', rules):
         assert f"\n## {code} " in text, code
+
+
+def test_a_frozen_shape_names_the_attribute_that_froze_it(thaw, save):
+    parts = h.make_node("Split", ["x"], ["a", "b"], axis=0, name="s", split=[3, 8])
+    bad = model([parts, node("Concat", ["b", "a"], "y", axis=0)], [("x", F, ["n", 4])], [("y", F, None)], opset=11)
+    found, = [f for f in thaw.findings(save(bad)) if f["code"] in {"THAW010", "THAW011"}]
+    assert "attribute 'split' of 's'" in found["message"] and found["where"]["node"] == "s"
+
+
+def test_every_frozen_shape_names_a_constant_or_is_none(thaw, save):
+    """The last axis of a grid is 2 because GridSample says so: nothing was frozen."""
+    grid = model([node("GridSample", ["x", "grid"], "y")], [("x", F, [1, 3, 8, 8]), ("grid", F, [1, 5, 6, 2])], [("y", F, None)])
+    assert not codes(thaw, save(grid)) & {"THAW010", "THAW013", "THAW015"}
+    free = model([node("GridSample", ["x", "grid"], "y")], [("x", F, ["n", 3, 8, 8]), ("grid", F, ["n", 5, 6, "two"])], [("y", F, None)])
+    assert not codes(thaw, save(free)) & {"THAW010", "THAW013", "THAW015"}
+
+
+@pytest.mark.parametrize("frozen", ["a", "b"])
+def test_of_inputs_of_one_size_the_one_that_was_frozen_is_named(thaw, save, frozen):
+    path = save(model([node("Expand", ["w", "to"], "e"), node("Add", [frozen, "e"], "s"), node("Concat", ["a", "b"], "c", axis=0)],
+                      [("a", F, [1, 7, 4]), ("b", F, [1, 7, 4])], [("s", F, None), ("c", F, None)],
+                      [ints("to", [1, 7, 4]), floats("w", 1, 1, 4)]))
+    assert f"input '{frozen}' axis 1" in only(thaw, path, "THAW010")["source"]
+
+
+def test_features_that_are_declared_as_a_number_are_no_finding(thaw, save):
+    """A weight takes the 4 features that a pool leaves of the 8 that the input declares: there is nothing to declare."""
+    pool = h.make_node("AveragePool", ["x"], ["p"], kernel_shape=[2], strides=[2])
+    declared = model([pool, node("MatMul", ["p", "w"], "y")], [("x", F, [1, 5, 8])], [("y", F, None)], [floats("w", 4, 3)])
+    assert "THAW015" not in codes(thaw, save(declared))
+    free = model([pool, node("MatMul", ["p", "w"], "y")], [("x", F, ["n", 5, "features"])], [("y", F, None)], [floats("w", 4, 3)])
+    assert "THAW015" in codes(thaw, save(free))
+
+
+def test_layers_that_are_taken_apart_are_no_frozen_slice(thaw, save):
+    one = [node("Slice", ["state", f"at{i}", f"at{i + 1}", "at0"], f"h{i}") for i in range(2)]
+    path = save(model([*one, node("Add", ["h0", "h1"], "s"), node("Mul", ["s", "x"], "m"), node("Add", ["m", "table"], "y")],
+                      [("state", F, [2, 1, 8]), ("x", F, [1, 5, 8])], [("y", F, None)],
+                      [ints(f"at{i}", [i]) for i in range(3)] + [floats("table", 5, 8)]))
+    assert "THAW012" not in codes(thaw, path)
+
+
+def test_what_a_loop_meets_before_its_states_settle_is_no_finding(thaw, save):
+    """The window of 7 rows is cut from rows that grow: only before the first iteration are they as many as the input's."""
+    body = h.make_graph([node("Slice", ["acc", "zero", "end", "zero"], "window"), node("ReduceSum", ["window", "zero"], "row"),
+                         node("Concat", ["acc", "row"], "next", axis=0), node("Identity", ["go"], "on")], "body",
+                        [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("go", T.BOOL, []),
+                         h.make_tensor_value_info("acc", F, None)],
+                        [h.make_tensor_value_info("on", T.BOOL, []), h.make_tensor_value_info("next", F, None)])
+    path = save(model([node("Add", ["x", "table"], "s"), node("Loop", ["trips", "", "s"], "y", body=body)], [("x", F, ["n", 4])],
+                      [("y", F, None)], [ints("zero", [0]), ints("end", [7]), ints("trips", 3), floats("table", 7, 4)]))
+    found = codes(thaw, path)
+    assert "THAW013" in found and "THAW012" not in found
+
+
+@pytest.mark.parametrize("batch, severity", [(32, "warning"), ("n", "warning"), (1, "note")])
+def test_samples_merged_into_rows_are_found_at_any_declared_batch(thaw, save, batch, severity):
+    def head(perm, to):
+        return save(model([h.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), node("Transpose", ["c"], "t", perm=perm),
+                           node("Reshape", ["t", "to"], "r"), node("Sigmoid", ["r"], "y")], [("x", F, [batch, 3, 16, 16])],
+                          [("y", F, None)], [floats("w", 2, 3, 3, 3), ints("to", to)]))
+    finding = only(thaw, head([2, 3, 0, 1], [-1, 1]), "THAW018")
+    assert finding["severity"] == severity and finding["where"]["tensor"] == "y"
+    assert "THAW018" not in codes(thaw, head([0, 2, 3, 1], [0, -1, 1]))
+
+
+def test_rows_of_channels_are_not_taken_for_a_batch(thaw, save):
+    path = save(model([node("Transpose", ["x"], "t", perm=[1, 2, 0]), node("Reshape", ["t", "to"], "y")], [("x", F, [3, 16, 16])],
+                      [("y", F, None)], [ints("to", [-1, 1])]))
+    assert "THAW018" not in codes(thaw, path)

@@ -36,6 +36,10 @@ def i64(*values):
     return np.array(values, np.int64)
 
 
+def ones(*shape):
+    return np.ones(shape, np.int32)
+
+
 S = np.float32(0.05)  # a scale
 Z = np.uint8(100)     # a zero point
 Z8 = np.int8(3)
@@ -53,11 +57,26 @@ CASES = {
     "Attention past": ([f(B, L, 11), f(11, 3 * D), f(3 * D), None, f(2, B, N, P, H)], {"num_heads": N}, 2),
     "Attention unequal": ([f(B, L, 11), f(11, 2 * D + 2 * N), f(2 * D + 2 * N)],
                           {"num_heads": N, "qkv_hidden_sizes": [D, D, 2 * N]}, 1),
+    "Attention mask": ([f(B, L, 11), f(11, 3 * D), f(3 * D), ones(B, L)], {"num_heads": N}, 1),
+    "Attention mask of lengths": ([f(B, L, 11), f(11, 3 * D), f(3 * D), i32(L, 3)], {"num_heads": N}, 1),
+    "Attention mask of ends": ([f(B, L, 11), f(11, 3 * D), f(3 * D), i32(L, L, 0, 1)], {"num_heads": N}, 1),
+    "Attention mask of pairs": ([f(B, L, 11), f(11, 3 * D), f(3 * D), ones(B, L, L)], {"num_heads": N}, 1),
+    "Attention mask past": ([f(B, L, 11), f(11, 3 * D), f(3 * D), ones(B, P + L), f(2, B, N, P, H)], {"num_heads": N}, 2),
+    "Attention bias": ([f(B, L, 11), f(11, 3 * D), f(3 * D), None, None, f(B, N, L, L)], {"num_heads": N}, 1),
+    "Attention bias shared": ([f(B, L, 11), f(11, 3 * D), f(3 * D), None, None, f(1, 1, L, L)], {"num_heads": N}, 1),
     "MultiHeadAttention": ([f(B, L, D), f(B, 13, D), f(B, 13, 2 * N)], {"num_heads": N}, 1),
     "MultiHeadAttention past": ([f(B, L, D), f(B, L, D), f(B, L, D), None, None, None, f(B, N, P, H), f(B, N, P, H)],
                                 {"num_heads": N}, 3),
     "MultiHeadAttention no past": ([f(B, L, D), f(B, L, D), f(B, L, D)], {"num_heads": N}, 3),
     "MultiHeadAttention cross": ([f(B, L, D), f(B, N, 13, H), f(B, N, 13, H)], {"num_heads": N}, 1),
+    "MultiHeadAttention mask": ([f(B, L, D), f(B, 13, D), f(B, 13, D), None, ones(B, 13)], {"num_heads": N}, 1),
+    "MultiHeadAttention mask of lengths": ([f(B, L, D), f(B, 13, D), f(B, 13, D), None, i32(13, 4)], {"num_heads": N}, 1),
+    "MultiHeadAttention mask of pairs": ([f(B, L, D), f(B, 13, D), f(B, 13, D), None, ones(B, L, 13)], {"num_heads": N}, 1),
+    "MultiHeadAttention mask past": ([f(B, L, D), f(B, L, D), f(B, L, D), None, ones(B, P + L), None, f(B, N, P, H), f(B, N, P, H)],
+                                     {"num_heads": N}, 3),
+    "MultiHeadAttention bias": ([f(B, L, D), f(B, 13, D), f(B, 13, D), f(3 * D), None, f(B, N, L, 13)], {"num_heads": N}, 1),
+    "MultiHeadAttention bias shared": ([f(B, L, D), f(B, 13, D), f(B, 13, D), None, None, f(1, 1, L, 13)], {"num_heads": N}, 1),
+    "MultiHeadAttention cross mask": ([f(B, L, D), f(B, N, 13, H), f(B, N, 13, H), None, ones(B, 13)], {"num_heads": N}, 1),
     "GroupQueryAttention": ([f(B, L, 6 * 8), f(B, L, 2 * 8), f(B, L, 2 * 8), None, None, i32(L - 1, L - 1), i32(L)],
                             {"num_heads": 6, "kv_num_heads": 2}, 3),
     "GroupQueryAttention packed": ([f(B, L, 10 * 8), None, None, None, None, i32(L - 1, L - 1), i32(L)],
@@ -66,11 +85,18 @@ CASES = {
                                  {"num_heads": 6, "kv_num_heads": 2}, 3),
     "GroupQueryAttention buffer": ([f(B, 1, 48), f(B, 1, 16), f(B, 1, 16), f(B, 2, 17, 8), f(B, 2, 17, 8), i32(P, P), i32(P + 1)],
                                    {"num_heads": 6, "kv_num_heads": 2}, 3),
+    "GroupQueryAttention bias": ([f(B, 1, 48), f(B, 1, 16), f(B, 1, 16), f(B, 2, P, 8), f(B, 2, P, 8), i32(P, P), i32(P + 1),
+                                  None, None, None, f(B, 6, 1, P + 1)], {"num_heads": 6, "kv_num_heads": 2}, 3),
+    "GroupQueryAttention rotary": ([f(B, 1, 96), f(B, 1, 32), f(B, 1, 32), f(B, 2, P, 16), f(B, 2, P, 16), i32(P, P), i32(P + 1),
+                                    f(20, 8), f(20, 8)], {"num_heads": 6, "kv_num_heads": 2, "do_rotary": 1}, 3),
+    "DecoderMaskedMultiHeadAttention mask": ([f(B, 1, D), f(B, 1, D), f(B, 1, D), ones(B, P + 1), None, f(B, N, 17, H), f(B, N, 17, H), i32(P)],
+                                             {"num_heads": N, "past_present_share_buffer": 1}, 3),
     "DecoderMaskedMultiHeadAttention": ([f(B, 1, D), f(B, 1, D), f(B, 1, D), None, None, f(B, N, 17, H), f(B, N, 17, H), i32(P)],
                                         {"num_heads": N, "past_present_share_buffer": 1}, 3),
     "RotaryEmbedding": ([f(B, L, 3 * 8), np.arange(B * L).reshape(B, L) % 9, f(9, 4), f(9, 4)], {}, 1),
     "RotaryEmbedding heads": ([f(B, N, L, 8), np.arange(B * L).reshape(B, L) % 9, f(9, 4), f(9, 4)], {}, 1),
     "QAttention": ([u8(B, L, 11), u8(11, 3 * D), f(3 * D), S, S, None, Z, Z], {"num_heads": N}, 1),
+    "QAttention mask": ([u8(B, L, 11), u8(11, 3 * D), f(3 * D), S, S, ones(B, L), Z, Z], {"num_heads": N}, 1),
     "QAttention past": ([u8(B, L, 11), u8(11, 3 * D), f(3 * D), S, S, None, Z, Z, f(2, B, N, P, H)], {"num_heads": N}, 2),
     "SkipLayerNormalization": ([f(B, L, 11), f(B, L, 11), f(11), f(11), f(11)], {}, 4),
     "SkipLayerNormalization wide": ([f(B, L, 11), f(L, 11), f(11)], {}, 1),

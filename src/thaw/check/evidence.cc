@@ -29,6 +29,50 @@ const frozen::FrozenAnalysis& Evidence::frozen() {
   return *frozen_;
 }
 
+bool Evidence::is_declared_architecture(const frozen::FrozenSite& site) {
+  if (!frozen().all_inputs_static) return false;
+  if (!architecture_) {
+    architecture_.emplace();
+    std::set<std::string> last_axes;
+    for (const ir::Value* input : model_.graph->inputs())
+      if (input->type.shape && !input->type.shape->empty())
+        last_axes.insert(fmt::format("{}_dim{}", input->name(), input->type.shape->size() - 1));
+    for (const frozen::FrozenSite& s : frozen().sites) {
+      const auto ids = dim::symbols_of(s.expression);
+      if (s.role != frozen::FrozenRole::kWeight || ids.size() != 1) continue;
+      const dim::SymbolInfo& symbol = frozen_scope_.symbols()[static_cast<size_t>(ids.front())];
+      if (last_axes.contains(symbol.name)) architecture_->insert(ids.front());
+    }
+  }
+  const auto is_fixed = [&](dim::Dim d) {
+    const auto ids = dim::symbols_of(d);
+    return std::ranges::all_of(ids, [&](int id) { return architecture_->contains(id); });
+  };
+  return is_fixed(site.expression) &&
+         std::ranges::all_of(site.more, [&](const frozen::FrozenSize& s) { return is_fixed(s.expression); });
+}
+
+bool Evidence::reads(const ir::Node& node, const ir::Value& input) {
+  const auto& inputs = model_.graph->inputs();
+  if (!read_from_) {
+    read_from_.emplace();
+    for (size_t i = 0; i < inputs.size() && i < 64; ++i) (*read_from_)[inputs[i]] = uint64_t{1} << i;
+    for (const ir::Node* n : model_.graph->nodes()) {
+      uint64_t bits = 0;
+      for (const ir::Value* in : n->inputs())
+        if (auto it = read_from_->find(in); it != read_from_->end()) bits |= it->second;
+      if (bits == 0) continue;
+      for (const ir::Value* out : n->outputs()) (*read_from_)[out] = bits;
+    }
+  }
+  const auto place = std::ranges::find(inputs, &input) - inputs.begin();
+  if (place >= 64 || node.graph() != model_.graph.get()) return true;
+  return std::ranges::any_of(node.inputs(), [&](const ir::Value* in) {
+    auto it = read_from_->find(in);
+    return it != read_from_->end() && (it->second >> place & 1) != 0;
+  });
+}
+
 const ir::Value* Evidence::value_behind(int symbol) {
   if (!values_behind_) {
     values_behind_.emplace();

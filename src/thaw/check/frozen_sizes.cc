@@ -43,25 +43,31 @@ std::string data_origin(Evidence& evidence, int symbol, const std::string& name)
                      node ? name_of(*node) : name);
 }
 
-// What an expression's symbols stand for: "pixel_values axis 0 ('num_patches')".
-std::string origin_of(Evidence& evidence, dim::Dim expression) {
-  const ir::Graph& graph = *evidence.model().graph;
+// The axes of inputs that have a size, of those that the node is computed from where there are some among them.
+std::vector<std::string> axes_with(Evidence& evidence, int id, const ir::Node& node) {
+  const dim::Dim wanted = evidence.frozen_scope().symbol_at(id);
+  const std::string& name = evidence.frozen_scope().symbols()[static_cast<size_t>(id)].name;
+  std::vector<std::string> all, read;
+  for (const ir::Value* input : evidence.model().graph->inputs()) {
+    const ops::Fact& fact = evidence.frozen().result.fact(input);
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      if (!dim::same(fact.dim(axis), wanted)) continue;
+      all.push_back(fmt::format("input '{}' axis {} ({})", input->name(), axis, name));
+      if (evidence.reads(node, *input)) read.push_back(all.back());
+      break;
+    }
+  }
+  return read.empty() ? all : read;
+}
+
+// What an expression's symbols stand for, where it was met at a node: "pixel_values axis 0 ('num_patches')".
+std::string origin_of(Evidence& evidence, dim::Dim expression, const ir::Node& node) {
   std::string out;
   for (int id : dim::symbols_of(expression)) {
     const dim::SymbolInfo& symbol = evidence.frozen_scope().symbols()[static_cast<size_t>(id)];
     std::string one;
-    if (symbol.kind == dim::SymbolKind::kInputDim) {
-      for (const ir::Value* input : graph.inputs()) {
-        if (!input->type.shape) continue;
-        for (size_t axis = 0; one.empty() && axis < input->type.shape->size(); ++axis) {
-          const std::string& declared = (*input->type.shape)[axis].param;
-          dim::Dim wanted = evidence.frozen_scope().symbol_at(id);
-          auto by_axis = evidence.frozen_scope().find(fmt::format("{}_dim{}", input->name(), axis));
-          if (declared == symbol.name || (by_axis && dim::same(*by_axis, wanted)))
-            one = fmt::format("input '{}' axis {} ({})", input->name(), axis, symbol.name);
-        }
-      }
-    }
+    if (symbol.kind == dim::SymbolKind::kInputDim)
+      one = fmt::format("{}", fmt::join(axes_with(evidence, id, node), " and "));
     if (one.empty())
       one = symbol.kind == dim::SymbolKind::kInputValue ? fmt::format("the value {}", symbol.name)
                                                         : data_origin(evidence, id, symbol.name);
@@ -90,6 +96,8 @@ bool is_hidden(const FrozenSite& site) {
 
 // What a site is about, as the subject of a sentence.
 std::string subject_of(const FrozenSite& site, std::string_view noun) {
+  if (!site.constant && site.holder)
+    return fmt::format("the attribute '{}' of {}", site.attribute, name_of(*site.holder));
   if (!site.constant) return fmt::format("{} of {}", noun, name_of(*site.node));
   std::string text;
   const ir::Tensor* tensor = site.constant->constant();  // null where a node makes it, of a fixed shape
@@ -107,11 +115,12 @@ struct SiteText {
 };
 
 SiteText text_of(Evidence& evidence, const FrozenSite& site) {
-  SiteText text{std::to_string(site.value), dim::to_string(site.expression), origin_of(evidence, site.expression)};
+  SiteText text{std::to_string(site.value), dim::to_string(site.expression),
+                origin_of(evidence, site.expression, *site.node)};
   for (const frozen::FrozenSize& s : site.more) {
     text.values += ", " + std::to_string(s.value);
     text.expressions += ", " + dim::to_string(s.expression);
-    std::string origin = origin_of(evidence, s.expression);
+    std::string origin = origin_of(evidence, s.expression, *site.node);
     if (text.origin.find(origin) == std::string::npos) text.origin += "; " + origin;
   }
   return text;
@@ -120,14 +129,17 @@ SiteText text_of(Evidence& evidence, const FrozenSite& site) {
 void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string_view noun, std::string_view fix) {
   for (const FrozenSite& site : evidence.frozen().sites) {
     bool matches = site.role == role || (role == FrozenRole::kShape && site.role == FrozenRole::kAttribute);
-    if (!matches || is_hidden(site)) continue;
+    if (!matches || is_hidden(site) || evidence.is_declared_architecture(site)) continue;
+    // Without a constant that can be named there is nothing that was frozen: the number is the operator's own, or comes
+    // from sizes that are declared.
+    if (!site.constant && !site.holder) continue;
     std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1)
                                            : name_of(*site.node);
     const SiteText text = text_of(evidence, site);
     std::string_view what = site.product ? "a product of its elements" : site.more.empty() ? "a size" : "sizes";
     std::string message = fmt::format("{} fixes {} at {} where the input asks for {} (read by {})",
                                       subject_of(site, noun), what, text.values, text.expressions, where);
-    Place place = place_of(*site.node);
+    Place place = place_of(site.holder ? *site.holder : *site.node);
     if (site.constant) place.tensor = site.constant->name();
     Finding& f = findings.add(std::move(message), std::move(place));
     f.source = text.origin;
@@ -174,7 +186,7 @@ void look_for_fixing_weights(Evidence& evidence, Findings& findings) {
 // runs, its numbers mixed into the first's.
 void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
   for (const FrozenSite& site : evidence.frozen().sites) {
-    if (!is_hidden(site)) continue;
+    if (!is_hidden(site) || evidence.is_declared_architecture(site)) continue;
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
     const SiteText text = text_of(evidence, site);
@@ -216,7 +228,7 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
   for (const FrozenSite& site : frozen.sites) {
     bool holds_order = site.role == FrozenRole::kTable || site.role == FrozenRole::kIndex || site.product;
     if (!holds_order || dim::symbols_of(site.expression).size() != 1) continue;
-    std::string key = origin_of(evidence, site.expression);
+    std::string key = origin_of(evidence, site.expression, *site.node);
     auto [it, fresh] = by_size.emplace(key, std::pair{&site, 0});
     ++it->second.second;
     if (auto f = swapped_factors(site); f && !factors.contains(key)) factors[key] = *f;

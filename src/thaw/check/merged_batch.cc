@@ -1,7 +1,9 @@
 // THAW018: a Reshape that folds the batch into another axis.
 //
 // A head that ends in Transpose(2,3,0,1) and Reshape(-1,1) is fine for one image; for more, the images' rows are mixed
-// in one axis and no caller can tell them apart. Only asked where the batch is declared 1 or is a symbol of axis 0.
+// in one axis and no caller can tell them apart. A batch is the first axis of floating-point inputs: where it is
+// declared 1, of three axes or more; where it is declared free, or as another number, of images (four axes or more),
+// as the first axis of what has three may be channels or time.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,20 +17,38 @@ namespace thaw::checking {
 
 namespace {
 
-// Facts for the inputs with a batch symbol in the place of a declared 1 at axis 0 of floating-point inputs of rank 3 or
-// more.
-dim::Dim add_batch(const ir::Model& model, dim::Scope& scope, infer::InferOptions& options) {
-  dim::Scope plain_scope;
-  dim::Dim batch;
+// A batch as the inputs declare it.
+struct DeclaredBatch {
+  dim::Dim symbol;   // unknown where there is none
+  int64_t size = 1;  // as declared; 0 where it is free
+};
+
+// The number that an input declares for its batch; 0 where it is free; nullopt where it has none.
+std::optional<int64_t> batch_of(const ir::Value& input) {
+  if (input.initializer() || !input.type.shape || !ir::is_floating(input.type.elem_type)) return std::nullopt;
+  const size_t rank = input.type.shape->size();
+  if (rank < 3) return std::nullopt;
+  const ir::DeclaredDim& first = input.type.shape->front();
+  const int64_t size = first.value && *first.value > 0 ? *first.value : 0;
+  return size == 1 || rank >= 4 ? std::optional(size) : std::nullopt;
+}
+
+// Facts for the inputs with one symbol for the batch. Where inputs declare several, it is the first input's.
+DeclaredBatch add_batch(const ir::Model& model, dim::Scope& scope, infer::InferOptions& options) {
+  DeclaredBatch batch;
   for (const ir::Value* input : model.graph->inputs()) {
-    if (input->initializer() || !input->type.shape || input->type.shape->size() < 3) continue;
-    if (input->type.shape->front().value != 1 || !ir::is_floating(input->type.elem_type)) continue;
-    if (batch.is_unknown()) batch = scope.fresh("batch", dim::SymbolKind::kInputDim);
+    const auto size = batch_of(*input);
+    if (!size) continue;
+    if (batch.symbol.is_unknown()) {
+      batch.symbol = scope.fresh("batch", dim::SymbolKind::kInputDim);
+      batch.size = *size;
+    }
+    if (*size != batch.size) continue;
     ops::Shape shape;
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
       const ir::DeclaredDim& d = (*input->type.shape)[axis];
       if (axis == 0)
-        shape.push_back(batch);
+        shape.push_back(batch.symbol);
       else if (d.value && *d.value > 0)
         shape.push_back(*d.value);
       else
@@ -68,7 +88,8 @@ bool mixes(const ir::Model& model, const infer::Result& result, const ir::Node& 
 void look_for_merged_batch(Evidence& evidence, Findings& findings) {
   dim::Scope scope;
   infer::InferOptions options;
-  dim::Dim batch = add_batch(evidence.model(), scope, options);
+  const DeclaredBatch declared = add_batch(evidence.model(), scope, options);
+  const dim::Dim batch = declared.symbol;
   if (batch.is_unknown()) return;
   int id = scope.symbol_id(batch);
   infer::Result result = infer::infer(evidence.model(), scope, options);
@@ -89,6 +110,8 @@ void look_for_merged_batch(Evidence& evidence, Findings& findings) {
                     name_of(*node), output->name(), text_of(out.shape)),
         place_of(*node));
     f.where.tensor = output->name();
+    // What the model declares itself to take mixes samples, not only what it could be made to take.
+    if (declared.size != 1) f.severity = Severity::kWarning;
     f.fix = "end in a Reshape by (0, -1, …) on [batch, …], so that the batch stays an axis of its own";
   }
 }

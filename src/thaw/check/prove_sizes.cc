@@ -1,4 +1,4 @@
-// THAW040, THAW041: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum,
+// THAW040 to THAW042: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum,
 // Concat's other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes
 // that break it are shown.
 #include <algorithm>
@@ -62,13 +62,26 @@ dim::Assignment complete(dim::Assignment sizes, const dim::Scope& scope) {
   return sizes;
 }
 
+// "the rank", "the size of axis 1" or nothing: what is not known of a tensor.
+std::string unknown_part(const ops::Fact& fact) {
+  if (!fact.is_tensor()) return {};
+  if (!fact.has_rank()) return "the rank";
+  for (int axis = 0; axis < fact.rank(); ++axis)
+    if (fact.dim(axis).is_unknown()) return fmt::format("the size of axis {}", axis);
+  return {};
+}
+
 }  // namespace
 
 SizeProofs prove_sizes(const infer::Result& result) {
   SizeProofs out;
   for (const ops::Obligation& o : result.obligations()) {
-    ++out.summary.statements;
     dim::Proof proof = prove(o);
+    if (o.only_specified) {
+      if (proof.verdict == dim::Verdict::kNo) out.unspecified.push_back({&o, std::move(proof.counterexample)});
+      continue;
+    }
+    ++out.summary.statements;
     switch (proof.verdict) {
       case dim::Verdict::kYes:
         ++out.summary.proven;
@@ -83,8 +96,10 @@ SizeProofs prove_sizes(const infer::Result& result) {
         break;
     }
   }
-  std::stable_sort(out.broken.begin(), out.broken.end(),
-                   [](const BrokenStatement& a, const BrokenStatement& b) { return total(a.sizes) < total(b.sizes); });
+  for (auto* list : {&out.broken, &out.unspecified}) {
+    std::ranges::stable_sort(
+        *list, [](const BrokenStatement& a, const BrokenStatement& b) { return total(a.sizes) < total(b.sizes); });
+  }
   return out;
 }
 
@@ -107,6 +122,26 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
   }
 }
 
+// ONNX Runtime runs these: worth knowing for other runtimes.
+void look_for_unspecified_sizes(Evidence& evidence, Findings& findings) {
+  if (evidence.dims().empty()) return;
+  const dim::Scope& scope = evidence.size_ranges().scope;
+  std::unordered_set<const ir::Node*> told;
+  for (const BrokenStatement& b : evidence.size_proofs().unspecified) {
+    if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
+    const std::string at = text_of(by_name(b.sizes, scope));
+    Finding& f = findings.add(
+        fmt::format("{} is outside of its specification at {}: {} needs {}, which ONNX Runtime does not ask for",
+                    name_of(*b.obligation->node), at.empty() ? "every size" : at, b.obligation->what,
+                    statement_text(*b.obligation)),
+        place_of(*b.obligation->node));
+    f.breaking_sizes = by_name(complete(b.sizes, scope), scope);
+    f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
+    f.details.emplace_back("statement", statement_text(*b.obligation));
+    f.fix = "narrow the range, or pad so that the specified size and ONNX Runtime's are the same";
+  }
+}
+
 void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
   const infer::Result& result = evidence.size_ranges().result;
@@ -125,13 +160,13 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
   }
   // A tensor whose size could not be inferred makes no statements: what reads it is not covered.
   for (const ir::Node* node : evidence.model().graph->nodes()) {
+    const bool first = std::ranges::none_of(
+        node->inputs(), [&](const ir::Value* in) { return in && !unknown_part(result.fact(in)).empty(); });
     for (const ir::Value* out : node->outputs()) {
-      if (!out || !result.fact(out).is_tensor() || result.fact(out).has_rank()) continue;
-      bool first = std::none_of(node->inputs().begin(), node->inputs().end(), [&](const ir::Value* in) {
-        return in && result.fact(in).is_tensor() && !result.fact(in).has_rank();
-      });
-      if (first && shown++ < kMaxShown)
-        findings.add(fmt::format("the rank of '{}' is not known, so nothing is proven of what reads it", out->name()),
+      if (!first || !out || (out->uses().empty() && result.fact(out).has_rank())) continue;
+      const std::string part = unknown_part(result.fact(out));
+      if (!part.empty() && shown++ < kMaxShown)
+        findings.add(fmt::format("{} of '{}' is not known, so nothing is proven of what reads it", part, out->name()),
                      place_of(*out));
     }
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,8 @@ struct SizeProofs {
   SizeProof summary;
   std::vector<BrokenStatement> broken;  // smallest sizes first
   std::vector<OpenStatement> open;
+  // What is only specified and does not hold; not counted in the summary.
+  std::vector<BrokenStatement> unspecified;
 };
 // Proves every obligation of the result (prove_sizes.cc).
 SizeProofs prove_sizes(const infer::Result& result);
@@ -57,6 +60,11 @@ class Evidence {
   // The analysis of frozen sizes, in a scope of its own.
   const frozen::FrozenAnalysis& frozen();
   dim::Scope& frozen_scope() { return frozen_scope_; }
+  // Whether a site speaks only of last axes of inputs that are declared as numbers and that a weight fixes: features,
+  // which are what they are declared to be.
+  bool is_declared_architecture(const frozen::FrozenSite& site);
+  // Whether a node is computed from an input: one of the first 64, else "yes".
+  bool reads(const ir::Node& node, const ir::Value& input);
   // The value whose axis a data-dependent symbol of that analysis names; null where there is none.
   const ir::Value* value_behind(int symbol);
 
@@ -74,7 +82,9 @@ class Evidence {
   dim::Scope scope_, frozen_scope_;
   std::optional<infer::Result> inferred_;
   std::optional<frozen::FrozenAnalysis> frozen_;
+  std::optional<std::set<int>> architecture_;  // symbols
   std::optional<std::unordered_map<int, const ir::Value*>> values_behind_;
+  std::optional<std::unordered_map<const ir::Value*, uint64_t>> read_from_;  // a bit for each of the first inputs
   std::optional<std::vector<dim::Assignment>> witnesses_;
   std::unique_ptr<SizeRanges> size_ranges_;
   std::optional<SizeProofs> size_proofs_;
@@ -125,6 +135,7 @@ void look_for_shape_chains(Evidence&, Findings&);
 void look_for_unknown_ranks(Evidence&, Findings&);
 void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
+void look_for_unspecified_sizes(Evidence&, Findings&);
 
 // "'conv1' (Conv)" or "Conv -> 'out'" for messages.
 std::string name_of(const ir::Node& node);

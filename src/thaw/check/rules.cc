@@ -43,6 +43,7 @@ constexpr Rule kRules[] = {
     // Proof over sizes (--dims).
     {"THAW040", "a size that breaks the model", kError, look_for_breaking_sizes},
     {"THAW041", "a statement that could not be proven", kWarning, look_for_unproven_sizes},
+    {"THAW042", "a size outside of the specification", kNote, look_for_unspecified_sizes},
 };
 // clang-format on
 

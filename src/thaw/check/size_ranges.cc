@@ -108,6 +108,7 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
   dim::Scope plain;
   infer::Result seen = infer::infer(model, plain);
   infer::InferOptions options;
+  options.sizes_as_run = true;
   Replacements replaced;
   const auto assume = [&](dim::Dim symbol, const Hull& hull) {
     out.scope.assume_range(symbol, hull.first, hull.last);

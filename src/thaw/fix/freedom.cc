@@ -134,7 +134,8 @@ class Examination {
 
   void look_at_statements(const std::set<std::string>& before) {
     for (const Obligation& o : result_.obligations()) {
-      if (before.contains(text_of(o)) || dim::is_data_dependent(o.a) || dim::is_data_dependent(o.b)) continue;
+      if (o.only_specified || before.contains(text_of(o)) || dim::is_data_dependent(o.a) || dim::is_data_dependent(o.b))
+        continue;
       const Statement statement(o, own_);
       for (const int id : statement.symbols())
         if (!statement.lets_move(id))

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/frozen/hints.h"
+#include "thaw/frozen/sides.h"
 #include "thaw/frozen/source.h"
 #include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
@@ -21,7 +22,6 @@ using dim::Dim;
 using ops::Fact;
 using ops::Meeting;
 using ops::Obligation;
-using ops::ObligationKind;
 
 namespace {
 
@@ -34,21 +34,6 @@ struct NodeMeeting {
   const ir::Node* node;
   Meeting meeting;
 };
-
-// The side of an obligation that the inputs size, and the constant that it meets; false where there is no such pair.
-struct Sides {
-  Dim expression;
-  int64_t constant;
-  int input;  // of the constant
-  int axis;
-};
-
-std::optional<Sides> sides_of(const Obligation& o) {
-  if (o.kind != ObligationKind::kEqual && o.kind != ObligationKind::kBroadcast) return std::nullopt;
-  if (o.a.is_symbolic() && o.b.is_constant()) return Sides{o.a, *o.b.constant(), o.input_b, o.axis_b};
-  if (o.b.is_symbolic() && o.a.is_constant()) return Sides{o.b, *o.a.constant(), o.input_a, o.axis_a};
-  return std::nullopt;
-}
 
 class Analysis {
  public:
@@ -114,14 +99,18 @@ class Analysis {
     for (const int id : ids) out_.hints.erase(id);
   }
 
-  // A size that a weight fixes (channels) is the architecture's: it goes back to being a number. True if there was one.
+  // A size that a weight fixes (channels), or that meets one which nothing that can be frozen has made (heads that a
+  // weight's columns are split into), is the architecture's: it goes back to being a number. True if there was one.
   bool drop_architecture() {
     std::set<int> fixed;
+    SourceTracer tracer(out_.result);
     for (const Obligation& o : out_.result.obligations()) {
       auto sides = sides_of(o);
-      if (!sides || !weight_operand(o, *sides)) continue;
-      int id = scope_.symbol_id(sides->expression);
-      if (id >= 0 && out_.hints.contains(id)) fixed.insert(id);
+      const int id = sides ? scope_.symbol_id(sides->expression) : -1;
+      if (id < 0 || !out_.hints.contains(id) || fixed.contains(id)) continue;
+      const bool is_fixed = weight_operand(o, *sides) || is_own_number(o, *sides) ||
+                            (sides->constant == out_.hints.at(id) && comes_from_nothing(tracer, o, *sides));
+      if (is_fixed) fixed.insert(id);
     }
     if (fixed.empty()) return false;
     make_numbers(fixed);
@@ -147,6 +136,16 @@ class Analysis {
     infer::InferOptions options = options_;
     std::vector<Obligation> equations;
     options.prefer_symbols = true;
+    // What a Loop's body met before the values that it carries had settled is no size of the model.
+    options.before_again = [&](const ir::Graph& graph) {
+      const auto inside = [&](const ir::Node* node) {
+        const ir::Graph* at = node->graph();
+        while (at && at != &graph) at = at->parent();
+        return at != nullptr;
+      };
+      std::erase_if(meetings_, [&](const NodeMeeting& m) { return inside(m.node); });
+      std::erase_if(equations, [&](const Obligation& o) { return inside(o.node); });
+    };
     options.after_node = [&](const infer::NodeVisit& visit) {
       if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
         VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1));
@@ -247,6 +246,7 @@ class Analysis {
         add_site({FrozenRole::kWeight, weight, o.node, 1, m.value, m.expression, {}, false, false});
         continue;
       }
+      if (is_own_number(o, *sides)) continue;
       meetings_.push_back({o.node, m});
     }
   }
@@ -302,7 +302,12 @@ class Analysis {
       for (const Source& s : sources) {
         bool silent = m.meeting.silent || s.role == FrozenRole::kIndex || s.role == FrozenRole::kSlice;
         const bool product = m.meeting.product || may_be_one_of(m.meeting.expression, s);
-        add_site({s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, product});
+        FrozenSite site{s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, product};
+        if (s.role == FrozenRole::kAttribute) {
+          site.holder = s.node;
+          site.attribute = s.attribute;
+        }
+        add_site(site);
       }
       if (sources.empty())
         without_source.push_back({FrozenRole::kShape,
@@ -345,13 +350,13 @@ class Analysis {
       for (const Source& s : tracer.of_dim(*m.node, *input, meeting.value)) all.push_back(s);
     }
     if (all.empty() && !m.node->attribute_ints("split").empty())
-      all.push_back({nullptr, m.node, FrozenRole::kAttribute});
+      all.push_back({nullptr, m.node, FrozenRole::kAttribute, "split"});
     return all;
   }
 
   void add_site(const FrozenSite& site) {
-    std::pair<const void*, FrozenRole> key{site.constant ? static_cast<const void*>(site.constant) : site.node,
-                                           FrozenRole::kShape};
+    const void* place = site.constant ? static_cast<const void*>(site.constant) : site.holder ? site.holder : site.node;
+    std::pair<const void*, FrozenRole> key{place, FrozenRole::kShape};
     auto [it, fresh] = index_.emplace(key, out_.sites.size());
     if (fresh) {
       out_.sites.push_back(site);

@@ -48,6 +48,9 @@ struct FrozenSite {
   std::vector<FrozenSize> more;         // others in the same constant ([1, 96, 40, 30]), up to a handful
   bool silent = false;   // other sizes run, and are wrong: a -1, a clamp or an index swallows the difference
   bool product = false;  // several elements of the constant together make up the size (11*2*15*2 = patches)
+  // kAttribute: the node that has it, which need not be where the size was met, and the attribute's name.
+  const ir::Node* holder = nullptr;
+  std::string attribute = {};
 };
 
 struct FrozenAnalysis {

@@ -67,6 +67,46 @@ std::optional<std::vector<int64_t>> constant_dims(const ops::Fact& fact) {
   return out;
 }
 
+// The axes of a Reshape's operand and result that are constant and make up each other, counted from either end.
+struct FixedGroups {
+  std::vector<bool> from, to;
+};
+
+// Marks groups from the end `at(0)` on, as long as sizes are equal, or constants of which as many as needed make up the
+// others.
+template <typename At>
+void mark_groups(const ops::Shape& from, const ops::Shape& to, FixedGroups& groups, At at) {
+  size_t i = 0, j = 0;
+  while (i < from.size() && j < to.size()) {
+    const dim::Dim a = from[at(i, from.size())], b = to[at(j, to.size())];
+    if (!a.is_constant() && dim::same(a, b)) {
+      ++i;
+      ++j;
+      continue;
+    }
+    const size_t first_i = i, first_j = j;
+    int64_t left = 1, right = 1;
+    do {
+      const bool grow_left = i == first_i || (left < right && j > first_j);
+      const ops::Shape& shape = grow_left ? from : to;
+      size_t& next = grow_left ? i : j;
+      int64_t& product = grow_left ? left : right;
+      const auto size = next < shape.size() ? shape[at(next, shape.size())].constant() : std::nullopt;
+      if (!size || *size < 1 || __builtin_mul_overflow(product, *size, &product)) return;
+      ++next;
+    } while (left != right || j == first_j);
+    for (size_t k = first_i; k < i; ++k) groups.from[at(k, from.size())] = true;
+    for (size_t k = first_j; k < j; ++k) groups.to[at(k, to.size())] = true;
+  }
+}
+
+FixedGroups fixed_groups(const ops::Shape& from, const ops::Shape& to) {
+  FixedGroups groups{std::vector<bool>(from.size()), std::vector<bool>(to.size())};
+  mark_groups(from, to, groups, [](size_t k, size_t) { return k; });
+  mark_groups(from, to, groups, [](size_t k, size_t count) { return count - 1 - k; });
+  return groups;
+}
+
 }  // namespace
 
 std::vector<Source> SourceTracer::of_dim(const ir::Node& reader, const ir::Value& value, int64_t size) {
@@ -163,8 +203,48 @@ bool SourceTracer::has_constant_dim(const ir::Value* value, int64_t size) const 
   return std::any_of(fact.shape->begin(), fact.shape->end(), [&](dim::Dim d) { return d.is_constant(size); });
 }
 
+bool SourceTracer::has_source(const ir::Node& reader, const ir::Value& value, int64_t size) {
+  const auto [known, fresh] = has_source_.emplace(std::pair{&value, size}, false);
+  if (!fresh) return known->second;
+  auto stack = std::move(stack_);
+  auto found = std::move(found_);
+  auto seen = std::move(seen_);
+  const bool doubted = std::exchange(in_doubt_, true);
+  const bool any = !of_dim(reader, value, size).empty();
+  in_doubt_ = doubted;
+  stack_ = std::move(stack);
+  found_ = std::move(found);
+  seen_ = std::move(seen);
+  return has_source_[{&value, size}] = any;
+}
+
+// A Reshape that splits axes of constant sizes into others, beside axes that may be any: what its target says of these
+// was frozen only where the sizes that it splits were. (Heads in what a weight has made are not.) False where the axis
+// is none of these.
+bool SourceTracer::through_fixed_groups(const Step& step, const ir::Node& producer) {
+  const ops::Fact &from = result_.fact(producer.input(0)), &to = result_.fact(step.value);
+  if (!from.shape || !to.shape) return false;
+  const FixedGroups groups = fixed_groups(*from.shape, *to.shape);
+  bool any = false;
+  for (size_t k = 0; k < to.shape->size(); ++k) {
+    if (!(*to.shape)[k].is_constant(step.number)) continue;
+    if (!groups.to[k]) return false;
+    any = true;
+  }
+  if (!any) return false;
+  for (size_t k = 0; k < from.shape->size(); ++k) {
+    const auto size = groups.from[k] ? (*from.shape)[k].constant() : std::nullopt;
+    if (!size || *size <= 1 || !has_source(producer, *producer.input(0), *size)) continue;
+    enqueue(producer, producer.input(0), *size, Question::kDim);
+    enqueue(producer, producer.input(1), step.number, Question::kElement);
+  }
+  return true;
+}
+
 void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   const std::string& op = producer.op_type();
+  const bool reshapes = op == "Reshape" || op == "Flatten";
+  if (reshapes && producer.input(0) && through_fixed_groups(step, producer)) return;
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);
     if (ops::holds_size(role))
@@ -175,16 +255,20 @@ void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
   for (const ops::AttributeRole& attribute : known ? known->attributes : std::vector<ops::AttributeRole>()) {
     const auto list = producer.attribute_ints(attribute.name);
     if (ops::holds_size(attribute.role) && std::find(list.begin(), list.end(), step.number) != list.end())
-      found_.push_back({nullptr, &producer, FrozenRole::kAttribute});
+      found_.push_back({nullptr, &producer, FrozenRole::kAttribute, std::string(attribute.name)});
   }
   if (op == "Concat") return through_concat(step, producer);
-  if (op == "Reshape" || op == "Flatten") return through_reshape(step, producer);
+  if (reshapes) return through_reshape(step, producer);
   if (op == "Gather") through_gather(step, producer);
   // What is written at positions.
   const int written = known && producer.inputs().size() > 2 ? known->operands.find(ops::Role::kIndex) : -1;
   if (written > 0 && !reads_shape(producer.input(written)))
     enqueue(producer, producer.input(written), 0, Question::kIndex);
   bool contraction = is_contraction(producer);
+  const bool is_of_weight = std::ranges::any_of(producer.inputs(), [&](const ir::Value* in) {
+    return in && in->constant() && has_constant_dim(in, step.number);
+  });
+  if (contraction && in_doubt_ && is_of_weight) return;
   for (size_t i = 0; i < producer.inputs().size(); ++i) {
     const ir::Value* input = producer.inputs()[i];
     if (!input || is_size_operand(producer, static_cast<int>(i))) continue;

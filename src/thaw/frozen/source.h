@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "thaw/frozen/frozen.h"
@@ -13,6 +16,7 @@ struct Source {
   const ir::Value* constant = nullptr;  // null: the number stands in an attribute of `node`
   const ir::Node* node = nullptr;       // the node that reads the constant, or has the attribute
   FrozenRole role = FrozenRole::kTable;
+  std::string attribute = {};  // kAttribute: its name
 };
 
 class SourceTracer {
@@ -42,6 +46,8 @@ class SourceTracer {
   void through_dim(const Step& step, const ir::Node& producer);
   void through_concat(const Step& step, const ir::Node& producer);
   void through_reshape(const Step& step, const ir::Node& producer);
+  bool through_fixed_groups(const Step& step, const ir::Node& producer);
+  bool has_source(const ir::Node& reader, const ir::Value& value, int64_t size);
   void through_gather(const Step& step, const ir::Node& producer);
   void through_element(const Step& step, const ir::Node& producer);
   bool has_constant_dim(const ir::Value* value, int64_t size) const;
@@ -50,6 +56,8 @@ class SourceTracer {
   std::vector<Step> stack_;
   std::vector<Source> found_;
   std::unordered_set<uint64_t> seen_;
+  std::map<std::pair<const ir::Value*, int64_t>, bool> has_source_;
+  bool in_doubt_ = false;  // a size that a weight has is taken for the weight's, whatever else has it
 };
 
 }  // namespace thaw::frozen

@@ -176,6 +176,46 @@ void Engine::forget_since(size_t obligations, size_t problems) {
   failed_at_.resize(result_.problems_.size());
 }
 
+namespace {
+
+// The same statement, which holds too where the condition is 0; a product is 0 where one of its factors is.
+ops::Obligation under(ops::Obligation o, dim::Dim condition) {
+  using ops::ObligationKind;
+  switch (o.kind) {
+    case ObligationKind::kBroadcast:
+      o.kind = ObligationKind::kEqual;
+      o.a = (o.a - o.b) * (o.a - 1) * (o.b - 1) * condition;
+      o.b = 0;
+      break;
+    case ObligationKind::kEqual:
+    case ObligationKind::kAtMost:
+      o.a = (o.a - o.b) * condition;
+      o.b = 0;
+      break;
+    case ObligationKind::kDivisible:
+      o.a = o.a * condition;
+      break;
+  }
+  o.input_a = o.axis_a = o.input_b = o.axis_b = -1;
+  return o;
+}
+
+}  // namespace
+
+void Engine::condition_since(size_t obligations, dim::Dim condition) {
+  if (condition.is_constant(1)) return;
+  size_t kept = obligations;
+  for (size_t i = obligations; i < result_.obligations_.size(); ++i) {
+    const ops::Obligation o = under(result_.obligations_[i], condition);
+    // Too long to be written, or true whatever the sizes are.
+    if (o.a.is_unknown() || (o.kind != ops::ObligationKind::kDivisible && dim::same(o.a, o.b))) continue;
+    stated_at_[kept] = stated_at_[i];
+    result_.obligations_[kept++] = o;
+  }
+  result_.obligations_.resize(kept);
+  stated_at_.resize(kept);
+}
+
 int64_t Engine::opset_of(const std::string& domain, const Frame& frame) const {
   if (frame.function) {
     for (const ir::OpsetImport& import : frame.function->opset_imports)

@@ -40,6 +40,8 @@ class Engine {
   size_t num_obligations() const { return result_.obligations_.size(); }
   size_t num_problems() const { return result_.problems_.size(); }
   void forget_since(size_t obligations, size_t problems);
+  // What was stated since then is needed only where `condition`, which is 0 or 1, is 1.
+  void condition_since(size_t obligations, dim::Dim condition);
   // Elements of a small constant or of a small integer graph input; null when there are none.
   ops::ElementsPtr read_elements(const ir::Value& value, const ops::Fact& fact, const ir::Tensor* constant);
   // The constant behind a value that no caller may replace.

@@ -57,10 +57,16 @@ struct InferOptions {
   // Where false, no element of a tensor comes from a shape: what is still known of small tensors is written in the file
   // (literal), or is an input's value.
   bool reads_shapes = true;
+  // Sizes are those that ONNX Runtime makes also where what is only specified of them does not hold (a pool's window
+  // that is larger than its input); else they follow the specification there, which reads more easily.
+  bool sizes_as_run = false;
   // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
   int64_t visit_budget = 4'000'000;
   // Called after each node's rule, before its outputs are read by others.
   std::function<void(const NodeVisit&)> after_node;
+  // Called before a graph of a node is inferred once more (a Loop's body, until what it carries has settled): what was
+  // seen of its nodes before does not hold.
+  std::function<void(const ir::Graph&)> before_again;
 };
 
 class Result {

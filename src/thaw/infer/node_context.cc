@@ -151,6 +151,13 @@ void NodeContext::require_at_most(Dim a, Dim b, std::string_view what, At at_a, 
     invalid(fmt::format("{}: {} is more than {}", what, *a.constant(), *b.constant()));
 }
 
+void NodeContext::specify_at_most(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+  if (a.is_unknown() || b.is_unknown() || at_least(b - a, 0)) return;
+  ops::Obligation stated{node_, ObligationKind::kAtMost, a, b, what, at_a.input, at_a.axis, at_b.input, at_b.axis};
+  stated.only_specified = true;
+  engine_.add_obligation(stated);
+}
+
 void NodeContext::invalid(std::string message) { engine_.add_problem(*node_, std::move(message)); }
 
 Dim NodeContext::data_dependent(int output, int axis) {
@@ -174,12 +181,20 @@ Dim NodeContext::data_dependent(int output, int axis) {
 std::vector<ops::Fact> NodeContext::infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) {
   if (last_subgraph_ == &graph) {
     engine_.forget_since(obligations_before_, problems_before_);
+    if (engine_.options().before_again) engine_.options().before_again(graph);
   } else {
     last_subgraph_ = &graph;
     obligations_before_ = engine_.num_obligations();
     problems_before_ = engine_.num_problems();
   }
   return engine_.run_subgraph(graph, inputs, frame_);
+}
+
+std::vector<ops::Fact> NodeContext::infer_branch(const ir::Graph& graph, Dim condition) {
+  const size_t before = engine_.num_obligations();
+  std::vector<ops::Fact> results = engine_.run_subgraph(graph, {}, frame_);
+  if (condition.is_known()) engine_.condition_since(before, condition);
+  return results;
 }
 
 }  // namespace thaw::infer

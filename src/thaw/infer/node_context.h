@@ -25,9 +25,12 @@ class NodeContext final : public ops::Context {
   dim::Dim require_broadcast(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
   void require_divisible(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
   void require_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  bool wants_sizes_as_run() const override { return engine_.options().sizes_as_run; }
   void invalid(std::string message) override;
   dim::Dim data_dependent(int output, int axis) override;
   std::vector<ops::Fact> infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) override;
+  std::vector<ops::Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) override;
 
  private:
   void state(ops::ObligationKind kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);

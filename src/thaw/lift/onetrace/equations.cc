@@ -46,6 +46,7 @@ class Solver {
   Allowed run() {
     std::vector<Equation> joint;
     for (const Obligation& obligation : probe_.facts().obligations()) {
+      if (obligation.only_specified) continue;
       Equation equation = equation_of(obligation);
       if (equation.unknowns.empty()) {
         check_fixed(obligation);

@@ -16,7 +16,11 @@ namespace {
 
 constexpr int kMostSplitAxes = 3;  // that kernels of BiasSplitGelu take
 
-void bias_rule(Context& ctx) { keep_shape_with(ctx, {1}, "a bias"); }
+void bias_rule(Context& ctx) {
+  keep_shape(ctx);
+  const Fact& x = ctx.input(0);
+  if (x.has_rank() && x.rank() > 0) require_axis(ctx, 1, 1, 0, x.shape->back(), "a bias and the axis it is added to");
+}
 void bias_add_rule(Context& ctx) { keep_shape_with(ctx, {1, 2}, "a bias and a residual"); }
 
 void bias_split_gelu_rule(Context& ctx) {

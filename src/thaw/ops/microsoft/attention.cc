@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/ops/microsoft/attention_operands.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -17,12 +18,15 @@ using ir::DataType;
 
 namespace {
 
-void attention_rule(Context& ctx) { projected_attention(ctx, {.past = 4}, ctx.input(0).dtype); }
-void quantized_attention_rule(Context& ctx) { projected_attention(ctx, {.past = 8}, ctx.input(3).dtype); }
+void attention_rule(Context& ctx) {
+  projected_attention(ctx, {.past = 4, .mask = 3, .score_bias = 5}, ctx.input(0).dtype);
+}
+void quantized_attention_rule(Context& ctx) { projected_attention(ctx, {.past = 8, .mask = 5}, ctx.input(3).dtype); }
 
 // Where MultiHeadAttention and its masked form have their inputs.
 struct Separate {
   int past_key = 6, past_value = 7;
+  int bias = 3, mask = 4, score_bias = 5, past_length = 8;
   bool shares_buffer = false;
 };
 
@@ -40,6 +44,7 @@ void separate_attention(Context& ctx, const Separate& at) {
     keys = sequence;
     head = v_head = q.dim(4);
     ctx.require_equal(n, q.dim(2), "heads of a packed query", {}, {0, 2});
+    ctx.require_equal(3, q.dim(3), "a packed query in Q, K and V", {}, {0, 3});
   } else if (ctx.has_input(2)) {
     cross = v.rank() == 4;  // (batch, heads, keys, head): a cache that is read, not extended
     head = q.rank() == 3 ? share(ctx, q.dim(2), n, "the query's hidden size by num_heads") : Dim();
@@ -49,6 +54,13 @@ void separate_attention(Context& ctx, const Separate& at) {
     } else if (cross) {
       keys = v.dim(2);
       v_head = v.dim(3);
+      for (int i : {1, 2}) {
+        const Fact& cache = ctx.input(i);
+        if (cache.rank() != 4) continue;
+        ctx.require_equal(n, cache.dim(1), "heads of a cache", {}, {i, 1});
+        keys = ctx.require_equal(keys, cache.dim(2), "length of keys and values", {2, 2}, {i, 2});
+        head = ctx.require_equal(head, cache.dim(3), "head size of a cache", {}, {i, 3});
+      }
     }
     if (k.rank() == 3) {
       keys = ctx.require_equal(keys, k.dim(1), "length of keys and values", {2, 1}, {1, 1});
@@ -60,6 +72,9 @@ void separate_attention(Context& ctx, const Separate& at) {
   } else if (k.rank() == 5) {  // K and V packed: (batch, keys, heads, 2, head)
     keys = k.dim(1);
     head = v_head = k.dim(4);
+    batch = ctx.require_equal(batch, k.dim(0), "batch of query and key", {0, 0}, {1, 0});
+    ctx.require_equal(n, k.dim(2), "heads of a packed key", {}, {1, 2});
+    ctx.require_equal(2, k.dim(3), "a packed key in K and V", {}, {1, 3});
   } else if (!ctx.has_input(1) && q.rank() == 3) {  // Q, K and V packed in the hidden axis (masked form)
     keys = sequence;
     head = v_head =
@@ -77,14 +92,27 @@ void separate_attention(Context& ctx, const Separate& at) {
       total = cross ? Dim() : keys + dim_of(past_key, 4, 2);
     }
     present_key[2] = present_value[2] = total;
-    present_key[3] = ctx.require_equal(head, dim_of(past_key, 4, 3), "head size of the past key", {}, {at.past_key, 3});
+    require_past(ctx, at.past_key, at.past_value, batch, n, head);
+    if (head.is_unknown()) present_key[3] = dim_of(past_key, 4, 3);
+    // Keys and values are of one size then.
     present_value[3] =
         ctx.require_equal(v_head, dim_of(past_value, 4, 3), "head size of the past value", {}, {at.past_value, 3});
-    ctx.require_equal(batch, dim_of(past_key, 4, 0), "batch of the past key", {0, 0}, {at.past_key, 0});
   }
+  if (ctx.has_input(at.bias)) {
+    const Fact& bias = ctx.input(at.bias);
+    if (bias.rank() == 1)
+      ctx.require_equal(head * n * 2 + hidden, bias.dim(0), "a bias of query, key and value", {}, {at.bias, 0});
+  }
+  // How much of a shared buffer counts is fed.
+  if (at.shares_buffer) {
+    const auto past = ctx.dims_from(at.past_length);
+    total = past && past->size() == 1 ? past->front() + keys : Dim();
+  }
+  const Scores scores{batch, n, sequence, total};
+  if (ctx.has_input(at.mask)) require_mask(ctx, at.mask, scores, false);
+  if (ctx.has_input(at.score_bias)) require_score_bias(ctx, at.score_bias, scores);
   set_if_wanted(ctx, 1, q.dtype, present_key);
   set_if_wanted(ctx, 2, q.dtype, present_value);
-  // How many of a shared buffer's keys count is data.
   set_if_wanted(ctx, 3, q.dtype, Shape{batch, n, sequence, at.shares_buffer ? Dim() : total});
 }
 
@@ -93,8 +121,14 @@ void multi_head_rule(Context& ctx) {
 }
 
 void masked_multi_head_rule(Context& ctx) {
-  separate_attention(
-      ctx, {.past_key = 5, .past_value = 6, .shares_buffer = ctx.attr_int("past_present_share_buffer", 0) != 0});
+  for (int i : {0, 1, 2}) require_axis(ctx, i, 3, 1, 1, "the one position that is decoded");
+  separate_attention(ctx, {.past_key = 5,
+                           .past_value = 6,
+                           .bias = 10,
+                           .mask = 3,
+                           .score_bias = 4,
+                           .past_length = 7,
+                           .shares_buffer = ctx.attr_int("past_present_share_buffer", 0) != 0});
 }
 
 // What is new in the caches depends on flags that are fed.
@@ -173,17 +207,25 @@ void projected_attention(Context& ctx, const Projected& at, DataType dtype) {
   Shape out = x.has_rank() ? *x.shape : unknown_shape(rank);
   out[rank - 1] = v_hidden;
   ctx.set_tensor(0, dtype, out);
-  if (at.packed || !ctx.wants_output(1)) return;
+  if (at.packed) return;
   const Fact& past = ctx.input(at.past);
-  if (ctx.has_input(at.past) && ctx.attr_int("past_present_share_buffer", 0) != 0)
-    return ctx.set_tensor(1, past.has_rank() ? past.dtype : dtype, past.shape);
+  const bool has_past = ctx.has_input(at.past);
+  const bool shares_buffer = has_past && ctx.attr_int("past_present_share_buffer", 0) != 0;
   Dim n = heads(ctx);
   Shape present = {2, out[0], n, out[1], share(ctx, qk_hidden, n, "attention's hidden size by num_heads")};
-  if (ctx.has_input(at.past)) {
+  if (has_past) {
+    ctx.require_equal(2, dim_of(past, 5, 0), "keys and values of attention's past", {}, {at.past, 0});
     present[1] = ctx.require_equal(present[1], dim_of(past, 5, 1), "batch of attention's past", {0, 0}, {at.past, 1});
+    ctx.require_equal(n, dim_of(past, 5, 2), "heads of attention's past", {}, {at.past, 2});
     present[3] = present[3] + dim_of(past, 5, 3);
     present[4] = ctx.require_equal(present[4], dim_of(past, 5, 4), "head size of attention's past", {}, {at.past, 4});
   }
+  // How much of a shared buffer counts is data.
+  const Scores scores{out[0], n, out[1], shares_buffer ? Dim() : present[3]};
+  if (at.mask >= 0 && ctx.has_input(at.mask)) require_mask(ctx, at.mask, scores, true);
+  if (at.score_bias >= 0 && ctx.has_input(at.score_bias)) require_score_bias(ctx, at.score_bias, scores);
+  if (!ctx.wants_output(1)) return;
+  if (shares_buffer) return ctx.set_tensor(1, past.has_rank() ? past.dtype : dtype, past.shape);
   ctx.set_tensor(1, dtype, std::move(present));
 }
 

@@ -22,6 +22,7 @@ void set_if_wanted(Context& ctx, int o, ir::DataType dtype, std::optional<Shape>
 // Attention with the projections of Q, K and V in one weight (input, q + k + v): where it has its operands.
 struct Projected {
   int weights = 1, bias = 2, past = -1;
+  int mask = -1, score_bias = -1;
   bool packed = false;  // input (tokens, hidden) instead of (batch, sequence, hidden)
 };
 void projected_attention(Context& ctx, const Projected& at, ir::DataType dtype);

@@ -23,6 +23,14 @@ void embed(Context& ctx, int words, int gamma, DataType dtype) {
   if (scale.rank() == 1)
     hidden =
         ctx.require_equal(hidden, scale.dim(0), "hidden size of the embedding and its scale", {words, 1}, {gamma, 0});
+  for (int i : {1, 7}) {
+    require_axis(ctx, i, 2, 0, batch, "ids and what is said of each");
+    require_axis(ctx, i, 2, 1, length, "ids and what is said of each");
+  }
+  for (int i = words + 1; i < gamma; ++i) require_axis(ctx, i, 2, 1, hidden, "hidden size of the tables");
+  require_axis(ctx, gamma + 1, 1, 0, hidden, "hidden size of the embedding and its bias");
+  if (const Fact& places = ctx.input(words + 1); places.rank() == 2 && !ctx.has_input(8))
+    ctx.require_at_most(length, places.dim(0), "tokens and the table of positions", {0, 1}, {words + 1, 0});
   ctx.set_tensor(0, dtype, Shape{batch, length, hidden});
   if (ctx.wants_output(1)) ctx.set_tensor(1, DataType::kInt32, Shape{batch});
   if (ctx.wants_output(2)) ctx.set_tensor(2, dtype, Shape{batch, length, hidden});
@@ -50,6 +58,13 @@ void gather_block_quantized_rule(Context& ctx) {
   int64_t bits = ctx.attr_int("bits", 4);
   if (data.dtype == DataType::kUint8 && (bits == 2 || bits == 4)) wide.back() = wide.back() * (8 / bits);
   if (data.dtype == DataType::kUndefined) wide.back() = Dim();
+  // A scale for each block along one axis, and each place of the others.
+  const auto blocks = normalize_axis(ctx, ctx.attr_int("quantize_axis", 1), data.rank());
+  const int64_t block = ctx.attr_int("block_size", 128);
+  for (int k = 0; blocks && block > 0 && k < data.rank(); ++k) {
+    const Dim size = wide[static_cast<size_t>(k)];
+    require_axis(ctx, 2, data.rank(), k, k == *blocks ? dim::ceil_div(size, block) : size, "data and its scales");
+  }
   Shape out(wide.begin(), wide.begin() + *axis);
   out.insert(out.end(), indices.shape->begin(), indices.shape->end());
   out.insert(out.end(), wide.begin() + *axis + 1, wide.end());

@@ -8,6 +8,7 @@
 #include "thaw/ops/microsoft/same_shape.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rule_help.h"
 
 namespace thaw::ops {
 
@@ -44,6 +45,32 @@ void batch_experts(BatchContext& n, std::initializer_list<int> of_tokens) {
   n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
 }
 
+// The features of tokens, experts and the weights of both layers; an expert's weights may be turned.
+void moe_rule(Context& ctx) {
+  keep_shape(ctx);
+  const Fact &x = ctx.input(0), &router = ctx.input(1), &first = ctx.input(2);
+  if (x.rank() < 2) return;
+  const dim::Dim hidden = x.shape->back();
+  dim::Dim experts = router.rank() == 2 ? router.dim(1) : dim::Dim();
+  require_axis(ctx, 1, 2, 0, dim::product(std::span(*x.shape).first(x.shape->size() - 1)), "a router's row a token");
+  for (int i : {2, 4, 6}) {
+    experts = require_axis(ctx, i, 3, 0, experts, "experts of a router and its weights");
+    require_axis(ctx, i + 1, 2, 0, experts, "experts and their biases");
+  }
+  require_axis(ctx, 5, 2, 1, hidden, "hidden size of an expert's bias");
+  if (first.rank() != 3) return;
+  const bool turned = dim::same(first.dim(1), hidden) && !dim::same(first.dim(2), hidden);
+  const int in = turned ? 1 : 2, out = turned ? 2 : 1;
+  // An activation with a gate takes two features for each that it gives, where both stand in one weight.
+  const bool gated = ctx.attr_int("swiglu_fusion", 0) != 0;
+  const dim::Dim inner = first.dim(out);
+  require_axis(ctx, 2, 3, in, hidden, "hidden size of an expert's first layer");
+  require_axis(ctx, 3, 2, 1, inner, "an expert's first layer and its bias");
+  require_axis(ctx, 4, 3, out, hidden, "hidden size of an expert's second layer");
+  const dim::Dim fed = ctx.input(4).rank() == 3 ? ctx.input(4).dim(in) : dim::Dim();
+  ctx.require_equal(inner, fed * (gated ? 2 : 1), "an expert's two layers", {2, out}, {4, in});
+}
+
 void batch_moe(BatchContext& n) { batch_experts(n, {0, 1}); }
 void batch_qmoe(BatchContext& n) { batch_experts(n, {0, 1, 14}); }
 
@@ -53,7 +80,7 @@ void add_microsoft_expert_ops(Registry& r) {
   using enum Role;
   r.add({.domain = kMicrosoft,
          .name = "MoE",
-         .shape = keep_shape,
+         .shape = moe_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kWeight, kBias, kWeight, kBias, kWeight, kBias},
          .axes = axes_by(moe_axes),

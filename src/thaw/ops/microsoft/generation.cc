@@ -37,7 +37,10 @@ void search_rule(Context& ctx) {
 }
 
 // scores_out is shaped as the scores, input 1.
-void ngram_repeat_rule(Context& ctx) { shape_of_input(ctx, 0, 1, ctx.input(1).dtype); }
+void ngram_repeat_rule(Context& ctx) {
+  shape_of_input(ctx, 0, 1, ctx.input(1).dtype);
+  if (ctx.input(0).rank() == 2) require_axis(ctx, 1, 2, 0, ctx.input(0).dim(0), "a sequence and its scores");
+}
 
 std::optional<std::vector<Dim>> sequence_sizes(ThawedView& view, int operand) {
   const Fact& out = view.output(0);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/attention.h"
+#include "thaw/ops/microsoft/attention_operands.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -15,8 +16,33 @@ namespace {
 
 constexpr int kTotalLength = 6;  // the operand of GroupQueryAttention
 
+// What the cache, its lengths, the tables of the rotary embedding and the bias must fit.
+void require_grouped_operands(Context& ctx, const Scores& scores, Dim past, Dim kv_heads, Dim head) {
+  const Dim total = scores.total, queries = scores.queries;
+  if (ctx.has_input(3) && ctx.input(3).dtype == ctx.input(0).dtype)
+    require_past(ctx, 3, 4, scores.batch, kv_heads, head);
+  if (ctx.input(5).rank() == 1)
+    ctx.require_equal(scores.batch, ctx.input(5).dim(0), "a length for each sample", {0, 0}, {5, 0});
+  require_same_shape(ctx, ctx.input(7).shape, ctx.input(8).shape, "the caches of a rotary embedding");
+  for (int i : {7, 8}) {
+    const Fact& table = ctx.input(i);
+    if (!ctx.has_input(i) || table.rank() != 2) continue;
+    ctx.require_at_most(total, table.dim(0), "positions of a rotary table", {}, {i, 0});
+    ctx.require_at_most(table.dim(1) * 2, head, "a rotary table and half of a head", {i, 1});
+  }
+  if (ctx.has_input(10)) require_score_bias(ctx, 10, scores);
+  if (ctx.attr_int("sliding_window_cache", 0) != 0) return;
+  // The cache grows by what is new, or is a buffer that is long enough; one of two factors is 0.
+  ctx.require_at_most(queries, total, "new tokens within the total length");
+  const Dim over = total - past;
+  ctx.require_equal(dim::max(over, 0) * (over - queries), 0, "the total length: past and new, or within a buffer");
+  // Several samples at once are prompts from the beginning, or one token each.
+  ctx.require_equal((queries - 1) * (queries - total) * (scores.batch - 1), 0,
+                    "one token, a prompt from the beginning, or a batch of 1");
+}
+
 void group_query_rule(Context& ctx) {
-  const Fact &q = ctx.input(0), &k = ctx.input(1), &past = ctx.input(3);
+  const Fact &q = ctx.input(0), &past = ctx.input(3);
   DataType cache = ctx.has_input(3) ? past.dtype : q.dtype;
   for (int o : {1, 2}) set_if_wanted(ctx, o, cache, unknown_shape(4));
   if (!q.has_rank()) return ctx.set_tensor(0, q.dtype, unknown_shape(3));
@@ -24,9 +50,14 @@ void group_query_rule(Context& ctx) {
   auto [hidden, head] = grouped_query(ctx, 2);
   ctx.set_tensor(0, q.dtype, Shape{q.dim(0), q.dim(1), hidden});
   Dim kv = heads(ctx, "kv_num_heads");
-  if (k.rank() == 3) {
-    ctx.require_equal(q.dim(0), k.dim(0), "batch of query and key", {0, 0}, {1, 0});
-    ctx.require_equal(head * kv, k.dim(2), "the key's hidden size", {}, {1, 2});
+  for (int i : {1, 2}) {
+    const Fact& fact = ctx.input(i);
+    if (fact.rank() != 3) continue;
+    ctx.require_equal(q.dim(0), fact.dim(0), "batch of query, key and value", {0, 0}, {i, 0});
+    // No new keys: the cache is another node's.
+    if (!fact.dim(1).is_constant(0))
+      ctx.require_equal(q.dim(1), fact.dim(1), "length of query, key and value", {0, 1}, {i, 1});
+    ctx.require_equal(head * kv, fact.dim(2), "the hidden size of key and value", {}, {i, 2});
   }
   // The cache holds the longest sequence so far: as long as input 6 says, or as its buffer is.
   auto total_list = ctx.has_input(6) ? ctx.dims_from(6) : std::nullopt;
@@ -37,6 +68,7 @@ void group_query_rule(Context& ctx) {
   bool wants_cache = ctx.wants_output(1) || ctx.wants_output(2);
   if (present.is_unknown() && past_length.is_known() && wants_cache)
     present = ctx.data_dependent(ctx.wants_output(1) ? 1 : 2, 2);
+  require_grouped_operands(ctx, {q.dim(0), heads(ctx), q.dim(1), total}, past_length, kv, head);
   // A quantized cache may pack two numbers in one.
   Dim width = ctx.has_input(3) ? dim_of(past, 4, 3) : head;
   for (int o : {1, 2}) set_if_wanted(ctx, o, cache, Shape{q.dim(0), kv, present, width});

@@ -7,6 +7,7 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
+#include "thaw/ops/rule/size_help.h"
 
 namespace thaw::ops {
 
@@ -23,8 +24,20 @@ void linear_attention_rule(Context& ctx) {
   ctx.set_tensor(0, q.dtype, unknown_shape(3));
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 3, past.dtype);
   if (hq < 1 || hkv < 1) return ctx.invalid("q_num_heads and kv_num_heads must be positive");
-  Dim dv = v.rank() == 3 ? dim::floor_div(v.dim(2), hkv) : Dim(),
+  for (int i : {1, 2}) {
+    if (q.rank() != 3) continue;
+    require_axis(ctx, i, 3, 0, q.dim(0), "batch of a LinearAttention");
+    require_axis(ctx, i, 3, 1, q.dim(1), "length of a LinearAttention");
+  }
+  Dim dv = v.rank() == 3 ? divide_evenly(ctx, v.dim(2), hkv, "values of a LinearAttention and its heads", {2, 2})
+                         : Dim(),
       dk = k.rank() == 3 ? dim::floor_div(k.dim(2), hkv) : Dim();
+  if (q.rank() == 3 && k.rank() == 3) {
+    // A query's head is as wide as a key's, of which there may be fewer than of values.
+    const Dim width = divide_evenly(ctx, q.dim(2), hq, "queries of a LinearAttention and its heads", {0, 2});
+    ctx.require_divisible(k.dim(2), width, "keys of a LinearAttention and the size of a head", {1, 2});
+    ctx.require_divisible(width * hkv, k.dim(2), "heads of a LinearAttention's keys", {}, {1, 2});
+  }
   if (q.rank() == 3) ctx.set_tensor(0, q.dtype, Shape{q.dim(0), q.dim(1), dv * std::max(hq, hkv)});
   if (ctx.wants_output(1) && !past.has_rank() && ctx.attr_int("state_window", 0) == 0)
     ctx.set_tensor(1, past.dtype, Shape{q.rank() == 3 ? q.dim(0) : Dim(), hkv, dk, dv});
@@ -33,6 +46,10 @@ void linear_attention_rule(Context& ctx) {
 void causal_conv_rule(Context& ctx) {
   const Fact &x = ctx.input(0), &w = ctx.input(1), &past = ctx.input(3);
   keep_shape(ctx);
+  const int channels = ctx.attr_int("channels_last", 0) != 0 ? x.rank() - 1 : 1;
+  if (channels >= 0 && x.rank() > channels && w.rank() >= 1)
+    ctx.require_equal(x.dim(channels), w.dim(0), "channels of a convolution and its weight", {0, channels}, {1, 0});
+  if (ctx.attr_int("ndim", 1) == 1) require_axis(ctx, 1, 3, 1, 1, "the channels that each of a depthwise weight sees");
   if (!ctx.wants_output(1)) return;
   if (past.has_rank()) return shape_of_input(ctx, 1, 3, past.dtype);
   bool plain =

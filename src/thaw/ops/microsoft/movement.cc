@@ -46,6 +46,7 @@ void crop_and_resize_rule(Context& ctx) {
   Dim count = rois.rank() == 2 ? rois.dim(0) : Dim();
   if (batch.rank() == 1)
     count = ctx.require_equal(count, batch.dim(0), "regions and their batch indices", {1, 0}, {2, 0});
+  require_axis(ctx, 1, 2, 1, 4, "numbers of a region");
   auto size = ctx.dims_from(3);
   Shape out = {count, x.rank() == 4 ? x.dim(1) : Dim(), Dim(), Dim()};
   if (size && size->size() == 2) {
@@ -66,6 +67,7 @@ void grid_sample_rule(Context& ctx) {
     out[0] = ctx.require_equal(out[0], grid.dim(0), "batch of GridSample's input and grid", {0, 0}, {1, 0});
     out[2] = grid.dim(1);
     out[3] = grid.dim(2);
+    require_axis(ctx, 1, 4, 3, 2, "coordinates of GridSample's grid");
   }
   ctx.set_tensor(0, x.dtype, std::move(out));
 }

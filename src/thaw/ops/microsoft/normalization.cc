@@ -20,8 +20,17 @@ constexpr int kMostSkipAxes = 3;  // that kernels of skip normalizations take
 // Inputs: data, skip, gamma, then beta and bias. Outputs: normalized, mean, inverse deviation, the sum before
 // normalizing.
 void skip_layer_norm_rule(Context& ctx) {
-  keep_shape_with(ctx, {1, 2, 3, 4}, "skip, scale and bias of a normalization");
+  keep_shape(ctx);
   const Fact& x = ctx.input(0);
+  if (x.has_rank() && x.rank() >= 2) {
+    const int rank = x.rank();
+    for (int i : {2, 3, 4}) require_axis(ctx, i, 1, 0, x.dim(rank - 1), "scale and bias of a normalization");
+    // The residual may lack the batch, or have one of 1.
+    const int skip = ctx.input(1).rank();
+    for (int k = 1; k <= 2 && k <= skip; ++k)
+      require_axis(ctx, 1, skip, skip - k, x.dim(rank - k), "data and residual of a normalization");
+    if (skip == rank && rank == 3) require_one_or(ctx, ctx.input(1).dim(0), x.dim(0), "batch of a residual", {1, 0});
+  }
   for (int o : {1, 2})
     if (ctx.wants_output(o)) ctx.set_tensor(o, DataType::kFloat, with_last(x, 1));
   if (ctx.wants_output(3)) shape_of_input(ctx, 3, 0, x.dtype);

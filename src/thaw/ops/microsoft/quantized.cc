@@ -32,7 +32,7 @@ void qlinear_where_rule(Context& ctx) {
 }
 
 void qlinear_pool_rule(Context& ctx) {
-  ctx.set_tensor(0, ctx.input(0).dtype, pool_shape(ctx, ctx.attr_int("channels_last", 0) != 0));
+  ctx.set_tensor(0, ctx.input(0).dtype, pool_shape(ctx, ctx.attr_int("channels_last", 0) != 0, true));
 }
 
 void qlinear_global_pool_rule(Context& ctx) {

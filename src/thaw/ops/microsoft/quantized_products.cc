@@ -32,13 +32,13 @@ void qgemm_rule(Context& ctx) {
 
 void dynamic_quantize_matmul_rule(Context& ctx) {
   auto shape = matmul_shape(ctx, 0, 1);
-  if (shape && !shape->empty()) require_broadcasts_to(ctx, 4, *shape, "the bias of a matrix product");
+  if (shape && !shape->empty()) require_axis(ctx, 4, 1, 0, shape->back(), "the bias of a matrix product");
   ctx.set_tensor(0, ctx.input(0).dtype, std::move(shape));
 }
 
 void matmul_integer_to_float_rule(Context& ctx) {
   auto shape = matmul_shape(ctx, 0, 1);
-  if (shape && !shape->empty()) require_broadcasts_to(ctx, 6, *shape, "the bias of a matrix product");
+  if (shape && !shape->empty()) require_axis(ctx, 6, 1, 0, shape->back(), "the bias of a matrix product");
   ctx.set_tensor(0, ctx.input(2).dtype, std::move(shape));
 }
 
@@ -68,14 +68,25 @@ Dim positive_attr(Context& ctx, std::string_view name) {
 // B is packed: its sizes are the attributes K (in) and N (out).
 void matmul_nbits_rule(Context& ctx) {
   Dim k = positive_attr(ctx, "K"), n = positive_attr(ctx, "N");
-  const Fact& b = ctx.input(1);
-  if (b.rank() == 3) ctx.require_equal(n, b.dim(0), "MatMulNBits' N and its weight", {}, {1, 0});
+  require_axis(ctx, 1, 3, 0, n, "MatMulNBits' N and its weight");
+  const int64_t block = ctx.attr_int("block_size", 0), bits = ctx.attr_int("bits", 4);
+  if (block > 0 && bits > 0 && block < (int64_t{1} << 31) && bits <= 8) {
+    const Dim blocks = dim::ceil_div(k, block);
+    require_axis(ctx, 1, 3, 1, blocks, "MatMulNBits' blocks of a column");
+    require_axis(ctx, 1, 3, 2, block * bits / 8, "MatMulNBits' bytes of a block");
+    require_axis(ctx, 2, 1, 0, n * blocks, "MatMulNBits' scales");
+    require_axis(ctx, 2, 2, 0, n, "MatMulNBits' scales");
+    require_axis(ctx, 2, 2, 1, blocks, "MatMulNBits' scales");
+  }
   ctx.set_tensor(0, ctx.input(0).dtype, projected(ctx, k, n));
 }
 
 void matmul_bnb4_rule(Context& ctx) {
   Dim k = positive_attr(ctx, "K"), n = positive_attr(ctx, "N");
   bool transposed = ctx.attr_int("transB", 1) != 0;
+  const int64_t block = ctx.attr_int("block_size", 0);
+  if (block > 0 && ctx.input(2).rank() == 1)
+    ctx.require_at_most(dim::ceil_div(n * k, block), ctx.input(2).dim(0), "MatMulBnb4's scales", {}, {2, 0});
   ctx.set_tensor(0, ctx.input(0).dtype, transposed ? projected(ctx, k, n) : projected(ctx, n, k));
 }
 
@@ -103,6 +114,14 @@ void dynamic_quantize_lstm_rule(Context& ctx) {
   if (w.rank() == 3 && x.has_rank())
     ctx.require_equal(x.dim(2), w.dim(1), "input size of a recurrent weight", {0, 2}, {1, 1});
   Dim length = x.has_rank() ? x.dim(0) : Dim(), batch = x.has_rank() ? x.dim(1) : Dim();
+  for (int i : {1, 2}) {
+    require_axis(ctx, i, 3, 0, directions, "directions of a recurrent weight");
+    require_axis(ctx, i, 3, 2, hidden * 4, "four gates times hidden_size");
+  }
+  require_axis(ctx, 3, 2, 0, directions, "directions of a recurrent bias");
+  require_axis(ctx, 3, 2, 1, hidden * 8, "both biases of the gates times hidden_size");
+  // One scale and zero point for the whole weight of a direction, or one a channel.
+  for (int i : {8, 9, 10, 11}) require_axis(ctx, i, 1, 0, directions, "a recurrent weight's scale or zero point");
   if (ctx.wants_output(0)) ctx.set_tensor(0, x.dtype, Shape{length, directions, batch, hidden});
   for (int o : {1, 2})
     if (ctx.wants_output(o)) ctx.set_tensor(o, x.dtype, Shape{directions, batch, hidden});

@@ -16,8 +16,11 @@ void rotary_rule(Context& ctx) {
   require_same_shape(ctx, cos.shape, ctx.input(3).shape, "the caches of a rotary embedding");
   if (x.has_rank() && x.rank() != 3 && x.rank() != 4)
     return ctx.invalid("a rotary embedding needs rank 3 or 4, not " + std::to_string(x.rank()));
-  if (x.rank() == 4 && cos.rank() == 2 && ctx.attr_int("rotary_embedding_dim", 0) == 0)
-    ctx.require_equal(x.dim(3), cos.dim(1) * 2, "head size and the rotary caches", {0, 3}, {2, 1});
+  require_rotary_sizes(ctx, {.cos = 2, .positions = 1});
+  if (x.rank() >= 3 && cos.rank() == 2) {
+    const int length = x.rank() - 2;
+    ctx.require_at_most(x.dim(length), cos.dim(0), "tokens within the rotary caches", {0, length}, {2, 0});
+  }
 }
 
 // Rotates q and k: outputs 0 and 1 are shaped as inputs 1 and 3.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/rule/broadcast.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -86,13 +87,30 @@ void attention(Context& ctx) {
 
   std::optional<Shape> keys = present_of(ctx, 4, k), values = present_of(ctx, 5, v);
   Dim total = keys ? (*keys)[2] : Dim();
-  // The mask's last size may be shorter than the keys (it is padded), its others broadcast.
+  if (keys && values) {
+    const Dim length =
+        ctx.require_equal((*keys)[2], (*values)[2], "length of an attention's past keys and values", {4, 2}, {5, 2});
+    total = length;
+  }
+  // Since opset 24 the mask's last size may be shorter than the keys (it is padded). Batch and heads broadcast; the
+  // specification lets the others do so too, ONNX Runtime does not.
   const Fact& mask = ctx.input(3);
   if (mask.rank() >= 2) {
     int rank = mask.rank();
-    ctx.require_broadcast(mask.dim(rank - 2), q.length, "an attention's mask and its queries", {3, rank - 2});
-    if (ctx.opset() < 24)
-      ctx.require_broadcast(mask.dim(rank - 1), total, "an attention's mask and its keys", {3, rank - 1});
+    // ONNX Runtime knows the operator up to opset 24.
+    constexpr std::string_view kQueries = "an attention's mask and its queries";
+    if (ctx.opset() <= 24) {
+      ctx.require_equal(mask.dim(rank - 2), q.length, kQueries, {3, rank - 2});
+    } else {
+      require_one_or(ctx, mask.dim(rank - 2), q.length, kQueries, {3, rank - 2});
+    }
+    if (ctx.opset() < 24) {
+      ctx.require_equal(mask.dim(rank - 1), total, "an attention's mask and its keys", {3, rank - 1});
+    } else {
+      ctx.require_at_most(mask.dim(rank - 1), total, "an attention's mask and its keys", {3, rank - 1});
+    }
+    if (rank >= 3) require_one_or(ctx, mask.dim(rank - 3), q.heads, "heads of an attention's mask", {3, rank - 3});
+    if (rank >= 4) require_one_or(ctx, mask.dim(rank - 4), q.batch, "batch of an attention's mask", {3, rank - 4});
   }
   if (ctx.wants_output(1)) ctx.set_tensor(1, type, keys);
   if (ctx.wants_output(2)) ctx.set_tensor(2, value_type, values);
@@ -124,12 +142,13 @@ void rotary_embedding(Context& ctx) {
   const Fact& cos = ctx.input(1);
   const Fact& sin = ctx.input(2);
   require_same_shape(ctx, cos.shape, sin.shape, "the cos and sin caches of a RotaryEmbedding");
+  require_rotary_sizes(ctx, {.cos = 1, .positions = 3});
   // Without positions the caches are read in order: [batch, length, half].
   if (ctx.has_input(3) || !data.has_rank() || cos.rank() != 3) return;
-  ctx.require_broadcast(cos.dim(0), data.dim(0), "batch of a RotaryEmbedding's caches", {1, 0}, {0, 0});
+  ctx.require_equal(cos.dim(0), data.dim(0), "batch of a RotaryEmbedding's caches", {1, 0}, {0, 0});
   int length_axis = data.rank() == 4 ? 2 : 1;
-  ctx.require_broadcast(cos.dim(1), data.dim(length_axis), "length of a RotaryEmbedding's caches", {1, 1},
-                        {0, length_axis});
+  ctx.require_equal(cos.dim(1), data.dim(length_axis), "length of a RotaryEmbedding's caches", {1, 1},
+                    {0, length_axis});
 }
 
 void linear_attention(Context& ctx) {
@@ -252,6 +271,29 @@ void rotate_by_own_tables(BatchContext& n, int positions, int table) {
 void batch_rotary_embedding(BatchContext& n) { batch_rotary(n, 3, 1); }
 
 }  // namespace
+
+void require_rotary_sizes(Context& ctx, const Rotary& at) {
+  const Fact &data = ctx.input(0), &cos = ctx.input(at.cos);
+  if (data.rank() != 3 && data.rank() != 4) return;
+  const bool has_heads = data.rank() == 4;
+  const int64_t heads = ctx.attr_int("num_heads", 0), rotated = ctx.attr_int("rotary_embedding_dim", 0);
+  Dim head = has_heads ? data.dim(3) : Dim();
+  if (!has_heads && heads > 0)
+    head = divide_evenly(ctx, data.dim(2), heads, "a rotary embedding's hidden size and its heads", {0, 2});
+  const Dim width = cos.rank() >= 2 ? cos.dim(cos.rank() - 1) : Dim();
+  if (rotated > 0) {
+    ctx.require_at_most(rotated, head, "the rotated part of a head", {}, {0, data.rank() - 1});
+    ctx.require_equal(rotated, width * 2, "the rotated part of a head and the rotary caches", {},
+                      {at.cos, cos.rank() - 1});
+  } else {
+    ctx.require_equal(head, width * 2, "head size and the rotary caches", {}, {at.cos, cos.rank() - 1});
+    // Heads are then as wide as the caches say.
+    if (head.is_unknown()) ctx.require_divisible(data.dim(2), width * 2, "hidden size and the rotary caches", {0, 2});
+  }
+  if (!ctx.has_input(at.positions) || ctx.input(at.positions).rank() != 2) return;
+  require_axis(ctx, at.positions, 2, 0, data.dim(0), "a row of positions for each sample");
+  require_axis(ctx, at.positions, 2, 1, data.dim(has_heads ? 2 : 1), "a position for each token");
+}
 
 void batch_rotary(BatchContext& n, int positions, int table) {
   const bool own_tables = n.is_batched(table) || n.is_batched(table + 1);

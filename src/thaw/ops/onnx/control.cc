@@ -6,6 +6,7 @@
 
 #include "thaw/ops/onnx/control_bodies.h"
 #include "thaw/ops/onnx/control_state.h"
+#include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -28,10 +29,19 @@ void if_else(Context& ctx) {
     for (int o = 0; o < ctx.num_outputs() && o < static_cast<int>(results.size()); ++o) ctx.set_output(o, results[o]);
     return;
   }
-  auto then_results = ctx.infer_subgraph(*branches[0], {});
-  auto else_results = ctx.infer_subgraph(*branches[1], {});
+  const Elements* elements = ctx.elements(0);
+  const Dim holds = elements && elements->size() == 1 ? elements->front().as_dim() : Dim();
+  auto then_results = ctx.infer_branch(*branches[0], holds);
+  auto else_results = ctx.infer_branch(*branches[1], 1 - holds);
   auto count = static_cast<int>(std::min(then_results.size(), else_results.size()));
-  for (int o = 0; o < ctx.num_outputs() && o < count; ++o) ctx.set_output(o, join(then_results[o], else_results[o]));
+  for (int o = 0; o < ctx.num_outputs() && o < count; ++o) {
+    const Fact &yes = then_results[o], &no = else_results[o];
+    Fact both = join(yes, no);
+    // Which size it is, the condition says where it is known as an expression.
+    for (int k = 0; holds.is_known() && k < both.rank(); ++k)
+      if (both.dim(k).is_unknown()) (*both.shape)[static_cast<size_t>(k)] = select(holds, yes.dim(k), no.dim(k));
+    ctx.set_output(o, std::move(both));
+  }
 }
 
 // The condition that a Loop's body sees: it runs only while the condition holds.

@@ -3,15 +3,18 @@
 namespace thaw::ops {
 namespace {
 
+// The steps from which on it is given up.
+constexpr int kElements = 2, kSequences = 3, kSizes = 6, kRanks = 7, kEverything = 8;
+
 // Gives up the part of a fact that has not settled by this step.
 Fact widened(Fact fact, int step) {
-  if (step < 2) return fact;
-  if (fact.kind != Fact::Kind::kTensor && step >= 3) return Fact();
+  if (step < kElements) return fact;
+  if (fact.kind != Fact::Kind::kTensor && step >= kSequences) return Fact();
   fact.elements = nullptr;
   fact.items = nullptr;
-  if (step >= 3 && fact.shape) fact.shape = Shape(fact.shape->size());
-  if (step >= 4) fact.shape.reset();
-  if (step >= 5) return Fact();
+  if (step >= kSizes && fact.shape) fact.shape = Shape(fact.shape->size());
+  if (step >= kRanks) fact.shape.reset();
+  if (step >= kEverything) return Fact();
   return fact;
 }
 
@@ -26,7 +29,7 @@ bool StateFixpoint::advance(std::span<const Fact> after) {
     stable = false;
   }
   // One value's change may move the next, and so on along a chain: in the end nothing is claimed of any.
-  if (!stable && step_ >= 5) state_.assign(state_.size(), Fact());
+  if (!stable && step_ >= kEverything) state_.assign(state_.size(), Fact());
   ++step_;
   return stable;
 }

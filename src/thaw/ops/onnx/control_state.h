@@ -8,9 +8,10 @@
 
 namespace thaw::ops {
 
-// Goes down from the initial facts to facts that an iteration keeps. Each step joins; after a few, what still changes
-// is given up: elements first, then sizes, rank, and in the end everything. So a fixpoint is met in at most seven
-// steps.
+// Goes down from the initial facts to facts that an iteration keeps. Each step joins, size by size: where one axis
+// changes, the others stay. What moves on from value to value (an offset, the cache that it cuts, what is made of the
+// cache) takes a step each; after a few, what still changes is given up: elements first, then sizes, rank, and in the
+// end everything. So a fixpoint is met in at most ten steps.
 class StateFixpoint {
  public:
   explicit StateFixpoint(std::vector<Fact> initial) : state_(std::move(initial)) {}

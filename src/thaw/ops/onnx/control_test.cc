@@ -41,6 +41,23 @@ TEST(If, TakesTheBranchThatAKnownConditionTakes) {
   EXPECT_EQ(m.dims(), "n, 2*m");
 }
 
+// torch's squeeze(0): only the branch that runs needs an axis of 1.
+TEST(If, StatesWhatABranchNeedsUnderItsCondition) {
+  RuleModel m;
+  Value* x = m.add_input("x", DataType::kFloat, {"n", "m"});
+  auto squeezed = m.make_subgraph("t", [&](GraphBuilder& g) {
+    Value* flat = g.add_node("Squeeze", {x, g.add_ints("", {0})});
+    g.add_output(g.add_node("Unsqueeze", {flat, g.add_ints("", {0})}));
+  });
+  auto whole = m.make_subgraph("e", [&](GraphBuilder& g) { g.add_output(g.add_node("Identity", {x})); });
+  Value* size = m.add_node("Gather", {m.add_node("Shape", {x}), m.add_int("", 0)});
+  m.add_output(m.add_node("If", {m.add_node("Equal", {size, m.add_int("", 1)})},
+                          {{"then_branch", squeezed}, {"else_branch", whole}}));
+  // n where n is not 1, and 1 where it is.
+  for (int64_t n : {0, 1, 2, 7}) EXPECT_EQ(m.sizes_at({{"n", n}, {"m", 3}}), (std::vector<int64_t>{n, 3}));
+  EXPECT_EQ(m.obligations().find("n == 1"), std::string::npos) << m.obligations();
+}
+
 // A loop that runs `trips` times, carries x through `step`, and scans its state out.
 void add_loop(RuleModel& m, Value* trips, Value* x, const std::function<Value*(GraphBuilder&, Value*)>& step,
               bool fed_condition = false) {
@@ -91,6 +108,29 @@ TEST(Loop, KeepsTheInitialStateWhereItMayNotRun) {
   });
   EXPECT_EQ(m.dims(0), "n, ?");
   EXPECT_EQ(m.dims(1), "max(trips[0], 0), n, ?");
+}
+
+// What moves from value to value takes an iteration each; axes that stay are kept in all of them.
+TEST(Loop, KeepsTheAxesThatStayAlongAChainOfValues) {
+  RuleModel m;
+  constexpr int kValues = 5;
+  std::vector<Value*> inputs{m.add_int("", 4), nullptr};
+  for (int i = 0; i < kValues; ++i)
+    inputs.push_back(m.add_input(std::string(1, static_cast<char>('a' + i)), DataType::kFloat, {"n", i == 0 ? 2 : 1}));
+  auto body = m.make_subgraph("body", [&](GraphBuilder& g) {
+    g.add_input("i", kInt);
+    Value* go = g.add_input("go", kBool);
+    std::vector<Value*> states;
+    for (int i = 0; i < kValues; ++i)
+      states.push_back(g.add_input("s" + std::to_string(i), ir::tensor_type(DataType::kFloat)));
+    g.add_output(g.add_node("Identity", {go}));
+    for (int i = 0; i < kValues; ++i)
+      g.add_output(g.add_node("Relu", {states[static_cast<size_t>(i == 0 ? 0 : i - 1)]}));
+  });
+  for (Value* v : m.add_node(kValues, "Loop", inputs, {{"body", body}})) m.add_output(v);
+  EXPECT_EQ(m.dims(0), "n, 2");
+  EXPECT_EQ(m.dims(1), "n, 2");
+  for (int i = 2; i < kValues; ++i) EXPECT_EQ(m.dims(i), "n, ?") << i;
 }
 
 TEST(Scan, PutsTheLengthWhereItsAxesSay) {

@@ -94,10 +94,28 @@ void conv_transpose_rule(Context& ctx) {
   }
   for (size_t k = 0; k < n; ++k) {
     Dim in = x.has_rank() ? x.dim(static_cast<int>(k) + 2) : Dim();
+    if (!asked.empty()) {
+      const Dim full = Dim(window->strides[k]) * (in - 1) + (extra.empty() ? 0 : extra[k]) + window->extent(k);
+      ctx.require_at_most(asked[k], full + (window->strides[k] - 1), "an output_shape that ConvTranspose reaches");
+    }
     out[k + 2] = transposed_size(*window, k, in, extra.empty() ? 0 : extra[k],
                                  asked.empty() ? std::nullopt : std::optional(asked[k]));
+    ctx.require_at_most(1, out[k + 2], "a size that ConvTranspose makes");
   }
   ctx.set_tensor(0, x.dtype, std::move(out));
+}
+
+// The offsets have two (as many as there are spatial axes) for each place of the window and offset_group, the mask one.
+void require_deform_channels(Context& ctx, const std::optional<Shape>& out) {
+  const Fact& weight = ctx.input(1);
+  if (!out || weight.rank() != static_cast<int>(out->size())) return;
+  const int rank = weight.rank();
+  Dim places = ctx.attr_int("offset_group", 1);
+  for (int k = 2; k < rank; ++k) places = places * weight.dim(k);
+  require_axis(ctx, 2, rank, 1, places * (rank - 2), "DeformConv's offsets of a window");
+  require_axis(ctx, 4, rank, 1, places, "DeformConv's mask of a window");
+  for (int k = 0; k < rank; ++k)
+    if (k != 1) require_axis(ctx, 4, rank, k, (*out)[static_cast<size_t>(k)], "DeformConv's output and its mask");
 }
 
 void deform_conv_rule(Context& ctx) {
@@ -109,6 +127,7 @@ void deform_conv_rule(Context& ctx) {
       (*shape)[k] = ctx.require_equal((*shape)[k], offset.dim(k), "DeformConv's output and its offsets", {}, {2, k});
     }
   }
+  require_deform_channels(ctx, shape);
   ctx.set_tensor(0, ctx.input(0).dtype, std::move(shape));
 }
 

@@ -133,16 +133,20 @@ void gather_nd(Context& ctx) {
                 std::to_string(indices.rank()) + " with " + std::to_string(batch_dims) + " batch dims");
     return unknown_tensor(ctx, 0, data.dtype);
   }
+  Shape out(indices.shape->begin(), indices.shape->end() - 1);
+  for (int k = 0; k < static_cast<int>(batch_dims); ++k)
+    out[k] = ctx.require_equal(indices.dim(k), data.dim(k), "batch of a GatherND's data and indices", {1, k}, {0, k});
   auto depth = indices.dim(indices.rank() - 1).constant();
-  if (!depth) return unknown_tensor(ctx, 0, data.dtype);
+  if (!depth) {
+    const int last = indices.rank() - 1;
+    ctx.require_at_most(indices.dim(last), data.rank() - batch_dims, "coordinates of a GatherND's indices", {1, last});
+    return unknown_tensor(ctx, 0, data.dtype);
+  }
   if (*depth < 1 || *depth > data.rank() - batch_dims) {
     ctx.invalid("indices of " + std::to_string(*depth) + " coordinates into data of rank " +
                 std::to_string(data.rank()));
     return unknown_tensor(ctx, 0, data.dtype);
   }
-  Shape out(indices.shape->begin(), indices.shape->end() - 1);
-  for (int k = 0; k < static_cast<int>(batch_dims); ++k)
-    out[k] = ctx.require_equal(indices.dim(k), data.dim(k), "batch of a GatherND's data and indices", {1, k}, {0, k});
   out.insert(out.end(), data.shape->begin() + batch_dims + *depth, data.shape->end());
   ctx.set_tensor(0, data.dtype, std::move(out));
   gather_nd_values(ctx, batch_dims, *depth);

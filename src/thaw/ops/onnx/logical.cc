@@ -2,6 +2,7 @@
 // declared dim is never -1, so the Where(Equal(shape, -1), …) of exported Expands folds.
 #include <array>
 
+#include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/broadcast.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
@@ -15,8 +16,10 @@ namespace {
 
 Element truth(bool yes, bool no) { return yes ? Element::integer(1) : no ? Element::integer(0) : Element(); }
 
+// Where the sizes decide, the answer is an expression of them: the condition of an If is asked for it.
 Element equal(Operands a) {
   Order o = compare(a[0], a[1]);
+  if (!o.equal && !o.differ) return Element::integer(is_equal(a[0].as_dim(), a[1].as_dim()));
   return truth(o.equal, o.differ);
 }
 Element less(Operands a) {
@@ -45,7 +48,10 @@ Element logical_xor(Operands a) {
   auto x = a[0].as_int(), y = a[1].as_int();
   return x && y ? Element::integer((*x != 0) != (*y != 0)) : Element();
 }
-Element logical_not(Operands a) { return truth(is_false(a[0]), is_true(a[0])); }
+Element logical_not(Operands a) {
+  const dim::Dim holds = a[0].as_dim();
+  return holds.is_symbolic() ? Element::integer(1 - holds) : truth(is_false(a[0]), is_true(a[0]));
+}
 
 Element choose(Operands a) {
   if (is_true(a[0])) return a[1];

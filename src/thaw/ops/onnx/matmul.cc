@@ -40,7 +40,16 @@ void matmul_integer_rule(Context& ctx) {
     require_per_axis(ctx, 3, b.dim(b.rank() - 1), {1, b.rank() - 1}, "zero points of MatMulInteger's columns");
 }
 
-void qlinear_matmul_rule(Context& ctx) { ctx.set_tensor(0, ctx.input(7).dtype, matmul_shape(ctx, 0, 3)); }
+// ONNX Runtime takes one scale and zero point for A and the product, and one or one a column for B.
+void qlinear_matmul_rule(Context& ctx) {
+  auto shape = matmul_shape(ctx, 0, 3);
+  for (int i : {1, 2, 6, 7}) require_axis(ctx, i, 1, 0, 1, "the one scale or zero point of a quantized product");
+  const Fact& b = ctx.input(3);
+  for (int i : {4, 5})
+    if (b.rank() > 0 && ctx.input(i).rank() == 1)
+      require_one_or(ctx, ctx.input(i).dim(0), b.shape->back(), "scales or zero points of B's columns", {i, 0});
+  ctx.set_tensor(0, ctx.input(7).dtype, std::move(shape));
+}
 
 void gemm_rule(Context& ctx) {
   bool ta = ctx.attr_int("transA", 0) != 0, tb = ctx.attr_int("transB", 0) != 0;

@@ -99,6 +99,14 @@ void pad(Context& ctx) {
   if (!pads) return ctx.set_tensor(0, data.dtype, unknown_shape(rank));
   Shape out(rank);
   for (int k = 0; k < rank; ++k) out[k] = data.dim(k) + (*pads)[k] + (*pads)[k + rank];
+  if (ctx.attr_string("mode", "constant") == "reflect") {
+    // The edge itself is not repeated, so that what is mirrored has to be there.
+    for (int k = 0; k < rank; ++k)
+      for (Dim amount : {(*pads)[k], (*pads)[k + rank]})
+        if (!at_most(amount, 0))
+          ctx.require_at_most(amount + is_less(0, amount), data.dim(k), "what a Pad mirrors within the axis", {},
+                              {0, k});
+  }
   auto constant = constant_shape(out);
   bool known = std::all_of(pads->begin(), pads->end(), [](Dim d) {
     auto v = d.constant();

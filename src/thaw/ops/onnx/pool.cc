@@ -42,6 +42,18 @@ void max_pool_rule(Context& ctx) {
 
 void global_pool_rule(Context& ctx) { ctx.set_tensor(0, ctx.input(0).dtype, global_pool_shape(ctx)); }
 
+// As large as the windows reach together.
+std::optional<Shape> unpooled_shape(Context& ctx, const Shape& in) {
+  const int spatial = static_cast<int>(in.size()) - 2;
+  auto window = read_window(ctx, spatial);
+  if (!window) return std::nullopt;
+  Shape out = in;
+  for (int k = 0; k < spatial; ++k)
+    out[k + 2] =
+        Dim(window->strides[k]) * (out[k + 2] - 1) + window->kernel[k] - window->pads_begin[k] - window->pads_end[k];
+  return out;
+}
+
 void max_unpool_rule(Context& ctx) {
   const Fact& x = ctx.input(0);
   ctx.set_tensor(0, x.dtype, x.has_rank() ? std::optional(unknown_shape(x.rank())) : std::nullopt);
@@ -56,16 +68,18 @@ void max_unpool_rule(Context& ctx) {
                     std::to_string(joined->size()));
       return;
     }
+    const auto least = unpooled_shape(ctx, *joined);
+    for (size_t k = 0; least && k < joined->size(); ++k) {
+      const At from{0, static_cast<int>(k)};
+      if (k < 2) {
+        ctx.require_equal((*joined)[k], (*asked)[k], "batch and channels of a MaxUnpool", from);
+      } else {
+        ctx.require_at_most((*least)[k], (*asked)[k], "what a MaxUnpool makes and its output_shape");
+      }
+    }
     return ctx.set_tensor(0, x.dtype, std::move(asked));
   }
-  int spatial = static_cast<int>(joined->size()) - 2;
-  auto window = read_window(ctx, spatial);
-  if (!window) return;
-  Shape out = *joined;
-  for (int k = 0; k < spatial; ++k)
-    out[k + 2] =
-        Dim(window->strides[k]) * (out[k + 2] - 1) + window->kernel[k] - window->pads_begin[k] - window->pads_end[k];
-  ctx.set_tensor(0, x.dtype, std::move(out));
+  if (auto out = unpooled_shape(ctx, *joined)) ctx.set_tensor(0, x.dtype, std::move(out));
 }
 
 Dim regions(Context& ctx, int width) {
@@ -146,7 +160,7 @@ void batch_max_unpool(BatchContext& n) {
 
 }  // namespace
 
-std::optional<Shape> pool_shape(Context& ctx, bool channels_last) {
+std::optional<Shape> pool_shape(Context& ctx, bool channels_last, bool must_fit) {
   const Fact& x = ctx.input(0);
   if (!rank_fits(ctx, 0, 2, kAnyRank)) return std::nullopt;
   if (!x.has_rank()) {
@@ -156,6 +170,7 @@ std::optional<Shape> pool_shape(Context& ctx, bool channels_last) {
   int spatial = x.rank() - 2, first = channels_last ? 1 : 2;
   auto window = read_window(ctx, spatial);
   if (window) window->is_pool = true;
+  if (window) window->must_fit = must_fit;
   Shape out = *x.shape;
   for (int k = 0; k < spatial; ++k)
     out[first + k] = window ? window_output(ctx, *window, k, x.dim(first + k), {0, first + k}) : Dim();

@@ -10,7 +10,8 @@
 namespace thaw::ops {
 
 // A pool over the spatial axes of input 0, which is (N, C, spatial…), or (N, spatial…, C) when `channels_last`.
-std::optional<Shape> pool_shape(Context& ctx, bool channels_last = false);
+// `must_fit`: its kernel has no case for a window that is larger than the padded input.
+std::optional<Shape> pool_shape(Context& ctx, bool channels_last = false, bool must_fit = false);
 // Its spatial axes reduced to 1.
 std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last = false);
 

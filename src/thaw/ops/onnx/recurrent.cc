@@ -50,6 +50,13 @@ Sizes read_sizes(Context& ctx, int gates, int state_inputs) {
     if (s.hidden.is_known()) ctx.require_equal(s.hidden * gates, w.dim(1), "gates times hidden_size", {}, {1, 1});
     if (x.rank() == 3) ctx.require_equal(x.dim(2), w.dim(2), "input size of a recurrent weight", {0, 2}, {1, 2});
   }
+  require_axis(ctx, 2, 3, 1, s.hidden * gates, "gates times hidden_size");
+  require_axis(ctx, 3, 2, 0, s.directions, "directions of a recurrent bias");
+  require_axis(ctx, 3, 2, 1, s.hidden * (2 * gates), "both biases of the gates times hidden_size");
+  if (state_inputs == 2) {
+    require_axis(ctx, 7, 2, 0, s.directions, "directions of the peepholes");
+    require_axis(ctx, 7, 2, 1, s.hidden * 3, "three peepholes times hidden_size");
+  }
   merge(ctx, s.sequence, 0, 3, s.batch_first ? 1 : 0, "length of the sequence");
   merge(ctx, s.batch, 0, 3, s.batch_first ? 0 : 1, "batch of the sequence");
   if (ctx.has_input(4)) merge(ctx, s.batch, 4, 1, 0, "batch of sequence_lens");
@@ -57,6 +64,7 @@ Sizes read_sizes(Context& ctx, int gates, int state_inputs) {
     if (!ctx.has_input(i)) continue;
     merge(ctx, s.batch, i, 3, s.batch_first ? 0 : 1, "batch of an initial state");
     merge(ctx, s.hidden, i, 3, 2, "hidden_size of an initial state");
+    require_axis(ctx, i, 3, s.batch_first ? 1 : 0, s.directions, "directions of an initial state");
   }
   return s;
 }

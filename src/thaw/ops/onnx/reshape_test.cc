@@ -140,6 +140,14 @@ TEST(Squeeze, KeepsTheRankOpenWhereASizeMayBeOne) {
   EXPECT_EQ(m.dims(), "rank ?");
 }
 
+// As ONNX Runtime reads it: a list of no axes is no list.
+TEST(Squeeze, DropsEveryOneWhereTheListIsEmpty) {
+  RuleModel m;
+  Value* none = m.add_ints("", {});
+  m.add_output(m.add_node("Squeeze", {m.add_input("x", DataType::kFloat, {1, 4, 1, 3}), none}));
+  EXPECT_EQ(m.dims(), "4, 3");
+}
+
 TEST(Squeeze, DropsNamedAxesAndAsksThatTheyAreOne) {
   RuleModel m;
   m.add_output(m.add_node("Squeeze", {m.add_input("x", DataType::kFloat, {"b", "n", 3}), m.add_ints("", {-2})}));

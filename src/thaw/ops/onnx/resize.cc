@@ -94,6 +94,8 @@ void resize_rule(Context& ctx) {
   Shape out = *x.shape;
   for (int axis : axes) out[axis] = Dim();
   const ResizeOperands at = resize_operands(ctx);
+  if (ctx.attr_string("coordinate_transformation_mode", "") == "tf_crop_and_resize")
+    require_axis(ctx, 1, 1, 0, 2 * static_cast<int64_t>(axes.size()), "the ends of Resize's region");
   if (is_given(ctx, at.sizes)) {
     std::string_view policy = policy_of(ctx);
     if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")

@@ -74,6 +74,9 @@ void scatter_elements(Context& ctx) {
     return ctx.invalid("data of rank " + std::to_string(data.rank()) + " and indices of rank " +
                        std::to_string(indices.rank()) + " must have one rank");
   }
+  for (int k = 0; k < indices.rank(); ++k)
+    if (k != *axis)
+      ctx.require_at_most(indices.dim(k), data.dim(k), "indices of a ScatterElements and its data", {1, k}, {0, k});
   scatter_elements_values(ctx, *axis, reduction_of(ctx));
 }
 
@@ -114,8 +117,15 @@ void scatter_nd(Context& ctx) {
   const Fact& updates = ctx.input(2);
   if (!data.has_rank() || !indices.has_rank()) return;
   if (indices.rank() < 1) return ctx.invalid("the indices of a ScatterND are a scalar");
-  auto depth = indices.dim(indices.rank() - 1).constant();
-  if (!depth) return;
+  const int last = indices.rank() - 1;
+  auto depth = indices.dim(last).constant();
+  if (!depth) {
+    // The ranks tell how many coordinates there are.
+    ctx.require_at_most(indices.dim(last), data.rank(), "coordinates of a ScatterND's indices", {1, last});
+    if (!updates.has_rank()) return;
+    depth = last + data.rank() - updates.rank();
+    ctx.require_equal(*depth, indices.dim(last), "coordinates of a ScatterND's indices", {}, {1, last});
+  }
   if (*depth < 0 || *depth > data.rank()) {
     return ctx.invalid("indices of " + std::to_string(*depth) + " coordinates into data of rank " +
                        std::to_string(data.rank()));

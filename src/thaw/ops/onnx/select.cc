@@ -219,6 +219,7 @@ void non_max_suppression(Context& ctx) {
     ctx.require_equal(boxes.dim(0), scores.dim(0), "batch of a NonMaxSuppression's boxes and scores", {0, 0}, {1, 0});
     ctx.require_equal(boxes.dim(1), scores.dim(2), "a NonMaxSuppression's boxes and scores", {0, 1}, {1, 2});
   }
+  require_axis(ctx, 0, 3, 2, 4, "numbers of a NonMaxSuppression's box");
   // Without a limit, or with a limit of 0, nothing is selected.
   bool none = !ctx.has_input(2) || ctx.number(2) == 0.0;
   ctx.set_tensor(0, DataType::kInt64, Shape{none ? Dim(int64_t{0}) : ctx.data_dependent(0, 0), 3});

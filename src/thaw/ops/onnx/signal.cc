@@ -39,6 +39,13 @@ void dft_rule(Context& ctx) {
   Dim axis = has_axis_attribute(ctx) ? Dim(ctx.attr_int("axis", 1)) : ctx.has_input(2) ? scalar_from(ctx, 2) : Dim(-2);
   Dim length = scalar_from(ctx, 1);
   Shape out = *x.shape;
+  const Dim parts = x.dim(rank - 1);
+  if (onesided && inverse) {
+    ctx.require_equal(2, parts, "the complex numbers of an inverse DFT", {}, {0, rank - 1});
+  } else {
+    // One of two factors is 0.
+    ctx.require_equal((parts - 1) * (parts - 2), 0, "real or complex numbers of a DFT", {0, rank - 1});
+  }
   out[rank - 1] = onesided && inverse ? 1 : 2;
   if (auto plain = axis.constant()) {
     auto at = normalize_axis(ctx, *plain, rank);

@@ -33,10 +33,27 @@ struct SliceArguments {
   }
 };
 
+// Before any axis, as INT64_MIN is, which no Dim holds.
+constexpr int64_t kBeginning = -INT64_MAX;
+
 std::optional<Dims> attr_dims(Context& ctx, std::string_view name) {
   auto values = ctx.attr_ints(name);
   if (!values) return std::nullopt;
+  for (int64_t& v : *values) v = std::max(v, kBeginning);
   return Dims(values->begin(), values->end());
+}
+
+// Bounds or steps that are fed, with INT64_MIN as the lowest number that a Dim holds.
+std::optional<Dims> fed_dims(Context& ctx, int input) {
+  auto dims = ctx.dims_from(input);
+  const Elements* elements = dims ? ctx.elements(input) : nullptr;
+  if (!elements) return dims;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if ((*dims)[i].is_known()) continue;
+    const auto number = (*elements)[i].as_double();
+    if (number && *number <= static_cast<double>(INT64_MIN)) (*dims)[i] = kBeginning;
+  }
+  return dims;
 }
 
 SliceArguments slice_arguments(Context& ctx) {
@@ -47,16 +64,11 @@ SliceArguments slice_arguments(Context& ctx) {
     a.axes = attr_dims(ctx, "axes");
     a.has_axes = a.axes.has_value();
   } else {
-    a.starts = ctx.dims_from(1);
-    a.ends = ctx.dims_from(2);
-    if (a.ends && ctx.constant(2) && ctx.elements(2)) {
-      // The one integer that no Dim holds is INT64_MIN: "to the beginning".
-      for (Dim& end : *a.ends)
-        if (end.is_unknown()) end = -INT64_MAX;
-    }
+    a.starts = fed_dims(ctx, 1);
+    a.ends = fed_dims(ctx, 2);
     a.has_axes = ctx.has_input(3);
     if (a.has_axes) a.axes = ctx.dims_from(3);
-    if (ctx.has_input(4)) a.steps = ctx.dims_from(4);
+    if (ctx.has_input(4)) a.steps = fed_dims(ctx, 4);
   }
   auto n = a.count();
   if (!n) return a;
@@ -213,6 +225,39 @@ void batch_slice(BatchContext& n) {
   n.keep(Form::kLeading);
 }
 
+// The one position that a Slice with constant bounds takes of an axis; nullopt where it takes another number of them.
+std::optional<int64_t> only_position(const ir::Node& slice, int rank, int axis) {
+  const auto list = [&](int input) -> std::optional<std::vector<int64_t>> {
+    const ir::Tensor* constant = slice.input(input) ? slice.input(input)->constant() : nullptr;
+    if (!constant || !ir::is_integer(constant->data_type) || constant->num_elements() > kMaxElements)
+      return std::nullopt;
+    return constant->to_int64();
+  };
+  const auto starts = list(1), ends = list(2), axes = list(3);
+  if (!starts || !ends || starts->size() != ends->size() || (slice.input(3) && !axes)) return std::nullopt;
+  for (size_t k = 0; k < ends->size(); ++k) {
+    int64_t at = axes ? (k < axes->size() ? (*axes)[k] : rank) : static_cast<int64_t>(k);
+    if (at < 0) at += rank;
+    if (at == axis && (*starts)[k] >= 0 && (*ends)[k] == (*starts)[k] + 1) return (*starts)[k];
+  }
+  return std::nullopt;
+}
+
+// Whether slices take every position of an axis apart, one by one: the states of the layers of a network, say, of which
+// there cannot be more.
+bool takes_apart(const ir::Node& slice, int rank, int axis, int64_t size) {
+  const auto uses = slice.input(0)->uses();
+  constexpr size_t kMostUses = 1024;
+  if (only_position(slice, rank, axis) != size - 1 || uses.size() > kMostUses || size > std::ssize(uses)) return false;
+  std::vector<bool> taken(static_cast<size_t>(size));
+  for (const ir::Use& use : uses) {
+    if (use.index != 0 || use.node->op_type() != slice.op_type()) continue;
+    const auto position = only_position(*use.node, rank, axis);
+    if (position && *position < static_cast<int64_t>(taken.size())) taken[static_cast<size_t>(*position)] = true;
+  }
+  return std::ranges::all_of(taken, [](bool is_taken) { return is_taken; });
+}
+
 // Constant ends that cut an axis sized by the inputs.
 void frozen_slice(FrozenContext& ctx) {
   const Fact& data = ctx.input(0);
@@ -232,8 +277,9 @@ void frozen_slice(FrozenContext& ctx) {
     Dim size = data.dim(static_cast<int>(axis));
     auto end = (*ends)[k].constant();
     if (auto rows = size.constant(); rows && (*ends)[k].is_symbolic()) {
-      // Something of constant size cut to a computed one: frozen when that is all of it.
-      if (dim::evaluate((*ends)[k], ctx.hints()) != *rows) continue;
+      // Something of constant size cut to a computed one: frozen when that is all of it. Where the beginning is computed
+      // too, it is a table that positions are looked up in, which may be as long as it likes.
+      if (!(*starts)[k].is_constant() || dim::evaluate((*ends)[k], ctx.hints()) != *rows) continue;
       Meeting m;
       m.input = 0;
       m.element = static_cast<int>(axis);
@@ -245,6 +291,7 @@ void frozen_slice(FrozenContext& ctx) {
     }
     if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
     auto hinted = dim::evaluate(size, ctx.hints());
+    if (hinted == *end && takes_apart(ctx.node(), data.rank(), static_cast<int>(axis), *end)) continue;
     // Cut back to a size that the axis was padded from.
     if (!hinted || *hinted != *end) {
       for (int id : dim::symbols_of(size)) {

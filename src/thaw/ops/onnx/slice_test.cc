@@ -116,5 +116,24 @@ TEST(Split, StatesThatThePartsAddUp) {
   EXPECT_EQ(m.obligations(), "n == 11");
 }
 
+// INT64_MIN, which exporters write for "from the beginning", by way of nodes that move it too.
+TEST(Slice, TakesTheLowestIntegerForTheBeginning) {
+  for (const bool moved : {false, true}) {
+    RuleModel m;
+    Value* x = m.add_input("x", DataType::kFloat, {"n", "m"});
+    Value* lowest =
+        moved ? m.add_node("Unsqueeze", {m.add_int("", INT64_MIN), m.add_ints("", {0})}) : m.add_ints("", {INT64_MIN});
+    Value* one = m.add_ints("", {1});
+    m.add_output(m.add_node("Slice", {x, lowest, m.add_ints("", {INT64_MAX}), one}));
+    m.add_output(m.add_node("Slice", {x, lowest, m.add_ints("", {-2}), one}));
+    m.add_output(m.add_node("Slice", {x, m.add_ints("", {-1}), lowest, one, m.add_ints("", {-1})}));
+    m.add_output(m.add_node("Slice", {x, lowest, lowest, one}));
+    EXPECT_EQ(m.dims(0), "n, m");
+    EXPECT_EQ(m.dims(1), "n, max(m - 2, 0)");
+    EXPECT_EQ(m.dims(2), "n, m");
+    EXPECT_EQ(m.dims(3), "n, 0");
+  }
+}
+
 }  // namespace
 }  // namespace thaw::ops

@@ -63,6 +63,9 @@ Dims split_sizes(Context& ctx, Dim size, int axis, int outputs) {
     }
     Dim even = parts == 1 ? size : dim::ceil_div(size, parts);
     if (auto exact = dim::exact_div(size, parts)) even = *exact;
+    // ONNX Runtime makes no empty part.
+    if (parts > 1)
+      ctx.require_at_most(even * (parts - 1) + 1, size, "the parts of a Split within the axis", {}, {0, axis});
     Dims list(outputs, even);
     list.back() = size - even * (parts - 1);
     return list;

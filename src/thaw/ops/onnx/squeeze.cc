@@ -49,9 +49,11 @@ std::optional<Shape> squeeze_ones(const Shape& in) {
 }
 
 // Squeeze of one axis that the run names: every size before it stays, every later one moves up.
-Shape squeeze_runtime_axis(const Shape& in, Dim axis) {
+Shape squeeze_runtime_axis(Context& ctx, const Shape& in, Dim axis) {
   int rank = static_cast<int>(in.size());
-  Dim at = wrapped_axis(axis, rank);
+  Dim at = wrapped_axis(axis, rank), gone = 0;
+  for (int i = 0; i < rank; ++i) gone = gone + is_equal(at, i) * in[i];
+  ctx.require_equal(gone, 1, "a squeezed axis and 1");
   Shape out;
   for (int i = 0; i + 1 < rank; ++i) out.push_back(select(is_less(at, i + 1), in[i + 1], in[i]));
   return out;
@@ -62,7 +64,8 @@ void squeeze(Context& ctx) {
   if (!data.has_rank()) return unknown_tensor(ctx, 0, data.dtype);
   int rank = data.rank();
   Axes axes = read_axes(ctx);
-  if (!axes.given) {
+  // ONNX Runtime takes a list without axes for none that was given.
+  if (!axes.given || (axes.values && axes.values->empty())) {
     ctx.set_tensor(0, data.dtype, squeeze_ones(*data.shape));
     return keep_elements(ctx);
   }
@@ -70,8 +73,9 @@ void squeeze(Context& ctx) {
     if (!axes.entries || axes.entries->size() > static_cast<size_t>(rank)) return unknown_tensor(ctx, 0, data.dtype);
     int count = static_cast<int>(axes.entries->size());
     bool one = count == 1 && axes.entries->front().is_known();
-    return ctx.set_tensor(0, data.dtype,
-                          one ? squeeze_runtime_axis(*data.shape, axes.entries->front()) : unknown_shape(rank - count));
+    return ctx.set_tensor(
+        0, data.dtype,
+        one ? squeeze_runtime_axis(ctx, *data.shape, axes.entries->front()) : unknown_shape(rank - count));
   }
   auto list = normalize_axes(ctx, *axes.values, rank);
   if (!list) return unknown_tensor(ctx, 0, data.dtype);
@@ -131,9 +135,9 @@ std::optional<AxesMap> squeeze_axes(NodeView& view) {
   const Fact& data = view.input(0);
   if (!data.has_rank()) return std::nullopt;
   std::vector<int64_t> gone;
-  if (const auto given = given_axes(view, 1)) {
+  if (const auto given = given_axes(view, 1); given && !given->empty()) {
     for (const int64_t axis : *given) gone.push_back(axis < 0 ? axis + data.rank() : axis);
-  } else if (view.has_input(1)) {
+  } else if (view.has_input(1) && !given) {
     return std::nullopt;
   } else {
     for (int axis = 0; axis < data.rank(); ++axis) {
@@ -173,7 +177,7 @@ void batch_squeeze(BatchContext& n) {
   if (keep_on_computed_axes(n, 1)) return;
   const int rank = n.rank(0);
   std::vector<int64_t> axes;
-  if (const auto given = axes_given(n, 1)) {
+  if (const auto given = axes_given(n, 1); given && !given->empty()) {
     for (const int64_t axis : *given) axes.push_back(BatchContext::positive(axis, rank));
   } else {
     for (int axis = 0; axis < rank; ++axis) {

@@ -77,6 +77,17 @@ Shape broadcast_shapes(Context& ctx, const Shape& a, const Shape& b, std::string
   return out;
 }
 
+void require_one_or(Context& ctx, Dim size, Dim whole, std::string_view what, At at_size, At at_whole) {
+  if (size.is_constant(1)) return;
+  if (whole.is_constant(1)) {
+    ctx.require_equal(whole, size, what, at_whole, at_size);
+    return;
+  }
+  ctx.require_broadcast(whole, size, what, at_whole, at_size);
+  // Two sizes also go together where the whole is 1.
+  if (!whole.is_constant()) ctx.require_at_most(size, whole, what, at_size, at_whole);
+}
+
 void require_broadcasts_to(Context& ctx, int input, const Shape& shape, std::string_view what) {
   const Fact& fact = ctx.input(input);
   if (!fact.has_rank()) return;
@@ -87,12 +98,7 @@ void require_broadcasts_to(Context& ctx, int input, const Shape& shape, std::str
     return;
   }
   for (int k = 0; k < fact.rank(); ++k) {
-    Dim to = shape[static_cast<size_t>(k - extra)];
-    // One element fits anywhere; where the target is 1, nothing but 1 does.
-    if (to.is_constant(1))
-      ctx.require_equal(to, fact.dim(k), what, {}, {input, k});
-    else
-      ctx.require_broadcast(to, fact.dim(k), what, {}, {input, k});
+    require_one_or(ctx, fact.dim(k), shape[static_cast<size_t>(k - extra)], what, {input, k});
   }
 }
 

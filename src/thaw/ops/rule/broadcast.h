@@ -18,6 +18,10 @@ bool binary_shape(Context& ctx, ir::DataType dtype);
 Shape broadcast_shapes(Context& ctx, const Shape& a, const Shape& b, std::string_view what, At first_a = {},
                        At first_b = {});
 
+// States that `size` is 1 or `whole`, and so broadcasts to it without changing it.
+void require_one_or(Context& ctx, dim::Dim size, dim::Dim whole, std::string_view what, At at_size = {},
+                    At at_whole = {});
+
 // States that `input` broadcasts to `shape` without changing it (bias, scale, mask), last axes aligned.
 void require_broadcasts_to(Context& ctx, int input, const Shape& shape, std::string_view what);
 

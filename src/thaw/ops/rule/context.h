@@ -33,6 +33,8 @@ struct Obligation {
   std::string_view what;          // of static storage: "MatMul's inner dims", "elements of a Reshape"
   int input_a = -1, axis_a = -1;  // which input and axis `a` (`b`) was read from, where it was; else -1
   int input_b = -1, axis_b = -1;
+  // The specification asks for it; ONNX Runtime runs without.
+  bool only_specified = false;
 };
 
 // Where a Dim was read, for obligations.
@@ -58,6 +60,10 @@ class Context : public NodeView {
   virtual dim::Dim require_broadcast(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
   virtual void require_divisible(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
   virtual void require_at_most(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
+  // a <= b, which the specification asks for though ONNX Runtime runs without: no reason to call the node invalid.
+  virtual void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
+  // Whether sizes are wanted as ONNX Runtime makes them where what is specified of them does not hold either.
+  virtual bool wants_sizes_as_run() const { return false; }
   // The node cannot run at all: wrong rank, axis out of range. One sentence without the node's name.
   virtual void invalid(std::string message) = 0;
 
@@ -66,6 +72,9 @@ class Context : public NodeView {
 
   // Runs the rules over a subgraph (an attribute of this node) with these facts for its inputs; facts of its outputs.
   virtual std::vector<Fact> infer_subgraph(const ir::Graph& graph, std::span<const Fact> inputs) = 0;
+  // The same for a subgraph without inputs that runs where `condition` is 1 and not where it is 0: what its nodes state
+  // is stated under that condition; as it is where the condition is unknown.
+  virtual std::vector<Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) = 0;
 
  protected:
   dim::Scope* scope_ = nullptr;

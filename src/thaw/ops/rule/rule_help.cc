@@ -74,6 +74,12 @@ std::optional<Shape> require_same_shape(Context& ctx, const std::optional<Shape>
   return out;
 }
 
+Dim require_axis(Context& ctx, int input, int rank, int axis, Dim size, std::string_view what) {
+  const Fact& fact = ctx.input(input);
+  if (!ctx.has_input(input) || fact.rank() != rank) return size;
+  return ctx.require_equal(size, fact.dim(axis), what, {}, {input, axis});
+}
+
 Shape unknown_shape(int rank) { return Shape(static_cast<size_t>(std::max(rank, 0))); }
 
 void same_as_input(Context& ctx, int o, int i, bool with_elements) {

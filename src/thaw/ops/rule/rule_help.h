@@ -23,6 +23,9 @@ std::optional<Shape> broadcast_inputs(Context& ctx, std::span<const int> inputs)
 std::optional<Shape> require_same_shape(Context& ctx, const std::optional<Shape>& a, const std::optional<Shape>& b,
                                         std::string_view what);
 
+// States that an axis of an operand is `size`, where the operand has that rank; the better known of the two.
+dim::Dim require_axis(Context& ctx, int input, int rank, int axis, dim::Dim size, std::string_view what);
+
 // A shape of `rank` unknown dims.
 Shape unknown_shape(int rank);
 

@@ -44,7 +44,9 @@ ElementsPtr small_elements(const ir::Tensor& tensor) {
     if (ir::is_floating(tensor.data_type)) {
       for (const double v : tensor.to_double()) elements->push_back(Element::real(v));
     } else {
-      for (const int64_t v : tensor.to_int64()) elements->push_back(Element::integer(v));
+      // The one integer that no Dim holds stands for "from the beginning" in a Slice: a double holds it.
+      for (const int64_t v : tensor.to_int64())
+        elements->push_back(v == INT64_MIN ? Element::real(static_cast<double>(v)) : Element::integer(v));
     }
   } catch (const Error&) {
     return nullptr;  // the data is missing or damaged: its values are unknown, its shape is not

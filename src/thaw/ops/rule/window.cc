@@ -3,6 +3,8 @@
 #include <limits>
 #include <string>
 
+#include "thaw/ops/rule/size_help.h"
+
 namespace thaw::ops {
 
 using dim::Dim;
@@ -46,6 +48,28 @@ Dim rounded_up(Dim in, Dim extent, int64_t stride, int64_t begin, int64_t end) {
   // Which of the two is smaller does not depend on the input's size.
   if (end > *fixed) return dim::min(by_dependence, by_start);
   return stride + end <= *fixed ? by_dependence : by_start;
+}
+
+// A pool of windows that begin `stride` apart: how much of the padded input is left when the first window is taken away
+// may be negative.
+Dim pool_size(Context& ctx, Dim left, int64_t stride, Dim in, At from) {
+  const Dim specified = dim::floor_div(left, stride) + 1;
+  if (at_least(left, 0)) return specified;
+  if (ctx.wants_sizes_as_run()) {
+    ctx.require_at_most(1, in, "a pooled axis that is not empty", {}, from);
+  } else if (!in.is_constant()) {
+    return specified;
+  }
+  const Dim run = dim::floor_div(dim::max(left, 0), stride) + dim::ceil_div(dim::min(left, 0), stride) + 1;
+  // Short of the second stride there is always one window.
+  return at_least(left, 1 - stride) ? dim::max(specified, 1) : run;
+}
+
+// States what a pool asks of its window: the specification that it fits, ONNX Runtime that no size gets negative.
+void require_pool_window(Context& ctx, Dim extent, Dim padded, int64_t stride, At from) {
+  ctx.specify_at_most(extent, padded, "a window within the padded input", {}, from);
+  ctx.require_at_most(extent, padded + stride + (stride - 1), "a window less two strides within the padded input", {},
+                      from);
 }
 
 }  // namespace
@@ -96,8 +120,13 @@ Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
       return w.is_pool && w.dilations[k] != 1 ? Dim() : dim::ceil_div(in, stride);
     case AutoPad::kValid: {
       Dim extent = w.extent(k);
-      ctx.require_at_most(extent, in, "a window within the input", {}, from);
-      Dim down = dim::floor_div(in - extent, stride) + 1;
+      if (w.is_pool && !w.must_fit) {
+        require_pool_window(ctx, extent, in, stride, from);
+      } else {
+        ctx.require_at_most(extent, in, "a window within the input", {}, from);
+      }
+      Dim down = w.is_pool && !w.must_fit ? pool_size(ctx, in - extent, stride, in, from)
+                                          : dim::floor_div(in - extent, stride) + 1;
       if (!w.ceil_mode) return down;
       // The specification rounds VALID down even with ceil_mode, ONNX Runtime rounds it up: say only what both agree
       // on.
@@ -108,9 +137,14 @@ Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
       break;
   }
   Dim extent = w.extent(k), padded = in + w.pads_begin[k] + w.pads_end[k];
-  ctx.require_at_most(extent, padded, "a window within the padded input", {}, from);
+  const bool is_lenient = w.is_pool && !w.must_fit;
+  if (is_lenient) {
+    require_pool_window(ctx, extent, padded, stride, from);
+  } else {
+    ctx.require_at_most(extent, padded, "a window within the padded input", {}, from);
+  }
   if (w.ceil_mode) return rounded_up(in, extent, stride, w.pads_begin[k], w.pads_end[k]);
-  return dim::floor_div(padded - extent, stride) + 1;
+  return is_lenient ? pool_size(ctx, padded - extent, stride, in, from) : dim::floor_div(padded - extent, stride) + 1;
 }
 
 int spatial_rank_of_attributes(Context& ctx) {

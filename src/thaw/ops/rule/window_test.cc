@@ -72,6 +72,30 @@ TEST(Window, SaysNothingWhereRuntimesAndSpecificationDiffer) {
             "[n, c, ?]");
 }
 
+// As ONNX Runtime 1.31 runs them: division towards zero, and no size below 0.
+TEST(Window, PoolsLargerThanTheirInputAreCountedAsTheyRun) {
+  struct Run {
+    int64_t in, kernel, stride, begin, end;
+    int ceil;
+    const char* size;  // null where it is refused
+  };
+  const Run runs[] = {
+      {1, 2, 1, 0, 0, 0, "0"},     {1, 2, 2, 0, 0, 0, "1"}, {1, 3, 2, 0, 0, 0, "0"}, {1, 3, 3, 0, 0, 0, "1"},
+      {1, 3, 1, 0, 0, 0, nullptr}, {2, 5, 2, 0, 0, 0, "0"}, {2, 5, 3, 0, 0, 0, "0"}, {1, 3, 5, 0, 0, 0, "1"},
+      {1, 8, 2, 0, 0, 0, nullptr}, {1, 4, 2, 0, 1, 0, "0"}, {1, 3, 3, 0, 0, 1, "1"}, {2, 5, 2, 0, 0, 1, "0"},
+      {1, 8, 2, 0, 0, 1, nullptr}, {1, 4, 2, 1, 0, 0, "0"},
+  };
+  for (const Run& run : runs) {
+    const auto inferred = infer_text(fmt::format(
+        "g (float[1, 1, {}] x) => (float[] y) {{ y = MaxPool <kernel_shape=[{}], strides=[{}], pads=[{}, {}], "
+        "ceil_mode={}> (x) }}",
+        run.in, run.kernel, run.stride, run.begin, run.end, run.ceil));
+    EXPECT_EQ(inferred.problems.empty(), run.size != nullptr) << run.in << " " << run.kernel << " " << run.stride;
+    if (run.size == nullptr) continue;
+    EXPECT_EQ(inferred.outputs.front(), fmt::format("[1, 1, {}]", run.size)) << run.kernel;
+  }
+}
+
 TEST(Window, ConvolutionStatesItsChannels) {
   auto r = infer_text(
       "g (float[n, c, h] x, float[m, 2, 3] w, float[b] bias) => (float[] y) { y = Conv <group=3> (x, w, bias) }");
