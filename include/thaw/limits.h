@@ -13,9 +13,9 @@
 namespace thaw {
 
 struct Limits {
-  uint64_t max_memory = 0;  // bytes
+  uint64_t max_memory = 0;  // bytes, of this process's inference and of ONNX Runtime's process; 0: what there is
   uint64_t max_visits = 0;  // nodes looked at, those of called functions and of each iteration counted again
-  double timeout = 0;       // seconds for one run of a model in ONNX Runtime; 0: as long as it takes
+  double timeout = 0;       // seconds for loading a model in ONNX Runtime and for each run; 0: as long as it takes
 };
 
 // May be called from any thread.
