@@ -79,6 +79,20 @@ def test_a_loop_that_never_ends_is_stopped(thaw, save, tmp_path, verb):
     assert not (tmp_path / "out.onnx").exists()
 
 
+def test_check_runs_no_further_once_a_run_took_too_long(thaw, save):
+    """Each finding has sizes that break the model; at the first of them it never gets there."""
+    base = endless(("n", 4))
+    shapes = [numpy_helper.from_array(np.array([8, size], np.int64), f"s{size}") for size in (2, 4, 6)]
+    after = [helper.make_node("Reshape", ["y", f"s{size}"], [f"z{size}"]) for size in (2, 4, 6)]
+    graph = helper.make_graph([*base.graph.node, *after], "late", list(base.graph.input), [value(f"z{size}", F, None) for size in (2, 4, 6)],
+                              [*base.graph.initializer, *shapes])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    started = time.monotonic()
+    text = thaw("check", path, "--dims", "n=1..16", "--run", "--timeout", "2", "--all", code=1, timeout=60).stdout
+    assert text.count("was stopped while the model ran, after 2 s") == 1 and "not run: it took too long at other sizes" in text, text
+    assert time.monotonic() - started < 15
+
+
 def test_fix_says_that_nothing_was_compared(thaw, save, tmp_path):
     path = save(endless(("n", 4), (1, 4)))
     run = thaw("fix", path, "-o", tmp_path / "out.onnx", "--timeout", "1", code={0, 1}, timeout=60)

@@ -4,10 +4,10 @@
 //   thaw::Arrays outputs = session.run({{"pixel_values", pixels}, {"grid_thw", grid}});
 //
 // ONNX Runtime runs in a process of its own, lib/thaw/thaw-worker or what the environment's THAW_WORKER names, which the
-// first session starts and which ends with this process; all sessions share it. What a model may spend there is said by
-// thaw/limits.h: one that takes longer or more is a thaw::Error (kOutOfBudget), and so is nothing worse than an error one
-// that crashes. The library is libonnxruntime.so.1 beside libthaw.so, or what THAW_ONNXRUNTIME names. Whatever it
-// refuses, at loading or at running, is a thaw::Error (kRuntimeFailed) that carries its message. Nothing is printed.
+// first session starts and which ends with this process; all sessions share it. The library is libonnxruntime.so.1 beside
+// libthaw.so, or what THAW_ONNXRUNTIME names. Whatever it refuses, at loading or at running, is a thaw::Error
+// (kRuntimeFailed) that carries its message, and so is a model that crashes it. What a model may spend is said by
+// thaw/limits.h: one that takes longer or more is a thaw::Error (kOutOfBudget). Nothing is printed.
 #pragma once
 
 #include <cstdint>

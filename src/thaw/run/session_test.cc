@@ -107,6 +107,7 @@ TEST(Session, WarningsAreKeptNotPrinted) {
   EXPECT_TRUE(session.take_warnings().empty());
 }
 
+#ifndef __SANITIZE_THREAD__  // which does not see what ONNX Runtime's own threads agree on
 TEST(Session, RunsInThisProcessWhereThatIsAskedFor) {
   const ModelFolder folder;
   const auto path = folder.write_model("add", kAdd);
@@ -118,6 +119,8 @@ TEST(Session, RunsInThisProcessWhereThatIsAskedFor) {
     EXPECT_EQ(Session(*ir::load(path), options).run(feeds).at("z"), floats({1, 3}, {2, 3, 4}));
   }
 }
+
+#endif
 
 TEST(Session, LargeArraysPassThroughAndWhatFollowsIsRight) {
   const ModelFolder folder;
@@ -173,14 +176,14 @@ TEST(Session, ARunThatTakesTooLongIsStoppedAndOthersGoOn) {
   const ModelFolder folder;
   Session add(folder.write_model("add", kAdd)), endless(folder.write_model("endless", kEndless));
   const Array x = floats({1, 3}, {1, 2, 3});
-  const WithLimits limits({.timeout = 0.5});
+  const WithLimits limits({.timeout = 4});  // in which the others are loaded again too
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   // They lose their process when the endless one is stopped, and do not notice.
   std::thread other([&] {
     while (!done) wrong += add.run({{"x", x}, {"y", x}}).at("z") != floats({1, 3}, {2, 4, 6});
   });
-  for (int i = 0; i < 2; ++i) EXPECT_THROW(endless.run({{"x", floats({2}, {1, 2})}}), RunTimedOut);
+  EXPECT_THROW(endless.run({{"x", floats({2}, {1, 2})}}), RunTimedOut);
   done = true;
   other.join();
   EXPECT_EQ(wrong, 0);

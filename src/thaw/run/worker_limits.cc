@@ -101,3 +101,5 @@ uint64_t thread_stack_bytes() {
 }
 
 }  // namespace thaw::run
+
+#undef THAW_UNLIMITED

@@ -31,16 +31,16 @@ namespace {
 constexpr int kParentCheck = 1000;                    // ms between looks at whether the parent is alive
 constexpr uint64_t kKeptMemory = uint64_t{64} << 20;  // of shared memory that waits for the next run
 
-struct Loaded {
+struct OpenSession {
   std::unique_ptr<OrtSession> session;
   uint64_t unused = 0;  // bytes that it maps or reserves without taking them
 };
 
 // One for the process, never destroyed: threads are at work when it ends.
-struct Worker {
+struct WorkerState {
   MemoryLimit limit;
   std::mutex mutex;
-  std::map<uint64_t, std::shared_ptr<Loaded>> sessions;  // guarded by mutex
+  std::map<uint64_t, std::shared_ptr<OpenSession>> sessions;  // guarded by mutex
 };
 
 struct Answer {
@@ -54,7 +54,7 @@ Answer failed(const Error& error) { return {MessageKind::kFailed, encode(error),
 // Requests that come over one channel, one after the other.
 class Service {
  public:
-  Service(Worker& worker, UniqueFd socket) : worker_(worker), channel_(std::move(socket)) {}
+  Service(WorkerState& worker, UniqueFd socket) : worker_(worker), channel_(std::move(socket)) {}
 
   void serve() {
     Message request;
@@ -106,7 +106,7 @@ class Service {
     worker_.limit.set(request.max_memory);
     const uint64_t threads = request.options.threads > 0 ? static_cast<uint64_t>(request.options.threads)
                                                          : std::thread::hardware_concurrency();
-    const auto loaded = std::make_shared<Loaded>();
+    const auto loaded = std::make_shared<OpenSession>();
     loaded->unused = request.data + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
     try {
@@ -133,7 +133,7 @@ class Service {
   Answer run(Message& message) {
     if (!message.files.empty()) feeds_ = SharedView(std::move(message.files.front()));
     const RunRequest request = decode_run(message.body, feeds_.bytes());
-    const std::shared_ptr<Loaded> loaded = find(request.session);
+    const std::shared_ptr<OpenSession> loaded = find(request.session);
     if (!loaded) return {MessageKind::kGone, {}, -1};  // another thread of Thaw has closed it in the meantime
     worker_.limit.follow(request.max_memory);
     Answer answer;
@@ -158,7 +158,7 @@ class Service {
   Answer close(const Message& message) {
     MessageReader reader(message.body);
     const auto id = reader.take<uint64_t>();
-    std::shared_ptr<Loaded> loaded;
+    std::shared_ptr<OpenSession> loaded;
     {
       const std::lock_guard lock(worker_.mutex);
       const auto found = worker_.sessions.find(id);
@@ -173,13 +173,13 @@ class Service {
     return {};
   }
 
-  std::shared_ptr<Loaded> find(uint64_t id) {
+  std::shared_ptr<OpenSession> find(uint64_t id) {
     const std::lock_guard lock(worker_.mutex);
     const auto found = worker_.sessions.find(id);
     return found == worker_.sessions.end() ? nullptr : found->second;
   }
 
-  Worker& worker_;
+  WorkerState& worker_;
   Channel channel_;
   SharedView feeds_;  // kept from run to run
   SharedFile results_;
@@ -198,7 +198,7 @@ class Service {
   std::abort();
 }
 
-void confine(Worker& worker, uint64_t max_memory) {
+void confine(WorkerState& worker, uint64_t max_memory) {
   ::close_range(kWorkerSocket + 1, ~0U, 0);  // what the host had open
   // Ctrl-C goes to the whole group: Thaw decides what comes of it, and its end is ours.
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) std::signal(signal, SIG_IGN);
@@ -248,7 +248,7 @@ void serve_as_worker(char** argv) {
   const std::string_view text = argv[2];
   std::from_chars(text.data(), text.data() + text.size(), max_memory);
   if (std::string_view(argv[3]) == "1") static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
-  auto& worker = *new Worker;
+  auto& worker = *new WorkerState;
   confine(worker, max_memory);
   start_thread([] {
     try {
