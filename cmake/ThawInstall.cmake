@@ -5,6 +5,7 @@ include(CMakePackageConfigHelpers)
 set(thaw_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/thaw")
 
 install(TARGETS thaw_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(TARGETS thaw_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBDIR}/thaw")
 install(TARGETS thaw_shared EXPORT thawTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT thawTargets NAMESPACE thaw:: DESTINATION "${thaw_package_dir}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/thaw" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

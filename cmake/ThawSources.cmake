@@ -73,6 +73,11 @@ add_executable(thaw_cli "${PROJECT_SOURCE_DIR}/src/thaw/cli/main.cc")
 target_link_libraries(thaw_cli PRIVATE thaw_cli_lib thaw_build_options)
 set_target_properties(thaw_cli PROPERTIES OUTPUT_NAME thaw RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 
+# What libthaw.so and the tests run models in; the command runs itself.
+add_executable(thaw_worker "${PROJECT_SOURCE_DIR}/cmake/worker_program.cc")
+target_link_libraries(thaw_worker PRIVATE thaw thaw_build_options)
+set_target_properties(thaw_worker PROPERTIES OUTPUT_NAME thaw-worker RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+
 if(THAW_UNITY)
   thaw_unity(thaw ${thaw_library_sources})
   thaw_unity(thaw_cli_lib ${thaw_cli_sources})

@@ -5,6 +5,7 @@ find_package(rapidcheck REQUIRED)
 
 file(GLOB_RECURSE thaw_testing_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*_testing.cc")
 add_library(thaw_testing STATIC ${thaw_testing_sources} ${thaw_library_anchor})
+add_dependencies(thaw_testing thaw_worker)  # what sessions run in
 target_link_libraries(thaw_testing PUBLIC thaw ONNX::onnx GTest::gmock GTest::gtest rapidcheck PRIVATE thaw_build_options)
 # What tests cost is their compilation, hardly their run.
 target_compile_options(thaw_testing PRIVATE -O1)

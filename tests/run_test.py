@@ -182,8 +182,10 @@ def test_onnxruntime_is_only_opened_to_run_a_model(thaw, save, tmp_path):
     environment = os.environ | {"THAW_ONNXRUNTIME": str(tmp_path / "nothing.so")}
     assert thaw("run", "--help", env=environment, code=0).stdout.count("Example") == 1
     assert thaw("verify", "--help", env=environment, code=0).stdout.count("Example") == 1
-    done = thaw("run", save(identity([FLOAT])), "--values", "x0=1", env=environment, code=2)
+    np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
+    call = ["run", save(identity([FLOAT])), "--input", f"x0={tmp_path / 'x.npy'}"]
+    done = thaw(*call, env=environment, code=2)
     assert all(word in done.stderr for word in ("ONNX Runtime cannot be loaded", "nothing.so", "THAW_ONNXRUNTIME"))
     (tmp_path / "nothing.so").write_text("not a library")
-    done = thaw("run", save(identity([FLOAT])), "--values", "x0=1", env=environment, code=2)
+    done = thaw(*call, env=environment, code=2)
     assert "cannot be loaded" in done.stderr

@@ -3,9 +3,11 @@
 //   thaw::Session session("vision.onnx");
 //   thaw::Arrays outputs = session.run({{"pixel_values", pixels}, {"grid_thw", grid}});
 //
-// ONNX Runtime is loaded by the first session: libonnxruntime.so.1 beside libthaw.so, or what the environment's
-// THAW_ONNXRUNTIME names. Whatever it refuses, at loading or at running, is a thaw::Error (kRuntimeFailed) that carries
-// its message. Nothing is printed.
+// ONNX Runtime runs in a process of its own, lib/thaw/thaw-worker or what the environment's THAW_WORKER names, which the
+// first session starts and which ends with this process; all sessions share it. The library is libonnxruntime.so.1 beside
+// libthaw.so, or what THAW_ONNXRUNTIME names. Whatever it refuses, at loading or at running, is a thaw::Error
+// (kRuntimeFailed) that carries its message, and so is a model that crashes it. What a model may spend is said by
+// thaw/limits.h: one that takes longer or more is a thaw::Error (kOutOfBudget). Nothing is printed.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +33,9 @@ struct SessionOptions {
   Optimization optimization = Optimization::kAll;
   bool memory_pattern = true;  // plan one block for all intermediate tensors from the first run's sizes
   bool memory_arena = true;    // keep freed memory for the next run
+  // ONNX Runtime is loaded into this process, where no limit holds: a crash of it is a crash of this process, and what
+  // never ends is never stopped. Only for models that are trusted.
+  bool in_process = false;
 };
 
 namespace run {

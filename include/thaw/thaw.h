@@ -9,6 +9,7 @@
 //   build     from a checkpoint to ONNX
 //   verify    numbers against a reference, at several sizes
 //   Session   running a model
+//   Limits    what a call may spend
 //
 // Functions may be called from several threads at a time, each with models of its own. What goes wrong is a thaw::Error.
 #pragma once
@@ -22,6 +23,7 @@
 #include "thaw/fix.h"
 #include "thaw/inspect.h"
 #include "thaw/lift.h"
+#include "thaw/limits.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
 #include "thaw/run.h"

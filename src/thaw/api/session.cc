@@ -3,12 +3,15 @@
 #include <utility>
 
 #include "thaw/api/access.h"
+#include "thaw/ops/rule/arity.h"
 #include "thaw/run.h"
 
 namespace thaw {
 
-Session::Session(const std::filesystem::path& path, const SessionOptions& options)
-    : session_(std::make_unique<run::Session>(path, options)) {}
+Session::Session(const std::filesystem::path& path, const SessionOptions& options) {
+  ops::require_arity(*ir::load(path));
+  session_ = std::make_unique<run::Session>(path, options);
+}
 Session::Session(const Model& model, const SessionOptions& options)
     : session_(std::make_unique<run::Session>(ModelAccess::of(model), options)) {}
 Session::~Session() = default;

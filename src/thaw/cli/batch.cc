@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "thaw/cli/batch_report.h"
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
@@ -11,6 +12,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/samples.h"
 #include "thaw/run/input_text.h"
+#include "thaw/run/session.h"
 
 namespace thaw::cli {
 namespace {
@@ -39,6 +41,7 @@ int batch_model(const BatchArguments& options) {
                .ports = {},
                .check = !options.no_check,
                .checked = {}};
+  if (run.check) run::prepare_sessions();
   note_before(*model, run.ports);
   run.report = batching::batch(*model, how);
   note_after(*model, run.ports);
@@ -74,6 +77,7 @@ Action define_batch(CLI::App& app) {
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input of one sample, for the check; the rest is drawn");
   add_report(app, options->report);
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw batch detector.onnx -o batched.onnx\n"

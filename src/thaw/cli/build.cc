@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -96,6 +97,7 @@ Action define_build(CLI::App& app) {
   add_choice<Lora>(app, "--lora", options->build.lora,
                    {{"vision", Lora::kVision}, {"speech", Lora::kSpeech}, {"none", Lora::kNone}},
                    "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw build Qwen2.5-VL-3B-Instruct -o onnx\n"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
@@ -100,6 +101,7 @@ Action define_check(CLI::App& app) {
   add_list(app, "--rule", options->check.only, "CODE", "look for these rules only");
   add_list(app, "--ignore", options->check.ignore, "CODE", "leave these rules out");
   app.add_flag("--all", options->all, "print every finding, not the first few of each rule");
+  add_limits(app);
   add_format(app, options->format, true);
   app.footer(
       "thaw check detector.onnx\n"

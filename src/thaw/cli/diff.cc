@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
@@ -48,6 +49,7 @@ Action define_diff(CLI::App& app) {
   app.add_flag("--no-weights", options->no_weights, "compare only the types of weights, not their values");
   app.add_flag("--no-infer", options->no_infer, "do not compare inferred dims");
   app.add_flag("--all", options->all, "print everything, not the first 20 of each kind");
+  add_limits(app, Runs::kNothing);
   add_format(app, options->format);
   app.footer(
       "thaw diff model.onnx fixed.onnx\n"

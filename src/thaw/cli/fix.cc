@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "thaw/cli/fix_reference.h"
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -110,6 +111,7 @@ Action define_fix(CLI::App& app) {
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");
   app.add_flag("--all", options->all, "print every change, not the first few");
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw fix detector.onnx -o fixed.onnx\n"

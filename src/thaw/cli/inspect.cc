@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/until_exit.h"
@@ -38,6 +39,7 @@ Action define_inspect(CLI::App& app) {
   app.add_option("--only", options->view.only, "list the tensors whose name matches, such as 'layers.0.*'")
       ->type_name("PATTERN");
   app.add_option("--set", options->set, "look at the model at these sizes, such as h=640,w=480")->type_name("SIZES");
+  add_limits(app, Runs::kNothing);
   add_format(app, options->format);
   app.footer(
       "thaw inspect detector.onnx\n"

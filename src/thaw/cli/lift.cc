@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "thaw/cli/lift_report.h"
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
@@ -12,6 +13,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/traces.h"
 #include "thaw/lift/align/values.h"
+#include "thaw/run/session.h"
 
 namespace thaw::cli {
 namespace {
@@ -37,6 +39,7 @@ int lift_traces(const LiftArguments& options) {
     file.require_other(ir::data_files_of(*trace.model));
   }
   for (const std::string& path : options.values) read_trace_values(path, traces);
+  if (!options.no_check) run::prepare_sessions();
   LiftOptions how;
   for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.keep_static.insert(options.keep_static.begin(), options.keep_static.end());
@@ -78,6 +81,7 @@ Action define_lift(CLI::App& app) {
   app.add_flag("--no-check", options->no_check, "do not run the result beside each trace at its own size");
   app.add_flag("--all", options->all, "print every constant, not the first few");
   add_report(app, options->report);
+  add_limits(app);
   add_format(app, options->format);
   app.footer("thaw lift vision_22x30.onnx vision_28x20.onnx vision_16x24.onnx -o vision.onnx --values grids.json");
   return [options] { return lift_traces(*options); };

@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
+#include "thaw/ops/rule/arity.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/run/npz.h"
@@ -47,20 +49,23 @@ run::Point point_of(const RunArguments& options) {
   return points.front();
 }
 
-Arrays feeds_of(const RunArguments& options, const run::Session& session) {
-  dim::Scope scope;
-  std::vector<run::InputSpec> inputs;
-  {
-    const auto model = ir::load(options.model);
-    if (!options.output.empty()) ir::require_output(*model, options.output);
-    inputs = confirm::model_inputs(*model, scope);
-  }
+// What Thaw itself reads of the model, before ONNX Runtime opens it.
+std::vector<run::InputSpec> checked_inputs(const RunArguments& options, dim::Scope& scope) {
+  const auto model = ir::load(options.model);
+  ops::require_arity(*model);
+  if (!options.output.empty()) ir::require_output(*model, options.output);
+  run::prepare_sessions();
+  return confirm::model_inputs(*model, scope);
+}
+
+Arrays feeds_of(const RunArguments& options, std::vector<run::InputSpec> inputs, const dim::Scope& scope) {
   std::vector<std::filesystem::path> archives;
-  FeedOptions feeds = options.run.feeds(archives);
+  FeedOptions feeds = options.run.feeds(archives, inputs);
   for (const std::filesystem::path& path : archives) {
     run::NpzReader reader(path);
     for (const run::InputSpec& input : inputs) {
-      if (reader.contains(input.name)) feeds.arrays.insert_or_assign(input.name, reader.read(input.name));
+      if (!reader.contains(input.name)) continue;
+      feeds.arrays.insert_or_assign(input.name, reader.read(input.name, run::shape_check(input, reader.path())));
     }
   }
   const bool draws = options.random || !options.sizes.empty();
@@ -83,18 +88,18 @@ Arrays feeds_of(const RunArguments& options, const run::Session& session) {
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
   }
-  Arrays arrays = feeder.make(point);
-  for (auto& [name, array] : arrays) {
-    const Port* port = session.find_input(name);
-    if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
-  }
-  return arrays;
+  return feeder.make(point);
 }
 
 Outcome run_model(const RunArguments& options) {
   Outcome outcome;
+  dim::Scope scope;
+  outcome.feeds = feeds_of(options, checked_inputs(options, scope), scope);
   run::Session session(std::filesystem::path(options.model), options.run.session);
-  outcome.feeds = feeds_of(options, session);
+  for (auto& [name, array] : outcome.feeds) {
+    const Port* port = session.find_input(name);
+    if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
+  }
   const auto start = std::chrono::steady_clock::now();
   outcome.results = session.run(outcome.feeds, options.outputs);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -203,6 +208,7 @@ Action define_run(CLI::App& app) {
   add_list(app, "--outputs", options->outputs, "NAME", "run for these outputs only");
   app.add_flag("--cast", options->cast, "convert inputs of another element type");
   app.add_option("-o,--output", options->output, "write the outputs there: .npz, or .npy for one")->type_name("FILE");
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw run model.onnx --input pixel_values=image.npy --values 'grid_thw=1,22,30' -o out.npz\n"

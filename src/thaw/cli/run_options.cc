@@ -27,10 +27,11 @@ void add_run_options(CLI::App& app, RunOptions& options) {
                            "how far ONNX Runtime rewrites the graph (all)");
 }
 
-FeedOptions RunOptions::feeds(std::vector<std::filesystem::path>& archives) const {
+FeedOptions RunOptions::feeds(std::vector<std::filesystem::path>& archives,
+                              const std::vector<run::InputSpec>& inputs) const {
   FeedOptions options;
   options.seed = seed;
-  run::add_input_files(input, options, archives);
+  run::add_input_files(input, options, archives, inputs);
   run::add_values(values, options);
   run::add_value_ranges(value_ranges, options);
   return options;

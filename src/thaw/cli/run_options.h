@@ -19,8 +19,8 @@ struct RunOptions {
   SessionOptions session;
 
   // What --values, --value-range, --seed and the named files of --input say; .npz files without a name go to
-  // `archives`.
-  FeedOptions feeds(std::vector<std::filesystem::path>& archives) const;
+  // `archives`. `inputs` are the model's, which what is read is held against.
+  FeedOptions feeds(std::vector<std::filesystem::path>& archives, const std::vector<run::InputSpec>& inputs = {}) const;
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);

@@ -22,10 +22,13 @@ void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>
                  .expected = "an archive that is called as its trace: trace_22x30.npz for trace_22x30.onnx",
                  .next = "rename it, or give all values in a JSON file"});
   }
-  for (const auto& [name, array] : run::read_npz_file(path)) {
+  run::NpzReader reader(path);
+  for (const std::string& name : reader.names()) {
+    const run::NpyShape shape = reader.shape(name);
     InputValues& values = trace->values[name];
-    values.dims = array.dims;
-    if (ir::is_integer(array.dtype) || array.dtype == ir::DataType::kBool) values.values = run::to_int64s(array);
+    values.dims = shape.dims;
+    if (ir::is_integer(shape.dtype) || shape.dtype == ir::DataType::kBool)
+      values.values = run::to_int64s(reader.read(name));
   }
 }
 

@@ -1,12 +1,14 @@
 // thaw verify: runs a model and its reference on the same inputs at several sizes and compares every output.
 #include <memory>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verify_report.h"
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/run/input_text.h"
 
 namespace thaw::cli {
@@ -26,7 +28,10 @@ int verify(const VerifyArguments& options) {
   VerifyOptions call;
   call.model = options.model;
   call.reference = options.reference;
-  call.feeds = options.run.feeds(call.input_files);
+  dim::Scope scope;
+  std::vector<run::InputSpec> inputs;
+  if (!options.run.input.empty()) inputs = confirm::model_inputs(*ir::load(options.model), scope);
+  call.feeds = options.run.feeds(call.input_files, inputs);
   call.sweep = options.sweep;
   call.points = options.points;
   call.outputs = options.outputs;
@@ -65,6 +70,7 @@ Action define_verify(CLI::App& app) {
   app.add_flag("--per-sample", options->per_sample, "run the reference once for each sample along axis 0");
   app.add_flag("--cast", options->cast, "convert inputs and outputs of differing element types");
   add_run_options(app, options->run);
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw verify fixed.onnx --against original.onnx --sweep 'height=320|352,width=224|416'\n"

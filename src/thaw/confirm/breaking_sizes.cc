@@ -51,12 +51,16 @@ Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings
   const run::Feeder feeder(model_inputs(model, scope), scope, feeds);
   run::drop_declared_sizes(model);
   std::optional<run::Session> session;
+  bool timed_out = false;
   for (Finding& finding : findings) {
     if (!finding.breaking_sizes) continue;
     std::string outcome;
     try {
       const run::Point point = point_of(*finding.breaking_sizes, dims);
-      if (feeder.drawn_bytes(point) > kMostBytes) {
+      if (timed_out) {
+        ++result.skipped;
+        outcome = "not run: it took too long at other sizes";
+      } else if (feeder.drawn_bytes(point) > kMostBytes) {
         ++result.skipped;
         outcome = "not run: the inputs would be too large";
       } else {
@@ -67,6 +71,10 @@ Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings
           ++result.ran;
           outcome = "runs in ONNX Runtime all the same";
           finding.severity = Severity::kNote;
+        } catch (const run::RunTimedOut& error) {
+          timed_out = true;
+          ++result.skipped;
+          outcome = "not known: " + error.parts().what;
         } catch (const Error& error) {
           ++result.failed;
           outcome = "fails in ONNX Runtime: " + first_line(error.parts().what);

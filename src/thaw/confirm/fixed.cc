@@ -93,12 +93,18 @@ class FixComparison {
           own_results_ = original_.run(own_feeds_);
           own_point_ = std::move(whole);
           return true;
+        } catch (const run::RunTimedOut& error) {
+          return none_ran(error.what());
         } catch (const Error& error) {
           if (failure.empty()) failure = error.what();
         }
       }
       if (free.empty()) break;
     }
+    return none_ran(failure);
+  }
+
+  bool none_ran(const std::string& failure) {
     note("nothing was compared: the model itself does not run here: " + failure);
     return false;
   }
@@ -232,6 +238,8 @@ class FixComparison {
         try {
           feeds = feeder_.make(point);
           got = session().run(feeds);
+        } catch (const run::RunTimedOut& error) {
+          return note(fmt::format("other sizes were not tried after {}: {}", run::describe(point), error.what()));
         } catch (const Error& error) {
           if (failure.empty()) failure = run::describe(point) + ": " + error.what();
           continue;

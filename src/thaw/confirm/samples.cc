@@ -139,6 +139,8 @@ class Comparison {
           if (sample_.forms.at(name) == Form::kShared) array = trial.samples.front().at(name);
         trial.wanted.push_back(original_->run(sample));
       }
+    } catch (const run::RunTimedOut&) {
+      throw;  // it would at other sizes too
     } catch (const Error& error) {
       if (failure_.empty()) failure_ = error.what();
       return false;

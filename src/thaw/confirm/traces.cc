@@ -85,6 +85,9 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     try {
       if (!result) result.emplace(lifted);
       compare_outputs(wanted[k], result->run(feeds[k]), check);
+    } catch (const run::RunTimedOut& error) {
+      fail_check(check, error.what());
+      break;
     } catch (const Error& error) {
       fail_check(check, error.what());
     }

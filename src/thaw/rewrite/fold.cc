@@ -136,11 +136,15 @@ class Folder {
     if (left.empty()) return;
     try {
       run_nodes(left);
+    } catch (const run::RunTimedOut&) {
+      // What takes that long is not worth folding.
     } catch (const Error&) {
       // One node that ONNX Runtime does not run should not keep the others.
       for (ir::Value* value : left) {
         try {
           run_nodes({value});
+        } catch (const run::RunTimedOut&) {
+          return;
         } catch (const Error&) {
           continue;
         }

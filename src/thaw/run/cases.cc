@@ -62,14 +62,15 @@ std::vector<std::string> case_order(const CaseNames& cases) {
 CaseFile::CaseFile(const std::filesystem::path& path, std::span<const std::string> names)
     : reader_(std::make_unique<NpzReader>(path)), grouped_(group_cases(reader_->names(), names)) {}
 
-Arrays CaseFile::read(const std::string& case_name, std::span<const std::string> names) {
+Arrays CaseFile::read(const std::string& case_name, std::span<const std::string> names, const ChecksByName& check_of) {
   Arrays arrays;
   for (const std::string& part : {std::string(), case_name}) {
     const auto found = grouped_.cases.find(part);
     if (found == grouped_.cases.end()) continue;
     for (const std::string& name : names) {
       const auto array = found->second.find(name);
-      if (array != found->second.end()) arrays.insert_or_assign(name, reader_->read(array->second));
+      if (array == found->second.end()) continue;
+      arrays.insert_or_assign(name, reader_->read(array->second, check_of ? check_of(name) : NpyCheck()));
     }
   }
   return arrays;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -36,8 +37,11 @@ class CaseFile {
   CaseFile(const std::filesystem::path& path, std::span<const std::string> names);
 
   const GroupedNames& grouped() const { return grouped_; }
-  // The arrays of a case and of the shared case, among `names`.
-  Arrays read(const std::string& case_name, std::span<const std::string> names);
+  const std::string& path() const { return reader_->path(); }
+  // The arrays of a case and of the shared case, among `names`. `check_of` gives what each is held against before its
+  // data are read.
+  using ChecksByName = std::function<NpyCheck(const std::string& name)>;
+  Arrays read(const std::string& case_name, std::span<const std::string> names, const ChecksByName& check_of = {});
 
  private:
   std::unique_ptr<NpzReader> reader_;

@@ -144,6 +144,22 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
   }
 }
 
+NpyCheck shape_check(const InputSpec& input, std::string where) {
+  return [&input, where = std::move(where)](const NpyShape& shape) {
+    if (!input.dims) return;
+    bool fits = input.dims->size() == shape.dims.size();
+    for (size_t axis = 0; fits && axis < shape.dims.size(); ++axis)
+      fits = (*input.dims)[axis].constant().value_or(shape.dims[axis]) == shape.dims[axis];
+    if (fits) return;
+    std::string wanted;
+    for (const dim::Dim dim : *input.dims) wanted += (wanted.empty() ? "" : ",") + dim::to_string(dim);
+    throw Error(ErrorCode::kInvalidArgument, {.what = "is given " + describe(shape.dtype, shape.dims),
+                                              .where = where + ", input '" + input.name + "'",
+                                              .expected = "an array of the shape [" + wanted + "]",
+                                              .next = "give one that the model takes"});
+  };
+}
+
 const InputSpec* Feeder::find(std::string_view name) const {
   const auto found =
       std::find_if(inputs_.begin(), inputs_.end(), [&](const InputSpec& input) { return input.name == name; });

@@ -16,6 +16,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
+#include "thaw/run/npy.h"
 #include "thaw/run/sweep.h"
 
 namespace thaw::run {
@@ -67,6 +68,10 @@ class Feeder {
   const dim::Scope& scope_;
   FeedOptions options_;
 };
+
+// For reading what an input is fed: throws thaw::Error for a shape that the input cannot have, before its data are read.
+// The spec must outlive the check.
+NpyCheck shape_check(const InputSpec& input, std::string where);
 
 // The elements as an array of that type and shape; one text fills the shape. Throws thaw::Error naming `input` for a
 // text that is no value of the type or a count that does not fit.

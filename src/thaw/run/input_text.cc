@@ -1,5 +1,6 @@
 #include "thaw/run/input_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -50,11 +51,14 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-Array read_one(const std::string& name, const std::string& file) {
-  if (!file.ends_with(".npz")) return read_npy_file(file);
+Array read_one(const std::string& name, const std::string& file, const std::vector<InputSpec>& inputs) {
+  const auto input =
+      std::find_if(inputs.begin(), inputs.end(), [&](const InputSpec& spec) { return spec.name == name; });
+  const NpyCheck check = input == inputs.end() ? NpyCheck() : shape_check(*input, file);
+  if (!file.ends_with(".npz")) return read_npy_file(file, check);
   NpzReader reader(file);
-  if (reader.contains(name)) return reader.read(name);
-  if (reader.names().size() == 1) return reader.read(reader.names().front());
+  if (reader.contains(name)) return reader.read(name, check);
+  if (reader.names().size() == 1) return reader.read(reader.names().front(), check);
   throw Error(ErrorCode::kInvalidArgument,
               {.what = "has no array '" + name + "' among its " + std::to_string(reader.names().size()),
                .where = file,
@@ -64,7 +68,7 @@ Array read_one(const std::string& name, const std::string& file) {
 }  // namespace
 
 void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
-                     std::vector<std::filesystem::path>& archives) {
+                     std::vector<std::filesystem::path>& archives, const std::vector<InputSpec>& inputs) {
   const std::string expected = "NAME=FILE.npy, NAME=FILE.npz or FILE.npz";
   for (const std::string& text : texts) {
     if (!text.ends_with(".npy") && !text.ends_with(".npz")) fail("--input", text, "is not a file of arrays", expected);
@@ -74,7 +78,7 @@ void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
       continue;
     }
     const auto [name, file] = name_and_rest("--input", text, expected);
-    if (!feeds.arrays.emplace(name, read_one(name, file)).second)
+    if (!feeds.arrays.emplace(name, read_one(name, file, inputs)).second)
       fail("--input", text, "is the second for its input", expected);
   }
 }

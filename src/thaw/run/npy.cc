@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "thaw/core/error.h"
+#include "thaw/core/memory.h"
+#include "thaw/limits.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/npy_header.h"
 
@@ -257,9 +259,14 @@ std::string descr_of(const Array& array) {
                .expected = "one of the element types of ONNX"});
 }
 
-}  // namespace
+// What stands before the data of an array, held against how many bytes they are.
+struct StoredArray {
+  NpyHeader header;
+  ElementType type;
+  uint64_t count = 0, total = 0;  // elements, bytes
+};
 
-Array read_npy(ByteSource& source) {
+StoredArray read_header(ByteSource& source) {
   const std::string& where = source.name();
   std::array<std::byte, 12> start{};
   read_exactly(source, std::span(start).first(10));
@@ -286,26 +293,61 @@ Array read_npy(ByteSource& source) {
   }
   std::string text(length, '\0');
   read_exactly(source, std::as_writable_bytes(std::span(text)));
-  const NpyHeader header = parse_npy_header(text, where);
-  const ElementType type = parse_descr(header.descr, where);
-
-  Array array;
-  array.dtype = type.dtype;
-  array.dims = header.shape;
-  const auto [count, total] = count_and_bytes(array.dims, type.width);
+  StoredArray stored;
+  stored.header = parse_npy_header(text, where);
+  stored.type = parse_descr(stored.header.descr, where);
+  const std::vector<int64_t>& dims = stored.header.shape;
+  const auto [count, total] = count_and_bytes(dims, stored.type.width);
   if (!total || *total != source.left()) {
     throw Error(ErrorCode::kInvalidFile, {.what = "has " + std::to_string(source.left()) +
-                                                  " bytes of data for the shape " + describe(array.dtype, array.dims),
+                                                  " bytes of data for the shape " + describe(stored.type.dtype, dims),
                                           .where = where,
                                           .expected = "exactly the data of that shape",
                                           .next = "write the file again"});
   }
-  if (type.width == 0 && count > (uint64_t{1} << 20)) {  // elements that the file's size does not bound
+  if (stored.type.width == 0 && count > (uint64_t{1} << 20)) {  // elements that the file's size does not bound
     throw Error(
         ErrorCode::kInvalidFile,
         {.what = "holds " + std::to_string(count) + " empty strings", .where = where, .expected = "at most 2^20"});
   }
-  std::vector<std::byte> bytes(*total);
+  stored.count = count;
+  stored.total = *total;
+  return stored;
+}
+
+// Zeros of any number compress to next to nothing.
+void require_memory(const ElementType& type, uint64_t count, uint64_t total, const std::string& where) {
+  const uint64_t most = limits().max_memory;
+  const uint64_t there = most != 0 ? most : available_memory().value_or(UINT64_MAX);
+  uint64_t needed = total;
+  if (type.dtype == DataType::kString && __builtin_add_overflow(needed, count * sizeof(std::string), &needed))
+    needed = UINT64_MAX;
+  if (needed <= there) return;
+  throw Error(ErrorCode::kOutOfBudget,
+              {.what = "would take " + std::to_string(needed) + " bytes of memory",
+               .where = where,
+               .expected = "at most " + std::to_string(there) +
+                           (most != 0 ? ", as --max-memory says" : ", which is what there is"),
+               .next = "allow more with --max-memory (thaw::Limits::max_memory), or give a smaller array"});
+}
+
+}  // namespace
+
+NpyShape read_npy_shape(ByteSource& source) {
+  const StoredArray stored = read_header(source);
+  return {stored.type.dtype, stored.header.shape};
+}
+
+Array read_npy(ByteSource& source, const NpyCheck& check) {
+  const std::string& where = source.name();
+  const auto [header, type, count, total] = read_header(source);
+  if (check) check({type.dtype, header.shape});
+  require_memory(type, count, total, where);
+
+  Array array;
+  array.dtype = type.dtype;
+  array.dims = header.shape;
+  std::vector<std::byte> bytes(total);
   read_exactly(source, bytes);
   if (type.big_endian && type.dtype != DataType::kString) {
     swap_bytes(bytes, is_complex(type.dtype) ? type.width / 2 : type.width);

@@ -4,7 +4,6 @@
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
-#include "thaw/run/npy.h"
 
 namespace thaw::run {
 namespace {
@@ -130,9 +129,9 @@ std::string end_records(size_t count, uint64_t size, uint64_t offset) {
 
 }  // namespace
 
-Array read_npy_file(const std::filesystem::path& path) {
+Array read_npy_file(const std::filesystem::path& path, const NpyCheck& check) {
   FileSource file(path);
-  return read_npy(file);
+  return read_npy(file, check);
 }
 
 void write_npy_file(const std::filesystem::path& path, const Array& array) {
@@ -153,15 +152,24 @@ NpzReader::NpzReader(const std::filesystem::path& path) : path_(path.string()), 
   }
 }
 
-Array NpzReader::read(std::string_view name) {
+std::unique_ptr<ByteSource> NpzReader::open(std::string_view name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) {
     throw Error(
         ErrorCode::kInvalidFile,
         {.what = "holds no array '" + std::string(name) + "'", .where = path_, .expected = "an array of that name"});
   }
-  const auto source = zip_.open(zip_.members()[found->second]);
-  return read_npy(*source);
+  return zip_.open(zip_.members()[found->second]);
+}
+
+Array NpzReader::read(std::string_view name, const NpyCheck& check) {
+  const auto source = open(name);
+  return read_npy(*source, check);
+}
+
+NpyShape NpzReader::shape(std::string_view name) {
+  const auto source = open(name);
+  return read_npy_shape(*source);
 }
 
 Arrays read_npz_file(const std::filesystem::path& path) {

@@ -8,16 +8,18 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "thaw/run/array.h"
+#include "thaw/run/npy.h"
 #include "thaw/run/zip.h"
 
 namespace thaw::run {
 
-Array read_npy_file(const std::filesystem::path& path);
+Array read_npy_file(const std::filesystem::path& path, const NpyCheck& check = {});
 void write_npy_file(const std::filesystem::path& path, const Array& array);
 
 // A .npz archive: its directory is read when it is opened, an array when it is asked for.
@@ -28,10 +30,14 @@ class NpzReader {
   // The arrays' names in the order of the file, without ".npy".
   const std::vector<std::string>& names() const { return names_; }
   bool contains(std::string_view name) const { return by_name_.find(name) != by_name_.end(); }
-  Array read(std::string_view name);
+  // `check` sees the shape before anything but the header is read.
+  Array read(std::string_view name, const NpyCheck& check = {});
+  NpyShape shape(std::string_view name);
   const std::string& path() const { return path_; }
 
  private:
+  std::unique_ptr<ByteSource> open(std::string_view name);
+
   std::string path_;
   ZipReader zip_;
   std::vector<std::string> names_;

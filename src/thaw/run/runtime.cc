@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -45,6 +46,7 @@ std::vector<fs::path> candidates() {
   if (const fs::path folder = executable_folder(); !folder.empty()) {
     paths.push_back(folder / kLibrary);
     paths.push_back(folder / ".." / "lib" / kLibrary);
+    paths.push_back(folder / ".." / kLibrary);  // of the worker's program, which has a folder in lib
   }
 #ifdef THAW_ONNXRUNTIME_LIBRARY
   paths.emplace_back(THAW_ONNXRUNTIME_LIBRARY);
@@ -88,6 +90,13 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
   return api;
 }
 
+// What the system's loader says where memory ran out; it has no number for it.
+bool lacks_room(std::string_view reason) {
+  return reason.find("failed to map segment") != std::string_view::npos ||
+         reason.find("annot allocate") != std::string_view::npos ||
+         reason.find("annot create") != std::string_view::npos;
+}
+
 const Loaded& loaded_runtime() {
   const std::lock_guard lock(g_mutex);
   if (g_loaded) return *g_loaded;
@@ -98,6 +107,12 @@ const Loaded& loaded_runtime() {
     if (const OrtApi* api = open_library(path, loaded, reason); api != nullptr) {
       Ort::InitApi(api);
       return g_loaded.emplace(std::move(loaded));
+    }
+    if (lacks_room(reason)) {
+      throw Error(ErrorCode::kOutOfBudget, {.what = "ONNX Runtime: " + reason,
+                                            .where = path.string(),
+                                            .expected = "memory to load it",
+                                            .next = "give the process more memory"});
     }
     tried += (tried.empty() ? "" : "; ") + path.string() + ": " + reason;
   }

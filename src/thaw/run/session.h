@@ -3,9 +3,10 @@
 //   run::Session session("model.onnx");
 //   Arrays outputs = session.run({{"x", x}});
 //
-// ONNX Runtime is loaded by the first session. Whatever it refuses, at loading or at running, is a thaw::Error that
-// carries its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run from several
-// threads.
+// ONNX Runtime runs in a process of its own, which the first session starts, within the limits of thaw/limits.h: a model
+// that never ends, takes all memory or crashes ends that process. Whatever it refuses, at loading or at running, is a
+// thaw::Error that carries its message. Nothing is printed: what it warns of is kept (`warnings`). A session may be run
+// from several threads.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "thaw/core/error.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
@@ -25,8 +28,16 @@ using thaw::Optimization;
 using thaw::Port;
 using thaw::SessionOptions;
 
+// Thrown where a model was loaded or ran for longer than Limits::timeout: who tries one size after the other need not
+// wait for each.
+class RunTimedOut : public Error {
+ public:
+  explicit RunTimedOut(ErrorParts parts) : Error(ErrorCode::kOutOfBudget, std::move(parts)) {}
+};
+
 class Session {
  public:
+  // ir::load reads the file first: what it refuses ONNX Runtime never opens.
   explicit Session(const std::filesystem::path& path, const SessionOptions& options = {});
   // A model in memory, with external data where model.path's folder has them.
   explicit Session(const ir::Model& model, const SessionOptions& options = {});
@@ -50,5 +61,8 @@ class Session {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Starts ONNX Runtime's process without waiting for it, so that it is there by the first session.
+void prepare_sessions();
 
 }  // namespace thaw::run

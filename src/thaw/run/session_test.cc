@@ -1,9 +1,13 @@
 #include "thaw/run/session.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "thaw/core/error.h"
+#include "thaw/limits.h"
 #include "thaw/run/run_testing.h"
 #include "thaw/run/runtime.h"
 
@@ -83,7 +87,7 @@ TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
   EXPECT_THAT(message_of([&] { session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }),
               HasSubstr("no output 'none'"));
   EXPECT_EQ(session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}).at("y").dims, (std::vector<int64_t>{2, 3}));
-  EXPECT_THAT(message_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("no such file"));
+  EXPECT_THAT(message_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("No such file"));
   const auto unknown = folder.write_model("unknown", "g (float[n] x) => (float[n] y) { y = NoSuchOperator(x) }");
   EXPECT_THAT(message_of([&] { Session bad(unknown); }), HasSubstr("NoSuchOperator"));
 }
@@ -102,6 +106,108 @@ TEST(Session, WarningsAreKeptNotPrinted) {
   EXPECT_THAT(warnings[0], HasSubstr("does not match actual shape"));
   EXPECT_TRUE(session.take_warnings().empty());
 }
+
+#ifndef __SANITIZE_THREAD__  // which does not see what ONNX Runtime's own threads agree on
+TEST(Session, RunsInThisProcessWhereThatIsAskedFor) {
+  const ModelFolder folder;
+  const auto path = folder.write_model("add", kAdd);
+  const Arrays feeds{{"x", floats({1, 3}, {1, 2, 3})}, {"y", floats({1, 3}, {1, 1, 1})}};
+  for (const bool in_process : {true, false}) {
+    SessionOptions options;
+    options.in_process = in_process;
+    EXPECT_EQ(Session(path, options).run(feeds).at("z"), floats({1, 3}, {2, 3, 4}));
+    EXPECT_EQ(Session(*ir::load(path), options).run(feeds).at("z"), floats({1, 3}, {2, 3, 4}));
+  }
+}
+
+#endif
+
+TEST(Session, LargeArraysPassThroughAndWhatFollowsIsRight) {
+  const ModelFolder folder;
+  Session session(folder.write_model("add", kAdd));
+  for (const int64_t rows : {3, 7'000'000, 5, 100'000, 0}) {
+    Array x = Array::zeros(DataType::kFloat, {rows, 3}), y = x;
+    for (size_t i = 0; i + 4 < x.bytes.size(); i += 4099) x.bytes[i] = std::byte{0x3f};
+    EXPECT_EQ(session.run({{"x", x}, {"y", y}}).at("z"), x) << rows;
+  }
+}
+
+TEST(Session, RunsInSeveralThreadsAtATime) {
+  const ModelFolder folder;
+  Session add(folder.write_model("add", kAdd));
+  Session frozen(folder.write_model("frozen", R"(g (float[n] x) => (y) <int64[2] s = {2, 3}> { y = Reshape(x, s) })"));
+  std::atomic<int> right = 0, refused = 0;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 6; ++k) {
+    threads.emplace_back([&, k] {
+      for (int i = 0; i < 40; ++i) {
+        const Array x = floats({1, 3}, {1.0 * k, 1.0 * i, 0});
+        right += add.run({{"x", x}, {"y", x}}).at("z") == floats({1, 3}, {2.0 * k, 2.0 * i, 0});
+        try {
+          frozen.run({{"x", Array::zeros(DataType::kFloat, {7})}});
+        } catch (const Error&) {
+          ++refused;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 240);
+  EXPECT_EQ(refused, 240);
+}
+
+constexpr const char* kEndless = R"(g (float[n] x) => (float[n] y) <bool go = {1}> {
+    y = Loop("", go, x) <body = b (int64 i, bool c, float[n] v) => (bool d, float[n] w) { d = Identity(c) w = Neg(v) }>
+  })";
+
+// Limits that hold while it lives.
+class WithLimits {
+ public:
+  explicit WithLimits(const Limits& wanted) : before_(limits()) { set_limits(wanted); }
+  WithLimits(const WithLimits&) = delete;
+  WithLimits& operator=(const WithLimits&) = delete;
+  ~WithLimits() { set_limits(before_); }
+
+ private:
+  Limits before_;
+};
+
+TEST(Session, ARunThatTakesTooLongIsStoppedAndOthersGoOn) {
+  const ModelFolder folder;
+  Session add(folder.write_model("add", kAdd)), endless(folder.write_model("endless", kEndless));
+  const Array x = floats({1, 3}, {1, 2, 3});
+  const WithLimits limits({.timeout = 4});  // in which the others are loaded again too
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  // They lose their process when the endless one is stopped, and do not notice.
+  std::thread other([&] {
+    while (!done) wrong += add.run({{"x", x}, {"y", x}}).at("z") != floats({1, 3}, {2, 4, 6});
+  });
+  EXPECT_THROW(endless.run({{"x", floats({2}, {1, 2})}}), RunTimedOut);
+  done = true;
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(add.run({{"x", x}, {"y", x}}).at("z"), floats({1, 3}, {2, 4, 6}));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Session, MemoryIsThatOfTheLimitWhenTheRunBegins) {
+  const ModelFolder folder;
+  Session session(folder.write_model("wide", R"(g (float[1] x, int64[1] s) => (float m) {
+    e = Expand(x, s)
+    m = ReduceMax <keepdims = 0>(e)
+  })"));
+  const auto feeds = [](int64_t size) {
+    return Arrays{{"x", floats({1}, {3})}, {"s", Array::from_int64(DataType::kInt64, {1}, std::vector<int64_t>{size})}};
+  };
+  {
+    const WithLimits limits({.max_memory = uint64_t{200} << 20});
+    EXPECT_THAT(message_of([&] { session.run(feeds(int64_t{1} << 28)); }), HasSubstr("--max-memory 200 MiB"));
+    EXPECT_EQ(session.run(feeds(1000)).at("m"), floats({}, {3}));
+  }
+  EXPECT_EQ(session.run(feeds(int64_t{1} << 27)).at("m"), floats({}, {3}));
+}
+#endif
 
 }  // namespace
 }  // namespace thaw::run

@@ -44,6 +44,7 @@ class Verifier {
   PointResult run_file_case(const std::string& case_name, CaseFile& reference, std::vector<CaseFile>& files);
 
   // Both.
+  CaseFile::ChecksByName input_checks(const std::string& where) const;
   std::vector<std::string> model_outputs() const;
   void show_progress(size_t done, size_t total) const;
   void choose_outputs(const std::function<bool(const std::string&)>& in_reference,
@@ -64,7 +65,8 @@ class Verifier {
   Session session_;
   std::optional<Reference> reference_;  // a model
   std::vector<std::string> input_names_, outputs_;
-  size_t scale_ = 0;  // where the last default sizes ran
+  bool timed_out_ = false;  // at some size: no other is looked for
+  size_t scale_ = 0;        // where the last default sizes ran
   VerifyReport report_;
 };
 

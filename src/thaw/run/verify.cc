@@ -109,6 +109,7 @@ bool Verifier::run_model(const Arrays& feeds, PointResult& result, Arrays& actua
   try {
     actual = session_.run(feeds, outputs_);
   } catch (const Error& error) {
+    timed_out_ |= dynamic_cast<const RunTimedOut*>(&error) != nullptr;
     result.status = VerifyStatus::kModelFails;
     result.message = error.what();
     return false;

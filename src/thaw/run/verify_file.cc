@@ -1,4 +1,5 @@
 // Against a file that holds inputs and what they should give.
+#include <algorithm>
 #include <set>
 
 #include "thaw/core/error.h"
@@ -48,6 +49,15 @@ const std::string& Verifier::name_in_file(const std::string& name) const {
   return mapped == options_.how.names.end() ? name : mapped->second;
 }
 
+CaseFile::ChecksByName Verifier::input_checks(const std::string& where) const {
+  return [this, where](const std::string& name) {
+    const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const InputSpec& spec) {
+      return spec.name == name || name_in_file(spec.name) == name;
+    });
+    return input == inputs_.end() ? NpyCheck() : shape_check(*input, where);
+  };
+}
+
 std::vector<std::string> Verifier::reference_arrays(const CaseFile& reference) {
   std::vector<std::string> names;
   for (const auto& [case_name, arrays] : reference.grouped().cases) {
@@ -59,10 +69,10 @@ std::vector<std::string> Verifier::reference_arrays(const CaseFile& reference) {
 
 PointResult Verifier::run_file_case(const std::string& case_name, CaseFile& reference, std::vector<CaseFile>& files) {
   FeedOptions feeds = options_.feeds;
-  for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_));
+  for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_, input_checks(file.path())));
   std::vector<std::string> names;
   for (const std::string& name : input_names_) names.push_back(name_in_file(name));
-  const Arrays given = reference.read(case_name, names);
+  const Arrays given = reference.read(case_name, names, input_checks(reference.path()));
   for (const std::string& name : input_names_) {
     if (const auto found = given.find(name_in_file(name)); found != given.end()) {
       feeds.arrays.insert_or_assign(name, found->second);

@@ -33,7 +33,7 @@ void Verifier::run_against_model() {
     }
   } else {
     FeedOptions feeds = options_.feeds;
-    for (CaseFile& file : files) add_arrays(feeds, file.read("", input_names_));
+    for (CaseFile& file : files) add_arrays(feeds, file.read("", input_names_, input_checks(file.path())));
     const Feeder feeder(inputs_, scope_, std::move(feeds));
     if (sweep_.empty()) {
       run_default_points(feeder);
@@ -74,6 +74,7 @@ PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point
       return result;
     }
     if (!first) first = std::move(result);
+    if (timed_out_) break;
   }
   return *first;
 }
@@ -107,13 +108,17 @@ void Verifier::run_default_points(const Feeder& feeder) {
   if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty()) {
     const std::vector<FreeSymbol> rest = feeder.free_symbols(own);
     PointResult result = rest.empty() ? run_point(feeder, own) : run_with_defaults(feeder, own, rest, 0);
-    if (result.status != VerifyStatus::kReferenceFails) report_.points.push_back(std::move(result));
+    if (result.status != VerifyStatus::kReferenceFails) {
+      report_.points.push_back(std::move(result));
+    } else {
+      failure = describe(own) + ": " + result.message;
+    }
   }
   for (const Scale& scale : default_scales()) {
     for (size_t round = 0; round < kRounds && report_.points.size() < kDefaultPoints; ++round) {
       Point point;
       add_default_sizes(point, free, round, scale);
-      if (feeder.drawn_bytes(point) > kMaxChosenBytes) continue;
+      if (timed_out_ || feeder.drawn_bytes(point) > kMaxChosenBytes) continue;
       show_progress(report_.points.size(), kDefaultPoints);
       PointResult result = run_point(feeder, point);
       if (result.status != VerifyStatus::kReferenceFails) {
@@ -136,7 +141,7 @@ void Verifier::run_default_points(const Feeder& feeder) {
 
 PointResult Verifier::run_case(const std::string& case_name, std::vector<CaseFile>& files) {
   FeedOptions feeds = options_.feeds;
-  for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_));
+  for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_, input_checks(file.path())));
   const Feeder feeder(inputs_, scope_, std::move(feeds));
   const std::vector<FreeSymbol> free = feeder.free_symbols({});
   PointResult result = free.empty() ? run_point(feeder, {}) : run_with_defaults(feeder, {}, free, 0);
@@ -166,6 +171,7 @@ bool Verifier::run_reference(const Arrays& feeds, const Arrays& actual, PointRes
   try {
     expected = reference_->run(feeds, outputs_, actual);
   } catch (const Error& error) {
+    timed_out_ |= dynamic_cast<const RunTimedOut*>(&error) != nullptr;
     result.status = VerifyStatus::kReferenceFails;
     result.message = error.what();
     note_inputs(feeds, result);

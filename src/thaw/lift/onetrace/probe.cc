@@ -46,6 +46,8 @@ CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays
   Arrays got;
   try {
     got = session.run(given, wanted);
+  } catch (const run::RunTimedOut&) {
+    throw;  // there are hundreds of tries
   } catch (const Error& error) {
     result.reason = error.parts().what.empty() ? error.what() : error.parts().what;
     result.max_abs = INFINITY;

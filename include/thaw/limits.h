@@ -1,0 +1,25 @@
+// What Thaw may spend on a model: a small file from a stranger can ask for much.
+//
+//   thaw::set_limits({.max_memory = 4ull << 30, .timeout = 60});
+//
+// Limits hold for the process, for calls that begin after they were set. A limit of 0 is the default that its line
+// says. What stops at one is said as such: a size is unknown, or a thaw::Error (kOutOfBudget) names the limit.
+#pragma once
+
+#include <cstdint>
+
+#include "thaw/export.h"
+
+namespace thaw {
+
+struct Limits {
+  uint64_t max_memory = 0;  // bytes, of this process's inference and of ONNX Runtime's process; 0: what there is
+  uint64_t max_visits = 0;  // nodes looked at, those of called functions and of each iteration counted again
+  double timeout = 0;       // seconds for loading a model in ONNX Runtime and for each run; 0: as long as it takes
+};
+
+// May be called from any thread.
+THAW_API void set_limits(const Limits& limits);
+THAW_API Limits limits();
+
+}  // namespace thaw

@@ -1,0 +1,303 @@
+#include "thaw/run/ort_session.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <onnxruntime_cxx_api.h>
+#include <onnxruntime_session_options_config_keys.h>
+
+#include "thaw/core/error.h"
+#include "thaw/run/elements.h"
+#include "thaw/run/runtime.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr size_t kMaxWarnings = 32;
+
+// Cuts "/build/path/file.cc:87 void f(int, const T&) " out of ONNX Runtime's messages: it says where in its sources.
+std::string without_source_locations(std::string text) {
+  static constexpr std::string_view kSources = "/onnxruntime_src/";
+  for (size_t start = text.find(kSources); start != std::string::npos; start = text.find(kSources, start)) {
+    size_t end = text.find('(', start);
+    int depth = 0;
+    for (; end < text.size(); ++end) {
+      if (text[end] == '(') ++depth;
+      if (text[end] == ')' && --depth == 0) break;
+    }
+    if (end >= text.size()) break;  // not of that form: better too much than too little
+    text.erase(start, end + 1 - start);
+  }
+  return text;
+}
+
+// ONNX Runtime's message in one line.
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (char c : without_source_locations(std::string(text))) {
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    if (c == ' ' && (line.empty() || line.back() == ' ')) continue;
+    line.push_back(c);
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+// Warnings of one session (its errors are thrown); ONNX Runtime may write from any of its threads.
+class WarningLog {
+ public:
+  static void ORT_API_CALL receive(void* log, OrtLoggingLevel severity, const char*, const char*, const char*,
+                                   const char* message) {
+    if (severity == ORT_LOGGING_LEVEL_WARNING && log != nullptr) static_cast<WarningLog*>(log)->add(one_line(message));
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+
+ private:
+  void add(std::string message) {
+    const std::lock_guard lock(mutex_);
+    const bool known = std::find(messages_.begin(), messages_.end(), message) != messages_.end();
+    if (!known && messages_.size() < kMaxWarnings) messages_.push_back(std::move(message));
+  }
+  std::mutex mutex_;
+  std::vector<std::string> messages_;
+};
+
+// One environment for the process. Never destroyed: sessions with static lifetime may outlive any static object here.
+Ort::Env& environment() {
+  load_runtime();
+  static auto* env = new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "thaw", &WarningLog::receive, nullptr);
+  return *env;
+}
+
+GraphOptimizationLevel level_of(Optimization optimization) {
+  switch (optimization) {
+    case Optimization::kNone:
+      return ORT_DISABLE_ALL;
+    case Optimization::kBasic:
+      return ORT_ENABLE_BASIC;
+    case Optimization::kExtended:
+      return ORT_ENABLE_EXTENDED;
+    case Optimization::kAll:
+      return ORT_ENABLE_ALL;
+  }
+  return ORT_ENABLE_ALL;
+}
+
+// The numbers of ONNX Runtime's element types are those of ONNX.
+ir::DataType data_type(ONNXTensorElementDataType type) { return static_cast<ir::DataType>(static_cast<int>(type)); }
+ONNXTensorElementDataType ort_type(ir::DataType type) {
+  return static_cast<ONNXTensorElementDataType>(static_cast<int>(type));
+}
+
+template <typename Info>
+void describe_type(const Info& info, Port& port) {
+  switch (info.GetONNXType()) {
+    case ONNX_TYPE_TENSOR:
+      port.kind = ir::Type::Kind::kTensor;
+      port.dtype = data_type(info.GetTensorTypeAndShapeInfo().GetElementType());
+      return;
+    case ONNX_TYPE_SPARSETENSOR:
+      port.kind = ir::Type::Kind::kSparseTensor;
+      return;
+    case ONNX_TYPE_MAP:
+      port.kind = ir::Type::Kind::kMap;
+      return;
+    case ONNX_TYPE_OPAQUE:
+      port.kind = ir::Type::Kind::kOpaque;
+      return;
+    case ONNX_TYPE_SEQUENCE: {
+      port.kind = ir::Type::Kind::kSequence;
+      const Ort::TypeInfo element = info.GetSequenceTypeInfo().GetSequenceElementType();
+      if (element.GetONNXType() == ONNX_TYPE_TENSOR) {
+        port.dtype = data_type(element.GetTensorTypeAndShapeInfo().GetElementType());
+      }
+      return;
+    }
+    case ONNX_TYPE_OPTIONAL: {
+      port.kind = ir::Type::Kind::kOptional;
+      const Ort::TypeInfo element = info.GetOptionalTypeInfo().GetOptionalElementType();
+      if (element.GetONNXType() == ONNX_TYPE_TENSOR) {
+        port.dtype = data_type(element.GetTensorTypeAndShapeInfo().GetElementType());
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+Ort::Value to_ort(const ArrayView& array, const Ort::MemoryInfo& memory) {
+  if (array.dtype == ir::DataType::kString) {
+    Ort::AllocatorWithDefaultOptions allocator;
+    Ort::Value value = Ort::Value::CreateTensor(allocator, array.dims.data(), array.dims.size(), ort_type(array.dtype));
+    std::vector<const char*> texts;
+    for (const std::string& text : array.strings) texts.push_back(text.c_str());
+    value.FillStringTensor(texts.data(), texts.size());
+    return value;
+  }
+  // ONNX Runtime only reads what it is fed; its interface lacks the const.
+  static std::byte nothing[16];
+  auto* data = const_cast<std::byte*>(array.bytes.empty() ? nothing : array.bytes.data());
+  return Ort::Value::CreateTensor(memory, data, array.bytes.size(), array.dims.data(), array.dims.size(),
+                                  ort_type(array.dtype));
+}
+
+// The bytes stay the value's.
+ArrayView from_ort(std::string name, const Ort::Value& value) {
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  ArrayView array;
+  array.name = std::move(name);
+  array.dtype = data_type(info.GetElementType());
+  array.dims = info.GetShape();
+  const int64_t count = element_count(array.dims);
+  if (array.dtype == ir::DataType::kString) {
+    for (int64_t i = 0; i < count; ++i) array.strings.push_back(value.GetStringTensorElement(static_cast<size_t>(i)));
+    return array;
+  }
+  array.bytes = {static_cast<const std::byte*>(value.GetTensorRawData()), packed_bytes(array.dtype, count)};
+  return array;
+}
+
+bool says_no_memory(std::string_view message) {
+  return message.find("bad_alloc") != std::string_view::npos ||
+         message.find("Failed to allocate memory") != std::string_view::npos ||
+         message.find("Cannot allocate memory") != std::string_view::npos;
+}
+
+}  // namespace
+
+void warm_up_runtime() { environment(); }
+
+struct OrtSession::Impl {
+  std::string where;
+  WarningLog log;
+  std::optional<Ort::Session> session;
+  std::vector<Port> inputs, outputs;
+
+  [[noreturn]] void refuse(const Ort::Exception& error) const {
+    const std::string message = one_line(error.what());
+    throw Error(says_no_memory(message) ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeFailed,
+                {.what = "ONNX Runtime: " + message, .where = where});
+  }
+
+  Ort::SessionOptions options(const SessionOptions& wanted) {
+    Ort::SessionOptions options;
+    options.SetIntraOpNumThreads(wanted.threads);
+    options.SetGraphOptimizationLevel(level_of(wanted.optimization));
+    if (!wanted.memory_pattern) options.DisableMemPattern();
+    if (!wanted.memory_arena) options.DisableCpuMemArena();
+    options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_WARNING);
+    Ort::ThrowOnError(Ort::GetApi().SetUserLoggingFunction(options, &WarningLog::receive, &log));
+    return options;
+  }
+
+  void read_ports() {
+    Ort::AllocatorWithDefaultOptions allocator;
+    for (size_t i = 0; i < session->GetInputCount(); ++i) {
+      Port& port = inputs.emplace_back();
+      port.name = session->GetInputNameAllocated(i, allocator).get();
+      describe_type(session->GetInputTypeInfo(i), port);
+    }
+    for (size_t i = 0; i < session->GetOverridableInitializerCount(); ++i) {
+      Port& port = inputs.emplace_back();
+      port.name = session->GetOverridableInitializerNameAllocated(i, allocator).get();
+      port.has_default = true;
+      describe_type(session->GetOverridableInitializerTypeInfo(i), port);
+    }
+    for (size_t i = 0; i < session->GetOutputCount(); ++i) {
+      Port& port = outputs.emplace_back();
+      port.name = session->GetOutputNameAllocated(i, allocator).get();
+      describe_type(session->GetOutputTypeInfo(i), port);
+    }
+  }
+
+  // `parts` keeps what a sequence is taken apart into.
+  void collect(const std::string& name, const Ort::Value& value, std::vector<ArrayView>& results,
+               std::deque<Ort::Value>& parts) const {
+    if (!value.HasValue()) return;  // an empty optional
+    if (value.IsTensor()) {
+      results.push_back(from_ort(name, value));
+      return;
+    }
+    const ONNXType type = value.GetTypeInfo().GetONNXType();
+    if (type != ONNX_TYPE_SEQUENCE) {
+      throw Error(ErrorCode::kUnsupported,
+                  {.what = "output '" + name + "' is a map or sparse tensor, which is not an array",
+                   .where = where,
+                   .expected = "tensors and sequences of tensors",
+                   .next = "ask for the other outputs by name"});
+    }
+    Ort::AllocatorWithDefaultOptions allocator;
+    for (size_t i = 0; i < value.GetCount(); ++i) {
+      const Ort::Value& part = parts.emplace_back(value.GetValue(static_cast<int>(i), allocator));
+      collect(name + "[" + std::to_string(i) + "]", part, results, parts);
+    }
+  }
+};
+
+OrtSession::OrtSession(const std::filesystem::path& path, const SessionOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->where = path.string();
+  Ort::Env& env = environment();
+  try {
+    impl_->session.emplace(env, path.c_str(), impl_->options(options));
+    impl_->read_ports();
+  } catch (const Ort::Exception& failure) {
+    impl_->refuse(failure);
+  }
+}
+
+OrtSession::OrtSession(std::span<const std::byte> model, const std::string& folder, std::string where,
+                       const SessionOptions& options)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->where = std::move(where);
+  Ort::Env& env = environment();
+  try {
+    Ort::SessionOptions ort_options = impl_->options(options);
+    if (!folder.empty()) {
+      ort_options.AddConfigEntry(kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str());
+    }
+    impl_->session.emplace(env, model.data(), model.size(), ort_options);
+    impl_->read_ports();
+  } catch (const Ort::Exception& failure) {
+    impl_->refuse(failure);
+  }
+}
+
+OrtSession::~OrtSession() = default;
+
+const std::vector<Port>& OrtSession::inputs() const { return impl_->inputs; }
+const std::vector<Port>& OrtSession::outputs() const { return impl_->outputs; }
+std::vector<std::string> OrtSession::take_warnings() { return impl_->log.take(); }
+
+void OrtSession::run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+                     const std::function<void(std::span<const ArrayView>)>& take) {
+  std::vector<const char*> input_names, output_names;
+  std::vector<Ort::Value> values;
+  std::vector<ArrayView> results;
+  std::deque<Ort::Value> parts;
+  for (const std::string& name : wanted) output_names.push_back(name.c_str());
+  try {
+    const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+    for (const ArrayView& feed : feeds) {
+      input_names.push_back(feed.name.c_str());
+      values.push_back(to_ort(feed, memory));
+    }
+    const Ort::RunOptions run_options;
+    const std::vector<Ort::Value> outputs = impl_->session->Run(
+        run_options, input_names.data(), values.data(), values.size(), output_names.data(), output_names.size());
+    for (size_t i = 0; i < outputs.size(); ++i) impl_->collect(wanted[i], outputs[i], results, parts);
+    take(results);
+  } catch (const Ort::Exception& failure) {
+    impl_->refuse(failure);
+  }
+}
+
+}  // namespace thaw::run

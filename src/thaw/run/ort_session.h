@@ -1,0 +1,57 @@
+// A model in ONNX Runtime, in this process. Internal to run/: what others use is run/session.h, which has this done in a
+// worker process, within limits.
+//
+// ONNX Runtime is loaded by the first. What it refuses is a thaw::Error: kOutOfBudget where memory ran out, else
+// kRuntimeFailed. Names and types are not checked here. May be run from several threads.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/run.h"
+#include "thaw/run/array.h"
+
+namespace thaw::run {
+
+// An array by its name, whose bytes are someone else's.
+struct ArrayView {
+  std::string name;
+  ir::DataType dtype = ir::DataType::kUndefined;
+  std::vector<int64_t> dims;
+  std::span<const std::byte> bytes;
+  std::vector<std::string> strings;
+};
+
+class OrtSession {
+ public:
+  OrtSession(const std::filesystem::path& path, const SessionOptions& options);
+  // A model's wire bytes, which need not outlive the call; `folder` has its external data, `where` is for messages.
+  OrtSession(std::span<const std::byte> model, const std::string& folder, std::string where,
+             const SessionOptions& options);
+  ~OrtSession();
+  OrtSession(const OrtSession&) = delete;
+  OrtSession& operator=(const OrtSession&) = delete;
+
+  const std::vector<Port>& inputs() const;
+  const std::vector<Port>& outputs() const;
+
+  // Runs the model and shows the results to `take`, for the time of its call. `wanted` names the outputs.
+  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+           const std::function<void(std::span<const ArrayView>)>& take);
+
+  std::vector<std::string> take_warnings();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Loads ONNX Runtime, which takes some tens of milliseconds, before it is needed.
+void warm_up_runtime();
+
+}  // namespace thaw::run

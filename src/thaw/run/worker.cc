@@ -1,0 +1,202 @@
+#include "thaw/run/worker.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "thaw/core/error.h"
+#include "thaw/limits.h"
+#include "thaw/run/worker_main.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr auto kGrace = std::chrono::milliseconds(2000);  // for a process that has closed its socket to end
+
+std::mutex& worker_mutex() {
+  static auto& mutex = *new std::mutex;  // sessions of static lifetime may outlive any static object
+  return mutex;
+}
+
+std::shared_ptr<Worker>& only_worker() {
+  static auto& worker = *new std::shared_ptr<Worker>;
+  return worker;
+}
+
+// Ended with the process, lest it be left to whoever collects orphans.
+struct StopAtExit {
+  StopAtExit() = default;
+  StopAtExit(const StopAtExit&) = delete;
+  StopAtExit& operator=(const StopAtExit&) = delete;
+  ~StopAtExit() {
+    const std::lock_guard lock(worker_mutex());
+    only_worker().reset();
+  }
+};
+
+// posix_spawn's lists, which are made and unmade by calls.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+  ~SpawnPlan() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  int run(const std::filesystem::path& program, int socket, pid_t& pid) {
+    ::posix_spawn_file_actions_adddup2(&actions_, socket, kWorkerSocket);
+    // What models make ONNX Runtime print is nobody's. A sanitizer's report is ours.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr int kLast = STDOUT_FILENO;
+#else
+    constexpr int kLast = STDERR_FILENO;
+#endif
+    for (int fd = 0; fd <= kLast; ++fd) ::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_RDWR, 0);
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // The system can end a process with the thread that started it, at once: of use where that is the main thread.
+    const bool from_main = ::gettid() == ::getpid();
+    std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(limits().max_memory),
+                third = from_main ? "1" : "0";
+    std::array<char*, 5> arguments{name.data(), first.data(), second.data(), third.data(), nullptr};
+    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+std::shared_ptr<Worker> Worker::current() {
+  const std::lock_guard lock(worker_mutex());
+  std::shared_ptr<Worker>& worker = only_worker();
+  // A process that was forked off has a copy of this, and the worker is not its own.
+  if (!worker || worker->has_ended() || worker->owner_ != ::getpid()) {
+    worker = start();
+    static const StopAtExit stop;
+  }
+  return worker;
+}
+
+void Worker::start_early() {
+  try {
+    current();
+  } catch (const Error&) {  // the first session says it
+  }
+}
+
+std::shared_ptr<Worker> Worker::start() {
+  const std::filesystem::path program = worker_program();
+  auto [own, other] = socket_pair();
+  pid_t pid = -1;
+  const int failure = SpawnPlan().run(program, other.get(), pid);
+  if (failure != 0) {
+    throw Error(failure == ENOMEM || failure == EAGAIN ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeMissing,
+                {.what = std::string("the process that runs ONNX Runtime cannot be started: ") + std::strerror(failure),
+                 .where = program.string(),
+                 .expected = "a program that can be run",
+                 .next = "set THAW_WORKER to the path of thaw-worker"});
+  }
+  return std::shared_ptr<Worker>(new Worker(std::move(own), pid));
+}
+
+Worker::Worker(UniqueFd socket, pid_t pid) : control_(std::move(socket)), pid_(pid), owner_(::getpid()) {}
+
+Worker::~Worker() {
+  if (owner_ != ::getpid()) return;
+  const std::lock_guard lock(mutex_);
+  wait_for_end(/*kill_now=*/true);
+}
+
+std::unique_ptr<Worker::Line> Worker::take_line() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lines_.empty()) {
+      std::unique_ptr<Line> line = std::move(lines_.back());
+      lines_.pop_back();
+      return line;
+    }
+  }
+  auto [own, other] = socket_pair();
+  auto line = std::make_unique<Line>();
+  line->channel = Channel(std::move(own));
+  const std::lock_guard lock(mutex_);
+  const std::array<int, 1> files{other.get()};
+  // Where it is gone, the first request on the line finds that out.
+  static_cast<void>(control_.send(MessageKind::kOpenChannel, {}, files));
+  return line;
+}
+
+void Worker::give_back(std::unique_ptr<Line> line) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(std::move(line));
+}
+
+Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::span<const int> files,
+                    Deadline deadline) {
+  struct AtWork {
+    explicit AtWork(std::atomic<int>& counted) : count(counted) { ++count; }
+    ~AtWork() { --count; }
+    AtWork(const AtWork&) = delete;
+    AtWork& operator=(const AtWork&) = delete;
+    std::atomic<int>& count;
+  };
+  const AtWork at_work(at_work_);
+  Message answer;
+  Sent outcome = line.channel.send(kind, body, files, deadline);
+  if (outcome == Sent::kDone) outcome = line.channel.receive(answer, deadline);
+  const bool known =
+      answer.kind == MessageKind::kDone || answer.kind == MessageKind::kFailed || answer.kind == MessageKind::kGone;
+  if (outcome == Sent::kDone && known) return answer;
+  throw end(outcome == Sent::kLate);
+}
+
+WorkerEnd Worker::end(bool late) {
+  const std::lock_guard lock(mutex_);
+  WorkerEnd result;
+  result.late = late;
+  result.for_other = !late && (stopped_late_ || at_work_ > 1);
+  stopped_late_ |= late;
+  wait_for_end(late);
+  result.status = status_;
+  return result;
+}
+
+void Worker::wait_for_end(bool kill_now) {
+  ended_ = true;
+  const auto start = std::chrono::steady_clock::now();
+  while (!reaped_) {
+    if (kill_now) ::kill(pid_, SIGKILL);
+    int status = 0;
+    const pid_t got = ::waitpid(pid_, &status, kill_now ? 0 : WNOHANG);
+    if (got == pid_ || (got < 0 && errno != EINTR)) {
+      reaped_ = true;
+      if (got == pid_) status_ = status;
+    } else if (got == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      // Whatever holds it up: it does not answer.
+      kill_now = std::chrono::steady_clock::now() - start > kGrace;
+    }
+  }
+}
+
+}  // namespace thaw::run

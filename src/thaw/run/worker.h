@@ -1,0 +1,81 @@
+// The worker process as Thaw sees it: started when it is first needed, one for all sessions, started again when it has
+// ended. Internal to run/: what others use is run/session.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "thaw/run/channel.h"
+#include "thaw/run/shared_memory.h"
+
+namespace thaw::run {
+
+// The program that is run as the worker, in place of the one that is looked for (run/worker_program.cc). For a program
+// that serves itself, before its first session.
+void use_worker_program(std::filesystem::path path);
+
+// The program: what THAW_WORKER names, what was set, or thaw-worker beside this library or program or in the folder
+// thaw/ there. Throws thaw::Error (kRuntimeMissing) that names every place that was tried.
+std::filesystem::path worker_program();
+
+// Why a worker does not answer any more.
+struct WorkerEnd {
+  bool late = false;       // it was ended for this very request, which took too long
+  bool for_other = false;  // it may have been for another request that was at work too
+  int status = 0;          // as waitpid gives it; -1: the system does not tell
+};
+
+class Worker {
+ public:
+  // The one that is alive. Starts it where there is none; throws thaw::Error where it cannot be started.
+  static std::shared_ptr<Worker> current();
+  // Starts it, where it can be, without waiting: it loads ONNX Runtime while Thaw does something else.
+  static void start_early();
+
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // A channel that one request at a time has. Goes back with its memory unless the request failed.
+  struct Line {
+    Channel channel;
+    SharedFile feeds;
+    SharedView results;
+  };
+
+  // Sends a request and waits for what comes back. Throws WorkerEnd where nothing does.
+  Message ask(Line& line, MessageKind kind, const std::string& body, std::span<const int> files, Deadline deadline);
+  std::unique_ptr<Line> take_line();
+  void give_back(std::unique_ptr<Line> line);
+
+  uint64_t new_session() { return next_session_++; }
+  bool has_ended() const { return ended_; }
+
+ private:
+  Worker(UniqueFd socket, pid_t pid);
+  static std::shared_ptr<Worker> start();
+  WorkerEnd end(bool late);
+  void wait_for_end(bool kill_now);
+
+  std::mutex mutex_;
+  Channel control_;                           // guarded by mutex_
+  std::vector<std::unique_ptr<Line>> lines_;  // idle; guarded by mutex_
+  pid_t pid_;
+  pid_t owner_;          // the process that started it
+  bool reaped_ = false;  // guarded by mutex_
+  int status_ = -1;      // once reaped
+  bool stopped_late_ = false;
+  std::atomic<bool> ended_ = false;
+  std::atomic<int> at_work_ = 0;
+  std::atomic<uint64_t> next_session_ = 1;
+};
+
+}  // namespace thaw::run

@@ -1,0 +1,213 @@
+#include "thaw/run/worker_messages.h"
+
+#include <algorithm>
+
+#include "thaw/run/elements.h"
+#include "thaw/run/message.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr size_t kMostDims = 1024;
+constexpr size_t kLeastArray = 5 * sizeof(uint64_t) + sizeof(int32_t);  // bytes of one without a name, dims and strings
+
+uint64_t place_after(uint64_t offset, uint64_t size) {
+  return (offset + size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void write_texts(MessageWriter& writer, const std::vector<std::string>& texts) {
+  writer.put<uint64_t>(texts.size());
+  for (const std::string& text : texts) writer.text(text);
+}
+
+std::vector<std::string> read_texts(MessageReader& reader) {
+  std::vector<std::string> texts(reader.count(sizeof(uint64_t)));
+  for (std::string& text : texts) text = reader.text();
+  return texts;
+}
+
+void write_ports(MessageWriter& writer, const std::vector<Port>& ports) {
+  writer.put<uint64_t>(ports.size());
+  for (const Port& port : ports) {
+    writer.text(port.name);
+    writer.put(port.kind);
+    writer.put(port.dtype);
+    writer.put<uint8_t>(port.has_default);
+  }
+}
+
+std::vector<Port> read_ports(MessageReader& reader) {
+  std::vector<Port> ports(reader.count(sizeof(uint64_t)));
+  for (Port& port : ports) {
+    port.name = reader.text();
+    port.kind = reader.take<TypeKind>();
+    port.dtype = reader.take<ir::DataType>();
+    port.has_default = reader.flag();
+    if (port.kind > TypeKind::kOpaque) throw BadMessage("a port has an unknown kind");
+  }
+  return ports;
+}
+
+void write_arrays(MessageWriter& writer, std::span<const ArrayView> arrays) {
+  writer.put<uint64_t>(arrays.size());
+  uint64_t offset = 0;
+  for (const ArrayView& array : arrays) {
+    writer.text(array.name);
+    writer.put(array.dtype);
+    writer.numbers(std::span<const int64_t>(array.dims));
+    writer.put(offset);
+    writer.put<uint64_t>(array.bytes.size());
+    write_texts(writer, array.strings);
+    offset = place_after(offset, array.bytes.size());
+  }
+}
+
+std::vector<ArrayView> read_arrays(MessageReader& reader, std::span<const std::byte> memory) {
+  std::vector<ArrayView> arrays(reader.count(kLeastArray));
+  for (ArrayView& array : arrays) {
+    array.name = reader.text();
+    array.dtype = reader.take<ir::DataType>();
+    array.dims = reader.numbers<int64_t>();
+    const auto offset = reader.take<uint64_t>(), size = reader.take<uint64_t>();
+    array.strings = read_texts(reader);
+    if (array.dims.size() > kMostDims) throw BadMessage("an array has more dims than there can be");
+    const int64_t count = element_count(array.dims);
+    const bool texts = array.dtype == ir::DataType::kString;
+    if (size != packed_bytes(array.dtype, count) || array.strings.size() != (texts ? static_cast<size_t>(count) : 0))
+      throw BadMessage("an array is not as large as its dims say");
+    if (offset > memory.size() || size > memory.size() - offset) throw BadMessage("an array lies outside its memory");
+    array.bytes = memory.subspan(offset, size);
+  }
+  return arrays;
+}
+
+}  // namespace
+
+uint64_t shared_bytes(std::span<const ArrayView> arrays) {
+  uint64_t offset = 0;
+  for (const ArrayView& array : arrays) offset = place_after(offset, array.bytes.size());
+  return offset;
+}
+
+void write_shared(std::span<const ArrayView> arrays, SharedFile& file) {
+  uint64_t offset = 0;
+  for (const ArrayView& array : arrays) {
+    file.write(offset, array.bytes);
+    offset = place_after(offset, array.bytes.size());
+  }
+}
+
+std::string encode(const LoadRequest& request) {
+  MessageWriter writer;
+  writer.put(request.session);
+  writer.put(request.max_memory);
+  writer.text(request.path);
+  writer.put(request.bytes);
+  writer.text(request.folder);
+  writer.text(request.where);
+  writer.put(request.data);
+  writer.put<int32_t>(request.options.threads);
+  writer.put(request.options.optimization);
+  writer.put<uint8_t>(request.options.memory_pattern);
+  writer.put<uint8_t>(request.options.memory_arena);
+  return writer.take();
+}
+
+LoadRequest decode_load(std::string_view body) {
+  MessageReader reader(body);
+  LoadRequest request;
+  request.session = reader.take<uint64_t>();
+  request.max_memory = reader.take<uint64_t>();
+  request.path = reader.text();
+  request.bytes = reader.take<uint64_t>();
+  request.folder = reader.text();
+  request.where = reader.text();
+  request.data = reader.take<uint64_t>();
+  request.options.threads = reader.take<int32_t>();
+  request.options.optimization = reader.take<Optimization>();
+  request.options.memory_pattern = reader.flag();
+  request.options.memory_arena = reader.flag();
+  reader.end();
+  return request;
+}
+
+std::string encode(const Ports& ports) {
+  MessageWriter writer;
+  write_ports(writer, ports.inputs);
+  write_ports(writer, ports.outputs);
+  write_texts(writer, ports.warnings);
+  return writer.take();
+}
+
+Ports decode_ports(std::string_view body) {
+  MessageReader reader(body);
+  Ports ports;
+  ports.inputs = read_ports(reader);
+  ports.outputs = read_ports(reader);
+  ports.warnings = read_texts(reader);
+  reader.end();
+  return ports;
+}
+
+std::string encode(const RunRequest& request) {
+  MessageWriter writer;
+  writer.put(request.session);
+  writer.put(request.max_memory);
+  write_texts(writer, request.wanted);
+  write_arrays(writer, request.feeds);
+  return writer.take();
+}
+
+RunRequest decode_run(std::string_view body, std::span<const std::byte> memory) {
+  MessageReader reader(body);
+  RunRequest request;
+  request.session = reader.take<uint64_t>();
+  request.max_memory = reader.take<uint64_t>();
+  request.wanted = read_texts(reader);
+  request.feeds = read_arrays(reader, memory);
+  reader.end();
+  return request;
+}
+
+std::string encode(const Results& results) {
+  MessageWriter writer;
+  write_arrays(writer, results.arrays);
+  write_texts(writer, results.warnings);
+  return writer.take();
+}
+
+Results decode_results(std::string_view body, std::span<const std::byte> memory) {
+  MessageReader reader(body);
+  Results results;
+  results.arrays = read_arrays(reader, memory);
+  results.warnings = read_texts(reader);
+  reader.end();
+  return results;
+}
+
+std::string encode(const Error& error) {
+  MessageWriter writer;
+  writer.put(error.code());
+  writer.text(error.parts().what);
+  writer.text(error.parts().where);
+  writer.text(error.parts().expected);
+  writer.text(error.parts().next);
+  return writer.take();
+}
+
+Error decode_error(std::string_view body) {
+  MessageReader reader(body);
+  const auto code = reader.take<ErrorCode>();
+  ErrorParts parts;
+  parts.what = reader.text();
+  parts.where = reader.text();
+  parts.expected = reader.text();
+  parts.next = reader.text();
+  reader.end();
+  if (code < ErrorCode::kInvalidArgument || code > ErrorCode::kInternal)
+    throw BadMessage("an error has an unknown code");
+  return Error(code, std::move(parts));
+}
+
+}  // namespace thaw::run

@@ -1,0 +1,63 @@
+// What Thaw asks of its worker, and what comes back.
+//
+// The worker runs models of strangers: what it sends is held against what it can be, sizes before all, and is a
+// BadMessage or a thaw::Error otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/core/error.h"
+#include "thaw/run/ort_session.h"
+#include "thaw/run/shared_memory.h"
+
+namespace thaw::run {
+
+struct LoadRequest {
+  uint64_t session = 0;
+  uint64_t max_memory = 0;  // bytes that the worker may hold; 0: what the system has left
+  std::string path;         // absolute; empty: the model's bytes lie in the shared memory that comes along
+  uint64_t bytes = 0;       // of the model in shared memory
+  std::string folder;       // of external data, for a model in shared memory
+  std::string where;        // for messages
+  uint64_t data = 0;        // bytes of external data: mapped, not taken
+  SessionOptions options;
+};
+std::string encode(const LoadRequest& request);
+LoadRequest decode_load(std::string_view body);
+
+struct Ports {
+  std::vector<Port> inputs, outputs;
+  std::vector<std::string> warnings;
+};
+std::string encode(const Ports& ports);
+Ports decode_ports(std::string_view body);
+
+// Arrays in shared memory, each at a multiple of 64 bytes. Strings stand in the message.
+uint64_t shared_bytes(std::span<const ArrayView> arrays);
+void write_shared(std::span<const ArrayView> arrays, SharedFile& file);
+
+struct RunRequest {
+  uint64_t session = 0;
+  uint64_t max_memory = 0;  // as above
+  std::vector<std::string> wanted;
+  std::vector<ArrayView> feeds;
+};
+std::string encode(const RunRequest& request);
+RunRequest decode_run(std::string_view body, std::span<const std::byte> memory);
+
+struct Results {
+  std::vector<ArrayView> arrays;
+  std::vector<std::string> warnings;
+};
+std::string encode(const Results& results);
+Results decode_results(std::string_view body, std::span<const std::byte> memory);
+
+std::string encode(const Error& error);
+Error decode_error(std::string_view body);
+
+}  // namespace thaw::run

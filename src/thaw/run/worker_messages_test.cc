@@ -1,0 +1,82 @@
+#include "thaw/run/worker_messages.h"
+
+#include <gtest/gtest.h>
+
+#include "thaw/run/message.h"
+
+namespace thaw::run {
+namespace {
+
+std::vector<std::byte> memory_of(size_t size) {
+  std::vector<std::byte> memory(size);
+  for (size_t i = 0; i < size; ++i) memory[i] = static_cast<std::byte>(i);
+  return memory;
+}
+
+Results sample(std::span<const std::byte> memory) {
+  Results results;
+  results.arrays.push_back({"a", ir::DataType::kFloat, {2, 3}, memory.first(24), {}});
+  results.arrays.push_back({"t", ir::DataType::kString, {2}, {}, {"", "x"}});
+  results.arrays.push_back({"b", ir::DataType::kInt4, {3}, memory.subspan(64, 2), {}});
+  results.warnings = {"careful"};
+  return results;
+}
+
+TEST(WorkerMessages, WhatIsSentIsReceived) {
+  const std::vector<std::byte> memory = memory_of(256);
+  const Results sent = sample(memory);
+  const std::string body = encode(sent);
+  const Results got = decode_results(body, memory);
+  ASSERT_EQ(got.arrays.size(), 3U);
+  EXPECT_EQ(got.arrays[0].dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(got.arrays[0].bytes.data(), memory.data());
+  EXPECT_EQ(got.arrays[1].strings, (std::vector<std::string>{"", "x"}));
+  EXPECT_EQ(got.arrays[2].bytes.data(), memory.data() + 64);
+  EXPECT_EQ(got.warnings, sent.warnings);
+  EXPECT_EQ(shared_bytes(sent.arrays), 128U);
+}
+
+// What a worker sends that runs a stranger's model: anything.
+TEST(WorkerMessages, AnythingElseIsAnError) {
+  const std::vector<std::byte> memory = memory_of(256);
+  const std::string body = encode(sample(memory));
+  const auto reads = [&](const std::string& bytes, std::span<const std::byte> shared) {
+    try {
+      for (const ArrayView& array : decode_results(bytes, shared).arrays) {
+        const bool inside =
+            array.bytes.empty() || (array.bytes.data() >= shared.data() &&
+                                    array.bytes.data() + array.bytes.size() <= shared.data() + shared.size());
+        EXPECT_TRUE(inside);
+      }
+      return true;
+    } catch (const BadMessage&) {
+    } catch (const Error&) {
+    }
+    return false;
+  };
+  EXPECT_TRUE(reads(body, memory));
+  EXPECT_FALSE(reads(body, std::span(memory).first(60)));
+  EXPECT_FALSE(reads(body + "x", memory));
+  for (size_t size = 0; size < body.size(); ++size) EXPECT_FALSE(reads(body.substr(0, size), memory)) << size;
+  for (size_t at = 0; at < body.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = body;
+      changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
+      static_cast<void>(reads(changed, memory));  // either way, nothing outside the memory
+    }
+  }
+}
+
+TEST(WorkerMessages, ErrorsKeepTheirParts) {
+  const Error sent(ErrorCode::kUnsupported, {.what = "a", .where = "b", .expected = "c", .next = "d"});
+  const Error got = decode_error(encode(sent));
+  EXPECT_EQ(got.code(), sent.code());
+  EXPECT_STREQ(got.what(), sent.what());
+  MessageWriter writer;
+  writer.put<uint8_t>(77);
+  for (int i = 0; i < 4; ++i) writer.text("");
+  EXPECT_THROW(decode_error(writer.take()), BadMessage);
+}
+
+}  // namespace
+}  // namespace thaw::run

@@ -1,0 +1,288 @@
+#include "thaw/run/worker_session.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "thaw/core/error.h"
+#include "thaw/limits.h"
+#include "thaw/run/message.h"
+#include "thaw/run/session.h"
+#include "thaw/run/worker_main.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr uint64_t kKeptModel = uint64_t{256} << 20;  // of a model that may have to be loaded again
+constexpr uint64_t kKeptMemory = uint64_t{64} << 20;  // as in worker_main.cc
+constexpr auto kMostToClose = std::chrono::seconds(10);
+constexpr size_t kMostWarnings = 32;
+constexpr int kMostTries = 3;  // where the worker ended for another's sake
+
+Deadline deadline_of_request() {
+  const double seconds = limits().timeout;
+  if (!(seconds > 0)) return {};
+  const std::chrono::duration<double> left(std::min(seconds, 1e8));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+}
+
+std::string with_unit(uint64_t bytes) {
+  constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < kUnits.size(); ++unit) size /= 1024;
+  return fmt::format("{:.4g} {}", size, kUnits[unit]);
+}
+
+// What a model needed more of than there was; `reason` is ONNX Runtime's.
+Error out_of_memory(const std::string& where, std::string reason) {
+  constexpr std::string_view kBegin = "ONNX Runtime: ";
+  if (reason.starts_with(kBegin)) reason.erase(0, kBegin.size());
+  if (!reason.empty()) reason = " (" + reason + ")";
+  const uint64_t most = limits().max_memory;
+  if (most == 0) {
+    return Error(ErrorCode::kOutOfBudget,
+                 {.what = "ONNX Runtime needs more memory than there is" + reason,
+                  .where = where,
+                  .expected = "a model that runs in what there is",
+                  .next = "run it at smaller sizes, or allow more with --max-memory (thaw::Limits::max_memory)"});
+  }
+  return Error(ErrorCode::kOutOfBudget,
+               {.what = fmt::format("ONNX Runtime needs more than --max-memory {}", with_unit(most)) + reason,
+                .where = where,
+                .expected = "a model that runs within the limit",
+                .next = "run it at smaller sizes, or allow more with --max-memory (thaw::Limits::max_memory)"});
+}
+
+// Whether the worker may hold less memory than there is.
+bool is_limited() {
+  rlimit space{};
+  return limits().max_memory != 0 || (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY);
+}
+
+bool exited_with(const WorkerEnd& end, int code) {
+  return end.status != -1 && WIFEXITED(end.status) && WEXITSTATUS(end.status) == code;
+}
+
+std::string name_of_signal(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+std::vector<ArrayView> views_of(const Arrays& arrays) {
+  std::vector<ArrayView> views;
+  for (const auto& [name, array] : arrays) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
+  return views;
+}
+
+// What `decode` reads, where it can be read.
+template <typename Decode>
+auto decoded(const std::string& where, const Decode& decode) {
+  try {
+    return decode();
+  } catch (const BadMessage& error) {
+    throw Error(
+        ErrorCode::kRuntimeFailed,
+        {.what = std::string("ONNX Runtime's process gave an impossible answer: ") + error.what(), .where = where});
+  }
+}
+
+}  // namespace
+
+WorkerSession::WorkerSession(const std::filesystem::path& path, uint64_t data_bytes, const SessionOptions& options) {
+  request_.path = std::filesystem::absolute(path).string();
+  request_.where = path.string();
+  request_.data = data_bytes;
+  request_.options = options;
+  place();
+}
+
+WorkerSession::WorkerSession(const ir::Model& model, uint64_t data_bytes, const SessionOptions& options) {
+  request_.where = model.path.empty() ? "the model in memory" : model.path.string();
+  if (!model.path.empty()) request_.folder = std::filesystem::absolute(model.path).parent_path().string();
+  request_.data = data_bytes;
+  request_.options = options;
+  {
+    const std::string bytes = ir::serialize(model);
+    request_.bytes = bytes.size();
+    model_ = SharedFile(bytes.size());
+    model_.write(0, std::as_bytes(std::span(bytes)));
+  }
+  place();
+  if (model_.size() > kKeptModel) model_ = {};
+}
+
+WorkerSession::~WorkerSession() { close(place_); }
+
+void WorkerSession::close(Place& place) {
+  const std::shared_ptr<Worker> worker = std::exchange(place.worker, nullptr);
+  if (!worker || worker->has_ended()) return;
+  try {
+    MessageWriter writer;
+    writer.put(place.id);
+    std::unique_ptr<Worker::Line> line = worker->take_line();
+    worker->ask(*line, MessageKind::kClose, writer.take(), {}, std::chrono::steady_clock::now() + kMostToClose);
+    worker->give_back(std::move(line));
+  } catch (const Error&) {  // nothing is left to close
+  } catch (const WorkerEnd&) {
+  }
+}
+
+void WorkerSession::close_after_failure(const Place& failed) {
+  const std::lock_guard lock(mutex_);
+  const bool can_reload = !request_.path.empty() || model_.size() != 0;
+  if (can_reload && place_.worker == failed.worker && place_.id == failed.id) close(place_);
+}
+
+WorkerSession::Place WorkerSession::place() {
+  const std::lock_guard lock(mutex_);
+  for (int tries = 1; !place_.worker || place_.worker->has_ended(); ++tries) {
+    Place place{Worker::current(), 0};
+    place.id = place.worker->new_session();
+    try {
+      load(place);
+      place_ = std::move(place);
+    } catch (const WorkerEnd& end) {
+      if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/true);
+    }
+  }
+  return place_;
+}
+
+void WorkerSession::load(Place& place) {
+  if (request_.path.empty() && model_.size() == 0) {
+    throw Error(ErrorCode::kRuntimeFailed, {.what = "the process that held the model has ended",
+                                            .where = request_.where,
+                                            .expected = "a session whose process lives",
+                                            .next = "make a new session"});
+  }
+  LoadRequest request = request_;
+  request.session = place.id;
+  request.max_memory = limits().max_memory;
+  std::unique_ptr<Worker::Line> line = place.worker->take_line();
+  const std::array<int, 1> files{model_.fd()};
+  const Message answer =
+      place.worker->ask(*line, MessageKind::kLoad, encode(request),
+                        std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request());
+  place.worker->give_back(std::move(line));
+  if (answer.kind == MessageKind::kFailed) throw error_of(answer);
+  Ports ports = decoded(request_.where, [&] { return decode_ports(answer.body); });
+  keep_warnings(std::move(ports.warnings));
+  if (ports_.outputs.empty()) ports_ = std::move(ports);  // the same each time it is loaded
+}
+
+Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted) {
+  const std::vector<ArrayView> views = views_of(feeds);
+  for (int tries = 1;; ++tries) {
+    const Place at = place();
+    try {
+      return run_at(at, views, wanted);
+    } catch (const WorkerEnd& end) {
+      if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/false);
+    }
+  }
+}
+
+Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feeds,
+                             std::span<const std::string> wanted) {
+  std::unique_ptr<Worker::Line> line = place.worker->take_line();
+  const RunRequest request{place.id, limits().max_memory, {wanted.begin(), wanted.end()}, {feeds.begin(), feeds.end()}};
+  const uint64_t size = shared_bytes(feeds);
+  const bool grows = size > line->feeds.size();
+  if (grows) line->feeds = SharedFile(size);
+  write_shared(feeds, line->feeds);
+  const std::array<int, 1> files{line->feeds.fd()};
+  Message answer = place.worker->ask(*line, MessageKind::kRun, encode(request), std::span(files).first(grows ? 1 : 0),
+                                     deadline_of_request());
+  // The line is not given back then: how much of its memory the worker knows of is not known.
+  if (answer.kind == MessageKind::kGone) throw WorkerEnd{.late = false, .for_other = true, .status = -1};
+  if (answer.kind == MessageKind::kFailed) {
+    const Error error = error_of(answer);
+    // ONNX Runtime's arena keeps what it got hold of before it failed, and smaller sizes would fail too.
+    if (error.code() == ErrorCode::kOutOfBudget) close_after_failure(place);
+    throw error;
+  }
+  if (!answer.files.empty()) line->results = SharedView(std::move(answer.files.front()));
+  Results results = decoded(request_.where, [&] { return decode_results(answer.body, line->results.bytes()); });
+  Arrays arrays;
+  for (ArrayView& view : results.arrays) {
+    Array array;
+    array.dtype = view.dtype;
+    array.dims = std::move(view.dims);
+    array.bytes.assign(view.bytes.begin(), view.bytes.end());
+    array.strings = std::move(view.strings);
+    arrays.insert_or_assign(std::move(view.name), std::move(array));
+  }
+  if (line->feeds.size() > kKeptMemory) line->feeds = {};
+  if (line->results.bytes().size() > kKeptMemory) line->results = {};
+  place.worker->give_back(std::move(line));
+  const std::lock_guard lock(mutex_);
+  keep_warnings(std::move(results.warnings));
+  return arrays;
+}
+
+void WorkerSession::keep_warnings(std::vector<std::string> warnings) {
+  for (std::string& warning : warnings) {
+    const bool known = std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end();
+    if (!known && warnings_.size() < kMostWarnings) warnings_.push_back(std::move(warning));
+  }
+}
+
+std::vector<std::string> WorkerSession::take_warnings() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+Error WorkerSession::error_of(const Message& failed) const {
+  const Error error = decoded(request_.where, [&] { return decode_error(failed.body); });
+  if (error.code() != ErrorCode::kOutOfBudget) return error;
+  return out_of_memory(request_.where, error.parts().what);
+}
+
+void WorkerSession::throw_end(const WorkerEnd& end, bool loading) const {
+  const std::string when = loading ? "while the model was loaded" : "while the model ran";
+  if (end.late) {
+    throw RunTimedOut({.what = fmt::format("ONNX Runtime was stopped {}, after {:g} s", when, limits().timeout),
+                       .where = request_.where,
+                       .expected = "a model that is loaded, and runs once, within --timeout",
+                       .next = "allow more with --timeout (thaw::Limits::timeout), where 0 is as long as it takes"});
+  }
+  // The system's loader aborts where it cannot go on.
+  const bool aborted = end.status != -1 && WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGABRT;
+  if (exited_with(end, kExitOutOfMemory) || (aborted && loading && is_limited()))
+    throw out_of_memory(request_.where, {});
+  if (exited_with(end, kExitOtherVersion)) {
+    throw Error(ErrorCode::kRuntimeMissing, {.what = "the program that runs ONNX Runtime is of another version",
+                                             .where = worker_program().string(),
+                                             .expected = "the one that was built with this Thaw",
+                                             .next = "set THAW_WORKER to its path"});
+  }
+  if (exited_with(end, kExitCannotStart)) {
+    throw Error(ErrorCode::kRuntimeMissing, {.what = "the program that runs ONNX Runtime cannot be loaded",
+                                             .where = worker_program().string(),
+                                             .expected = "a program that the system can run, and memory for it",
+                                             .next = "run it by itself to see what it lacks"});
+  }
+  std::string how = "ended without a word";
+  std::string next = "run it at other sizes, or with --optimization none";
+  if (end.status != -1 && WIFSIGNALED(end.status)) {
+    how = "was ended by " + name_of_signal(WTERMSIG(end.status));
+    if (WTERMSIG(end.status) == SIGKILL) {
+      how += ", as the system does where memory runs out,";
+      next = "run it at smaller sizes; with --max-memory it stops before the system does";
+    }
+  } else if (end.status != -1 && WIFEXITED(end.status)) {
+    how = fmt::format("ended with exit code {}", WEXITSTATUS(end.status));
+  }
+  throw Error(ErrorCode::kRuntimeFailed, {.what = fmt::format("ONNX Runtime {} {}", how, when),
+                                          .where = request_.where,
+                                          .expected = "a model that ONNX Runtime can run",
+                                          .next = std::move(next)});
+}
+
+}  // namespace thaw::run

@@ -1,0 +1,55 @@
+// A session that lives in the worker. Internal to run/.
+//
+// Where the worker has ended, be it for this model or for another, the next run loads the model again.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/run/worker.h"
+#include "thaw/run/worker_messages.h"
+
+namespace thaw::run {
+
+class WorkerSession {
+ public:
+  WorkerSession(const std::filesystem::path& path, uint64_t data_bytes, const SessionOptions& options);
+  WorkerSession(const ir::Model& model, uint64_t data_bytes, const SessionOptions& options);
+  ~WorkerSession();
+  WorkerSession(const WorkerSession&) = delete;
+  WorkerSession& operator=(const WorkerSession&) = delete;
+
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::vector<Port>& outputs() const { return ports_.outputs; }
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted);
+  std::vector<std::string> take_warnings();
+
+ private:
+  struct Place {
+    std::shared_ptr<Worker> worker;
+    uint64_t id = 0;
+  };
+  // Loads the model where the worker that has it is gone.
+  Place place();
+  void load(Place& place);
+  static void close(Place& place);
+  void close_after_failure(const Place& failed);
+  Arrays run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted);
+  void keep_warnings(std::vector<std::string> warnings);
+  [[noreturn]] void throw_end(const WorkerEnd& end, bool loading) const;
+  Error error_of(const Message& failed) const;
+
+  LoadRequest request_;
+  SharedFile model_;  // of a model in memory, until it is loaded; kept where it is small
+  std::mutex mutex_;
+  Place place_;                        // guarded by mutex_
+  std::vector<std::string> warnings_;  // guarded by mutex_
+  Ports ports_;
+};
+
+}  // namespace thaw::run
