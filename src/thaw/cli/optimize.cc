@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/limit_options.h"
 #include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -133,6 +134,7 @@ Action define_optimize(CLI::App& app) {
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");
+  add_limits(app);
   add_format(app, options->format);
   app.footer(
       "thaw optimize model.onnx -o smaller.onnx\n"
