@@ -10,6 +10,7 @@ import pytest
 from check_rules_test import F, ints, model, node
 from conftest import SOURCE, run
 from install_test import CMAKE, NINJA, PROJECT, prefix  # noqa: F401  (a fixture)
+from run_limits_test import endless
 
 PAGE = (SOURCE / "docs" / "library.md").read_text()
 EXAMPLES = re.findall(r"```cpp\n((?:(?!```).)*)```\n\n```text\n((?:(?!```).)*)```", PAGE, re.S)
@@ -47,6 +48,7 @@ def program(prefix, tmp_path_factory):
     assert done.returncode == 0, done.stdout
     onnx.save(detector(), folder / "detector.onnx")
     onnx.save(trace(4), folder / "trace.onnx")
+    onnx.save(endless(), folder / "endless.onnx")
     for n in (5, 7, 11):
         onnx.save(trace(n, None), folder / f"trace_{n}.onnx")
     rows = {f"x_{i}": np.random.default_rng(n).standard_normal((n, 4), dtype=np.float32) for i, n in enumerate((7, 11, 13))}
