@@ -60,6 +60,8 @@ CASES = {
                       [floats("w", 8, 32)], [("p", F, ["n", 8])]), "p",
                 model([node("MatMul", ["x", "w"], "p"), node("Relu", ["p"], "y")], [("x", F, ["n", 8])], [("y", F, None)],
                       [floats("w", 8, 32)], [("p", F, ["n", 32])])),
+    "THAW006": (model([node("Add", ["x", "c"], "y")], [("x", F, ["n", 2])], [("y", F, None)], [floats("c", 2), floats("c", 2)]), "c",
+                model([node("Add", ["x", "c"], "y")], [("x", F, ["n", 2])], [("y", F, None)], [floats("c", 2)])),
     "THAW010": (model([node("Expand", ["w", "to"], "e"), node("Add", ["x", "e"], "y")], [("x", F, ["n", 4])], [("y", F, None)],
                       [ints("to", [7, 4]), floats("w", 1, 4)]), "to",
                 model([node("Shape", ["x"], "to"), node("Expand", ["w", "to"], "e"), node("Add", ["x", "e"], "y")],

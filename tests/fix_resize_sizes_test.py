@@ -1,7 +1,10 @@
 """A Resize to [1, 24, 40, 40] of a batch that is free: it gave every image the first one's map, without a word."""
+import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 
+from check_rules_test import F, floats, ints, model, node
 from conftest import session, worst
 from models import exported
 
@@ -39,3 +42,46 @@ def test_a_batch_that_an_output_would_fold_stays(thaw, save, tmp_path):
     assert "'scores'" in line["message"] and "thaw batch" in line["message"]
     x = onnx.load(fixed).graph.input[0].type.tensor_type.shape.dim
     assert [d.dim_param or d.dim_value for d in x] == [1, 3, "x_dim2", "x_dim3"]
+
+
+def conv(name, width_in, width, kernel=3):
+    return numpy_helper.from_array(np.random.default_rng(len(name)).standard_normal((width, width_in, kernel, kernel)).astype(np.float32) / 4, name)
+
+
+def shuffled(side, width=8, declared=(1, 3, "h", "w")):
+    """Channels shuffled as an exporter writes it: rows by two groups and all places, then groups, channels, height and width."""
+    high, wide = (-(-size // 8) for size in side)
+    nodes = [node("Conv", ["x", "stem"], "a", strides=[2, 2], pads=[1] * 4), node("MaxPool", ["a"], "b", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4),
+             node("Conv", ["b", "body"], "c", strides=[2, 2], pads=[1] * 4), node("Reshape", ["c", "rows"], "r"),
+             node("Transpose", ["r"], "t", perm=[1, 0, 2]), node("Reshape", ["t", "maps"], "m"), node("Gather", ["m", "zero"], "y", axis=0)]
+    constants = [conv("stem", 3, width), conv("body", width, width), ints("rows", [width // 2, 2, high * wide]),
+                 ints("maps", [2, -1, width // 2, high, wide]), ints("zero", 0)]
+    return model(nodes, [("x", F, list(declared))], [("y", F, None)], constants)
+
+
+@pytest.mark.parametrize("declared", [(1, 3, "h", "w"), ("n", 3, "h", "w"), (1, 3, 352, 352)])
+@pytest.mark.parametrize("side", [(352, 352), (352, 96), (88, 32)])
+def test_a_number_that_several_sizes_give_is_told_as_such(thaw, save, tmp_path, declared, side):
+    """44 is a height, a width, and half of what is left of a coarser map: none of them is made up."""
+    declared = [1, 3, *side] if declared[2] == 352 else declared
+    path = save(shuffled(side, declared=declared))
+    for finding in thaw.findings(path):
+        if finding["where"].get("tensor") == "maps" and "should be" in finding.get("details", {}):
+            for part in finding["details"]["should be"].split(", "):
+                assert part.startswith("one of several sizes in "), part
+    report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
+    assert [c for c in report["changed"] if c["code"].startswith("THAW01")] == []
+    told = [n["message"] for n in report["left"] if n["where"] in ("rows", "maps")]
+    assert any("several sizes give " in message for message in told), told
+
+
+def test_a_number_that_sizes_give_by_chance_is_not_written(thaw, save, tmp_path):
+    """44 places are 2 by 22, or 4 by 11: that the width is 22, as a Slice's end is, does not follow."""
+    path = save(model([node("Slice", ["x", "zero", "end", "three"], "s"), node("Relu", ["s"], "y"), node("ReduceMean", ["x"], "g", axes=[1], keepdims=1),
+                       node("Flatten", ["g"], "f", axis=1), node("MatMul", ["f", "w"], "z")],
+                      [("x", F, [1, 2, "h", "w"])], [("y", F, None), ("z", F, None)],
+                      [ints("zero", [0]), ints("end", [22]), ints("three", [3]), floats("w", 44, 3)]))
+    report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
+    assert [c for c in report["changed"] if c["where"] == "end"] == []
+    (end,) = [n for n in report["left"] if n["where"] == "end"]
+    assert "several sizes give 22" in end["message"]

@@ -2,7 +2,7 @@
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, numpy_helper
 
 from check_rules_test import F, floats, ints, model, node
 from conftest import session, worst
@@ -88,3 +88,18 @@ def test_a_dry_run_writes_nothing(thaw, save, tmp_path):
 
 def test_an_output_file_is_asked_for(thaw, save):
     assert "-o OUT" in thaw.error("fix", save(resized(True)))
+
+
+@pytest.mark.parametrize("op, opset", [("LayerNormalization", 13), ("SimplifiedLayerNormalization", 13), ("SimplifiedLayerNormalization", 18)])
+@pytest.mark.parametrize("data, scale", [(TensorProto.FLOAT16, F), (F, TensorProto.FLOAT16), (F, F)])
+def test_a_norm_of_onnxruntimes_own_gives_what_its_scale_is(thaw, save, tmp_path, op, opset, data, scale):
+    """Below opset 17 LayerNormalization is none of ONNX's; a declaration that says otherwise does not load."""
+    numbers = np.ones(8, np.float32 if scale == F else np.float16)
+    operands = [numpy_helper.from_array(numbers, "w"), *([numpy_helper.from_array(0 * numbers, "b")] if op.startswith("L") else [])]
+    m = model([node("Cast", ["x"], "h", to=data), node(op, ["h", *(t.name for t in operands)], "l", axis=-1), node("Cast", ["l"], "y", to=F)],
+              [("x", F, ["n", 8])], [("y", F, ["?", 8])], operands, [("l", scale, ["n", 8])], opset=opset)
+    path, fixed = save(m), tmp_path / "fixed.onnx"
+    report = thaw.json("fix", path, "-o", fixed, code=0)
+    assert [c for c in report["changed"] if c["where"] == "l"] == []
+    x = {"x": np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)}
+    assert np.array_equal(session(fixed).run(None, x)[0], session(path).run(None, x)[0])

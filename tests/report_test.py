@@ -240,16 +240,16 @@ def chance(node, name="chance"):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("custom", 1)], ir_version=9)
 
 
-def test_a_model_that_does_not_run_here_is_written_and_said_to_be_unchecked(thaw, save, tmp_path):
+def test_a_model_that_does_not_run_here_is_not_written_and_said_to_be_unchecked(thaw, save, tmp_path):
     """Its reshape fits no size: the model fails by itself, whatever the batch."""
     x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 6]), helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     rows = helper.make_tensor_value_info("rows", TensorProto.INT64, [1])
     nodes = [helper.make_node("Gather", ["x", "rows"], ["g"], axis=1), helper.make_node("Add", ["g", "x"], ["y"])]
     model = helper.make_model(helper.make_graph(nodes, "g", [x, rows], [y]), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path = save(model)
-    page, report = twice(thaw, tmp_path, "batch", path, "--inputs", "x", "--values", "rows=77")
+    page, report = twice(thaw, tmp_path, "batch", path, "--inputs", "x", "--values", "rows=77", code=1)
     assert report["checked"] == [] and "does not run here" in report["not_checked"]
-    assert (tmp_path / "out.onnx").exists() and "not checked" in page.text
+    assert not (tmp_path / "out.onnx").exists() and "Not checked" in page.text and "not written" in page.text
     # With a row that is there it runs, and is checked.
     assert thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--inputs", "x", "--values", "rows=5", code=0)["checked"]
 
@@ -272,8 +272,9 @@ def test_a_model_that_memory_does_not_hold_is_not_run(thaw, tmp_path):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
         paths.append(tmp_path / f"t{rows}.onnx")
         paths[-1].write_bytes(model.SerializeToString())
-    report = thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", code=0)
-    assert report["checked"] == [] and "1099.5 GB" in report["not_checked"] and (tmp_path / "out.onnx").exists()
+    report = thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", code=1)
+    assert report["checked"] == [] and "1099.5 GB" in report["not_checked"] and not (tmp_path / "out.onnx").exists()
+    assert thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", "--no-check", code=0)["output"]
     message = thaw.error("lift", *paths[1:], "-o", tmp_path / "lifted.onnx")
     assert "1099.5 GB" in message and "--no-check" in message and not (tmp_path / "lifted.onnx").exists()
     assert thaw.json("lift", *paths[1:], "-o", tmp_path / "lifted.onnx", "--no-check", code=0)["output"]

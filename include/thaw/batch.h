@@ -10,9 +10,9 @@
 // A tensor of the batched model holds the samples in one of two forms:
 //   merged    its first axis, which is 1 in a sample, is the batch: [1, 3, h, w] -> [batch, 3, h, w]
 //   leading   a new first axis is the batch:                        [n, 4]       -> [batch, n, 4]
-// An input is merged where its first axis is a fixed 1, or is free and is called batch or belongs to an image or
-// sequence (three axes or more); any other is leading. Where a free first axis has a name, the other axes of that name
-// are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else leading. Convolutions, norms
+// An input is merged where its first axis is a fixed 1, or is free and is a batch already: it is called batch, belongs to
+// an image or sequence (three axes or more), or every node treats the rows of it apart; any other is leading. Where a
+// free first axis has a name, the other axes of that name are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else leading. Convolutions, norms
 // and all that is elementwise run merged as they are.
 #pragma once
 
@@ -28,12 +28,13 @@
 namespace thaw {
 
 struct BatchOptions {
-  std::string name = "batch";       // of the new size
+  std::string name = "batch";       // of the new size: letters, digits, '_' and '.', a letter or '_' first
   std::vector<std::string> inputs;  // those that differ from sample to sample; empty: all
   NamedSizes sample;        // sizes that are fixed in one sample, as `thaw inspect` names them: {"input_dim0", 1}
   bool new_axis = false;    // every input is leading
   bool allow_loop = false;  // operators without a batch rule run sample by sample, in a Scan
-  // The model is run on three samples one by one, the batched model on all three at once, at two choices of sizes.
+  // The model is run on three samples one by one, the batched model on all three at once, at two choices of sizes. What
+  // cannot be run or compared is not proven: the model is then left as it was.
   bool check = true;
   FeedOptions feeds;  // for the check: what one sample's inputs are; the rest is drawn
 };
@@ -50,10 +51,11 @@ struct BatchReport {
   int untouched = 0;                              // nodes that no sample reaches
   std::vector<Note> loops;                        // nodes that run sample by sample, and why
   std::map<std::string, BatchedNodes> operators;  // the same numbers by operator
+  std::vector<Note> kept_batches;                 // inputs whose free first axis was found to be a batch already
   std::vector<RunCheck> checks;                   // by sizes; empty where it was not checked
-  std::string unchecked;                          // why it was not, where it was asked for
+  std::string unchecked;                          // what was not compared, where that was asked for
 
-  // Whether no run contradicts the result. A caller who wants proof asks for checks too.
+  // Whether every run agrees and nothing that was asked for stayed unchecked. A caller who wants proof asks for checks.
   THAW_API bool agrees() const;
 };
 

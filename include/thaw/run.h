@@ -86,10 +86,11 @@ struct FeedOptions {
 struct RunCheck {
   std::string name;                                         // the trace; the sizes
   std::vector<std::pair<std::string, std::string>> inputs;  // name and "float32[660,1536]", of the new model
-  double max_abs = 0;   // largest difference of an element; infinite where the two cannot be compared
-  double largest = 0;   // largest element of what was wanted, in the output that max_abs is of
-  bool agrees = true;   // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
-  std::string message;  // why it does not
+  double max_abs = 0;     // largest difference of an element; infinite where the two cannot be compared
+  double largest = 0;     // largest element of what was wanted, in the output that max_abs is of
+  uint64_t elements = 0;  // that were compared; of none, nothing but shapes and types
+  bool agrees = true;     // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
+  std::string message;    // why it does not
 };
 
 }  // namespace thaw

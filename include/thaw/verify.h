@@ -47,6 +47,8 @@ struct VerifyOptions {
   // The sizes to run at: "n=1|3,h=320..640:32", groups apart by ';', names as `thaw inspect` prints them. Empty: sizes
   // are chosen (three that the reference runs at).
   std::string sweep = {};
+  // Sizes that hold at every point: "height=320,width=256". The rest is chosen, or swept.
+  NamedSizes sizes = {};
   size_t points = 0;                                    // how many to choose of wide ranges; 0: 6
   std::vector<std::filesystem::path> input_files = {};  // .npz files with inputs, by cases
   FeedOptions feeds = {};

@@ -7,7 +7,7 @@
 
 namespace thaw {
 
-bool BatchReport::agrees() const { return confirm::all_agree(checks); }
+bool BatchReport::agrees() const { return unchecked.empty() && confirm::all_agree(checks); }
 
 BatchReport batch(Model& model, const BatchOptions& options) {
   std::unique_ptr<ir::Model> batched = ir::clone(ModelAccess::of(model));

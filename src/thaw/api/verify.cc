@@ -1,21 +1,36 @@
 #include "thaw/run/verify.h"
 
 #include "thaw/confirm/model_inputs.h"
+#include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
 
 namespace thaw {
+namespace {
+
+NamedSizes frozen_sizes(const ir::Model& model) {
+  dim::Scope scope;
+  NamedSizes sizes;
+  for (const auto& [id, size] : frozen::find_frozen(model, scope).hints)
+    sizes.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, size);
+  return sizes;
+}
+
+}  // namespace
 
 VerifyReport verify(const VerifyOptions& options) {
   dim::Scope scope;
-  std::vector<run::InputSpec> inputs;
+  run::VerifiedModel model;
   {
-    const auto model = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
-    ops::require_arity(*model);
+    const auto loaded = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
+    ops::require_arity(*loaded);
     if (options.reference.extension() != ".npz") ops::require_arity(*ir::load(options.reference));
     run::prepare_sessions();
-    inputs = confirm::model_inputs(*model, scope);
+    confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
+    model.inputs = std::move(known.inputs);
+    model.conditions = std::move(known.conditions);
   }
-  return run::verify(options, inputs, scope);
+  model.frozen_sizes = [&] { return frozen_sizes(*ir::load(options.model)); };
+  return run::verify(options, model, scope);
 }
 
 }  // namespace thaw

@@ -1,11 +1,14 @@
 #include "thaw/batch/batch.h"
 
 #include <algorithm>
+#include <cctype>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "thaw/batch/inline_functions.h"
+#include "thaw/batch/rows_apart.h"
 #include "thaw/batch/take_branches.h"
 #include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
@@ -86,6 +89,51 @@ void fix_sample(ir::Model& model, const BatchOptions& options) {
   }
 }
 
+// Inputs of two axes whose first is free and not called a batch, but is one: every node treats its rows apart.
+std::vector<ir::Value*> inputs_over_rows(const ir::Model& model, const std::vector<ir::Value*>& inputs) {
+  const auto is_open = [](const ir::Value* input) {
+    return input->type.shape && input->type.shape->size() == 2 && !input->type.shape->front().value &&
+           !has_batch_axis(*input);
+  };
+  if (std::ranges::none_of(inputs, is_open)) return {};
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  std::vector<ir::Value*> found;
+  for (ir::Value* first : inputs) {
+    if (!is_open(first) || std::ranges::find(found, first) != found.end()) continue;
+    const dim::Dim rows = facts.fact(first).dim(0);
+    std::vector<ir::Value*> group;
+    bool is_shared = false;
+    for (ir::Value* input : model.graph->inputs()) {
+      const ops::Fact& fact = facts.fact(input);
+      for (int axis = 0; axis < fact.rank(); ++axis) {
+        if (!dim::same(fact.dim(axis), rows)) continue;
+        is_shared |= axis > 0 || std::ranges::find(inputs, input) == inputs.end();
+        if (axis == 0) group.push_back(input);
+      }
+    }
+    if (!is_shared && are_rows_apart(model, facts, group)) found.insert(found.end(), group.begin(), group.end());
+  }
+  return found;
+}
+
+// Letters, digits, '_', '.' and ':', as a size's name is written in an expression (docs/dims.md).
+void require_size_name(const std::string& name) {
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
+  const auto may_follow = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0 || c == '.' || c == ':'; };
+  if (!name.empty() && is_letter(static_cast<unsigned char>(name.front())) && std::ranges::all_of(name, may_follow))
+    return;
+  const bool is_number =
+      !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      {.what = is_number ? fmt::format("'{}' is a number: the batch has a name, and any number of samples", name)
+                         : fmt::format("'{}' cannot be the name of a size", name),
+       .where = "--name",
+       .expected = "letters, digits, '_', '.' and ':', a letter or '_' first",
+       .next = "give such a name, as 'batch'"});
+}
+
 void check_name(const ir::Model& model, const std::vector<ir::Value*>& merged, const BatchOptions& options) {
   for (const ir::Value* input : model.graph->inputs()) {
     if (!input->type.shape) continue;
@@ -114,13 +162,28 @@ ir::Type output_type(const ir::Value& output, const ops::Fact& fact, Form form, 
   return type;
 }
 
+// The two have one name, and would hold the samples in two ways.
+[[noreturn]] void refuse_returned_input(const ir::Value& input, bool is_shared) {
+  throw Error(ErrorCode::kUnsupported,
+              {.what = is_shared ? "it is an output too, of every sample, but the same input for all of them"
+                                 : "it is an output too, in another form than the samples come in",
+               .where = fmt::format("input '{}'", input.name()),
+               .expected = "an input that the samples differ in, in the form of the outputs",
+               .next = is_shared ? "name it with --inputs, or take it from the outputs" : "take it from the outputs"});
+}
+
 // Every output holds a result for each sample, under the name it had; a rule may have put another value in its place.
 // Of a sequence, every item does.
 void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::vector<std::string>& names,
                     const std::string& size) {
   const ops::BatchEmit end(walk, graph, nullptr);
+  std::unordered_map<const ir::Value*, ir::Value*> finished;  // one may be listed twice
   for (int i = 0; i < static_cast<int>(graph.outputs().size()); ++i) {
     ir::Value* output = graph.outputs()[static_cast<size_t>(i)];
+    if (const auto again = finished.find(output); again != finished.end()) {
+      if (again->second != output) graph.set_output(i, again->second);
+      continue;
+    }
     const ops::Fact& fact = walk.fact(output);
     const ops::Batched* found = walk.batched(output);
     const bool is_known = fact.is_tensor() && fact.has_rank();
@@ -137,8 +200,15 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
       result = {end.squeeze(result.value, {1}), Form::kMerged};
     if (!any_merged && result.form == Form::kMerged) result = {end.unsqueeze(result.value, {1}), Form::kLeading};
     const std::string& name = names[static_cast<size_t>(i)];
+    // An input that is an output as it comes in.
+    if (output->is_input() && result.value != output) refuse_returned_input(*output, found == nullptr);
+    if (output->is_input()) {
+      finished[output] = output;
+      continue;
+    }
     if (result.value->is_input() || (result.value != output && result.value->is_output()))
       result.value = end.emit("Identity", {result.value});
+    finished[output] = result.value;
     if (result.value != output) graph.set_output(i, result.value);
     ir::Value* holder = graph.find(name);
     if (holder != nullptr && holder != result.value && !holder->is_input())
@@ -151,6 +221,7 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
 }  // namespace
 
 BatchReport batch(ir::Model& model, const BatchOptions& options) {
+  require_size_name(options.name);
   ops::require_arity(model);
   ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
@@ -166,6 +237,9 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   for (const ir::Value* output : model.graph->outputs()) output_names.push_back(output->name());
   const std::vector<ir::Value*> inputs = chosen_inputs(model, options);
   fix_sample(model, options);
+  const std::vector<ir::Value*> over_rows =
+      options.new_axis ? std::vector<ir::Value*>() : inputs_over_rows(model, inputs);
+  std::vector<Note> kept_batches;
   std::vector<ir::Value*> merged;
   std::vector<std::string> before;
   for (ir::Value* input : inputs) {
@@ -176,8 +250,15 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
                                             .next = "declare it, or leave the input out with --inputs"});
     }
     before.push_back(ir::dims_text(input->type));
-    if (options.new_axis || !has_batch_axis(*input)) continue;
+    const bool is_over_rows = std::ranges::find(over_rows, input) != over_rows.end();
+    if (options.new_axis || (!has_batch_axis(*input) && !is_over_rows)) continue;
     merged.push_back(input);
+    if (is_over_rows)
+      kept_batches.push_back(
+          {input->name(),
+           "its first axis is a batch already: no row of it meets another; --new-axis adds one before "
+           "it",
+           {}});
     if (const std::string name = input->type.shape->front().param; !name.empty())
       fix_dims(model, 1, [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
     input->set_dim(0, {1, {}, {}});
@@ -226,6 +307,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
     walk.report().inputs.push_back(
         {inputs[i]->name(), fmt::format("{} -> {}", before[i], ir::dims_text(inputs[i]->type))});
   }
+  walk.report().kept_batches = std::move(kept_batches);
   for (const ir::Value* output : graph.outputs())
     walk.report().outputs.push_back({output->name(), ir::dims_text(output->type)});
   edit.keep();

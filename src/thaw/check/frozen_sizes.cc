@@ -115,11 +115,15 @@ struct SiteText {
 };
 
 SiteText text_of(Evidence& evidence, const FrozenSite& site) {
-  SiteText text{std::to_string(site.value), dim::to_string(site.expression),
-                origin_of(evidence, site.expression, *site.node)};
+  // Of a number that several sizes give, no more is known than where they are from.
+  const auto meant = [](const auto& size) {
+    const std::string expression = dim::to_string(size.expression);
+    return size.product || size.by_chance ? fmt::format("one of several sizes in {}", expression) : expression;
+  };
+  SiteText text{std::to_string(site.value), meant(site), origin_of(evidence, site.expression, *site.node)};
   for (const frozen::FrozenSize& s : site.more) {
     text.values += ", " + std::to_string(s.value);
-    text.expressions += ", " + dim::to_string(s.expression);
+    text.expressions += ", " + meant(s);
     std::string origin = origin_of(evidence, s.expression, *site.node);
     if (text.origin.find(origin) == std::string::npos) text.origin += "; " + origin;
   }

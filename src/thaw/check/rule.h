@@ -116,6 +116,7 @@ void look_for_unknown_operators(Evidence&, Findings&);
 void look_for_name_clashes(Evidence&, Findings&);
 void look_for_meaningless_dims(Evidence&, Findings&);
 void look_for_stale_declarations(Evidence&, Findings&);
+void look_for_repeated_names(Evidence&, Findings&);
 void look_for_frozen_shapes(Evidence&, Findings&);
 void look_for_frozen_splits(Evidence&, Findings&);
 void look_for_frozen_slices(Evidence&, Findings&);

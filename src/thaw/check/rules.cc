@@ -20,6 +20,7 @@ constexpr Rule kRules[] = {
     {"THAW003", "one name for two sizes", kError, look_for_name_clashes},
     {"THAW004", "a declared size that says nothing", kWarning, look_for_meaningless_dims},
     {"THAW005", "a declared type that is not true", kWarning, look_for_stale_declarations},
+    {"THAW006", "a name that is made twice", kWarning, look_for_repeated_names},
     // Sizes frozen at an example's.
     {"THAW010", "a frozen shape", kError, look_for_frozen_shapes},
     {"THAW011", "a frozen list of split lengths", kError, look_for_frozen_splits},

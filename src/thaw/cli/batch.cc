@@ -46,7 +46,7 @@ int batch_model(const BatchArguments& options) {
   run.report = batching::batch(*model, how);
   note_after(*model, run.ports);
   if (run.check) run.checked = confirm::compare_with_samples(*model, *ir::load(options.model), how, feeds);
-  run.written = confirm::all_agree(run.checked.runs);
+  run.written = !run.check || run.checked.proves();
   SaveOptions save;
   save.external = options.external;
   if (run.written) run.files = ir::save(*model, options.output, save);
@@ -62,18 +62,21 @@ Action define_batch(CLI::App& app) {
   auto options = std::make_shared<BatchArguments>();
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->required()->type_name("FILE");
-  app.add_option("--name", options->batch.name, "what the new size is called; batch by default")->type_name("NAME");
+  app.add_option("--name", options->batch.name, "what the new size is called; batch by default: a name, no number")
+      ->type_name("NAME");
   add_list(app, "--inputs", options->batch.inputs, "NAME,…",
            "the inputs that differ from sample to sample; all by default");
   app.add_option("--sample", options->sample, "sizes that are fixed in one sample: 'input_dim0=1'")->type_name("SPEC");
-  app.add_flag("--new-axis", options->batch.new_axis, "add a batch axis to inputs that begin with a fixed 1 too");
+  app.add_flag("--new-axis", options->batch.new_axis,
+               "add a batch axis to inputs that begin with a fixed 1, or with a batch, too");
   app.add_flag("--allow-loop", options->batch.allow_loop,
                "run operators without a batch rule sample by sample, in a Scan");
   add_choice<ExternalPolicy>(
       app, "--external", options->external,
       {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
       "where weights outside the model file go: as they are, into one data file, or inside");
-  app.add_flag("--no-check", options->no_check, "do not run the result beside the model, sample by sample");
+  app.add_flag("--no-check", options->no_check,
+               "do not run the result beside the model, sample by sample, and write it unproven");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input of one sample, for the check; the rest is drawn");
   add_report(app, options->report);

@@ -22,8 +22,10 @@ std::string text_of(const ir::Type& type) {
 
 std::string sentence(const BatchRun& run) {
   const std::string made = fmt::format("{}, a model for one sample, became the same model over a batch", run.model);
-  if (!run.written) return made + ", but its numbers are not those of the samples one by one. Nothing was written.";
-  if (run.checked.runs.empty()) return made + ". Its numbers were not checked.";
+  if (!confirm::all_agree(run.checked.runs))
+    return made + ", but its numbers are not those of the samples one by one. Nothing was written.";
+  if (!run.written) return made + ", but its numbers could not all be compared. Nothing was written.";
+  if (!run.check) return made + ". Its numbers were not checked.";
   return made + ": result i of the batch is the model's result on sample i.";
 }
 
@@ -62,6 +64,7 @@ void add_nodes(report::HtmlPage& page, const BatchRun& run) {
   page.table({"node", "why"}, rows);
 }
 
+// What was not compared; empty where everything was.
 std::string not_checked(const BatchRun& run) { return run.check ? run.checked.reason : "--no-check was given"; }
 
 }  // namespace
@@ -85,18 +88,21 @@ std::string batch_text(const BatchRun& run) {
   const BatchReport& report = run.report;
   for (const Note& note : report.inputs)
     text += fmt::format("input   {}  {}\n", report::printable(note.where), report::printable(note.message));
+  for (const Note& note : report.kept_batches)
+    text += fmt::format("batch   {}: {}\n", report::printable(note.where), report::printable(note.message));
   for (const Note& note : report.outputs)
     text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
   text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.kept,
                       report.rewritten, report.untouched);
   for (const Note& note : report.loops)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
-  if (!run.checked.runs.empty()) {
-    text += report::checks_text(run.checked.runs, "agrees sample by sample at", "DIFFERS from single samples at");
-  } else if (run.check) {
-    text += fmt::format("not checked: {}\n", report::printable(not_checked(run)));
-  }
-  return text + (run.written ? written_text(run.files) : "nothing was written\n");
+  text += report::checks_text(run.checked.runs, "agrees sample by sample at", "DIFFERS from single samples at");
+  if (run.check && !run.checked.reason.empty())
+    text += fmt::format("not checked: {}\n", report::printable(run.checked.reason));
+  if (run.written) return text + written_text(run.files);
+  if (confirm::all_agree(run.checked.runs))
+    return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
+  return text + "nothing was written\n";
 }
 
 std::string batch_json(const BatchRun& run) {
@@ -107,6 +113,7 @@ std::string batch_json(const BatchRun& run) {
   write_output_member(json, run.files);
   write_notes(json, "inputs", views(run.report.inputs));
   write_notes(json, "outputs", views(run.report.outputs));
+  write_notes(json, "kept_batches", views(run.report.kept_batches));
   json.member("kept", run.report.kept);
   json.member("rewritten", run.report.rewritten);
   json.member("untouched", run.report.untouched);
@@ -122,7 +129,7 @@ std::string batch_json(const BatchRun& run) {
   }
   json.end_object();
   report::write_checks(json, "sizes", run.checked.runs);
-  if (run.checked.runs.empty()) json.member("not_checked", not_checked(run));
+  json.optional_member("not_checked", not_checked(run));
   write_files_member(json, run.files);
   json.end_object();
   return text + "\n";
@@ -130,18 +137,17 @@ std::string batch_json(const BatchRun& run) {
 
 std::string batch_page(const BatchRun& run) {
   report::HtmlPage page(fmt::format("thaw batch: {}", run.output));
-  page.verdict(!run.written               ? Outcome::kBad
-               : run.checked.runs.empty() ? Outcome::kOpen
-                                          : Outcome::kGood,
+  page.verdict(!run.written ? Outcome::kBad
+               : !run.check ? Outcome::kOpen
+                            : Outcome::kGood,
                run.written ? "written" : "not written", sentence(run));
   add_ports(page, run);
   add_nodes(page, run);
   page.heading("Checked");
-  if (run.checked.runs.empty()) {
-    page.sentence(fmt::format("Not checked: {}", not_checked(run)));
-  } else {
+  if (const std::string open = not_checked(run); !open.empty()) page.sentence(fmt::format("Not checked: {}", open));
+  if (!run.checked.runs.empty()) {
     page.sentence(fmt::format("{} samples were drawn; the model ran on each, the result on all of them at once.",
-                              confirm::kCheckedSamples));
+                              run.checked.samples));
     report::add_checks(page, "sizes of a sample", run.checked.runs);
   }
   return page.finish();

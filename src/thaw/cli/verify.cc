@@ -15,7 +15,7 @@ namespace thaw::cli {
 namespace {
 
 struct VerifyArguments {
-  std::string model, reference, sweep;
+  std::string model, reference, sweep, sizes;
   std::vector<std::string> names, outputs;
   size_t points = 0;
   bool cast = false, per_sample = false;
@@ -33,6 +33,7 @@ int verify(const VerifyArguments& options) {
   if (!options.run.input.empty()) inputs = confirm::model_inputs(*ir::load(options.model), scope);
   call.feeds = options.run.feeds(call.input_files, inputs);
   call.sweep = options.sweep;
+  call.sizes = parse_sizes(options.sizes, "--sizes");
   call.points = options.points;
   call.outputs = options.outputs;
   call.how = {options.run.session, run::parse_names(options.names), options.cast, options.per_sample};
@@ -57,6 +58,9 @@ Action define_verify(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("--sweep", options->sweep, "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'")
+      ->type_name("SPEC");
+  app.add_option("--sizes", options->sizes,
+                 "sizes that hold at every point, the rest being chosen: 'height=320,width=256'")
       ->type_name("SPEC");
   app.add_option("--points", options->points, "how many points to choose from wide ranges (6)")
       ->type_name("N")

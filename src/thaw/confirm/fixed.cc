@@ -12,16 +12,14 @@
 #include "thaw/core/error.h"
 #include "thaw/fix/fix.h"
 #include "thaw/frozen/frozen.h"
+#include "thaw/run/chosen_sizes.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
-#include "thaw/run/sweep.h"
 
 namespace thaw::confirm {
 namespace {
 
 constexpr size_t kOtherSizes = 2;
-constexpr size_t kRounds = 4;                           // sizes tried at one scale
-constexpr uint64_t kMaxDrawnBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
 constexpr int64_t kBatches[] = {2, 3};
 
 // The samples of a batch in one array. Rows of a result that belong to sample k lie together.
@@ -39,7 +37,9 @@ class FixComparison {
         feeds_(feeds),
         own_(ir::clone(original)),
         original_(*own_),
-        inputs_(model_inputs(fixed, scope_)),
+        known_(look_at_inputs(fixed, scope_)),
+        inputs_(known_.inputs),
+        conditions_(known_.conditions),
         feeder_(inputs_, scope_, feeds) {}
 
   FixCheck run() {
@@ -74,32 +74,26 @@ class FixComparison {
   // Sizes that the original runs at, and what it gives there.
   bool find_own_sizes() {
     const std::map<std::string, int64_t> known = known_sizes();
-    run::Point point;
-    std::vector<run::FreeSymbol> free;
-    for (const run::FreeSymbol& symbol : feeder_.free_symbols({})) {
+    run::Point base;
+    for (const run::FreeSymbol& symbol : feeder_.free_symbols({}))
       if (const auto size = known.find(symbol.name); size != known.end())
-        point.sizes.emplace_back(symbol.name, size->second);
-      else
-        free.push_back(symbol);
-    }
+        base.sizes.emplace_back(symbol.name, size->second);
+    run::ChosenSizes choice(feeder_, scope_, conditions_, base);
     std::string failure;
-    for (const run::Scale& scale : run::default_scales()) {
-      for (size_t round = 0; round < (free.empty() ? 1 : kRounds); ++round) {
-        run::Point whole = point;
-        run::add_default_sizes(whole, free, round, scale);
-        if (!free.empty() && feeder_.drawn_bytes(whole) > kMaxDrawnBytes) continue;
-        try {
-          own_feeds_ = feeder_.make(whole);
-          own_results_ = original_.run(own_feeds_);
-          own_point_ = std::move(whole);
-          return true;
-        } catch (const run::RunTimedOut& error) {
-          return none_ran(error.what());
-        } catch (const Error& error) {
-          if (failure.empty()) failure = error.what();
-        }
+    std::optional<run::Point> point = choice.has_choice() ? choice.next() : base;
+    while (point) {
+      try {
+        own_feeds_ = feeder_.make(*point);
+        own_results_ = original_.run(own_feeds_);
+        own_point_ = std::move(*point);
+        return true;
+      } catch (const run::RunTimedOut& error) {
+        return none_ran(error.what());
+      } catch (const Error& error) {
+        if (failure.empty()) failure = error.what();
       }
-      if (free.empty()) break;
+      choice.tell(false);
+      point = choice.has_choice() ? choice.next() : std::nullopt;
     }
     return none_ran(failure);
   }
@@ -229,24 +223,25 @@ class FixComparison {
     std::optional<run::Session> other;
     size_t found = 0;
     std::string failure;
-    for (const run::Scale& scale : run::default_scales()) {
-      for (size_t round = 0; round < kRounds && found < kOtherSizes; ++round) {
-        run::Point point;
-        run::add_default_sizes(point, free, round, scale);
-        if (point == own_point_ || feeder_.drawn_bytes(point) > kMaxDrawnBytes) continue;
-        Arrays feeds, got;
-        try {
-          feeds = feeder_.make(point);
-          got = session().run(feeds);
-        } catch (const run::RunTimedOut& error) {
-          return note(fmt::format("other sizes were not tried after {}: {}", run::describe(point), error.what()));
-        } catch (const Error& error) {
-          if (failure.empty()) failure = run::describe(point) + ": " + error.what();
-          continue;
-        }
-        ++found;
-        compare_with_opened(point, feeds, got, *model, other);
+    run::ChosenSizes choice(feeder_, scope_, conditions_, {});
+    while (found < kOtherSizes) {
+      const auto point = choice.next();
+      if (!point) break;
+      if (*point == own_point_) continue;
+      Arrays feeds, got;
+      try {
+        feeds = feeder_.make(*point);
+        got = session().run(feeds);
+      } catch (const run::RunTimedOut& error) {
+        return note(fmt::format("other sizes were not tried after {}: {}", run::describe(*point), error.what()));
+      } catch (const Error& error) {
+        if (failure.empty()) failure = run::describe(*point) + ": " + error.what();
+        choice.tell(false);
+        continue;
       }
+      choice.tell(true);
+      ++found;
+      compare_with_opened(*point, feeds, got, *model, other);
     }
     if (found > 0) return;
     if (!opened_inputs()) return note("no other size was found that it runs at; " + failure);
@@ -277,7 +272,9 @@ class FixComparison {
   std::unique_ptr<ir::Model> own_;
   Original original_;
   dim::Scope scope_;
-  std::vector<run::InputSpec> inputs_;
+  const ModelInputs known_;
+  const std::vector<run::InputSpec>& inputs_;
+  const run::SizeConditions conditions_;
   run::Feeder feeder_;
   std::optional<run::Session> session_;
   run::Point own_point_;

@@ -8,7 +8,7 @@ namespace thaw::confirm {
 Arrays Original::run(const Arrays& feeds) {
   if (!refused_.empty()) throw Error(ErrorCode::kRuntimeFailed, {refused_});
   try {
-    if (!session_) session_.emplace(model_);
+    if (!session_) session_.emplace(model_, options_);
     return session_->run(feeds);
   } catch (const run::RunTimedOut&) {
     throw;  // not for sizes that are declared
@@ -23,7 +23,7 @@ void Original::relax() {
   relaxed_ = true;
   run::drop_declared_sizes(model_);
   try {
-    session_.emplace(model_);
+    session_.emplace(model_, options_);
   } catch (const Error& error) {
     refused_ = error.what();
     throw;

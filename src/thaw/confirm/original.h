@@ -13,7 +13,7 @@ namespace thaw::confirm {
 // dropped from `model`, which must outlive this).
 class Original {
  public:
-  explicit Original(ir::Model& model) : model_(model) {}
+  explicit Original(ir::Model& model, const SessionOptions& options = {}) : model_(model), options_(options) {}
 
   // Throws thaw::Error where it does not run.
   Arrays run(const Arrays& feeds);
@@ -22,6 +22,7 @@ class Original {
   void relax();
 
   ir::Model& model_;
+  SessionOptions options_;
   std::optional<run::Session> session_;
   bool relaxed_ = false;
   std::string refused_;  // why ONNX Runtime does not take the model at any size

@@ -36,6 +36,8 @@ std::string lacks_memory(const ir::Model& model) {
                      static_cast<double>(weights) / kGigabyte, static_cast<double>(*left) / kGigabyte);
 }
 
+SessionOptions check_session() { return {.memory_pattern = false, .memory_arena = false}; }
+
 void note_inputs(const Arrays& feeds, RunCheck& check) {
   for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));
 }
@@ -48,6 +50,7 @@ void fail_check(RunCheck& check, std::string message) {
 
 void compare_output(const std::string& name, const Array& wanted, const Array& got, RunCheck& check) {
   const run::Comparison result = run::compare(got, wanted, {});
+  if (result.comparable) check.elements += static_cast<uint64_t>(wanted.num_elements());
   if (!result.comparable) return fail_check(check, fmt::format("output '{}' {}", name, result.reason));
   if (wanted.is_string() || run::is_complex(wanted.dtype) || result.not_finite > 0) {
     if (!result.passed) return fail_check(check, fmt::format("output '{}': {}", name, result.reason));

@@ -16,6 +16,9 @@ using thaw::RunCheck;
 // Why running the model would take more memory than there is left; empty where it would not.
 std::string lacks_memory(const ir::Model& model);
 
+// How a model is run once or twice: nothing is kept for the next time.
+SessionOptions check_session();
+
 void note_inputs(const Arrays& feeds, RunCheck& check);
 
 // Adds one output to the check. A NaN or infinity that only one side has is a difference.

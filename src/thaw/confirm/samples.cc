@@ -1,25 +1,30 @@
 #include "thaw/confirm/samples.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
+#include "thaw/confirm/working_memory.h"
 #include "thaw/core/error.h"
+#include "thaw/core/memory.h"
 #include "thaw/frozen/frozen.h"
+#include "thaw/run/chosen_sizes.h"
 #include "thaw/run/session.h"
-#include "thaw/run/sweep.h"
 
 namespace thaw::confirm {
 namespace {
 
-constexpr size_t kRuns = 2;                             // sizes to compare at, where there is a choice
-constexpr size_t kRounds = 4;                           // sizes tried at one scale; two of them at least have no 3
-constexpr size_t kFailures = 2;                         // that end a scale
-constexpr uint64_t kMaxDrawnBytes = uint64_t{1} << 26;  // of one sample at sizes that nobody asked for
+constexpr size_t kRuns = 2;                     // sizes to compare at, where there is a choice
+constexpr int64_t kFewSamples = 2;              // where one takes long
+constexpr double kLongRun = 2, kPatience = 10;  // seconds: of one sample; of looking for more than is needed
 
 enum class Form : uint8_t { kShared, kMerged, kLeading };
 
@@ -67,25 +72,33 @@ Sample one_sample(const ir::Model& batched, const ir::Model& original, const Bat
 class Comparison {
  public:
   Comparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options, const FeedOptions& feeds)
-      : batched_(batched), given_(original), options_(options), sample_(one_sample(batched, original, options)) {
-    const std::vector<run::InputSpec> inputs = model_inputs(*sample_.model, scope_);
-    for (uint64_t k = 0; k < kCheckedSamples; ++k) {
-      FeedOptions drawn = feeds;
-      drawn.seed += k;
-      feeders_.emplace_back(inputs, scope_, std::move(drawn));
+      : batched_(batched),
+        given_(original),
+        options_(options),
+        sample_(one_sample(batched, original, options)),
+        own_(ir::clone(original)),
+        known_(look_at_inputs(*sample_.model, scope_)),
+        conditions_(known_.conditions) {
+    // A setting that the model compares with numbers is another of them for each seed.
+    for (uint64_t round = 0; round < kRuns; ++round) {
+      for (uint64_t k = 0; k < kCheckedSamples; ++k) {
+        FeedOptions drawn = feeds;
+        drawn.seed += (has_settings() ? round * kCheckedSamples : 0) + k;
+        feeders_[round].emplace_back(known_.inputs, scope_, std::move(drawn));
+      }
     }
-    original_.emplace(*sample_.model);
+    original_.emplace(*own_, check_session());
   }
 
   BatchCheck run() {
     BatchCheck check;
     run_samples();
+    // The same sizes, with settings of another kind.
+    if (trials_.size() == 1 && has_settings()) try_point(run::Point(trials_.front().point));
     original_.reset();  // one of the two in memory at a time
-    for (const Trial& trial : trials_) check.runs.push_back(compare(trial));
-    if (check.runs.empty()) {
-      check.reason = failure_.empty() ? "no sizes were found that are small enough to try"
-                                      : "the model itself does not run here: " + failure_;
-    }
+    check.samples = count_;
+    for (Trial& trial : trials_) check.runs.push_back(compare(std::exchange(trial, {})));
+    check.reason = reason(check);
     return check;
   }
 
@@ -94,69 +107,158 @@ class Comparison {
   struct Trial {
     run::Point point;
     std::vector<Arrays> samples, wanted;
+
+    bool has_elements() const {
+      return std::ranges::any_of(wanted.front(), [](const auto& result) { return result.second.num_elements() > 0; });
+    }
   };
 
+  // Whether numbers were compared, and of every output.
+  std::string reason(const BatchCheck& check) const {
+    if (check.runs.empty() && !failure_.empty()) return "the model itself does not run here: " + failure_;
+    if (check.runs.empty()) return too_large_.empty() ? "no sizes were found that are small enough to try" : too_large_;
+    std::string bare;
+    for (const std::string& name : without_elements_)
+      if (!known_.empty_outputs.contains(name)) bare += fmt::format("{}'{}'", bare.empty() ? "" : ", ", name);
+    if (bare.empty()) return {};
+    return fmt::format("nothing was compared of {}: it had no elements at the sizes that were tried", bare);
+  }
+
   void run_samples() {
-    const std::vector<run::FreeSymbol> free = feeders_.front().free_symbols({});
-    if (free.empty()) {
-      try_point({});
+    run::ChosenSizes choice(feeders_[0].front(), scope_, conditions_, {});
+    if (!choice.has_choice()) {
+      if (const auto point = choice.with({})) try_point(*point);
       return;
     }
-    for (const run::Scale& scale : run::default_scales()) {
-      size_t failed = 0;
-      for (size_t round = 0; round < kRounds && trials_.size() < kRuns && failed < kFailures; ++round) {
-        run::Point point;
-        run::add_default_sizes(point, free, round, scale);
-        // A size that is the number of samples would hide an axis taken for another.
-        const bool distinct = std::none_of(point.sizes.begin(), point.sizes.end(),
-                                           [](const auto& size) { return size.second == kCheckedSamples; });
-        if (distinct && feeders_.front().drawn_bytes(point) <= kMaxDrawnBytes && !try_point(point)) ++failed;
-      }
+    const auto start = std::chrono::steady_clock::now();
+    while (trials_.size() < kRuns || lacks_elements()) {
+      const auto point = choice.next();
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (!point || (!trials_.empty() && spent.count() > kPatience)) break;
+      // A size that is the number of samples would hide an axis taken for another.
+      if (!has_size(*point, count_)) choice.tell(try_point(*point));
     }
-    if (trials_.empty()) try_frozen(free);
+    if (trials_.empty()) try_frozen(choice);
   }
 
   // A model whose sizes are frozen inside runs where it was frozen, if anywhere.
-  void try_frozen(const std::vector<run::FreeSymbol>& free) {
+  void try_frozen(const run::ChosenSizes& choice) {
     dim::Scope scope;
     const Sample fresh = one_sample(batched_, given_, options_);
-    run::Point point;
-    for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).hints) {
-      const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
-      if (std::any_of(free.begin(), free.end(), [&](const run::FreeSymbol& symbol) { return symbol.name == name; }))
-        point.sizes.emplace_back(name, size);
-    }
-    if (point.sizes.size() == free.size()) try_point(point);
+    run::Point known;
+    for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).hints)
+      known.sizes.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, size);
+    if (const auto point = choice.with(known)) try_point(*point);
   }
 
-  // Adds a trial; false where the model itself does not run at these sizes.
+  // An output that no trial has elements of, though it may have some.
+  bool lacks_elements() const {
+    return std::ranges::any_of(without_elements_,
+                               [&](const std::string& name) { return !known_.empty_outputs.contains(name); });
+  }
+
+  // Adds a trial. False where the model itself does not run at these sizes, or where nothing is gained by it.
   bool try_point(const run::Point& point) {
+    const size_t round = trials_.size() % kRuns;
+    std::optional<Trial> trial = run_at(point, feeders_[round]);
+    if (!trial && has_settings()) trial = run_at(point, feeders_[(round + 1) % kRuns]);
+    return trial && keep(std::move(*trial));
+  }
+
+  bool has_settings() const {
+    return std::ranges::any_of(known_.inputs, [](const run::InputSpec& input) { return !input.choices.empty(); });
+  }
+
+  std::optional<Trial> run_at(const run::Point& point, const std::vector<run::Feeder>& feeders) {
+    if (!fits_memory(point)) return std::nullopt;
     Trial trial{point, {}, {}};
     try {
-      for (const run::Feeder& feeder : feeders_) {
-        Arrays& sample = trial.samples.emplace_back(feeder.make(point));
+      for (int64_t k = 0; k < count_; ++k) {
+        Arrays& sample = trial.samples.emplace_back(feeders[static_cast<size_t>(k)].make(point));
         for (auto& [name, array] : sample)
           if (sample_.forms.at(name) == Form::kShared) array = trial.samples.front().at(name);
+        const auto start = std::chrono::steady_clock::now();
         trial.wanted.push_back(original_->run(sample));
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+        if (k == 0 && trials_.empty() && spent.count() > kLongRun && !has_size(point, kFewSamples))
+          count_ = kFewSamples;
       }
     } catch (const run::RunTimedOut&) {
       throw;  // it would at other sizes too
     } catch (const Error& error) {
       if (failure_.empty()) failure_ = error.what();
-      return false;
+      return std::nullopt;
     }
-    trials_.push_back(std::move(trial));
-    return true;
+    return trial;
+  }
+
+  // Whether memory holds all samples at once; fewer are taken where it holds those.
+  bool fits_memory(const run::Point& point) {
+    dim::Assignment sizes;
+    for (const auto& [name, size] : point.sizes)
+      if (const auto symbol = scope_.find(name)) sizes[scope_.symbol_id(*symbol)] = size;
+    const uint64_t one = working_bytes(*sample_.model, known_.facts, sizes);
+    const uint64_t left = available_memory().value_or(UINT64_MAX);
+    const auto fits = [&](int64_t count) { return one <= left / static_cast<uint64_t>(count); };
+    if (fits(count_)) return true;
+    if (trials_.empty() && fits(kFewSamples) && !has_size(point, kFewSamples)) {
+      count_ = kFewSamples;
+      return true;
+    }
+    if (too_large_.empty()) {
+      constexpr double kGigabyte = 1e9;
+      too_large_ = fmt::format("running {} samples at once takes about {:.1f} GB, and {:.1f} GB of memory are left",
+                               count_, static_cast<double>(one) * static_cast<double>(count_) / kGigabyte,
+                               static_cast<double>(left) / kGigabyte);
+    }
+    return false;
+  }
+
+  static bool has_size(const run::Point& point, int64_t size) {
+    return std::ranges::any_of(point.sizes, [&](const auto& named) { return named.second == size; });
+  }
+
+  // Keeps a trial that adds to what is known: one of the first, or one with elements where there were none.
+  bool keep(Trial trial) {
+    std::set<std::string> bare;
+    for (const ir::Value* output : sample_.model->graph->outputs()) {
+      // An item of a sequence is NAME[i].
+      const std::string& name = output->name();
+      const bool any = std::ranges::any_of(trial.wanted.front(), [&](const auto& result) {
+        return result.second.num_elements() > 0 && (result.first == name || result.first.starts_with(name + "["));
+      });
+      if (!any) bare.insert(name);
+    }
+    if (trials_.empty()) {
+      without_elements_ = std::move(bare);
+      trials_.push_back(std::move(trial));
+      return !lacks_elements();
+    }
+    const size_t before = without_elements_.size();
+    std::erase_if(without_elements_, [&](const std::string& name) { return !bare.contains(name); });
+    const bool gains = without_elements_.size() < before;
+    // Those that say nothing go, and the last place is for one that has elements where the others have none.
+    if (gains) std::erase_if(trials_, [](const Trial& other) { return !other.has_elements(); });
+    if (gains && trials_.size() == kRuns) trials_.pop_back();
+    if (gains || (trials_.size() < kRuns && !lacks_elements())) trials_.push_back(std::move(trial));
+    return !lacks_elements();
   }
 
   RunCheck compare(const Trial& trial) {
     const Arrays feeds = joined(trial.samples);
     RunCheck check;
     check.name = trial.point.sizes.empty() ? "the model's sizes" : run::describe(trial.point);
+    for (const run::InputSpec& input : known_.inputs)
+      if (const auto fed = trial.samples.front().find(input.name);
+          !input.choices.empty() && fed != trial.samples.front().end())
+        check.name += fmt::format(", {}={}", input.name, to_int64s(fed->second).front());
     note_inputs(feeds, check);
     try {
-      if (!result_) result_.emplace(batched_);
+      if (!result_) result_.emplace(batched_, check_session());
       const Arrays got = result_->run(feeds);
+      for (const auto& [name, array] : got)
+        if (!trial.wanted.front().contains(name))
+          fail_check(check, fmt::format("there is an output '{}', which the model has not", name));
       for (size_t k = 0; k < trial.wanted.size(); ++k)
         compare_outputs(trial.wanted[k], of_sample(got, trial.wanted[k], k), check);
     } catch (const Error& error) {
@@ -178,11 +280,11 @@ class Comparison {
   }
 
   // Sample k of the batched model's results.
-  static Arrays of_sample(const Arrays& got, const Arrays& wanted, size_t k) {
+  Arrays of_sample(const Arrays& got, const Arrays& wanted, size_t k) const {
     Arrays one;
     for (const auto& [name, array] : got) {
       const auto own = wanted.find(name);
-      if (own == wanted.end() || array.dims.empty() || array.dims[0] != kCheckedSamples) {
+      if (own == wanted.end() || array.dims.empty() || array.dims[0] != count_) {
         one.emplace(name, array);
         continue;
       }
@@ -197,11 +299,16 @@ class Comparison {
   const ir::Model& given_;
   const BatchOptions& options_;
   Sample sample_;
+  std::unique_ptr<ir::Model> own_;  // as it is given: what it is fed says the sizes of a sample
   dim::Scope scope_;
-  std::vector<run::Feeder> feeders_;
+  const ModelInputs known_;
+  const run::SizeConditions conditions_;
+  std::array<std::vector<run::Feeder>, kRuns> feeders_;  // by run and sample
+  int64_t count_ = kCheckedSamples;
   std::optional<Original> original_;
   std::vector<Trial> trials_;
-  std::string failure_;  // the first
+  std::set<std::string> without_elements_;  // outputs, in every trial
+  std::string failure_, too_large_;         // the first
   std::optional<run::Session> result_;
 };
 
@@ -209,7 +316,7 @@ class Comparison {
 
 BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
                                 const FeedOptions& feeds) {
-  if (std::string reason = lacks_memory(batched); !reason.empty()) return {{}, std::move(reason)};
+  if (std::string reason = lacks_memory(batched); !reason.empty()) return {.runs = {}, .reason = std::move(reason)};
   return Comparison(batched, original, options, feeds).run();
 }
 

@@ -1,8 +1,9 @@
 // Running a batched model beside the model that it was made of, sample by sample, before it is written.
 //
-// Three samples are drawn, each other numbers. The model runs on each, the batched model on all three at once, and
-// sample i of the result must be the model's result on sample i. Free sizes are small, distinct and other in each
-// round; those that the model does not run at say nothing and are passed over.
+// Three samples are drawn, each other numbers; two where a sample takes seconds. The model runs on each, the batched
+// model on all at once, and sample i of the result must be the model's result on sample i. Free sizes are small,
+// distinct and other in each round; those that the model does not run at say nothing and are passed over, and so, as
+// long as there are others to try, are those at which outputs have no elements.
 #pragma once
 
 #include <string>
@@ -17,8 +18,12 @@ namespace thaw::confirm {
 constexpr int kCheckedSamples = 3;
 
 struct BatchCheck {
-  std::vector<RunCheck> runs;  // by sizes; empty: not checked
-  std::string reason;          // why not
+  std::vector<RunCheck> runs;         // by sizes; empty: not checked
+  std::string reason;                 // what was not compared, and why; empty: everything was
+  int64_t samples = kCheckedSamples;  // that were drawn
+
+  // Whether the batched model was seen to be right: every run agrees, and nothing stayed uncompared.
+  bool proves() const { return reason.empty() && all_agree(runs); }
 };
 
 // `original` is the model that `batched` was made of with these options; `feeds` says what inputs are given rather than

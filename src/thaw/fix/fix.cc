@@ -1,5 +1,8 @@
 #include "thaw/fix/fix.h"
 
+#include <string>
+#include <utility>
+
 #include "thaw/fix/declare_sizes.h"
 #include "thaw/fix/shorten_reshape.h"
 #include "thaw/fix/thaw_sizes.h"
@@ -8,9 +11,23 @@
 
 namespace thaw::fixing {
 
+namespace {
+
+// The model has each value once since it was loaded.
+void tell_repeated(ir::Model& model, rewrite::Changes& changes) {
+  for (const ir::Repeated& repeated : std::exchange(model.repeated, {}))
+    changes.made.push_back(
+        {"THAW006", repeated.name, {}, {{std::string(repeated.makers), "the one that ONNX Runtime reads"}}});
+}
+
+}  // namespace
+
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   ops::require_arity(model);
   std::vector<rewrite::Pass> pipeline;
+  if (options.declarations)
+    pipeline.push_back(
+        {.name = "make each value once", .expects = {}, .ensures = "no name is made twice", .run = tell_repeated});
   // Sizes first: what they free changes what is true of the shapes.
   if (options.sizes) pipeline.push_back(kThawSizes);
   if (options.chains) pipeline.push_back(kShortenReshapes);

@@ -36,14 +36,40 @@ std::vector<std::pair<std::string, std::string>> replaced_at(const FrozenSite& s
 // others may move once these stay.
 std::set<std::string> sizes_to_blame(const FrozenSite& site) {
   std::set<std::string> shared;
-  if (site.product) shared = sizes_in(site.expression);
+  if (site.product || site.by_chance) shared = sizes_in(site.expression);
   for (const frozen::FrozenSize& more : site.more)
-    if (more.product) shared.merge(sizes_in(more.expression));
+    if (more.product || more.by_chance) shared.merge(sizes_in(more.expression));
   return shared.empty() ? sizes_in(site) : shared;
 }
 
-bool is_shared(const FrozenSite& site) {
-  return site.product || std::ranges::any_of(site.more, [](const frozen::FrozenSize& s) { return s.product; });
+// Whether several sizes give one of its numbers.
+bool is_doubtful(const FrozenSite& site) {
+  return site.product || site.by_chance ||
+         std::ranges::any_of(site.more, [](const frozen::FrozenSize& s) { return s.product || s.by_chance; });
+}
+
+// Why such a number is not written.
+std::string doubt_of(const FrozenSite& site) {
+  std::string numbers, expressions;
+  bool is_shared = false;
+  const auto add = [&](const auto& size) {
+    if (!size.product && !size.by_chance) return;
+    is_shared |= size.product;
+    const std::string text = dim::to_string(size.expression);
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", size.value);
+    if (expressions.find(text) == std::string::npos) expressions += (expressions.empty() ? "" : " and ") + text;
+  };
+  add(site);
+  for (const frozen::FrozenSize& more : site.more) add(more);
+  if (is_shared)
+    return fmt::format(
+        "several sizes give {}: elements share {}, and which of them move with it does not follow from "
+        "one model",
+        numbers, expressions);
+  return fmt::format(
+      "several sizes give {}: {} is one, and the model may as well be of sizes at which it is another "
+      "number",
+      numbers, expressions);
 }
 
 // A node with its frozen sizes thawed.
@@ -112,9 +138,7 @@ class SizeThawer {
     std::ranges::set_intersection(sizes, held_, std::back_inserter(staying));
     if (!staying.empty())
       return leave(site, sizes, fmt::format("it holds a size of '{}', which stays", fmt::join(staying, "' and '")));
-    if (is_shared(site))
-      return leave(site, sizes_to_blame(site),
-                   "several elements share one size: which of them move with it does not follow from one model");
+    if (is_doubtful(site)) return leave(site, sizes_to_blame(site), doubt_of(site));
     if (!site.constant) return leave(site, sizes, "the number stands in an attribute or is computed");
     thaw(site);
   }

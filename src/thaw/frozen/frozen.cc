@@ -134,7 +134,7 @@ class Analysis {
   // Solves for the sizes and infers with them in turn, until nothing new is learned; then collects what met a constant.
   void look() {
     infer::InferOptions options = options_;
-    std::vector<Obligation> equations;
+    std::vector<Obligation> equations, met;
     options.prefer_symbols = true;
     // What a Loop's body met before the values that it carries had settled is no size of the model.
     options.before_again = [&](const ir::Graph& graph) {
@@ -162,12 +162,16 @@ class Analysis {
       out_.result = infer::infer(model_, scope_, options);
       const auto& stated = out_.result.obligations();
       equations.insert(equations.end(), stated.begin(), stated.end());
+      // What a size was solved from is not stated again once it is known.
+      met.insert(met.end(), equations.begin(), equations.end());
       Hints known = solve_hints(scope_, equations, {out_.hints, out_.guessed});
       bool learned = known.values != out_.hints;
       out_.hints = std::move(known.values);
       out_.guessed = std::move(known.guessed);
       if (!learned) break;
     }
+    // The sizes of static inputs are declared.
+    if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.hints, out_.guessed});
     collect_obligations();
     attribute();
   }
@@ -307,6 +311,7 @@ class Analysis {
           site.holder = s.node;
           site.attribute = s.attribute;
         }
+        site.by_chance = is_by_chance(site.expression, site.value);
         add_site(site);
       }
       if (sources.empty())
@@ -325,6 +330,14 @@ class Analysis {
       for (FrozenSite& site : without_source) add_site(site);
     std::stable_sort(out_.sites.begin(), out_.sites.end(),
                      [&](const FrozenSite& a, const FrozenSite& b) { return position(a.node) < position(b.node); });
+  }
+
+  // Whether other sizes than those that were solved for do as well, and make another number of the expression.
+  bool is_by_chance(Dim expression, int64_t value) const {
+    return std::ranges::any_of(others_, [&](const dim::Assignment& sizes) {
+      const auto other = dim::evaluate(expression, sizes);
+      return other && *other != value;
+    });
   }
 
   // Whether sizes of which only the product is known may each stand in the constant by themselves: b*t = 4 in [1, 4, 8]
@@ -365,10 +378,14 @@ class Analysis {
     FrozenSite& known = out_.sites[it->second];
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
+    const bool is_full = known.more.size() == kMostSizes;
+    if (known.value == site.value || is_full) known.by_chance |= site.by_chance;
+    for (FrozenSize& more : known.more)
+      if (more.value == site.value) more.by_chance |= site.by_chance;
     bool told =
-        known.value == site.value || known.more.size() == kMostSizes ||
+        known.value == site.value || is_full ||
         std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
-    if (!told) known.more.push_back({site.value, site.expression, site.product});
+    if (!told) known.more.push_back({site.value, site.expression, site.product, site.by_chance});
   }
 
   const ir::Model& model_;
@@ -380,6 +397,7 @@ class Analysis {
   std::unordered_set<const ir::Value*> reached_;
   std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
   std::vector<NodeMeeting> meetings_;
+  std::vector<dim::Assignment> others_;  // sizes that would do as well as the hints
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
 };
 

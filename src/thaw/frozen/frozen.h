@@ -34,7 +34,7 @@ enum class FrozenRole : uint8_t {
 struct FrozenSize {
   int64_t value = 0;
   dim::Dim expression;
-  bool product = false;  // as in FrozenSite
+  bool product = false, by_chance = false;  // as in FrozenSite
 };
 
 // One constant that was frozen, or (constant null) one node where a size was.
@@ -51,6 +51,8 @@ struct FrozenSite {
   // kAttribute: the node that has it, which need not be where the size was met, and the attribute's name.
   const ir::Node* holder = nullptr;
   std::string attribute = {};
+  // Sizes that the graph admits as well as those that were solved for make another number of the expression.
+  bool by_chance = false;
 };
 
 struct FrozenAnalysis {

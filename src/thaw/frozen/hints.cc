@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "thaw/dim/prove/solve.h"
@@ -157,7 +159,82 @@ bool solve_product(std::span<const Equation> open, Hints& known) {
   return false;
 }
 
+// Statements that hold at the hints, and may not at other values of their symbols.
+class Alternatives {
+ public:
+  Alternatives(std::span<const ops::Obligation> obligations, const Hints& hints) : hints_(hints) {
+    std::set<std::pair<const dim::Expr*, const dim::Expr*>> seen;
+    for (const ops::Obligation& o : obligations) {
+      if (o.kind != ops::ObligationKind::kEqual && o.kind != ops::ObligationKind::kBroadcast) continue;
+      const auto a = dim::evaluate(o.a, hints.values), b = dim::evaluate(o.b, hints.values);
+      // A number is the one that the other side comes to, so that it needs no place among what was seen.
+      if (!a || a != b || !seen.emplace(o.a.expr(), o.b.expr()).second) continue;
+      held_.push_back({o.a, o.b});
+    }
+  }
+
+  // The nearest values of one symbol below and above that go as well, or the other symbol's that go with them.
+  void vary(int x, std::optional<int> y) {
+    const int64_t now = hints_.values.at(x);
+    for (int64_t away = 1; away <= kNearby; ++away)
+      for (const int64_t value : {now + away, now - away}) try_value(x, value, y);
+    for (int64_t factor = 2; factor <= kNearby; ++factor) {
+      try_value(x, now * factor, y);
+      if (now % factor == 0) try_value(x, now / factor, y);
+    }
+  }
+
+  std::vector<dim::Assignment> take() { return std::move(found_); }
+
+ private:
+  static constexpr size_t kMostFound = 12;
+  static constexpr int64_t kNearby = 48;
+
+  bool holds(const dim::Assignment& trial) const {
+    return std::ranges::all_of(held_, [&](const auto& sides) {
+      const auto a = dim::evaluate(sides.first, trial), b = dim::evaluate(sides.second, trial);
+      return a && a == b;
+    });
+  }
+
+  void try_value(int x, int64_t value, std::optional<int> y) {
+    if (value < 1 || found_.size() == kMostFound) return;
+    dim::Assignment trial = hints_.values;
+    trial[x] = value;
+    if (!y) {
+      if (holds(trial)) found_.push_back(std::move(trial));
+      return;
+    }
+    // What they make together stays about the same.
+    const int64_t other = hints_.values.at(*y) * hints_.values.at(x) / value;
+    for (int64_t near = std::max<int64_t>(1, other - 8); near <= other + 8; ++near) {
+      trial[*y] = near;
+      // The same two the other way round: the order of the axes tells them apart.
+      if (value == hints_.values.at(*y) && near == hints_.values.at(x)) continue;
+      if (!holds(trial)) continue;
+      found_.push_back(std::move(trial));
+      return;
+    }
+  }
+
+  const Hints& hints_;
+  std::vector<std::pair<Dim, Dim>> held_;
+  std::vector<dim::Assignment> found_;
+};
+
 }  // namespace
+
+std::vector<dim::Assignment> other_solutions(std::span<const ops::Obligation> obligations, const Hints& hints) {
+  Alternatives others(obligations, hints);
+  std::vector<int> open;
+  for (const auto& [id, value] : hints.values) open.push_back(id);
+  std::ranges::sort(open);
+  for (const int id : open) others.vary(id, std::nullopt);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (size_t k = i + 1; k < open.size(); ++k)
+      if (hints.guessed.contains(open[i]) && hints.guessed.contains(open[k])) others.vary(open[i], open[k]);
+  return others.take();
+}
 
 Hints solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, Hints known) {
   // Each round solves at least one symbol.

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <span>
+#include <vector>
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ops/rule/context.h"
@@ -19,5 +20,9 @@ struct Hints {
 // first few dozen equations of a symbol decide, and values up to 2^15 are tried where an equation is not linear. A
 // product of sizes (h*w = 660) is split into factors near each other, even ones where there are such.
 Hints solve_hints(dim::Scope& scope, std::span<const ops::Obligation> obligations, Hints known);
+
+// Other values for what was solved for, at which all that holds at `hints` holds too: a few of them, far apart. What an
+// expression comes to at `hints` but not there does not follow from the graph.
+std::vector<dim::Assignment> other_solutions(std::span<const ops::Obligation> obligations, const Hints& hints);
 
 }  // namespace thaw::frozen

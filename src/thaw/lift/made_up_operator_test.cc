@@ -95,7 +95,7 @@ TEST_F(MadeUpOperator, IsBatched) {
   Value* x = m.add_input("x", DataType::kFloat, {"n", 4});
   m.add_output(m.add_node("Twice", {x}, {}, made_up()), ir::tensor_type(DataType::kFloat, {"n", 4}), "y");
   auto built = m.build();
-  batching::batch(*built, {.name = "batch", .inputs = {}, .sample = {}});
+  batching::batch(*built, {.name = "batch", .inputs = {}, .sample = {}, .new_axis = true});
   EXPECT_EQ(ir::dims_text(built->graph->outputs()[0]->type), "[batch, n, 4]");
   // What cannot be batched is refused for the reason that its entry gives, and the model is as it was.
   auto refused = frozen_model();

@@ -5,6 +5,15 @@
 #include "thaw/report/printable.h"
 
 namespace thaw::report {
+namespace {
+
+// What was seen where nothing differs.
+std::string found(const confirm::RunCheck& check) {
+  if (check.elements == 0) return "nothing but shapes, no output has elements";
+  return fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest);
+}
+
+}  // namespace
 
 void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks) {
   json.member_array("checked");
@@ -16,6 +25,7 @@ void write_checks(JsonWriter& json, std::string_view place, const std::vector<co
     json.end_object();
     json.member("max_abs", check.max_abs);
     json.member("largest", check.largest);
+    json.member("elements", check.elements);
     json.member("agrees", check.agrees);
     json.optional_member("message", check.message);
     json.end_object();
@@ -28,8 +38,7 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
   std::string text;
   for (const confirm::RunCheck& check : checks) {
     text += fmt::format("{} {}: ", check.agrees ? agrees : differs, printable(check.name));
-    text += check.agrees ? fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest)
-                         : printable(check.message);
+    text += check.agrees ? found(check) : printable(check.message);
     std::string inputs;
     for (const auto& [name, type] : check.inputs)
       inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", printable(name), type);
@@ -44,11 +53,11 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
     std::vector<std::string> inputs;
     for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
     rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
-                    HtmlCell::number(check.largest),
-                    check.agrees ? HtmlCell::verdict(Outcome::kGood, "agrees")
+                    HtmlCell::number(check.largest), HtmlCell::count(check.elements),
+                    check.agrees ? HtmlCell::verdict(Outcome::kGood, check.elements > 0 ? "agrees" : "agrees in shapes")
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
-  page.table({place, "inputs", "largest difference", "largest element", "verdict"}, rows);
+  page.table({place, "inputs", "largest difference", "largest element", "elements", "verdict"}, rows);
 }
 
 }  // namespace thaw::report

@@ -11,7 +11,7 @@
 
 namespace thaw::report {
 
-// [{"trace", "inputs": {name: type}, "max_abs", "largest", "agrees", "message"}]; `place` is what a check's name is
+// [{"trace", "inputs": {name: type}, "max_abs", "largest", "elements", "agrees", "message"}]; `place` is what a check's name is
 // called. A difference that cannot be told is null.
 void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks);
 // A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and

@@ -251,6 +251,13 @@ dim::Assignment Feeder::bind(const Point& point) const {
   return assignment;
 }
 
+bool Feeder::draws_element(std::string_view name) const {
+  const auto element = element_name(name);
+  const InputSpec* input = element ? find(element->first) : nullptr;
+  return input != nullptr && ir::is_integer(input->dtype) && !input->has_default &&
+         !options_.arrays.contains(input->name) && !options_.values.contains(input->name);
+}
+
 std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
   const dim::Assignment assignment = bind(point);
   std::vector<FreeSymbol> symbols;
@@ -261,8 +268,10 @@ std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
       for (const int id : dim::symbols_of((*input.dims)[axis])) {
         if (assignment.contains(id)) continue;
         const auto [at, added] = seen.emplace(id, symbols.size());
-        if (added) symbols.push_back({scope_.symbols()[static_cast<size_t>(id)].name, false});
-        if (axis >= 2 && input.dims->size() >= 4) symbols[at->second].spatial = true;
+        if (added) symbols.push_back({scope_.symbols()[static_cast<size_t>(id)].name, false, true});
+        FreeSymbol& symbol = symbols[at->second];
+        if (axis >= 2 && input.dims->size() >= 4) symbol.spatial = true;
+        if (axis > 0 || input.dims->size() < 2) symbol.leading = false;
       }
     }
   }
@@ -306,6 +315,10 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
     } else {
       int64_t lowest = 0, highest = input.dtype == DataType::kBool ? 1 : kDefaultHighest;
       if (input.index_bound) highest = *input.index_bound - 1;
+      if (!ranged && count == 1 && !input.choices.empty()) {
+        const int64_t choice = input.choices[options_.seed % input.choices.size()];
+        return Array::from_int64(input.dtype, std::move(dims), std::span(&choice, 1));
+      }
       if (ranged) {
         lowest = static_cast<int64_t>(std::ceil(range->second.lowest));
         highest = static_cast<int64_t>(std::floor(range->second.highest));

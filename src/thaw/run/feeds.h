@@ -1,7 +1,8 @@
 // What is fed to a model at given sizes.
 //
 // Inputs that the user gave (arrays, values) are fed as given. The others are drawn: floats from a normal distribution,
-// integers small and not negative (0 to 9, or within the table that they index), booleans at random, strings "text0" to
+// integers small and not negative (0 to 9, or within the table that they index; a single one that the model compares
+// with numbers is one of those, another for each seed), booleans at random, strings "text0" to
 // "text9". An integer or boolean input whose name says "mask" gets rows of ones that end in zeros, as padding does.
 // What is drawn depends on the seed, the input's name and its shape, on nothing else.
 #pragma once
@@ -29,6 +30,7 @@ struct InputSpec {
   std::optional<std::vector<dim::Dim>> dims;  // nullopt: rank not known
   bool has_default = false;                   // fed only when the user gives it
   std::optional<int64_t> index_bound;         // integers stay below it (infer/index_bounds.h)
+  std::vector<int64_t> choices;               // the one element is one of these (infer/compared_numbers.h)
 };
 
 // "1,22,30" as it was typed for an input; numbers, true and false, or strings.
@@ -55,6 +57,9 @@ class Feeder {
 
   // Bytes that `make` would draw at a point; saturates. For callers who choose sizes themselves.
   uint64_t drawn_bytes(const Point& point) const;
+
+  // Whether a name is NAME[i] of an integer input that is drawn.
+  bool draws_element(std::string_view name) const;
 
   // Names that a point may use, for messages and completion.
   std::vector<std::string> size_names() const;

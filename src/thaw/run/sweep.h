@@ -35,6 +35,7 @@ std::vector<Point> choose_points(std::span<const dim::SpecGroup> spec, size_t po
 struct FreeSymbol {
   std::string name;
   bool spatial = false;  // an axis from 2 on of an input of rank 4 or more: a model's stride may have to divide it
+  bool leading = false;  // only ever the first of several axes: a batch, as far as can be told
 };
 
 // How free symbols are tried until the reference runs: sizes are distinct primes times these factors.

@@ -22,16 +22,17 @@ class Timer {
 
 class Verifier {
  public:
-  Verifier(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope);
+  Verifier(const VerifyOptions& options, const VerifiedModel& model, const dim::Scope& scope);
   VerifyReport run();
 
  private:
   // Against a model (verify_model.cc).
   void run_against_model();
   void run_sweep(const Feeder& feeder);
-  PointResult run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
-                                size_t round);
+  PointResult run_with_defaults(const Feeder& feeder, const Point& point, size_t round);
   void run_default_points(const Feeder& feeder);
+  bool add_default_point(const Feeder& feeder, const Point& point);
+  Point with_given_sizes(Point point) const;
   Point sizes_of_reference() const;
   PointResult run_case(const std::string& case_name, std::vector<CaseFile>& files);
   PointResult run_point(const Feeder& feeder, const Point& point);
@@ -59,14 +60,18 @@ class Verifier {
   static void add_once(std::vector<std::string>& texts, std::string text);
 
   const VerifyOptions& options_;
+  const VerifiedModel& model_;
   const std::vector<InputSpec>& inputs_;
   const dim::Scope& scope_;
+  const SizeConditions conditions_;
   std::vector<dim::SpecGroup> sweep_;  // empty: sizes are chosen
   Session session_;
   std::optional<Reference> reference_;  // a model
   std::vector<std::string> input_names_, outputs_;
-  bool timed_out_ = false;  // at some size: no other is looked for
-  size_t scale_ = 0;        // where the last default sizes ran
+  bool timed_out_ = false;             // at some size: no other is looked for
+  size_t scale_ = 0;                   // where the last default sizes ran
+  std::optional<PointResult> hollow_;  // one at which no output has elements, where no other was found
+  std::string failure_;                // the last size that the reference does not run at, and why
   VerifyReport report_;
 };
 

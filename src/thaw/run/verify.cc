@@ -18,10 +18,15 @@ void Verifier::add_once(std::vector<std::string>& texts, std::string text) {
   if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
 }
 
-Verifier::Verifier(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope)
-    : options_(options), inputs_(inputs), scope_(scope), session_(options.model, options.how.session) {
+Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, const dim::Scope& scope)
+    : options_(options),
+      model_(model),
+      inputs_(model.inputs),
+      scope_(scope),
+      conditions_(model.conditions),
+      session_(options.model, options.how.session) {
   if (!options.sweep.empty()) sweep_ = dim::parse_range_spec(options.sweep);
-  for (const InputSpec& input : inputs) input_names_.push_back(input.name);
+  for (const InputSpec& input : inputs_) input_names_.push_back(input.name);
   for (const std::string& name : options.outputs) {
     if (session_.find_output(name) == nullptr) {
       throw Error(ErrorCode::kInvalidArgument, {.what = "has no output '" + name + "'",
@@ -157,8 +162,8 @@ void Verifier::compare_outputs(const Arrays& actual, const Arrays& expected, boo
   }
 }
 
-VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope) {
-  return Verifier(options, inputs, scope).run();
+VerifyReport verify(const VerifyOptions& options, const VerifiedModel& model, const dim::Scope& scope) {
+  return Verifier(options, model, scope).run();
 }
 
 }  // namespace thaw::run

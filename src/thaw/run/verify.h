@@ -16,6 +16,7 @@
 #include "thaw/run/feeds.h"
 #include "thaw/run/reference.h"
 #include "thaw/run/session.h"
+#include "thaw/run/size_conditions.h"
 #include "thaw/run/sweep.h"
 #include "thaw/verify.h"
 
@@ -27,8 +28,15 @@ using thaw::VerifyOptions;
 using thaw::VerifyReport;
 using thaw::VerifyStatus;
 
-// `inputs` are the model's, with dims in `scope`. Throws thaw::Error when the call or a file is wrong; a model or
-// reference that does not run at a size is in the report.
-VerifyReport verify(const VerifyOptions& options, const std::vector<InputSpec>& inputs, const dim::Scope& scope);
+// What is known of the model under test, beside its file.
+struct VerifiedModel {
+  std::vector<InputSpec> inputs;          // with dims in the scope
+  std::vector<SizeCondition> conditions;  // what it demands of its sizes
+  // The sizes that constants in it were frozen at, asked for where no others were found.
+  std::function<NamedSizes()> frozen_sizes;
+};
+
+// Throws thaw::Error when the call or a file is wrong; a model or reference that does not run at a size is in the report.
+VerifyReport verify(const VerifyOptions& options, const VerifiedModel& model, const dim::Scope& scope);
 
 }  // namespace thaw::run

@@ -3,14 +3,18 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/run/chosen_sizes.h"
 #include "thaw/run/verifier.h"
 
 namespace thaw::run {
 namespace {
 
 constexpr size_t kDefaultPoints = 3;
-constexpr size_t kRounds = 5;                            // sizes tried at one scale
-constexpr uint64_t kMaxChosenBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
+constexpr double kPatience = 20;  // seconds of looking for more sizes once there is one
+
+bool has_elements(const PointResult& result) {
+  return std::ranges::any_of(result.outputs, [](const OutputResult& output) { return output.comparison.elements > 0; });
+}
 
 }  // namespace
 
@@ -48,35 +52,43 @@ void Verifier::run_sweep(const Feeder& feeder) {
   const std::vector<Point> points = choose_points(sweep_, options_.points);
   for (size_t i = 0; i < points.size(); ++i) {
     show_progress(i, points.size());
-    const std::vector<FreeSymbol> free = feeder.free_symbols(points[i]);
-    if (free.empty()) {
-      report_.points.push_back(run_point(feeder, points[i]));
-    } else {
-      report_.points.push_back(run_with_defaults(feeder, points[i], free, i));
-    }
+    report_.points.push_back(run_with_defaults(feeder, with_given_sizes(points[i]), i));
   }
   show_progress(points.size(), points.size());
 }
 
-// A point that leaves symbols free: the first scale at which the reference runs. What it cannot run says nothing.
-PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point, const std::vector<FreeSymbol>& free,
-                                        size_t round) {
-  std::optional<PointResult> first;
-  const std::span<const Scale> scales = default_scales();
-  for (size_t i = 0; i < scales.size(); ++i) {
-    const size_t at = (scale_ + i) % scales.size();
-    Point whole = point;
-    add_default_sizes(whole, free, round, scales[at]);
-    if (first && feeder.drawn_bytes(whole) > kMaxChosenBytes) continue;
-    PointResult result = run_point(feeder, whole);
-    if (result.status != VerifyStatus::kReferenceFails) {
-      scale_ = at;
-      return result;
+// The sizes that hold everywhere, and those of a point.
+Point Verifier::with_given_sizes(Point point) const {
+  for (const auto& [name, size] : options_.sizes) {
+    if (point.find(name) != nullptr) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          {.what = "'" + name + "' is both swept and given one size", .where = "sizes", .expected = "one of the two"});
     }
-    if (!first) first = std::move(result);
-    if (timed_out_) break;
+    point.sizes.emplace_back(name, size);
   }
-  return *first;
+  return point;
+}
+
+// A point that may leave symbols free: the first choice at which the reference runs. What it cannot run says nothing.
+PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point, size_t round) {
+  ChosenSizes choice(feeder, scope_, conditions_, point, round);
+  if (!choice.has_choice()) return run_point(feeder, choice.with({}).value_or(point));
+  choice.begin_with(scale_);
+  std::optional<PointResult> first;
+  while (!timed_out_ || !first) {
+    const auto whole = choice.next();
+    if (!whole) break;
+    PointResult result = run_point(feeder, *whole);
+    const bool runs = result.status != VerifyStatus::kReferenceFails;
+    choice.tell(runs);
+    if (!runs && first) continue;
+    first = std::move(result);
+    if (!runs) continue;
+    scale_ = choice.scale();
+    break;
+  }
+  return first ? std::move(*first) : run_point(feeder, point);
 }
 
 // The sizes that the reference declares as numbers where the model has symbols: a model that was freed and the one that
@@ -98,44 +110,50 @@ Point Verifier::sizes_of_reference() const {
   return point;
 }
 
+// True where the reference runs there, and its outputs have elements.
+bool Verifier::add_default_point(const Feeder& feeder, const Point& point) {
+  show_progress(report_.points.size(), kDefaultPoints);
+  PointResult result = run_point(feeder, point);
+  if (result.status == VerifyStatus::kReferenceFails) {
+    failure_ = describe(point) + ": " + result.message;
+    return false;
+  }
+  const bool says_something = result.status != VerifyStatus::kAgrees || has_elements(result);
+  if (says_something)
+    report_.points.push_back(std::move(result));
+  else if (!hollow_)
+    hollow_ = std::move(result);
+  return says_something;
+}
+
 void Verifier::run_default_points(const Feeder& feeder) {
-  const std::vector<FreeSymbol> free = feeder.free_symbols({});
-  if (free.empty()) {
-    report_.points.push_back(run_point(feeder, {}));
+  ChosenSizes choice(feeder, scope_, conditions_, with_given_sizes({}));
+  if (!choice.has_choice()) {
+    report_.points.push_back(run_point(feeder, choice.with({}).value_or(with_given_sizes({}))));
     return;
   }
-  std::string failure;
-  if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty()) {
-    const std::vector<FreeSymbol> rest = feeder.free_symbols(own);
-    PointResult result = rest.empty() ? run_point(feeder, own) : run_with_defaults(feeder, own, rest, 0);
-    if (result.status != VerifyStatus::kReferenceFails) {
-      report_.points.push_back(std::move(result));
-    } else {
-      failure = describe(own) + ": " + result.message;
-    }
+  const Timer timer;
+  if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty())
+    if (const auto point = choice.with(own)) add_default_point(feeder, *point);
+  while (!timed_out_ && report_.points.size() < kDefaultPoints && (report_.points.empty() || timer.seconds() < kPatience)) {
+    const auto point = choice.next();
+    if (!point) break;
+    const bool is_new = std::ranges::find(report_.points, point->sizes, &PointResult::sizes) == report_.points.end();
+    if (is_new) choice.tell(add_default_point(feeder, *point));
   }
-  for (const Scale& scale : default_scales()) {
-    for (size_t round = 0; round < kRounds && report_.points.size() < kDefaultPoints; ++round) {
-      Point point;
-      add_default_sizes(point, free, round, scale);
-      if (timed_out_ || feeder.drawn_bytes(point) > kMaxChosenBytes) continue;
-      show_progress(report_.points.size(), kDefaultPoints);
-      PointResult result = run_point(feeder, point);
-      if (result.status != VerifyStatus::kReferenceFails) {
-        report_.points.push_back(std::move(result));
-      } else {
-        failure = describe(point) + ": " + result.message;
-        if (round == 1 && report_.points.empty()) break;  // two sizes of this scale failed
-      }
-    }
-    if (report_.points.size() == kDefaultPoints) return;
+  if (report_.points.empty() && !timed_out_ && model_.frozen_sizes)
+    if (const auto point = choice.with({model_.frozen_sizes()})) add_default_point(feeder, *point);
+  if (report_.points.empty() && hollow_) {
+    hollow_->status = VerifyStatus::kReferenceFails;
+    hollow_->message = "no output has elements at the sizes that were tried, so that nothing was compared";
+    report_.points.push_back(std::move(*hollow_));
   }
   if (report_.points.empty()) {
     throw Error(ErrorCode::kRuntimeFailed,
-                {.what = "no size was found at which the reference runs; the last was " + failure,
+                {.what = "no size was found at which the reference runs; the last was " + failure_,
                  .where = options_.reference.string(),
                  .expected = "sizes that the reference takes",
-                 .next = "give some with --sweep, and values such as --values 'grid_thw=1,8,12'"});
+                 .next = "give some with --sizes or --sweep, and values such as --values 'grid_thw=1,8,12'"});
   }
 }
 
@@ -143,8 +161,7 @@ PointResult Verifier::run_case(const std::string& case_name, std::vector<CaseFil
   FeedOptions feeds = options_.feeds;
   for (CaseFile& file : files) add_arrays(feeds, file.read(case_name, input_names_, input_checks(file.path())));
   const Feeder feeder(inputs_, scope_, std::move(feeds));
-  const std::vector<FreeSymbol> free = feeder.free_symbols({});
-  PointResult result = free.empty() ? run_point(feeder, {}) : run_with_defaults(feeder, {}, free, 0);
+  PointResult result = run_with_defaults(feeder, with_given_sizes({}), 0);
   result.case_name = case_name;
   return result;
 }

@@ -167,6 +167,7 @@ std::unique_ptr<Model> clone(const Model& model) {
   made->extra = model.extra;
   made->path = model.path;
   made->owners = model.owners;
+  made->repeated = model.repeated;
   if (model.graph) {
     made->graph = std::make_unique<Graph>();
     Graph::Copier().copy(*model.graph, *made->graph);

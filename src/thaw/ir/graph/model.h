@@ -32,6 +32,12 @@ struct Function {
   std::string extra;
 };
 
+// A name that a file makes more than once, which ONNX Runtime lets pass: it reads the last.
+struct Repeated {
+  std::string name;
+  std::string_view makers;  // "two initializers"; of static storage
+};
+
 struct Model {
   int64_t ir_version = 0;
   std::vector<OpsetImport> opset_imports;
@@ -43,6 +49,7 @@ struct Model {
   std::string extra;           // domain, model_version, doc_string, training_info, configuration, …: wire bytes
   std::filesystem::path path;  // where it was loaded from; empty for a built or parsed model
   std::vector<std::shared_ptr<const void>> owners;  // mapped files that tensors view
+  std::vector<Repeated> repeated;  // of the file it was loaded from; the model has each once, and so has what is saved
 
   // The imported version of a domain ("" = ai.onnx); nullopt where it is not imported.
   std::optional<int64_t> opset(std::string_view domain) const;
@@ -58,7 +65,10 @@ std::unique_ptr<Model> clone(const Model& model);
 std::shared_ptr<Graph> clone(const Graph& graph);
 
 // Opens and maps a model file; weights are not read. Throws thaw::Error for anything that is not a valid ONNX model:
-// truncated or malformed wire data, names used before they are made, duplicate names, cycles, excessive nesting.
+// truncated or malformed wire data, names used before they are made, cycles, excessive nesting,
+// duplicate names but those that ONNX Runtime reads too: constants of the main graph, of one type and shape, under one
+// name. Of initializers the last counts, of Constant nodes the last and before any initializer; a Constant node of an
+// input's name is that input's default.
 std::unique_ptr<Model> load(const std::filesystem::path& path);
 
 // The same from memory, as load would from a file in `folder` (for external data). `owner` keeps the bytes alive.

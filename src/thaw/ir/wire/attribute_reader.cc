@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -272,6 +273,7 @@ void GraphReader::read_node(std::string_view bytes) {
   Node* node = Graph::Editor::make_node(*graph_, nullptr);
   std::vector<std::string_view> attributes;  // read last: messages about them name the node
   size_t inputs = 0;
+  Value* repeated = nullptr;
   Field field;
   for (Reader reader(bytes); reader.next(field);) {
     switch (field.tag) {
@@ -282,7 +284,11 @@ void GraphReader::read_node(std::string_view bytes) {
       case bytes_tag(number::kOutput): {
         Value* value = nullptr;
         if (!field.bytes.empty()) {
-          value = define(field.bytes, "a node's output");
+          value = define_or_find(field.bytes, "a node's output");
+          if (repeated || (value->producer_ && !may_repeat(value))) name_is_taken(field.bytes, "a node's output");
+          if (value->producer_ || value->is_input_) repeated = std::exchange(value, nullptr);
+        }
+        if (value) {
           value->producer_ = node;
           value->producer_index_ = static_cast<int>(node->outputs_.size());
         }
@@ -322,6 +328,7 @@ void GraphReader::read_node(std::string_view bytes) {
          "export the model again");
   }
   node->update_constant();
+  if (repeated) repeat_constant(node, repeated);
 }
 
 }  // namespace thaw::ir

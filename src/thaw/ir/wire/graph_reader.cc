@@ -1,4 +1,6 @@
 // Graphs and functions: what they define, then what their names mean.
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
@@ -181,7 +183,10 @@ void GraphReader::add_input(std::string_view bytes) {
   Type type;
   std::string extra;
   read_value_info(bytes, name, type, extra);
-  Value* value = define(name, "a graph input");
+  Value* value = define_or_find(name, "a graph input");
+  if (value->is_input_ || value->initializer_ || (value->producer_ && !may_repeat(value)))
+    name_is_taken(name, "a graph input");
+  if (value->producer_) become_default(value, std::exchange(value->producer_, nullptr));
   value->type_ = std::move(type);
   value->extra = std::move(extra);
   value->is_input_ = true;
@@ -193,7 +198,7 @@ void GraphReader::add_initializer(std::string_view bytes) {
   TensorReader::read(context_, bytes, *tensor);
   // An input of that name has this as its default; anything else of that name is one too many.
   Value* value = define_or_find(tensor->name, "an initializer");
-  if (value->initializer_ || value->producer_) name_is_taken(tensor->name, "an initializer");
+  if (value->initializer_ || value->producer_) return repeat_initializer(value, tensor);
   value->initializer_ = tensor;
   graph_->storage_->initializers.add(value);
 }

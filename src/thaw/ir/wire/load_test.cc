@@ -75,7 +75,9 @@ TEST(Load, RefusesGraphsWhoseNamesDoNotAddUp) {
   EXPECT_THAT(graph_error(input("x") + input("x")), HasSubstr("'x' of a graph input is taken"));
   EXPECT_THAT(graph_error(input("x") + node("Relu", {"x"}, {"x"})), HasSubstr("is taken"));
   EXPECT_THAT(graph_error(input("x") + output("y")), HasSubstr("'y' is made by no node"));
-  EXPECT_THAT(graph_error(bytes(5, bytes(8, "w")) + bytes(5, bytes(8, "w"))),
+  EXPECT_THAT(graph_error(bytes(5, bytes(8, "w")) + bytes(5, number(2, 1) + bytes(8, "w"))),
+              HasSubstr("'w' is that of two constants"));
+  EXPECT_THAT(graph_error(bytes(5, bytes(8, "w")) + node("Relu", {"x"}, {"w"}) + input("x")),
               HasSubstr("'w' of an initializer is taken"));
   EXPECT_THAT(graph_error(bytes(11, "")), HasSubstr("a graph input has no name"));
   EXPECT_THAT(graph_error(bytes(5, "")), HasSubstr("an initializer has no name"));

@@ -109,6 +109,7 @@ std::unique_ptr<Model> read_named(std::span<const std::byte> bytes, std::shared_
     throw Error(error.code(), std::move(parts));
   }
   model->owners.push_back(context.owner);
+  for (const auto& [name, makers] : context.repeated) model->repeated.push_back({name, makers});
   return model;
 }
 

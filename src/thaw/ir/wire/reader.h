@@ -2,9 +2,11 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "thaw/ir/data/external_data.h"
@@ -24,7 +26,8 @@ struct ReadContext {
   };
   std::shared_ptr<Owner> owner;
   std::shared_ptr<ExternalFolder> folder;
-  int depth = 0;  // of graphs
+  int depth = 0;                                     // of graphs
+  std::map<std::string, std::string_view> repeated;  // names made more than once, and by what (Model::repeated)
 
   // Adds to what stood in parts, which protobuf reads as their concatenation. `joined` is null up to the second part;
   // it grows in place, so that many parts cost no more than their bytes.
@@ -96,6 +99,13 @@ class GraphReader {
   void add_output(std::string_view name, Type type, std::string extra);
   void add_value_info(std::string_view bytes);
   Value* define(std::string_view name, const char* role);
+  // Constants of the main graph under one name (repeated_constants.cc). True where the later takes the place of `made`.
+  bool is_main() const { return !is_function_ && context_.depth == 1 && graph_->parent_node() == nullptr; }
+  bool may_repeat(const Value* made) const;
+  void repeat_constant(Node* node, Value* made);
+  void become_default(Value* made, Node* node);
+  void repeat_initializer(Value* made, Tensor* tensor);
+  void note_repeated(const Value* made, const Tensor& before, const Tensor& now, std::string_view makers);
   Value* define_or_find(std::string_view name, const char* role);
   [[noreturn]] void name_is_taken(std::string_view name, const char* role) const;
   [[noreturn]] void fail(std::string what, std::string where, std::string expected = {}, std::string next = {}) const;
@@ -106,6 +116,7 @@ class GraphReader {
   std::vector<std::string_view> input_names_;            // of all nodes, in order
   std::vector<std::string_view> outputs_, value_infos_;  // wire bytes; a function's outputs are names
   std::deque<GraphReader> subgraphs_;
+  std::unordered_set<const Value*> default_of_node_;  // inputs whose default a Constant node made
 };
 
 void read_annotation(std::string_view bytes, TensorAnnotation& annotation);

@@ -89,6 +89,26 @@ void gated_position_bias_rule(Context& ctx) {
   ctx.set_tensor(0, query.dtype, std::move(out));
 }
 
+// Words, segments and, where they are given, positions select rows of their tables.
+std::optional<AxesMap> with_tables(std::optional<AxesMap> map, NodeView& view, int positions) {
+  struct Table {
+    int rows, by;
+  };
+  for (const auto& [rows, by] : {Table{2, 0}, Table{4, 1}, Table{3, positions}})
+    if (map && by >= 0 && view.has_input(rows) && view.has_input(by)) map->contract({{rows, 0}}, Combine::kOther, by);
+  return map;
+}
+
+std::optional<AxesMap> embed_axes(NodeView& view) {
+  constexpr int kPositions = 8;
+  return with_tables(match_axes("b s~, b s~, _ c~, _ c~, _ c~, c~, c~, b s~, b s~ -> b s~ c~, b, b s~ c~", view), view,
+                     kPositions);
+}
+
+std::optional<AxesMap> quantized_embed_axes(NodeView& view) {
+  return with_tables(match_axes("b s~, b s~, _ c~, _ c~, _ c~, c~, c~, b s~ -> b s~ c~, b", view), view, -1);
+}
+
 std::optional<AxesMap> torch_embedding_axes(NodeView& view) { return gather_axes(view, 0); }
 
 void batch_torch_embedding(BatchContext& n) {
@@ -141,13 +161,13 @@ void add_microsoft_embedding_ops(Registry& r) {
          .name = "EmbedLayerNormalization",
          .shape = embed_layer_norm_rule,
          .operands = {kIndex, kIndex, kWeight, kWeight, kWeight, kBias, kBias, kMask, kPosition},
-         .axes = axes_by("b s~, b s~, _ c~, _ c~, _ c~, c~, c~, b s~, b s~ -> b s~ c~, b, b s~ c~")});
+         .axes = axes_by(embed_axes)});
   r.add({.domain = kMicrosoft,
          .name = "QEmbedLayerNormalization",
          .shape = quantized_embed_layer_norm_rule,
          .operands = {kIndex, kIndex, kWeight, kWeight, kWeight, kBias, kBias, kMask, kQuantScale, kQuantScale,
                       kQuantScale, kQuantScale, kQuantScale, kZeroPoint},
-         .axes = axes_by("b s~, b s~, _ c~, _ c~, _ c~, c~, c~, b s~ -> b s~ c~, b")});
+         .axes = axes_by(quantized_embed_axes)});
   r.add({.domain = kMicrosoft,
          .name = "TorchEmbedding",
          .shape = embedding_rule,

@@ -37,8 +37,10 @@ void skip_layer_norm_rule(Context& ctx) {
 }
 
 // SimplifiedLayerNormalization: a root-mean-square norm that ONNX Runtime writes into ai.onnx.
+// Its result is of the scale's type.
 void simplified_layer_norm_rule(Context& ctx) {
   keep_shape_with(ctx, {1}, "scale of a normalization");
+  if (ctx.input(1).dtype != DataType::kUndefined) shape_of_input(ctx, 0, 0, ctx.input(1).dtype);
   const Fact& x = ctx.input(0);
   if (!ctx.wants_output(1) || !x.has_rank() || x.rank() == 0) return;
   auto axis = normalize_axis(ctx, ctx.attr_int("axis", -1), x.rank());

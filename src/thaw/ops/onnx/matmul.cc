@@ -83,17 +83,24 @@ bool is_shared_number(BatchContext& n, int i, bool of_columns) {
 
 // MatMulInteger whose zero points are a sample's own: the product without them, less what they take away.
 //   (A - a)(B - b) = AB - a * (columns of B - k * b) - b * rows of A
+// a is one number, or one for each row of A; b one, or one for each column of B; of more axes, as A and B have them.
 void subtract_own_points(BatchContext& n) {
   const int a = n.rank(0), b = n.rank(1), rank = std::max(a, b);
   for (int i = 2; i < 4; ++i)
-    if (n.original(i) && !(n.is_batched(i) ? n.rank(i) == 0 : is_shared_number(n, i, i == 3)))
-      BatchContext::refuse("its zero points are not one number each");
+    if (n.original(i) && !n.is_batched(i) && !is_shared_number(n, i, i == 3))
+      BatchContext::refuse("of its zero points some are a sample's own, and the others not one number");
   if (a < 2 || b < 2) BatchContext::refuse("it multiplies a vector");
   constexpr ir::DataType kInt = ir::DataType::kInt32;
   const auto operand = [&](int i) { return n.is_batched(i) ? n.aligned(i, rank) : n.original(i); };
   ir::Value *left = operand(0), *right = operand(1);
   const auto point = [&](int i) {
-    return n.is_batched(i) ? n.unsqueeze(n.cast(n.leading(i), kInt), axes_from(1, rank)) : n.cast(n.original(i), kInt);
+    if (!n.is_batched(i)) return n.cast(n.original(i), kInt);
+    // One for each row stands along the last axis but one.
+    ir::Value* own = n.cast(n.leading(i), kInt);
+    if (i == 2 && n.rank(i) == 1) own = n.unsqueeze(own, {2});
+    const int axes = i == 2 && n.rank(i) == 1 ? 2 : n.rank(i);
+    if (axes > rank) BatchContext::refuse("its zero points have more axes than its operands");
+    return n.unsqueeze(own, axes_from(1, rank - axes));
   };
   const auto shared = [&](int i) { return n.original(i) && !n.is_batched(i) ? n.original(i) : nullptr; };
   ir::Value* depth = n.cast(n.slice(n.shape(left), -1), kInt);

@@ -84,8 +84,16 @@ void group_norm_rule(Context& ctx) {
 }
 
 // Mean and inverse deviation: the input's shape with 1 for each axis from `axis` on.
+// The type of the result where data and scale may differ in theirs: the scale's.
+DataType type_of_scaled(Context& ctx) {
+  const DataType scale = ctx.input(1).dtype;
+  return scale == DataType::kUndefined ? ctx.input(0).dtype : scale;
+}
+
+// Below opset 17 it is ONNX Runtime's own operator.
 void layer_norm_rule(Context& ctx) {
-  keep_shape(ctx);
+  constexpr int64_t kOfOnnx = 17;
+  shape_of_input(ctx, 0, 0, ctx.opset() < kOfOnnx ? type_of_scaled(ctx) : ctx.input(0).dtype);
   const Fact& x = ctx.input(0);
   DataType stash = data_type_from_attr(ctx.attr_int("stash_type", 1));
   std::optional<Shape> statistics;
@@ -102,7 +110,7 @@ void layer_norm_rule(Context& ctx) {
 }
 
 void rms_norm_rule(Context& ctx) {
-  keep_shape(ctx);
+  shape_of_input(ctx, 0, 0, type_of_scaled(ctx));
   const Fact& x = ctx.input(0);
   if (!x.has_rank() || x.rank() == 0) return;
   if (normalize_axis(ctx, ctx.attr_int("axis", -1), x.rank()))

@@ -214,12 +214,13 @@ void batch_slice(BatchContext& n) {
     return n.keep_on(Form::kMerged);
   }
   for (int64_t& axis : axes) axis = BatchContext::positive(axis, rank) + 1;
-  const ir::DataType index_type = n.input(1).dtype;
+  // All of them are of one type.
+  const bool is_narrow = n.input(1).dtype == ir::DataType::kInt32;
   n.set_operand(0, n.leading(0));
   if (by_attributes) {
     n.set_attribute({"axes", axes});
   } else {
-    n.set_operand(3, n.cast(n.list(axes), index_type));
+    n.set_operand(3, is_narrow ? n.cast(n.list(axes), ir::DataType::kInt32) : n.list(axes));
   }
   n.note_change();
   n.keep(Form::kLeading);

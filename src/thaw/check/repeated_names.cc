@@ -1,0 +1,18 @@
+// THAW006: a name that the file makes more than once. ONNX wants each value made once; ONNX Runtime lets constants of one
+// name pass and reads the last, other runtimes refuse them or read the first.
+#include <fmt/format.h>
+
+#include "thaw/check/rule.h"
+
+namespace thaw::checking {
+
+void look_for_repeated_names(Evidence& evidence, Findings& findings) {
+  for (const ir::Repeated& repeated : evidence.model().repeated) {
+    Finding& f = findings.add(fmt::format("'{}' is the name of {}: ONNX Runtime reads the last of them, others may not",
+                                          repeated.name, repeated.makers));
+    f.where.tensor = repeated.name;
+    f.fix = "`thaw fix` writes the one that ONNX Runtime reads";
+  }
+}
+
+}  // namespace thaw::checking
