@@ -4,7 +4,8 @@
 //   schema_table > schema_table.inc
 //
 // A row is {domain, name, since_version, inputs, outputs, deprecated, composed, attributes}, inputs and outputs each
-// {least, most, variadic, required, formal}. Formal parameters are "name:type" and attributes "name" or "name=default" (integers), apart by spaces.
+// {least, most, variadic, required, formal}. Formal parameters are "name:type" and attributes "name", "name!" where it must be
+// there, or "name=default" (integers), apart by spaces.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -40,7 +41,7 @@ bool is_variadic(const std::vector<OpSchema::FormalParameter>& parameters) {
 std::string attributes_of(const OpSchema& schema) {
   std::string text;
   for (const auto& [name, attribute] : schema.attributes()) {
-    text += (text.empty() ? "" : " ") + name;
+    text += (text.empty() ? "" : " ") + name + (attribute.required ? "!" : "");
     if (attribute.type == onnx::AttributeProto::INT && attribute.default_value.has_i())
       text += "=" + std::to_string(attribute.default_value.i());
   }

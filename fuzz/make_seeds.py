@@ -50,8 +50,68 @@ def safetensors_seeds():
     yield "hole", file({"w": tensor("U8", [3], 2, 5)}, 5)
 
 
+def verb_seeds():
+    """Models that the verbs have something to do with: frozen sizes, windows of shapes, graphs in graphs, functions."""
+    from costly_models import constant, functions, loops, model, node, of_sizes, value
+    frozen = [node("Relu", ["x"], ["r"]), node("Reshape", ["r", "flat"], ["f"]), node("MatMul", ["f", "w"], ["m"]),
+              node("Reshape", ["m", "back"], ["b"]), node("Transpose", ["b"], ["y"], perm=[0, 2, 1])]
+    weights = [constant("flat", [12, 4]), constant("back", [1, 12, 3]), constant("w", [[1, 2, 3]] * 4, "float32")]
+    yield "frozen", model(frozen, ["y"], [value("x", [1, 12, 4])], weights).SerializeToString()
+    names, nodes, inputs = of_sizes(3)
+    nodes += [node("Concat", [names[0], "minus"], ["to"], axis=0), node("Reshape", ["x", "to"], ["y"])]
+    yield "chain", model(nodes, ["y"], inputs, [constant("minus", [-1])]).SerializeToString()
+    for kind in ("Loop", "Scan", "SequenceMap"):
+        yield kind.lower(), loops(kind, 1).SerializeToString()
+    yield "functions", functions(3, 2).SerializeToString()
+
+
+def lift_seeds():
+    """Pairs of traces: the length of the first, both one after the other."""
+    from costly_models import constant, model, node, value
+
+    def pair(name, trace, sizes):
+        first, second = (trace(*size).SerializeToString() for size in sizes)
+        return name, struct.pack("<I", len(first)) + first + second
+
+    def reshaped(h, w):
+        nodes = [node("Reshape", ["x", "to"], ["r"]), node("Softmax", ["r"], ["s"]), node("Reshape", ["s", "back"], ["y"])]
+        return model(nodes, ["y"], [value("x", [1, 2, h, w])], [constant("to", [2, h * w]), constant("back", [1, 2, h, w])])
+
+    def tables(n):
+        nodes = [node("Add", ["x", "k"], ["a"]), node("Slice", ["a", "from", "to"], ["y"])]
+        return model(nodes, ["y"], [value("x", [n, 3])], [constant("k", [[i, 2 * i, 1] for i in range(n)], "float32"),
+                                                          constant("from", [1]), constant("to", [n])])
+
+    def windows(n):
+        nodes = [node("Split", ["x", "lengths"], [f"s{i}" for i in range(n // 2)], axis=0)]
+        nodes += [node("Softmax", [f"s{i}"], [f"t{i}"], axis=0) for i in range(n // 2)]
+        nodes.append(node("Concat", [f"t{i}" for i in range(n // 2)], ["y"], axis=0))
+        return model(nodes, ["y"], [value("x", [n, 3])], [constant("lengths", [2] * (n // 2))])
+    yield pair("reshaped", reshaped, [(3, 5), (4, 7)])
+    yield pair("tables", tables, [(4,), (6,)])
+    yield pair("windows", windows, [(4,), (8,)])
+
+
+def checkpoint_seeds():
+    """Configs of each family; the target adds the weights that they ask for."""
+    for config in sorted((HERE.parent / "tests" / "fixtures").glob("*/*/config.json")):
+        text = json.dumps(json.loads(config.read_text()), separators=(",", ":")).encode()
+        yield f"{config.parent.parent.name}_{config.parent.name}", struct.pack("<H", len(text)) + text + struct.pack("<H", 0)
+
+
+def text_seeds():
+    texts = {"sizes": ["h=64..1024:32,w=320|640", "n=1..", "patches=t*h*w,t=1..4;n=2", "grid[:,1]=2..128:2"],
+             "values": ["x=1,22,30;y=-1.5", "ids=1,2"], "ranges": ["ids=0..511,x=-1..1"], "names": ["a=b"],
+             "configs": ['{"a": [1, 2.5, null], "hidden_size": 64, "depth": {"a": "text"}}']}
+    for kind, (name, lines) in enumerate(texts.items()):
+        for i, line in enumerate(lines):
+            yield f"{name}_{i}", bytes([kind]) + line.encode()
+
+
 def main():
-    for target, seeds in (("onnx_fuzz", onnx_seeds()), ("safetensors_fuzz", safetensors_seeds())):
+    for target, seeds in (("onnx_fuzz", onnx_seeds()), ("safetensors_fuzz", safetensors_seeds()),
+                          ("batch_fuzz", verb_seeds()), ("lift_fuzz", lift_seeds()),
+                          ("checkpoint_fuzz", checkpoint_seeds()), ("texts_fuzz", text_seeds())):
         folder = HERE / "seeds" / target
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

@@ -185,3 +185,34 @@ def test_what_onnxruntime_genai_does_not_run_is_refused(thaw, tmp_path, family, 
     message = thaw.error("build", checkpoint(family), "-o", tmp_path / "out", "--genai", *options)
     assert all(word in message for word in words), message
     assert not (tmp_path / "out").exists()
+
+
+def linked_checkpoint(folder, target, name="tokenizer.json"):
+    """A small checkpoint in that folder, with a link to the target."""
+    copy_checkpoint(checkpoint("qwen3"), folder)
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(target)
+    return folder
+
+
+def test_a_link_of_the_checkpoint_is_followed_within_it_and_no_further(thaw, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("what is not the checkpoint's")
+    out = tmp_path / "out"
+
+    def build_it(folder, **kw):
+        return thaw("build", folder, "-o", out, "--part", "text", "--genai", **kw)
+    line = build_it(linked_checkpoint(tmp_path / "out_of_it", secret), code=2).stderr
+    assert "tokenizer.json" in line and "link" in line and not out.exists(), line
+    line = build_it(linked_checkpoint(tmp_path / "up", "../secret"), code=2).stderr
+    assert "link" in line and not out.exists(), line
+    # As a hub's cache has them: <model>/snapshots/<revision>/<file> -> ../../blobs/<hash>.
+    model = tmp_path / "models--a--b"
+    (model / "blobs").mkdir(parents=True)
+    (model / "blobs" / "0123").write_text('{"of": "the cache"}')
+    build_it(linked_checkpoint(model / "snapshots" / "main", "../../blobs/0123"), code=0)
+    assert (out / "tokenizer.json").read_text() == '{"of": "the cache"}' and not (out / "tokenizer.json").is_symlink()
+    within = linked_checkpoint(tmp_path / "within", "real.json")
+    (within / "real.json").write_text('{"of": "the folder"}')
+    build_it(within, code=0)
+    assert (out / "tokenizer.json").read_text() == '{"of": "the folder"}'

@@ -103,3 +103,14 @@ def test_a_norm_of_onnxruntimes_own_gives_what_its_scale_is(thaw, save, tmp_path
     assert [c for c in report["changed"] if c["where"] == "l"] == []
     x = {"x": np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)}
     assert np.array_equal(session(fixed).run(None, x)[0], session(path).run(None, x)[0])
+
+
+def test_a_size_that_something_else_freezes_is_written_by_no_second_fix_either(thaw, save, tmp_path):
+    nodes = [node("LogSoftmax", ["x"], "p", axis=1),
+             node("NegativeLogLikelihoodLoss", ["p", "t", "w"], "z", reduction="none")]
+    inputs = [("x", F, [3, 5]), ("t", onnx.TensorProto.INT64, [3]), ("w", F, [5])]
+    path = save(model(nodes, inputs, [("z", F, [3]), ("p", F, [3, "?"])]))
+    once, twice = tmp_path / "once.onnx", tmp_path / "twice.onnx"
+    thaw("fix", path, "-o", once, "--no-check", code={0, 1})
+    thaw("fix", once, "-o", twice, "--no-check", code={0, 1})
+    assert once.exists() and not twice.exists()

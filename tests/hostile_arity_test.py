@@ -189,6 +189,16 @@ def function_with_a_broken_if():
     return [helper.make_node("Broken", ["x", "c"], ["y"], domain="mine")], ["y"], {"functions": [function]}
 
 
+@model
+def pad_without_pads():
+    return [node("Pad", ["x"], ["y"])], ["y"], {"opset": 9}
+
+
+@model
+def cast_to_nothing():
+    return [node("Cast", ["x"], ["y"])], ["y"]
+
+
 # Not refused for how many values they have: a sentence or a result, and no harm.
 STRANGE = {}
 
@@ -283,3 +293,30 @@ def test_checked_by_onnx_itself():
         with pytest.raises((onnx.checker.ValidationError, onnx.shape_inference.InferenceError)):
             onnx.checker.check_model(made, full_check=True)
             pytest.fail(name)
+
+
+SCALES = [value("x", dims=[6]), value("s", dims=[3])]
+
+
+@pytest.mark.parametrize(("nodes", "inputs", "opset"), [
+    ([node("Clip", ["x", "low"], ["y"])], [value("x", dims=[2, 4]), value("low", dims=[4])], 17),
+    ([node("MeanVarianceNormalization", ["x"], ["y"])], [value("x", dims=[3])], 13),
+    ([node("QuantizeLinear", ["x", "s"], ["y"])], SCALES, 13),
+    ([node("Transpose", ["x"], ["y"], perm=[-3, 2, 1])], [value("x", dims=[2, 3, 4])], 17),
+], ids=["Clip", "MeanVarianceNormalization", "QuantizeLinear", "Transpose"])
+def test_what_cannot_run_is_said_and_not_batched(thaw, save, tmp_path, nodes, inputs, opset):
+    graph = helper.make_graph(nodes, "broken", inputs, [helper.make_empty_tensor_value_info("y")])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8))
+    assert "THAW001" in [finding["code"] for finding in thaw.findings(path)]
+    out = tmp_path / "out.onnx"
+    thaw.error("batch", path, "-o", out, "--no-check", "--allow-loop")
+    assert not out.exists()
+
+
+def test_no_loop_is_written_that_the_opset_does_not_have(thaw, save, tmp_path):
+    nodes = [node("LayerNormalization", ["x", "w"], ["y"])]  # which no opset before 17 has, either
+    graph = helper.make_graph(nodes, "old", [value("x", dims=[2, 4]), value("w", dims=[4])],
+                              [helper.make_empty_tensor_value_info("y")])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)], ir_version=4))
+    line = thaw.error("batch", path, "-o", tmp_path / "out.onnx", "--no-check", "--allow-loop")
+    assert "culprit" in line and "opset 9" in line, line

@@ -1,62 +1,99 @@
 """Small files that ask for much: time and memory stay those of a file of that size."""
 import resource
 
-import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
-F, BOOL = TensorProto.FLOAT, TensorProto.BOOL
-MEMORY = 1 << 30
+from costly_models import MADE, constant, functions, loops, model, node
+from costly_random import random_model
 
-
-def model(nodes, outputs, constants=(), dims=("n", 4)):
-    graph = helper.make_graph(
-        nodes, "costly", [helper.make_tensor_value_info("x", F, list(dims)), helper.make_tensor_value_info("c", BOOL, [])],
-        [helper.make_tensor_value_info(o, F, None) for o in outputs],
-        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+MEMORY = 1 << 29
+SECONDS = 5  # of the processor: the machine may be busy
 
 
-def sequences_of_sequences():
-    nodes = [helper.make_node("Relu", ["x"], ["y"])]
-    for level in range(60):
-        inside = f"s{level - 1}" if level else "x"
-        nodes.append(helper.make_node("SequenceConstruct", [inside, inside], [f"s{level}"]))
-    return model(nodes, ["y"])
+def limit():
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def sequences_of_two_that_are_alike():
-    nodes = [helper.make_node("Relu", ["x"], ["y"])]
-    for level in range(60):
-        inside = [f"a{level - 1}", f"b{level - 1}"] if level else ["x", "x"]
-        nodes += [helper.make_node("SequenceConstruct", inside, [f"{side}{level}"]) for side in "ab"]
-    return model(nodes, ["y"])
+def a_size(made):
+    """A size of the model as --dims names it."""
+    for given in made.graph.input:
+        for dim in given.type.tensor_type.shape.dim:
+            if dim.dim_param.isalnum() and len(dim.dim_param) < 50:
+                return dim.dim_param
+    return f"{made.graph.input[0].name}_dim0"
 
 
-def ifs_in_ifs():
-    def branch(level):
-        if level == 0:
-            nodes = [helper.make_node("Relu", ["x"], ["r0"])]
-        else:
-            inner = branch(level - 1)
-            other = helper.make_graph([helper.make_node("Neg", ["x"], [f"e{level}"])], "else", [],
-                                      [helper.make_tensor_value_info(f"e{level}", F, None)])
-            nodes = [helper.make_node("If", ["t"], [f"r{level}"], then_branch=inner, else_branch=other)]
-        return helper.make_graph(nodes, "then", [], [helper.make_tensor_value_info(f"r{level}", F, None)])
-    top = branch(24)
-    first = [helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0), helper.make_node("Cast", ["m"], ["t"], to=BOOL)]
-    return model([*first, *top.node], [top.output[0].name], dims=(1, 4, 4))
+def calls(path, made, out):
+    result = ["-o", out / "out.onnx", "--no-check"]
+    page = ["--report", out / "page.html"]
+    yield "inspect", path
+    yield "inspect", path, "--format", "json", "--values"
+    yield "check", path, "--format", "sarif"
+    yield "check", path, "--dims", f"{a_size(made)}=1..64", "--format", "json"
+    yield "fix", path, *result
+    yield "batch", path, *result, *page
+    yield "lift", path, path, *result, *page
+    yield "diff", path, path
 
 
-CASES = [sequences_of_sequences, sequences_of_two_that_are_alike, ifs_in_ifs]
+def costs_little(thaw, path, made, out):
+    for call in calls(path, made, out):
+        run = thaw(*call, timeout=120, preexec_fn=limit)
+        said = f"{' '.join(map(str, call))}: exit {run.returncode}\n{run.stderr[:2000]}"
+        assert run.returncode in (0, 1, 2), said
+        assert "memory;" not in run.stderr and "internal" not in run.stderr, said
+        assert len(run.stdout) < 100 << 20, said
 
 
-@pytest.mark.parametrize("maker", CASES, ids=lambda maker: maker.__name__)
-@pytest.mark.parametrize("verb", ["inspect", "check", "fix", "batch"])
-def test_a_small_file_costs_little(thaw, save, tmp_path, verb, maker):
-    def limit():
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    out = ["-o", tmp_path / "out.onnx"] if verb in ("fix", "batch") else []
-    unchecked = ["--no-check"] if verb == "batch" else []
-    run = thaw(verb, save(maker()), *out, *unchecked, code={0, 1, 2}, timeout=5, preexec_fn=limit)
-    assert "memory" not in run.stderr, run.stderr
+@pytest.mark.parametrize("maker", MADE, ids=lambda maker: maker.__name__)
+def test_a_small_file_costs_little(thaw, save, tmp_path, maker):
+    made = maker()
+    costs_little(thaw, save(made), made, tmp_path)
+
+
+def test_what_is_unknown_for_the_budget_alone_says_so(thaw, save, tmp_path):
+    path = save(functions(48, 2))
+    run = thaw("inspect", path, code=0)
+    assert "unknown: over budget" in run.stdout and "--max-visits" in run.stdout
+    assert thaw.json("inspect", path)["out_of_budget"] is True
+    assert [f["code"] for f in thaw.findings(path)] == ["THAW050"]
+    for verb, *more in (("batch",), ("fix",), ("lift", path)):
+        line = thaw.error(verb, path, *more, "-o", tmp_path / "out.onnx", "--no-check")
+        assert "over budget" in line and "give --max-" in line, line
+        assert not (tmp_path / "out.onnx").exists()
+    error = thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--no-check", code=2)["error"]
+    assert error["code"] == "out-of-budget"
+
+
+def test_the_budget_can_be_raised_and_lowered(thaw, save):
+    path = save(functions(16, 2))  # 2^16 calls
+    assert thaw.json("inspect", path)["out_of_budget"] is False
+    assert thaw.json("inspect", path, "--max-visits", 1000)["out_of_budget"] is True
+    large = save(functions(22, 2), "large")
+    assert thaw.json("inspect", large)["out_of_budget"] is True
+    assert thaw.json("inspect", large, "--max-visits", 100_000_000)["out_of_budget"] is False
+
+
+def test_one_budget_serves_all_that_a_verb_does(thaw, save):
+    # Inference alone fits; what check does besides it does not fit too.
+    path = save(loops("SequenceMap", 4))
+    visits = 1
+    while thaw.json("inspect", path, "--max-visits", visits)["out_of_budget"]:
+        visits *= 2
+    assert any(f["code"] == "THAW050" for f in thaw.json("check", path, "--max-visits", visits)["findings"])
+
+
+def test_a_rank_above_sixty_four_is_unknown(thaw, save):
+    nodes = [node("Unsqueeze", ["x" if i == 0 else f"y{i - 1}", "axis"], [f"y{i}"]) for i in range(70)]
+    seen = {v["name"]: v["dims"] for v in thaw.json(
+        "inspect", save(model(nodes, ["y69"], constants=[constant("axis", [0])])))["values"]}
+    assert len(seen["y61"]) == 64 and seen["y62"] is None and seen["y69"] is None
+
+
+
+@pytest.mark.parametrize("seed", [38, 48, 64, 90, 97, 108, 126, 141, 161])
+def test_arithmetic_on_sizes_at_random_costs_little(thaw, save, tmp_path, seed):
+    made = random_model(seed)
+    costs_little(thaw, save(made), made, tmp_path)

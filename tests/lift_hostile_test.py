@@ -52,3 +52,26 @@ def test_damaged_traces_end_in_a_sentence_or_a_result(thaw, save, tmp_path, name
     empty = onnx.ModelProto.FromString(whole[0])
     next(n for n in empty.graph.node if n.op_type == "Concat").ClearField("input")
     thaw("lift", save(empty, "a"), save(empty, "b"), "-o", tmp_path / "out.onnx", "--no-check", code={0, 1, 2})
+
+
+def trace(size, node, outputs=("y",)):
+    """A trace at that size: a node over x, and what a frozen Reshape makes of it."""
+    inputs = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [size, 4])]
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["r"]), node, onnx.helper.make_node("Neg", ["n"], ["y"])]
+    graph = onnx.helper.make_graph(
+        nodes, "trace", inputs, [onnx.helper.make_tensor_value_info(o, onnx.TensorProto.FLOAT, None) for o in outputs])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize(("a", "b", "outputs", "what"), [
+    (("Concat", ["r", "r"], {"axis": 1}), ("Concat", ["r", "r", "r"], {"axis": 1}), [["y"], ["y"]], "operands"),
+    (("Concat", ["r", "r", "r"], {"axis": 1}), ("Concat", ["r", "r"], {"axis": 1}), [["y"], ["y"]], "operands"),
+    (("Softmax", ["r"], {}), ("Softmax", ["r"], {"axis": 0}), [["y"], ["y"]], "axis"),
+    (("Softmax", ["r"], {}), ("Softmax", ["r"], {}), [["y"], ["y", "r"]], "outputs"),
+    (("Softmax", ["r"], {}), ("Softmax", ["r"], {}), [["y", "r"], ["y", "n"]], "output"),
+])
+def test_traces_that_do_other_things_are_not_lifted(thaw, save, tmp_path, a, b, outputs, what):
+    paths = [save(trace(size, onnx.helper.make_node(op, operands, ["n"], **attributes), named), f"trace_{size}")
+             for size, (op, operands, attributes), named in zip((3, 5), (a, b), outputs, strict=True)]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code={1, 2})
+    assert what in run.stdout + run.stderr and not (tmp_path / "out.onnx").exists(), run.stdout + run.stderr

@@ -65,6 +65,7 @@ struct Inspection {
   int64_t ir_version = 0;
   size_t num_weights = 0;
   uint64_t weight_bytes = 0, external_bytes = 0;  // of initializers, packed; of those, in other files
+  bool out_of_budget = false;                     // what is not known may be unknown for that alone (thaw/limits.h)
 };
 
 // Throws thaw::Error (kInvalidArgument) for a size that the model hasn't.

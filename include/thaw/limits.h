@@ -3,7 +3,8 @@
 //   thaw::set_limits({.max_memory = 4ull << 30, .timeout = 60});
 //
 // Limits hold for the process, for calls that begin after they were set. A limit of 0 is the default that its line
-// says. What stops at one is said as such: a size is unknown, or a thaw::Error (kOutOfBudget) names the limit.
+// says. What stops at one is said as such: a size is unknown, or a thaw::Error (kOutOfBudget) names the limit. What
+// Thaw itself knows of a model takes 128 MiB and 4 KiB a node at most, or max_memory (docs/robustness.md).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,11 @@
 namespace thaw {
 
 struct Limits {
-  uint64_t max_memory = 0;  // bytes, of this process's inference and of ONNX Runtime's process; 0: what there is
-  uint64_t max_visits = 0;  // nodes looked at, those of called functions and of each iteration counted again
-  double timeout = 0;       // seconds for loading a model in ONNX Runtime and for each run; 0: as long as it takes
+  // Bytes, of what this process knows of a model and of ONNX Runtime's process; 0: see above, and what there is.
+  uint64_t max_memory = 0;
+  // Nodes looked at, those of called functions and of each iteration counted again; 0: 1'000'000, and 500 a node.
+  uint64_t max_visits = 0;
+  double timeout = 0;  // seconds for loading a model in ONNX Runtime and for each run; 0: as long as it takes
 };
 
 // May be called from any thread.

@@ -10,7 +10,7 @@ namespace thaw {
 bool BatchReport::agrees() const { return unchecked.empty() && confirm::all_agree(checks); }
 
 BatchReport batch(Model& model, const BatchOptions& options) {
-  std::unique_ptr<ir::Model> batched = ir::clone(ModelAccess::of(model));
+  std::unique_ptr<ir::Model> batched = ir::clone(ModelAccess::begin(model));
   BatchReport report = batching::batch(*batched, options);
   if (options.check) {
     confirm::BatchCheck check = confirm::compare_with_samples(*batched, ModelAccess::of(model), options, options.feeds);

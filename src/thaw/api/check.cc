@@ -15,7 +15,7 @@ CheckReport check(const Model& model, const CheckOptions& options) {
                                               .where = "CheckOptions::run",
                                               .expected = "dims too, such as \"n=1..8,h=64..1024:32\""});
   }
-  CheckReport report = checking::check(ModelAccess::of(model), options);
+  CheckReport report = checking::check(ModelAccess::begin(model), options);
   if (options.run) {
     const auto own = ir::clone(ModelAccess::of(model));  // the runs drop what it declares inside
     confirm::run_at_breaking_sizes(*own, report.findings, checking::parse_dims(options.dims), options.feeds);

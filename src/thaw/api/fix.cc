@@ -23,7 +23,7 @@ bool FixReport::left_errors() const {
 }
 
 FixReport fix(Model& model, const FixOptions& options) {
-  std::unique_ptr<ir::Model> fixed = ir::clone(ModelAccess::of(model));
+  std::unique_ptr<ir::Model> fixed = ir::clone(ModelAccess::begin(model));
   FixReport report = confirm::fix(*fixed, ModelAccess::of(model), options);
   if (report.modified() && report.agrees()) ModelAccess::owner(model) = std::move(fixed);
   return report;
@@ -31,6 +31,7 @@ FixReport fix(Model& model, const FixOptions& options) {
 
 FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
                                       const FixReferenceOptions& options) {
+  ModelAccess::begin(model);
   return lifting::onetrace::thaw_trace(ModelAccess::owner(model), reference, options);
 }
 

@@ -51,7 +51,7 @@ SizeSymbol symbol_of(const dim::SymbolInfo& info) {
 }  // namespace
 
 Inspection inspect(const Model& model, const InspectOptions& options) {
-  const ir::Model& graph = ModelAccess::of(model);
+  const ir::Model& graph = ModelAccess::begin(model);
   const report::Inspection seen = report::inspect(graph, options.sizes);
   const report::InspectionView view = view_of(options);
   Describer describer(seen);
@@ -69,6 +69,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
     out.problems.push_back({.where = ir::place_of(*problem.node).node, .message = problem.message});
   for (const ops::Obligation& obligation : seen.result.obligations())
     out.conditions.push_back(describer.condition(obligation));
+  out.out_of_budget = seen.result.out_of_budget();
   out.unknown_operators = seen.result.unknown_operators();
   out.operators = report::operator_counts(graph);
   out.producer = report::producer_of(graph);
@@ -81,7 +82,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
 }
 
 std::string inspect_json(const Model& model, const InspectOptions& options) {
-  return report::inspection_json(report::inspect(ModelAccess::of(model), options.sizes), view_of(options));
+  return report::inspection_json(report::inspect(ModelAccess::begin(model), options.sizes), view_of(options));
 }
 
 }  // namespace thaw

@@ -268,7 +268,8 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   take_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
-  Dependence dependence(inputs);
+  model.budget->require(model.path.string());
+  Dependence dependence(inputs, model.budget);
   dependence.follow(*model.graph);
   Walk walk(model, options, sample, std::move(dependence));
   const ir::DeclaredDim axis{std::nullopt, options.name, {}};
@@ -310,6 +311,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   walk.report().kept_batches = std::move(kept_batches);
   for (const ir::Value* output : graph.outputs())
     walk.report().outputs.push_back({output->name(), ir::dims_text(output->type)});
+  model.budget->require(model.path.string());
   edit.keep();
   return std::move(walk.report());
 }

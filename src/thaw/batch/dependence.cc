@@ -5,6 +5,7 @@
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::batching {
+
 // An operand of which nothing but the shape, the length or the type is read tells nothing of the samples.
 bool Dependence::reads(const ir::Node& node) const {
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
@@ -24,6 +25,7 @@ void Dependence::follow(const ir::Graph& graph) {
 }
 
 void Dependence::follow(const ir::Node& node) {
+  if (!budget_->spend(1)) budget_->require("batch");
   const auto outputs = node.outputs();
   const std::vector<ir::Graph*> graphs = node.subgraphs();
   const bool goes_around = (node.op_type() == "Loop" || node.op_type() == "Scan") && node.domain().empty();

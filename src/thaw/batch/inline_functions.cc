@@ -57,9 +57,16 @@ void replace_formals(ir::Graph& body, const ir::Node& call) {
   }
 }
 
+// What a node takes in memory, about, and how many visits it is worth to write one.
+constexpr uint64_t kBytesOfNode = 2048, kVisitsOfNode = 8;
+
 bool inline_call(ir::Model& model, ir::Node* call) {
   const ir::Function* function = model.find_function(call->domain(), call->op_type(), call->overload());
   if (!function || !has_same_opsets(model, *function)) return false;
+  // Functions that call functions twice double with every level.
+  const size_t nodes = 1 + function->body->num_nodes();
+  if (!model.budget->spend(kVisitsOfNode * nodes) || !model.budget->hold(kBytesOfNode * nodes))
+    model.budget->require(call->describe());
   std::shared_ptr<ir::Graph> body = ir::clone(*function->body);
   resolve_attributes(*body, *function, *call);
   // As a subgraph of the call it sees the values around it.
@@ -92,7 +99,7 @@ void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
   if (model.functions.empty()) return;
   ir::refuse_recursion(model);
   for (bool more = true; more;) {
-    Dependence dependence(inputs);
+    Dependence dependence(inputs, model.budget);
     dependence.follow(*model.graph);
     std::vector<ir::Node*> calls;
     collect_calls(model, *model.graph, dependence, calls);

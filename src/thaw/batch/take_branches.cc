@@ -80,7 +80,7 @@ class BranchTaker {
  private:
   // One look at all Ifs; false when nothing changed.
   bool round() {
-    Dependence dependence(inputs_);
+    Dependence dependence(inputs_, model_.budget);
     dependence.follow(*model_.graph);
     std::vector<ir::Node*> ifs;
     collect_ifs(*model_.graph, dependence, ifs);

@@ -44,31 +44,42 @@ void Walk::batch_node(ir::Node& node) {
   const ops::Operator* op = ops::registry().find(node);
   BatchContext n(*this, node, model_.opset(node.domain()).value_or(1));
   BatchedNodes& count = report_.operators[node.op_type()];  // a rule may make another operator of it
+  const std::vector<ir::Value*> operands(node.inputs().begin(), node.inputs().end());
+  // Rules count on what inference holds against a node: on axes that are there, on sizes that are none below 0.
+  const auto problem = problems_.find(&node);
+  std::string why;
   try {
-    // Rules count on what inference holds against a node: on axes that are there, on sizes that are none below 0.
-    if (const auto problem = problems_.find(&node); problem != problems_.end()) BatchContext::refuse(problem->second);
+    if (problem != problems_.end()) BatchContext::refuse(problem->second);
     if (!op || !op->batch.is_stated()) BatchContext::refuse("thaw has no batch rule for it");
     if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
     op->batch.rule(n);
-  } catch (const ops::CannotWrite& reason) {
-    const bool has_graphs = !node.subgraphs().empty();
-    if (!options_.allow_loop || has_graphs) {
-      throw Error(
-          ErrorCode::kUnsupported,
-          {.what = fmt::format("it cannot be batched, because {}", reason.why),
-           .where = node.describe(),
-           .expected = "an operator that treats samples apart",
-           .next = has_graphs
-                       ? "say with --inputs which inputs differ"
-                       : "give --allow-loop to run it sample by sample, or --inputs to say which inputs differ"});
-    }
-    run_per_sample(n);
-    report_.loops.push_back({node.describe(), reason.why});
-    ++count.loops;
+    ++(n.kept_as_it_was() ? report_.kept : report_.rewritten);
+    ++(n.kept_as_it_was() ? count.kept : count.rewritten);
     return;
+  } catch (const ops::CannotWrite& reason) {
+    why = reason.why;
   }
-  ++(n.kept_as_it_was() ? report_.kept : report_.rewritten);
-  ++(n.kept_as_it_was() ? count.kept : count.rewritten);
+  // What cannot run does not run sample by sample either, and a graph of its own stays where it is.
+  const bool may_loop = node.subgraphs().empty() && problem == problems_.end();
+  if (may_loop && options_.allow_loop) {
+    try {
+      // The rule may have got as far as some operands.
+      for (int i = 0; i < static_cast<int>(operands.size()); ++i) node.set_input(i, operands[static_cast<size_t>(i)]);
+      run_per_sample(n);
+      report_.loops.push_back({node.describe(), why});
+      ++count.loops;
+      return;
+    } catch (const ops::CannotWrite& reason) {
+      why += fmt::format("; nor sample by sample, because {}", reason.why);
+    }
+  }
+  throw Error(ErrorCode::kUnsupported,
+              {.what = fmt::format("it cannot be batched, because {}", why),
+               .where = node.describe(),
+               .expected = "an operator that treats samples apart",
+               .next = may_loop && !options_.allow_loop
+                           ? "give --allow-loop to run it sample by sample, or --inputs to say which inputs differ"
+                           : "say with --inputs which inputs differ"});
 }
 
 void Walk::walk(ir::Graph& graph) { walk_from(graph.nodes().front()); }

@@ -1,4 +1,5 @@
-// THAW001, THAW002: nodes that inference says cannot run, and operators that nobody here knows.
+// THAW001, THAW002, THAW050: nodes that inference says cannot run, operators that nobody here knows, and what was not
+// looked at since it would have taken too much.
 #include <fmt/format.h>
 
 #include "thaw/check/rule.h"
@@ -21,10 +22,14 @@ void look_for_unknown_operators(Evidence& evidence, Findings& findings) {
             "{} is not among the operators that Thaw knows: the sizes it makes are taken as declared, or unknown", op),
         where);
   }
-  if (evidence.inferred().out_of_budget())
-    findings.add(
-        "the model's functions and loops call each other so often that inference stopped: some sizes are unknown for "
-        "that alone");
+}
+
+void look_for_spent_budget(Evidence& evidence, Findings& findings) {
+  const Budget& budget = *evidence.model().budget;
+  if (!budget.is_out()) return;
+  Finding& f =
+      findings.add(fmt::format("over budget: {}; what is not known may be unknown for that alone", budget.text()));
+  f.fix = "give --max-visits or --max-memory if you trust the file";
 }
 
 }  // namespace thaw::checking

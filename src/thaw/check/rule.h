@@ -113,6 +113,7 @@ struct Rule {
 // One function a file; rules.cc lists them.
 void look_for_invalid_nodes(Evidence&, Findings&);
 void look_for_unknown_operators(Evidence&, Findings&);
+void look_for_spent_budget(Evidence&, Findings&);
 void look_for_name_clashes(Evidence&, Findings&);
 void look_for_meaningless_dims(Evidence&, Findings&);
 void look_for_stale_declarations(Evidence&, Findings&);

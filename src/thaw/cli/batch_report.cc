@@ -78,8 +78,8 @@ void note_before(const ir::Model& model, std::vector<BatchedPort>& ports) {
 
 void note_after(const ir::Model& model, std::vector<BatchedPort>& ports) {
   for (BatchedPort& port : ports) {
-    for (const ir::Value* value : port.is_input ? model.graph->inputs() : model.graph->outputs())
-      if (value->name() == port.name) port.after = text_of(value->type);
+    const ir::Value* value = model.graph->find(port.name);
+    if (value != nullptr && (port.is_input ? value->is_input() : value->is_output())) port.after = text_of(value->type);
   }
 }
 

@@ -24,6 +24,9 @@ void add_limits(CLI::App& app, Runs runs) {
   app.add_option("--max-memory", limits->max_memory, "memory that may be taken, such as 4G or 512M (what there is)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->type_name("SIZE");
+  app.add_option("--max-visits", limits->max_visits,
+                 "work that the model may cost, in nodes looked at (1,000,000, and 500 for each that it has)")
+      ->type_name("N");
   app.parse_complete_callback([limits] { set_limits(*limits); });
 }
 

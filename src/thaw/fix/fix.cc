@@ -39,7 +39,10 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
                       }});
   // Declarations last: they describe the graph as it is then.
   if (options.declarations) pipeline.push_back(kDeclareSizes);
-  return rewrite::run(pipeline, model);
+  rewrite::Changes changes = rewrite::run(pipeline, model);
+  // What was not known in time may have been taken for free, or for frozen.
+  model.budget->require(model.path.string());
+  return changes;
 }
 
 }  // namespace thaw::fixing

@@ -123,6 +123,7 @@ class Analysis {
       if (input->initializer() || !input->type.shape) continue;
       auto given = options_.inputs.find(input);
       Fact fact = given != options_.inputs.end() ? given->second : infer::declared_input_fact(model_, *input, scope_);
+      if (!fact.shape) continue;
       for (Dim d : *fact.shape)
         if (d.is_symbolic() && scope_.symbol_id(d) >= 0) scope_.assume_range(d, 1, std::nullopt);
       if (!ir::is_integer(fact.dtype)) continue;

@@ -65,7 +65,7 @@ Fact fact_without_shape(const ir::Type& type, dim::Scope& scope) {
 
 Fact declared_input_fact(const ir::Model& model, const ir::Value& input, dim::Scope& scope) {
   Fact fact = fact_without_shape(input.type, scope);
-  if (!input.type.shape) return fact;
+  if (!input.type.shape || input.type.shape->size() > ops::kMaxRank) return fact;
   Shape shape;
   shape.reserve(input.type.shape->size());
   for (size_t axis = 0; axis < input.type.shape->size(); ++axis)
@@ -76,7 +76,7 @@ Fact declared_input_fact(const ir::Model& model, const ir::Value& input, dim::Sc
 
 Fact declared_inner_fact(const ir::Type& type, dim::Scope& scope) {
   Fact fact = fact_without_shape(type, scope);
-  if (!type.shape) return fact;
+  if (!type.shape || type.shape->size() > ops::kMaxRank) return fact;
   Shape shape;
   for (const ir::DeclaredDim& declared : *type.shape) {
     if (declared.value && *declared.value > 0) {
@@ -93,7 +93,9 @@ Fact declared_inner_fact(const ir::Type& type, dim::Scope& scope) {
 }
 
 Fact constant_fact(const ir::Tensor& tensor) {
-  return Fact::tensor(tensor.data_type, Shape(tensor.dims.begin(), tensor.dims.end()));
+  Fact fact = Fact::tensor(tensor.data_type, std::nullopt);
+  if (tensor.dims.size() <= ops::kMaxRank) fact.shape.emplace(tensor.dims.begin(), tensor.dims.end());
+  return fact;
 }
 
 }  // namespace thaw::infer

@@ -18,6 +18,27 @@ namespace {
 const Fact kUnknownFact;
 constexpr int kMaxDepth = 64;             // of functions that call functions
 constexpr int64_t kMaxInputValues = 128;  // elements of an integer input that become symbols
+constexpr size_t kBytesOfEntry = 64;      // of a map, beside what it holds
+constexpr size_t kElementsOfVisit = 16;   // elements that take about as long to make as it takes to look at a node
+
+// What a fact takes, without what it shares with others.
+uint64_t bytes_of(const Fact& fact) {
+  uint64_t bytes = sizeof(Fact);
+  if (fact.shape) bytes += fact.shape->capacity() * sizeof(dim::Dim);
+  if (fact.elements && fact.elements.use_count() == 1) bytes += fact.elements->capacity() * sizeof(ops::Element);
+  if (fact.element && fact.element.use_count() == 1) bytes += bytes_of(*fact.element);
+  if (fact.items && fact.items.use_count() == 1)
+    for (const Fact& item : *fact.items) bytes += bytes_of(item);
+  return bytes;
+}
+
+// How much work it was to make a fact, beside looking at the node.
+uint64_t visits_of(const Fact& fact) {
+  uint64_t visits = 0;
+  if (fact.elements && fact.elements.use_count() == 1) visits += fact.elements->size() / kElementsOfVisit;
+  if (fact.items && fact.items.use_count() == 1) visits += fact.items->size();
+  return visits;
+}
 
 std::string operator_name(const ir::Node& node) {
   return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
@@ -58,16 +79,36 @@ void Engine::run() {
     root_.facts[input] = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
   }
   run_graph(graph, root_);
+  if (budget_.is_out()) result_.out_of_budget_ = true;
   result_.facts_ = std::move(root_.facts);
+  result_.held_ = std::move(root_.held);
+}
+
+bool Engine::spend(uint64_t visits) {
+  if (budget_.spend(visits)) return true;
+  result_.out_of_budget_ = true;
+  return false;
+}
+
+void Engine::keep(const ir::Value* value, Fact fact, Frame& frame) {
+  const uint64_t bytes = bytes_of(fact);
+  const auto [slot, is_new] = frame.facts.try_emplace(value);
+  if (is_new)
+    frame.held.hold(bytes + kBytesOfEntry);
+  else
+    frame.held.exchange(bytes_of(slot->second), bytes);
+  slot->second = std::move(fact);
 }
 
 void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
   // Most nodes make one value.
   frame.facts.reserve(frame.facts.size() + graph.initializers().size() + graph.nodes().size());
-  for (const ir::Value* value : graph.initializers()) frame.facts[value] = constant_fact(*value->initializer());
+  for (const ir::Value* value : graph.initializers()) keep(value, constant_fact(*value->initializer()), frame);
   for (const ir::Value* value : graph.sparse_initializers()) {
     const ir::SparseTensor& sparse = *value->sparse_initializer();
-    frame.facts[value] = Fact::tensor(sparse.values.data_type, ops::Shape(sparse.dims.begin(), sparse.dims.end()));
+    Fact fact = Fact::tensor(sparse.values.data_type, std::nullopt);
+    if (sparse.dims.size() <= ops::kMaxRank) fact.shape.emplace(sparse.dims.begin(), sparse.dims.end());
+    keep(value, std::move(fact), frame);
   }
   for (const ir::Node* node : graph.nodes()) {
     if (&frame == &root_ && node->graph() == model_.graph.get()) at_ = node;
@@ -76,10 +117,7 @@ void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
 }
 
 void Engine::run_node(const ir::Node& node, Frame& frame) {
-  if (++visits_ > options_.visit_budget) {
-    result_.out_of_budget_ = true;
-    return;
-  }
+  if (!spend(1)) return;
   size_t before = result_.obligations_.size();
   std::vector<Fact> outputs(node.outputs().size());
   const auto fault = faults_.empty() ? faults_.end() : faults_.find(&node);
@@ -102,8 +140,14 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
     size_t from = std::min(before, result_.obligations_.size());
     options_.after_node({node, frame.facts, outputs, std::span(result_.obligations_).subspan(from)});
   }
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (const ir::Value* value = node.outputs()[i]) frame.facts[value] = std::move(outputs[i]);
+  uint64_t visits = outputs.size() / kElementsOfVisit + node.inputs().size() / kElementsOfVisit;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ir::Value* value = node.outputs()[i];
+    if (!value) continue;
+    visits += visits_of(outputs[i]);
+    keep(value, std::move(outputs[i]), frame);
+  }
+  if (visits > 0) spend(visits);
 }
 
 void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<Fact>& outputs) {
@@ -126,12 +170,13 @@ void Engine::run_function(const ir::Function& function, const ir::Node& node, Fr
   inner.call = &node;
   inner.caller = &frame;
   inner.depth = frame.depth + 1;
+  inner.held = HeldBytes(model_.budget);
   const std::vector<ir::Value*>& formal = function.body->inputs();
   for (size_t i = 0; i < formal.size(); ++i) {
     const ir::Value* actual = node.input(static_cast<int>(i));
     if (!actual) continue;
     auto it = frame.facts.find(actual);
-    if (it != frame.facts.end()) inner.facts[formal[i]] = it->second;
+    if (it != frame.facts.end()) keep(formal[i], it->second, inner);
     if (const ir::Tensor* constant = constant_of(*actual, frame)) inner.constants[formal[i]] = constant;
   }
   run_graph(*function.body, inner);
@@ -144,7 +189,7 @@ void Engine::run_function(const ir::Function& function, const ir::Node& node, Fr
 
 std::vector<Fact> Engine::run_subgraph(const ir::Graph& graph, std::span<const Fact> inputs, Frame& frame) {
   const std::vector<ir::Value*>& formal = graph.inputs();
-  for (size_t i = 0; i < formal.size() && i < inputs.size(); ++i) frame.facts[formal[i]] = inputs[i];
+  for (size_t i = 0; i < formal.size() && i < inputs.size(); ++i) keep(formal[i], inputs[i], frame);
   run_graph(graph, frame);
   std::vector<Fact> results;
   results.reserve(graph.outputs().size());
@@ -170,6 +215,8 @@ void Engine::note_unknown_operator(const ir::Node& node) {
 }
 
 void Engine::forget_since(size_t obligations, size_t problems) {
+  if (result_.obligations_.size() > obligations)
+    root_.held.release((result_.obligations_.size() - obligations) * kBytesOfObligation);
   result_.obligations_.resize(std::min(obligations, result_.obligations_.size()));
   result_.problems_.resize(std::min(problems, result_.problems_.size()));
   stated_at_.resize(result_.obligations_.size());
@@ -240,6 +287,7 @@ ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact,
   if (constant) return constant->data_type == fact.dtype ? ops::small_elements(*constant) : nullptr;
   bool top_input = value.is_input() && value.graph() == model_.graph.get();
   if (!top_input || !ir::is_integer(fact.dtype) || *count > kMaxInputValues) return nullptr;
+  if (!spend(static_cast<uint64_t>(*count))) return nullptr;
   auto elements = std::make_shared<ops::Elements>();
   elements->reserve(static_cast<size_t>(*count));
   for (int64_t i = 0; i < *count; ++i) elements->push_back(ops::Element::integer(scope_.input_value(value.name(), i)));

@@ -16,7 +16,10 @@ namespace thaw::infer {
 class Engine {
  public:
   Engine(const ir::Model& model, dim::Scope& scope, const InferOptions& options)
-      : model_(model), scope_(scope), options_(options), registry_(ops::registry()) {}
+      : model_(model), scope_(scope), options_(options), budget_(*model.budget), registry_(ops::registry()) {
+    root_.held = HeldBytes(model.budget);
+    scope.spend_of(model.budget);
+  }
 
   // Infers the whole model.
   void run();
@@ -30,15 +33,19 @@ class Engine {
   dim::Scope& scope() { return scope_; }
   std::vector<ops::Fact> run_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs, Frame& frame);
   void add_obligation(ops::Obligation obligation) {
+    root_.held.hold(kBytesOfObligation);
     result_.obligations_.push_back(obligation);
     stated_at_.push_back(at_);
   }
   void add_problem(const ir::Node& node, std::string message) {
+    root_.held.hold(sizeof(Problem) + message.size());
     result_.problems_.push_back({&node, std::move(message)});
     failed_at_.push_back(at_);
   }
   size_t num_obligations() const { return result_.obligations_.size(); }
   size_t num_problems() const { return result_.problems_.size(); }
+  // Spends visits; false once the budget is out.
+  bool spend(uint64_t visits);
   void forget_since(size_t obligations, size_t problems);
   // What was stated since then is needed only where `condition`, which is 0 or 1, is 1.
   void condition_since(size_t obligations, dim::Dim condition);
@@ -48,7 +55,10 @@ class Engine {
   const ir::Tensor* constant_of(const ir::Value& value, const Frame& frame) const;
 
  private:
+  static constexpr uint64_t kBytesOfObligation = sizeof(ops::Obligation) + sizeof(const ir::Node*);
+
   void run_graph(const ir::Graph& graph, Frame& frame);
+  void keep(const ir::Value* value, ops::Fact fact, Frame& frame);
   void run_node(const ir::Node& node, Frame& frame);
   void run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
   void run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
@@ -63,6 +73,7 @@ class Engine {
   const ir::Model& model_;
   dim::Scope& scope_;
   const InferOptions& options_;
+  Budget& budget_;
   Frame root_;                                          // its facts are the result's between two runs
   const ir::Node* at_ = nullptr;                        // the node of the main graph that is being visited
   std::vector<const ir::Node*> stated_at_, failed_at_;  // by obligation and problem
@@ -70,7 +81,6 @@ class Engine {
   Result result_;
   std::unordered_set<std::string> unknown_seen_;
   std::unordered_map<const ir::Node*, std::string> faults_;  // nodes with too many or too few of something
-  int64_t visits_ = 0;
 };
 
 // Facts of the model's inputs, as infer.h says (declared.cc).

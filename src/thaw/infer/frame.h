@@ -32,6 +32,7 @@ struct Frame {
   const ir::Node* call = nullptr;
   const Frame* caller = nullptr;
   int depth = 0;
+  HeldBytes held;  // what the facts take
 
   // The attribute that `name` of `node` stands for, references to the function's attributes resolved; null if not set.
   const ir::Attribute* attribute(const ir::Node& node, std::string_view name) const {

@@ -60,8 +60,6 @@ struct InferOptions {
   // Sizes are those that ONNX Runtime makes also where what is only specified of them does not hold (a pool's window
   // that is larger than its input); else they follow the specification there, which reads more easily.
   bool sizes_as_run = false;
-  // At most this many node visits, function bodies and loop iterations counted; past it facts stay unknown.
-  int64_t visit_budget = 4'000'000;
   // Called after each node's rule, before its outputs are read by others.
   std::function<void(const NodeVisit&)> after_node;
   // Called before a graph of a node is inferred once more (a Loop's body, until what it carries has settled): what was
@@ -77,7 +75,7 @@ class Result {
   const std::vector<Problem>& problems() const { return problems_; }
   // Values whose declared type was taken because an operator has no rule.
   const std::vector<const ir::Value*>& trusted() const { return trusted_; }
-  // True when the visit budget ran out, so that some facts are unknown for that reason alone.
+  // True when the model's budget ran out (core/budget.h), so that some facts are unknown for that reason alone.
   bool out_of_budget() const { return out_of_budget_; }
   // Operators without a rule that were met, as "domain.Name" or "Name", each once.
   const std::vector<std::string>& unknown_operators() const { return unknown_operators_; }
@@ -90,8 +88,11 @@ class Result {
   std::vector<const ir::Value*> trusted_;
   std::vector<std::string> unknown_operators_;
   bool out_of_budget_ = false;
+  HeldBytes held_;
 };
 
+// Spends the model's budget, shared by all inferences of a run: a node is a visit each time that it is looked at, in the
+// body of a function for each call, in that of a Loop for each round. Tensors of a rank above kMaxRank have no rank.
 Result infer(const ir::Model& model, dim::Scope& scope, const InferOptions& options = {});
 
 // Inference that reads no shapes: which numbers are literal. A size that inference knows because something else is

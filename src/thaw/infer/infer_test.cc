@@ -5,6 +5,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/ir/graph/builder.h"
+#include "thaw/limits.h"
 
 namespace thaw::infer {
 namespace {
@@ -128,11 +129,51 @@ TEST(Infer, StopsAtItsBudgetAndSaysSo) {
   m.add_output(x, "y");
   auto model = m.build();
   dim::Scope scope;
-  InferOptions options;
-  options.visit_budget = 5;
-  Result result = infer(*model, scope, options);
+  set_limits({.max_visits = 5});
+  ir::begin_run(*model);
+  const Result result = infer(*model, scope);
+  set_limits({});
   EXPECT_TRUE(result.out_of_budget());
   EXPECT_EQ(text(result.fact(model->graph->outputs()[0])), "rank ?");
+  // All that a run does spends the same budget; the next run has one of its own.
+  EXPECT_TRUE(infer(*ir::clone(*model), scope).out_of_budget());
+  ir::begin_run(*model);
+  EXPECT_FALSE(infer(*model, scope).out_of_budget());
+}
+
+TEST(Infer, HoldsAsManyBytesAsItMay) {
+  ir::ModelBuilder m;
+  ir::Value* x = m.add_input("x", DataType::kInt64, {128});
+  for (int i = 0; i < 100; ++i) x = m.add_node("Neg", {x});
+  m.add_output(x, "y");
+  auto model = m.build();
+  set_limits({.max_memory = 200'000});
+  ir::begin_run(*model);
+  {
+    dim::Scope scope;
+    EXPECT_TRUE(infer(*model, scope).out_of_budget());
+  }
+  set_limits({});
+  ir::begin_run(*model);
+  for (int i = 0; i < 100; ++i) {
+    dim::Scope scope;
+    EXPECT_FALSE(infer(*model, scope).out_of_budget()) << "what results held is given back";
+  }
+}
+
+TEST(Infer, FollowsNoRankAboveSixtyFour) {
+  ir::ModelBuilder m;
+  ir::Value* x = m.add_input("x", DataType::kFloat, Dims(64, 2));
+  ir::Value* wide = m.add_input("wide", DataType::kFloat, Dims(65, 2));
+  m.add_output(m.add_node("Relu", {x}), "y");
+  m.add_output(m.add_node("Unsqueeze", {x, m.add_ints("axes", {0})}), "z");
+  m.add_output(m.add_node("Relu", {wide}), "w");
+  auto model = m.build();
+  dim::Scope scope;
+  const Result result = infer(*model, scope);
+  EXPECT_EQ(result.fact(model->graph->outputs()[0]).rank(), 64);
+  EXPECT_FALSE(result.fact(model->graph->outputs()[1]).has_rank());
+  EXPECT_FALSE(result.fact(model->graph->outputs()[2]).has_rank());
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ const ir::Tensor* NodeContext::constant(int i) const {
 
 void NodeContext::set_output(int i, ops::Fact fact) {
   if (i < 0 || i >= static_cast<int>(outputs_.size())) return;
+  if (fact.shape && fact.shape->size() > ops::kMaxRank) fact.shape.reset();
   if (fact.shape) {
     for (Dim& d : *fact.shape) {
       auto v = d.constant();
@@ -163,7 +164,7 @@ void NodeContext::invalid(std::string message) { engine_.add_problem(*node_, std
 Dim NodeContext::data_dependent(int output, int axis) {
   const ir::Value* value = node_->output(output);
   Dim& made = frame_.data_dependent[{value, axis}];
-  if (made.is_unknown()) {
+  if (made.is_unknown() && engine_.spend(1)) {
     std::string name = fmt::format("{}_dim{}", value ? value->name() : node_->op_type(), axis);
     // Outside of functions a value has one name: inferring the model again in the same scope meets the same symbol.
     dim::Scope& scope = engine_.scope();

@@ -90,6 +90,7 @@ void Engine::forget_nodes(const std::unordered_set<const ir::Node*>& nodes) {
 size_t Engine::update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared) {
   const ir::Graph& main = *model_.graph;
   root_.facts = std::move(result_.facts_);
+  root_.held = std::move(result_.held_);
   Waiting waiting;
   const auto add_readers = [&](const ir::Value* value) {
     for (const ir::Use& use : value->uses()) waiting.add(main_node(main, use.node));
@@ -110,7 +111,6 @@ size_t Engine::update(std::span<const ir::Node* const> touched, std::span<const 
     learn_constants(*node);
     waiting.add(node);
   }
-  visits_ = 0;
   size_t count = 0;
   while (const ir::Node* node = waiting.next()) {
     ++count;
@@ -127,6 +127,7 @@ size_t Engine::update(std::span<const ir::Node* const> touched, std::span<const 
   sort_by_place(result_.obligations_, stated_at_);
   sort_by_place(result_.problems_, failed_at_);
   result_.facts_ = std::move(root_.facts);
+  result_.held_ = std::move(root_.held);
   return count;
 }
 

@@ -28,10 +28,18 @@ constexpr Step kWrite[] = {
     declare_anew,         // what is declared of outputs and inner tensors follows from the graph
 };
 
+// A trace of which not all is known in time explains nothing.
+void require_budget(const std::vector<Trace>& traces) {
+  for (const Trace& trace : traces) trace.model->budget->require(trace.name);
+}
+
 Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices);
-  for (const Step step : kExplain) step(lifting);
+  for (const Step step : kExplain) {
+    step(lifting);
+    require_budget(traces);
+  }
   made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
   if (!made.is_whole()) return made;
@@ -42,6 +50,7 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   for (const Step step : kWrite) step(lifting);
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) made.contradictions = find_contradictions(model, lifting.variables, traced);
+  require_budget(traces);
   return made;
 }
 

@@ -105,6 +105,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                             .weight_bytes = weight_bytes(*models.back())});
   }
   const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
+  const std::vector<TokenizerFile> tokenizer =
+      options.genai ? tokenizer_files(checkpoint.folder()) : std::vector<TokenizerFile>();
   make_folder(folder);
   for (size_t i = 0; i < models.size(); ++i) {
     SaveOptions save;
@@ -117,9 +119,9 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     write_whole(folder / file.name, std::as_bytes(std::span(file.text)));
     report.others.push_back(folder / file.name);
   }
-  for (const std::string& name : options.genai ? tokenizer_files(checkpoint.folder()) : std::vector<std::string>()) {
-    write_whole(folder / name, MappedFile::open(checkpoint.folder() / name)->bytes());
-    report.others.push_back(folder / name);
+  for (const TokenizerFile& file : tokenizer) {
+    write_whole(folder / file.name, MappedFile::open(file.path)->bytes());
+    report.others.push_back(folder / file.name);
   }
   if (part == "all") report.unused = checkpoint.unused();
   return report;

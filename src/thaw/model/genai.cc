@@ -36,6 +36,10 @@ constexpr std::array kKinds{
     Kind{"qwen3_asr", "qwen3", ""},
 };
 
+bool is_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
 std::string_view kind_of(const Config& config, const BuildOptions& options) {
   const std::string type = config.text({"model_type"});
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return k.model_type == type; });
@@ -232,11 +236,27 @@ std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptio
   return files;
 }
 
-std::vector<std::string> tokenizer_files(const std::filesystem::path& checkpoint) {
-  std::vector<std::string> there;
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "merges.txt",
-                           "added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json"})
-    if (std::filesystem::is_regular_file(checkpoint / name)) there.emplace_back(name);
+std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint) {
+  const std::filesystem::path folder = std::filesystem::canonical(checkpoint);
+  std::vector<std::filesystem::path> own{folder};
+  for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path())
+    if (at.filename() == "snapshots") own.push_back(at.parent_path() / "blobs");
+  std::vector<TokenizerFile> there;
+  for (const char* name :
+       {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "merges.txt", "added_tokens.json",
+        "special_tokens_map.json", "chat_template.jinja", "chat_template.json"}) {
+    if (!std::filesystem::is_regular_file(folder / name)) continue;
+    std::filesystem::path path = std::filesystem::canonical(folder / name);
+    if (!std::ranges::any_of(own, [&](const auto& place) { return is_below(path, place); })) {
+      throw Error(
+          ErrorCode::kInvalidFile,
+          {.what = fmt::format("is a link to {}, outside of the checkpoint, and would be copied", path.string()),
+           .where = (checkpoint / name).string(),
+           .expected = "a file of the checkpoint's folder, or a link within it or into its hub cache's blobs",
+           .next = "put the file itself there if it belongs to the checkpoint"});
+    }
+    there.push_back({name, std::move(path)});
+  }
   return there;
 }
 

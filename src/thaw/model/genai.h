@@ -27,7 +27,15 @@ void check_genai(const Config& config, const BuildOptions& options);
 // that onnxruntime-genai does not run and for one whose config names no token that ends a text.
 std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptions& options);
 
-// The names of the tokenizer's files that the checkpoint has.
-std::vector<std::string> tokenizer_files(const std::filesystem::path& checkpoint);
+// A file of the tokenizer: what it is called, and where its bytes are once links are followed.
+struct TokenizerFile {
+  std::string name;
+  std::filesystem::path path;
+};
+
+// Those that the checkpoint has. A link is followed within the checkpoint's folder and, of a snapshot in a hub's cache
+// (<model>/snapshots/<revision>), into the blobs beside it (<model>/blobs). Throws thaw::Error for a link that leads
+// elsewhere: what is copied is the checkpoint's.
+std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint);
 
 }  // namespace thaw::model

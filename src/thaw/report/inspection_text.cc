@@ -214,7 +214,8 @@ class Writer {
       full += fact.shape && std::ranges::all_of(*fact.shape, [](dim::Dim dim) { return dim.is_known(); });
     });
     text_ += fmt::format("\nDims are known of {} of {} tensors.\n", grouped(full), grouped(all));
-    if (seen_.result.out_of_budget()) text_ += "The work budget ran out: the rest is unknown for that reason.\n";
+    if (seen_.result.out_of_budget())
+      text_ += fmt::format("The rest is unknown: over budget ({}).\n", model_.budget->text());
   }
 
   const Inspection& seen_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,8 +33,9 @@ class Declarer {
   void run() {
     result_ = infer::infer(model_, scope_);
     for (Value* v : graph_.inputs()) declared_.push_back(v);
+    std::unordered_set<const Value*> seen;
     for (Value* v : graph_.outputs())
-      if (!v->is_input() && std::find(declared_.begin(), declared_.end(), v) == declared_.end()) declared_.push_back(v);
+      if (!v->is_input() && seen.insert(v).second) declared_.push_back(v);
     for (Value* v : graph_.value_infos()) declared_.push_back(v);
     choose_names();
     for (Value* v : declared_) declare(*v);
@@ -121,8 +123,8 @@ class Declarer {
     }
     DeclaredDim want = declaration(size, now);
     if (want == now) return;
-    if (!now.param.empty() && size.is_constant() && is_frozen_ && is_frozen_(v, axis)) {
-      if (!v.is_output() || !names_a_size(now.param))
+    if (!now.value && size.is_constant() && is_frozen_ && is_frozen_(v, axis)) {
+      if (!now.param.empty() && (!v.is_output() || !names_a_size(now.param)))
         change(v, now, DeclaredDim{{}, "", now.denotation}, names_a_size(now.param) ? "THAW003" : "THAW004", axis);
       return;
     }

@@ -36,7 +36,9 @@ void splice(ir::Graph& inner, ir::Node* node, const std::string& prefix) {
     tensor.name = take_name(value);
     inner.replace_uses(value, outer.add_initializer(std::move(tensor)));
   }
-  for (ir::Node* from : inner.nodes()) {
+  const auto nodes = inner.nodes();
+  const std::vector<ir::Node*> moved(nodes.begin(), nodes.end());
+  for (ir::Node* from : moved) {
     const std::string name = prefix + "/" + name_of(*from);
     std::vector<ir::Value*> outputs;
     for (ir::Value* output : from->outputs()) outputs.push_back(output ? outer.add_value(take_name(output)) : nullptr);
@@ -45,6 +47,9 @@ void splice(ir::Graph& inner, ir::Node* node, const std::string& prefix) {
     for (size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i]) inner.replace_uses(from->outputs()[i], outputs[i]);
   }
+  // What stays behind would hold the same graphs as the copies, and whoever walks both would walk twice as far with each
+  // level of nesting.
+  std::for_each(moved.rbegin(), moved.rend(), [&](ir::Node* from) { inner.remove_node(from); });
 }
 
 void replace_node(ir::Node* node, const std::vector<ir::Value*>& results) {

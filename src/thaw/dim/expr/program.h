@@ -22,6 +22,8 @@ class Program {
   // Evaluates every root at the point that gives values[i] to symbols()[i]. Then root(i) holds, where the outcome is
   // kValue.
   Outcome run(std::span<const int64_t> values);
+  // About how many operations a run takes.
+  size_t size() const { return steps_.size() + terms_.size() + factors_.size() + operands_.size(); }
   int64_t root(size_t i) const { return slots_[static_cast<size_t>(roots_[i])]; }
 
  private:

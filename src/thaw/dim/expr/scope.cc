@@ -13,8 +13,12 @@ namespace {
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// Where the text of a name ends: every expression that holds it repeats it.
+constexpr size_t kMostText = 200;
+
 // The name as the grammar of dim/text/text.h can read it.
 std::string printable(std::string_view name) {
+  name = name.substr(0, kMostText);
   std::string text;
   if (name.empty() || is_digit(name.front())) text += '_';
   for (char c : name) text += is_letter(c) || is_digit(c) || ((c == '.' || c == ':') && !text.empty()) ? c : '_';
@@ -107,7 +111,11 @@ int Scope::Impl::add_symbol(std::string text, SymbolKind kind) {
   info.kind = kind;
   if (kind == SymbolKind::kInputValue || kind == SymbolKind::kDataDependentValue) info.lower = SymbolInfo::kNoLower;
   symbols.push_back(std::move(info));
+  // A symbol is there whatever the budget says: its name may be asked for.
+  const std::shared_ptr<Budget> spends = std::exchange(budget, nullptr);
   symbol_dims.push_back(dim_of(symbol_atom(id)));
+  budget = spends;
+  held.hold(sizeof(SymbolInfo) + 4 * text.size() + 512);
   by_text.emplace(std::move(text), id);
   return id;
 }
@@ -197,6 +205,13 @@ void Scope::assume_divisible(Dim symbol, int64_t modulus, int64_t remainder) {
 
 void Scope::set_budget(int terms) { impl_->term_budget = std::max(1, terms); }
 int Scope::budget() const { return impl_->term_budget; }
+
+void Scope::spend_of(std::shared_ptr<Budget> budget) {
+  if (budget == impl_->budget) return;
+  impl_->held = HeldBytes(budget);
+  impl_->budget = std::move(budget);
+}
+const std::shared_ptr<Budget>& Scope::spends_of() const { return impl_->budget; }
 
 Scope* scope_of(Dim d) { return d.is_symbolic() ? d.expr()->scope : nullptr; }
 

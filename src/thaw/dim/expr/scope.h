@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "thaw/core/budget.h"
 #include "thaw/dim/expr/dim.h"
 
 namespace thaw::dim {
@@ -70,6 +71,11 @@ class Scope {
   // The largest number of terms and atoms an expression may have before it becomes unknown (default 64).
   void set_budget(int terms);
   int budget() const;
+
+  // Arithmetic spends visits of this budget, and expressions hold its bytes; once it is out, all that is new is unknown.
+  // None by default. A scope made for a part of another's work takes that one's.
+  void spend_of(std::shared_ptr<Budget> budget);
+  const std::shared_ptr<Budget>& spends_of() const;
 
   struct Impl;  // interning tables, see scope.cc
   Impl& impl() { return *impl_; }

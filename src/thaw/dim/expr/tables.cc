@@ -47,6 +47,7 @@ const Atom* Scope::Impl::atom(AtomKind kind, std::span<const Dim> operands) {
            std::equal(a.operands.begin(), a.operands.end(), operands.begin(), operands.end(), identical);
   });
   if (found != nullptr) return found;
+  if (!work(4 * operands.size())) return nullptr;
   Atom made;
   made.kind = kind;
   made.id = static_cast<int>(atoms.size());
@@ -63,6 +64,7 @@ const Atom* Scope::Impl::atom(AtomKind kind, std::span<const Dim> operands) {
     const Congruence known = congruence(operands[0], *operands[1].constant());
     made.exact = known.modulus == *operands[1].constant() && known.remainder == 0;
   }
+  held.hold(sizeof(Atom) + operands.size() * sizeof(Dim) + kBytesOfSlot);
   const Atom* inserted = atoms.insert(hash, std::move(made));
   if (kind == AtomKind::kFloor && operands[1].is_constant(2)) pair_halves(inserted);
   return inserted;
@@ -88,6 +90,7 @@ const Monomial* Scope::Impl::monomial(std::span<const Factor> factors) {
     return std::equal(m.factors.begin(), m.factors.end(), factors.begin(), factors.end(),
                       [](const Factor& x, const Factor& y) { return x.atom == y.atom && x.power == y.power; });
   });
+  if (!work(1 + factors.size())) return nullptr;
   if (found != nullptr) return found;
   Monomial made;
   made.id = static_cast<int>(monomials.size());
@@ -102,6 +105,7 @@ const Monomial* Scope::Impl::monomial(std::span<const Factor> factors) {
     if (made.degree > kMaxDegree || made.size > term_budget) return nullptr;
   }
   made.factors.assign(factors.begin(), factors.end());
+  held.hold(sizeof(Monomial) + factors.size() * sizeof(Factor) + kBytesOfSlot);
   return monomials.insert(hash, std::move(made));
 }
 
@@ -141,6 +145,7 @@ Dim Scope::Impl::expression(int64_t constant, std::span<const Term> terms) {
            std::equal(e.terms.begin(), e.terms.end(), terms.begin(), terms.end(),
                       [](const Term& x, const Term& y) { return x.coef == y.coef && x.monomial == y.monomial; });
   });
+  if (!work(1 + terms.size())) return Dim();
   if (found != nullptr) return Dim(found);
   Expr made;
   made.scope = scope;
@@ -154,6 +159,7 @@ Dim Scope::Impl::expression(int64_t constant, std::span<const Term> terms) {
     if (made.size > term_budget) return Dim();
   }
   made.terms.assign(terms.begin(), terms.end());
+  held.hold(sizeof(Expr) + terms.size() * sizeof(Term) + kBytesOfSlot);
   return Dim(exprs.insert(hash, std::move(made)));
 }
 

@@ -18,6 +18,8 @@ namespace thaw::dim {
 inline constexpr int kMaxDepth = 24;
 // Sum of the powers in a monomial past which a result is unknown.
 inline constexpr int kMaxDegree = 32;
+// What a remembered result takes, about, and an interned object beside itself.
+inline constexpr size_t kBytesRemembered = 96, kBytesOfSlot = 64;
 // The highest value of a size with no stated upper bound: no tensor has a longer axis.
 inline constexpr int64_t kLargestDim = int64_t{1} << 40;
 
@@ -63,6 +65,15 @@ struct Scope::Impl {
   int add_symbol(std::string text, SymbolKind kind);
   std::string free_text(const std::string& wanted) const;  // `wanted`, or wanted_2, wanted_3, … where that is taken
   void assumptions_changed();
+  // Counts steps of arithmetic, about as many a visit as take its time; false once the budget is out.
+  bool work(size_t steps) {
+    if (!budget) return true;
+    pending += steps;
+    if (pending < kStepsOfVisit) return !budget->is_out();
+    const uint64_t visits = pending / kStepsOfVisit;
+    pending %= kStepsOfVisit;
+    return budget->spend(visits);
+  }
 
   Scope* scope;
   std::vector<SymbolInfo> symbols;
@@ -72,6 +83,10 @@ struct Scope::Impl {
   std::unordered_map<std::string, int> by_text;     // as it is printed
   std::unordered_map<std::string, int> suffixes;    // the next number to try for a name that is taken
   int term_budget = 64;
+  static constexpr size_t kStepsOfVisit = 32;
+  std::shared_ptr<Budget> budget;  // null: no bounds
+  HeldBytes held;
+  size_t pending = 0;  // steps that are less than a visit
   uint32_t epoch = 1;  // counts changes of the assumptions: what was derived from older ones is stale
 
   InternTable<Atom> atoms;
@@ -98,6 +113,7 @@ Dim remember(Scope::Impl& tables, Op op, Dim a, Dim b, Make make) {
   if (auto it = tables.remembered.find(key); it != tables.remembered.end()) return it->second;
   const Dim result = make();
   tables.remembered.emplace(key, result);
+  tables.held.hold(kBytesRemembered);
   return result;
 }
 

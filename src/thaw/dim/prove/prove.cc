@@ -31,8 +31,23 @@ bool proven_by_cases(const Statement& statement, const std::map<int, int64_t>& m
   return true;
 }
 
-Proof search_and_prove(const Statement& statement) {
+// Counts what a search looked at when it is done.
+class SearchWork {
+ public:
+  SearchWork(Scope::Impl& tables, const Search& search) : tables_(tables), search_(search) {}
+  ~SearchWork() { tables_.work(search_.operations() / kOperationsOfStep); }
+  SearchWork(const SearchWork&) = delete;
+  SearchWork& operator=(const SearchWork&) = delete;
+
+ private:
+  static constexpr size_t kOperationsOfStep = 4;
+  Scope::Impl& tables_;
+  const Search& search_;
+};
+
+Proof search_and_prove(Scope::Impl& tables, const Statement& statement) {
   Search search(statement);
+  const SearchWork counted(tables, search);
   if (search.ascend(kFirstPoints)) return no(search);
   int budget = kMaxSplits;
   if (proven_by_cases(statement, {}, search, budget)) return yes();
@@ -58,8 +73,10 @@ Proof prove(Relation relation, Dim a, Dim b) {
   if (relation != Relation::kDivisible && same(a, b)) return yes();
   const ProofKey key{relation, {Op::kFloorDiv, a, b}};
   if (auto it = tables->proofs.find(key); it != tables->proofs.end()) return it->second;
+  if (!tables->work(1)) return unknown("over budget");
   const Statement statement{relation, a, b};
-  Proof proof = decide(statement) == Decision::kAlways ? yes() : search_and_prove(statement);
+  Proof proof = decide(statement) == Decision::kAlways ? yes() : search_and_prove(*tables, statement);
+  tables->held.hold(sizeof(ProofKey) + sizeof(Proof) + kBytesRemembered * (1 + proof.counterexample.size()));
   tables->proofs.emplace(key, proof);
   return proof;
 }

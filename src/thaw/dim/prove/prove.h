@@ -2,7 +2,7 @@
 //
 // Sound both ways: kYes holds for every value the assumptions admit; kNo comes with values (a counterexample) that the
 // assumptions admit and that break the statement, evaluated, not guessed; kUnknown says why in `reason`. Work is
-// bounded. Method: normal form of the difference, after replacing each symbol with a divisibility assumption s = m*k +
+// bounded, a proof's and by the scope's budget that of all of them. Method: normal form of the difference, after replacing each symbol with a divisibility assumption s = m*k +
 // r; interval arithmetic; case splits on min/max/broadcast and floor remainders up to a budget; then a search for a
 // counterexample over small, boundary and random admitted values (exhaustive, hence a proof, where the domain is small
 // enough).

@@ -97,6 +97,7 @@ std::unique_ptr<Case> Cases::build(int64_t index) const {
   auto made = std::make_unique<Case>();
   made->scope = std::make_unique<Scope>();
   made->scope->set_budget(kCaseBudget);
+  made->scope->spend_of((statement_.a.is_symbolic() ? scope_of(statement_.a) : scope_of(statement_.b))->spends_of());
   std::vector<Dim> replacements;
   for (const Symbol& s : symbols_) {
     const int64_t ways = residues(s.modulus, *s.info);

@@ -48,6 +48,8 @@ class Search {
   const std::vector<int>& symbols() const { return program_.symbols(); }
   bool found() const { return best_.has_value(); }
   Assignment counterexample() const;
+  // The work of all points tried, in operations.
+  size_t operations() const { return tried_ * (32 + program_.size()); }
   size_t points_tried() const { return tried_; }
   // Every point that exhaust visited had a value or was undefined, and one at least had a value.
   bool conclusive() const { return defined_ > 0 && overflowed_ == 0; }

@@ -156,6 +156,7 @@ void ModelBuilder::import_opset(std::string_view domain, int64_t version) {
 std::unique_ptr<Model> ModelBuilder::build() {
   if (!owned_)
     throw Error(ErrorCode::kInternal, {.what = "the model was built already", .next = "make another ModelBuilder"});
+  begin_run(*owned_);
   return std::move(owned_);
 }
 

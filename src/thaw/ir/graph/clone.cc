@@ -168,6 +168,7 @@ std::unique_ptr<Model> clone(const Model& model) {
   made->path = model.path;
   made->owners = model.owners;
   made->repeated = model.repeated;
+  made->budget = model.budget;
   if (model.graph) {
     made->graph = std::make_unique<Graph>();
     Graph::Copier().copy(*model.graph, *made->graph);
@@ -187,6 +188,7 @@ std::unique_ptr<Model> clone(const Model& model) {
       copy->attribute_defaults.push_back(copier.copy(attribute, nullptr));
     }
   }
+  made->index_functions();
   return made;
 }
 

@@ -29,6 +29,13 @@ const std::vector<Value*>& Graph::initializers() const { return storage_->initia
 const std::vector<Value*>& Graph::sparse_initializers() const { return storage_->sparse_initializers.items(); }
 const std::vector<Value*>& Graph::value_infos() const { return storage_->value_infos.items(); }
 
+size_t Graph::num_nodes() const {
+  size_t count = node_count_;
+  for (const Node* node : storage_->with_subgraphs)
+    for (const Graph* inner : node->subgraphs()) count += inner->num_nodes();
+  return count;
+}
+
 std::vector<Graph*> Graph::returned_by(const Value* value) const {
   const auto found = storage_->returned_by.find(value);
   return found == storage_->returned_by.end() ? std::vector<Graph*>() : found->second;

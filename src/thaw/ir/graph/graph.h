@@ -282,6 +282,7 @@ class Graph {
 
   std::string name;
   std::string extra;
+  size_t num_nodes() const;                  // those of subgraphs included
   Graph* parent() const { return parent_; }  // the graph that encloses this subgraph; null at the top
   Node* parent_node() const { return parent_node_; }
 

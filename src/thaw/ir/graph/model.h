@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "thaw/core/budget.h"
 #include "thaw/ir/graph/graph.h"
 #include "thaw/model.h"
 
@@ -50,11 +53,22 @@ struct Model {
   std::filesystem::path path;  // where it was loaded from; empty for a built or parsed model
   std::vector<std::shared_ptr<const void>> owners;  // mapped files that tensors view
   std::vector<Repeated> repeated;  // of the file it was loaded from; the model has each once, and so has what is saved
+  // What may be spent on it; a clone's is the same one, so that all copies of a run share it.
+  std::shared_ptr<Budget> budget = std::make_shared<Budget>();
 
   // The imported version of a domain ("" = ai.onnx); nullopt where it is not imported.
   std::optional<int64_t> opset(std::string_view domain) const;
   const Function* find_function(std::string_view domain, std::string_view name, std::string_view overload = {}) const;
+  // Makes find_function fast, for the functions that there are; to be said again when there are others.
+  void index_functions();
+
+ private:
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const Function*> function_index_;
 };
+
+// Gives the model the budget that it has by its nodes, anew. Who reads a model, or calls a verb on one that was read
+// before, begins a run.
+void begin_run(const Model& model);
 
 // A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other
 // alone.

@@ -22,7 +22,7 @@ struct Row {
   int since;
   Parameters inputs, outputs;
   bool deprecated, composed;
-  std::string_view attributes;  // "name" or "name=1", apart by spaces
+  std::string_view attributes;  // "name", "name!" or "name=1", apart by spaces
 };
 
 #include "thaw/ir/graph/schema_table.inc"  // kNewestOpset and kRows, by domain, name and version
@@ -74,10 +74,10 @@ std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_v
   for (const std::string_view word : words_of(row->inputs.formal))
     known.inputs.emplace_back(word.substr(0, word.find(':')));
   for (const std::string_view word : words_of(row->attributes)) {
-    const size_t equals = std::min(word.find('='), word.size());
+    const size_t equals = std::min(word.find_first_of("=!"), word.size());
     known.attributes.emplace_back(word.substr(0, equals));
     int64_t value = 0;
-    if (equals < word.size() &&
+    if (equals < word.size() && word[equals] == '=' &&
         std::from_chars(word.data() + equals + 1, word.data() + word.size(), value).ec == std::errc())
       known.integer_defaults.emplace_back(known.attributes.back(), value);
   }
@@ -95,7 +95,10 @@ std::optional<Arity> find_arity(std::string_view domain, std::string_view op_typ
                         .most = is_known ? parameters.most : std::numeric_limits<int>::max(),
                         .required = parameters.required};
   };
-  return Arity{.inputs = count_of(row->inputs), .outputs = count_of(row->outputs)};
+  Arity arity{.inputs = count_of(row->inputs), .outputs = count_of(row->outputs), .attributes = {}};
+  for (const std::string_view word : words_of(row->attributes))
+    if (is_known && word.ends_with('!')) arity.attributes.push_back(word.substr(0, word.size() - 1));
+  return arity;
 }
 
 std::optional<int64_t> first_opset(std::string_view domain, std::string_view op_type) {

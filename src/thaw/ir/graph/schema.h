@@ -24,7 +24,7 @@ struct OperatorSchema {
 // The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
 
-// How many operands and results a node may have.
+// How many operands and results a node may have, and which attributes it must have.
 struct Arity {
   struct Count {
     int least = 0, most = 0;  // INT_MAX: any number
@@ -32,6 +32,7 @@ struct Arity {
     bool requires_number(size_t i) const { return i < 64 && (required >> i & 1) != 0; }
   };
   Count inputs, outputs;
+  std::vector<std::string_view> attributes;  // names that may not be missing, of static storage
 };
 
 // That of the operator as of an opset. Of an opset before the operator's first or after the newest that is known, what

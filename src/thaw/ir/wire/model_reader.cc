@@ -82,6 +82,7 @@ void read_model(ReadContext& context, std::string_view bytes, Model& model) {
     }
     reader.resolve();
   }
+  model.index_functions();
   refuse_recursion(model);
 }
 
@@ -110,6 +111,7 @@ std::unique_ptr<Model> read_named(std::span<const std::byte> bytes, std::shared_
   }
   model->owners.push_back(context.owner);
   for (const auto& [name, makers] : context.repeated) model->repeated.push_back({name, makers});
+  begin_run(*model);
   return model;
 }
 
@@ -158,6 +160,12 @@ std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<c
   return read_named(bytes, std::move(owner), folder, "model");
 }
 
+void begin_run(const Model& model) {
+  size_t nodes = model.graph ? model.graph->num_nodes() : 0;
+  for (const auto& function : model.functions) nodes += function->body->num_nodes();
+  model.budget->begin(nodes);
+}
+
 std::optional<int64_t> Model::opset(std::string_view domain) const {
   if (domain == "ai.onnx") domain = "";
   for (const OpsetImport& import : opset_imports) {
@@ -166,8 +174,18 @@ std::optional<int64_t> Model::opset(std::string_view domain) const {
   return std::nullopt;
 }
 
+void Model::index_functions() {
+  function_index_.clear();
+  for (const auto& function : functions)
+    function_index_.try_emplace({function->domain, function->name, function->overload}, function.get());
+}
+
 const Function* Model::find_function(std::string_view domain, std::string_view name, std::string_view overload) const {
   if (domain == "ai.onnx") domain = "";
+  if (function_index_.size() == functions.size()) {
+    const auto found = function_index_.find({domain, name, overload});
+    return found == function_index_.end() ? nullptr : found->second;
+  }
   for (const auto& function : functions) {
     if (function->name == name && function->domain == domain && function->overload == overload) return function.get();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -73,6 +74,13 @@ void check_order(const std::vector<Trace>& traces, const std::vector<std::vector
   }
 }
 
+// Those that are left out at the end count for nothing.
+size_t count_given(std::span<ir::Value* const> values) {
+  size_t count = values.size();
+  while (count > 0 && values[count - 1] == nullptr) --count;
+  return count;
+}
+
 // Whether two operands are outputs of nodes that stand for each other, or inputs of one name.
 bool same_source(const ir::Value* a, const ir::Value* b, const Positions& first, const Positions& other) {
   if (!a || !b) return a == b;
@@ -94,6 +102,18 @@ class Comparison {
   void compare(size_t position) {
     ir::Node* node = out_.nodes[0][position];
     const bool cuts = cuts_.contains(node), joins = joins_.contains(node);
+    for (size_t k = 1; k < traces_.size(); ++k) {
+      const ir::Node* other = out_.nodes[k][position];
+      const size_t operands = count_given(node->inputs()), others = count_given(other->inputs());
+      if (!joins && !cuts && operands != others)
+        return refuse(*node, fmt::format("it has {} operands, and {} in {}", operands, others, traces_[k].name));
+      const size_t results = count_given(node->outputs()), other_results = count_given(other->outputs());
+      if (!cuts && results != other_results)
+        return refuse(*node, fmt::format("it has {} results, and {} in {}", results, other_results, traces_[k].name));
+      for (const ir::Attribute& attribute : other->attributes())
+        if (!node->attribute(attribute.name) && !(cuts && attribute.name == "split"))
+          refuse(*node, fmt::format("the attribute '{}' is there in {} only", attribute.name, traces_[k].name));
+    }
     for (const ir::Attribute& attribute : node->attributes()) {
       if (cuts && attribute.name == "split") continue;
       for (size_t k = 1; k < traces_.size(); ++k) {
@@ -111,6 +131,23 @@ class Comparison {
       } else {
         compare_operand(position, input);
       }
+    }
+  }
+
+  // What the models return, result by result.
+  void compare_outputs() {
+    const std::vector<ir::Value*>& outputs = traces_[0].model->graph->outputs();
+    for (size_t k = 1; k < traces_.size(); ++k) {
+      const std::vector<ir::Value*>& others = traces_[k].model->graph->outputs();
+      if (outputs.size() != others.size()) {
+        out_.unaligned.push_back(
+            fmt::format("the model has {} outputs, and {} in {}", outputs.size(), others.size(), traces_[k].name));
+        continue;
+      }
+      for (size_t i = 0; i < outputs.size(); ++i)
+        if (!same_source(outputs[i], others[i], positions_[0], positions_[k]))
+          out_.unaligned.push_back(
+              fmt::format("output '{}' is something else in {}", outputs[i]->name(), traces_[k].name));
     }
   }
 
@@ -198,6 +235,7 @@ Alignment align(const std::vector<Trace>& traces) {
   check_order(traces, out.nodes);
   Comparison comparison(traces, out);
   for (size_t i = 0; i < out.nodes[0].size(); ++i) comparison.compare(i);
+  comparison.compare_outputs();
   return out;
 }
 

@@ -59,6 +59,7 @@ bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
   if (const auto* x = a.as<std::string>()) return *x == *b.as<std::string>();
   if (const auto* x = a.as<std::vector<int64_t>>()) return *x == *b.as<std::vector<int64_t>>();
   if (const auto* x = a.as<std::vector<float>>()) return *x == *b.as<std::vector<float>>();
+  if (const auto* x = a.as<std::vector<std::string>>()) return *x == *b.as<std::vector<std::string>>();
   if (const auto* x = a.as<std::shared_ptr<ir::Tensor>>())
     return same_tensor(**x, **b.as<std::shared_ptr<ir::Tensor>>());
   if (const auto* x = a.as<std::shared_ptr<ir::Graph>>()) return same_graph(**x, **b.as<std::shared_ptr<ir::Graph>>());

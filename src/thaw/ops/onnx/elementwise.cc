@@ -147,6 +147,13 @@ void variadic(Context& ctx) {
 // Bounds are attributes before opset 11, optional scalar inputs since.
 void clip_rule(Context& ctx) {
   unary_shape(ctx);
+  for (int i = 1; i < ctx.num_inputs() && ctx.opset() >= 11; ++i) {
+    const Fact& limit = ctx.input(i);
+    // ONNX Runtime takes a list of one too.
+    const auto count = limit.rank() == 1 ? limit.dim(0).constant() : std::nullopt;
+    if (limit.rank() > 1 || (count && *count != 1))
+      ctx.invalid(std::string("Clip's ") + (i == 1 ? "min" : "max") + " is no scalar");
+  }
   DataType dtype = ctx.input(0).dtype;
   const Elements* list = ctx.elements(0);
   if (!list) return;

@@ -127,7 +127,7 @@ std::optional<AxesMap> lp_norm_axes(NodeView& view) { return axes_mixing(view, v
 void mean_variance_rule(Context& ctx) {
   keep_shape(ctx);
   if (!ctx.input(0).has_rank()) return;
-  if (auto axes = ctx.attr_ints("axes")) normalize_axes(ctx, *axes, ctx.input(0).rank());
+  normalize_axes(ctx, ctx.attr_ints("axes").value_or(std::vector<int64_t>{0, 2, 3}), ctx.input(0).rank());
 }
 
 // The mask has the data's type before opset 10, bool since.

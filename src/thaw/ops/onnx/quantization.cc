@@ -133,7 +133,12 @@ void require_scales(Context& ctx, int x, int scale, int zero_point) {
   if (z.rank() > 0 && s.rank() == z.rank())
     require_same_shape(ctx, s.shape, ctx.input(zero_point).shape, "a scale and its zero point");
   if (!data.has_rank() || !s.has_rank() || s.rank() == 0) return;
-  if (s.rank() == 1 && (s.dim(0).is_constant(1) || data.rank() <= 1)) return;  // one scale for all, in a vector
+  if (s.rank() == 1 && (s.dim(0).is_constant(1) || data.rank() == 0)) return;  // one scale for all, in a vector
+  if (s.rank() == 1 && data.rank() == 1) {
+    // The axis can only be this one, whatever the attribute says.
+    ctx.require_broadcast(data.dim(0), s.dim(0), "one scale for each element", {x, 0}, {scale, 0});
+    return;
+  }
   auto axis = normalize_axis(ctx, ctx.attr_int("axis", 1), data.rank());
   if (!axis) return;
   int64_t block = ctx.attr_int("block_size", 0);

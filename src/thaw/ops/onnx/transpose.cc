@@ -31,6 +31,11 @@ void transpose(Context& ctx) {
     ctx.invalid("perm names " + std::to_string(perm->size()) + " axes of a tensor of rank " + std::to_string(rank));
     return unknown_tensor(ctx, 0, data.dtype);
   }
+  // Unlike other lists of axes, this one does not count from the end.
+  if (std::any_of(perm->begin(), perm->end(), [](int64_t axis) { return axis < 0; })) {
+    ctx.invalid("perm names a negative axis");
+    return unknown_tensor(ctx, 0, data.dtype);
+  }
   auto axes = normalize_axes(ctx, *perm, rank);
   if (!axes) return unknown_tensor(ctx, 0, data.dtype);
   Shape out(rank);

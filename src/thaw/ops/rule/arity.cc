@@ -74,8 +74,12 @@ class ArityCheck {
       check_operands(node, node.inputs(), "operand", known.arity->inputs);
       check_operands(node, node.outputs(), "result", known.arity->outputs);
     }
-    if (faults_.size() != before || !known.bodies) return;
-    for (const BodyArity& body : known.bodies(node, known.opset)) check_body(node, body);
+    if (faults_.size() != before) return;
+    if (known.bodies)
+      for (const BodyArity& body : known.bodies(node, known.opset)) check_body(node, body);
+    if (callee || !known.arity || faults_.size() != before) return;
+    for (const std::string_view name : known.arity->attributes)
+      if (!node.attribute(name)) return add(node, fmt::format("it has no {}", name), "an attribute of that name");
   }
 
   void check_operands(const ir::Node& node, std::span<ir::Value* const> values, std::string_view noun,

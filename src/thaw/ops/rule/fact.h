@@ -19,7 +19,7 @@ struct Fact {
 
   Kind kind = Kind::kUnknown;
   ir::DataType dtype = ir::DataType::kUndefined;  // tensors; kUndefined: not known
-  std::optional<Shape> shape;                     // tensors; nullopt: rank not known
+  std::optional<Shape> shape;                     // tensors; nullopt: rank not known, or above kMaxRank
   ElementsPtr elements;  // tensors of constant shape and at most kMaxElements elements; may be null
 
   // Sequences and optionals: what every element is known to be; null: nothing is known.
@@ -50,6 +50,10 @@ struct Fact {
     return fact;
   }
 };
+
+// A tensor of more axes than this has no rank that is followed: no backend runs one, and its sizes would be the file's
+// to multiply.
+inline constexpr size_t kMaxRank = 64;
 
 // Small integer (and scalar float) tensors are followed element by element up to this many elements.
 inline constexpr int64_t kMaxElements = 1024;
