@@ -6,7 +6,7 @@ import pytest
 from batch_random_test import random_model
 from conftest import need_package, need_shared, session
 from fix_property_test import errors
-from models import ocr, scrfd
+from models import scrfd
 from models.families import FAMILIES
 
 TOLERANCE = 1e-5  # of the largest element; fused kernels of ONNX Runtime round otherwise than what they stand for

@@ -3,9 +3,9 @@ import collections
 
 import numpy as np
 import onnx
+from onnx.backend.test.loader import load_model_tests
 
 from batch_node_test import parts, session
-from onnx.backend.test.loader import load_model_tests
 
 LEAST_COMPARED = 1350
 

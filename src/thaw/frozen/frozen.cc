@@ -38,7 +38,9 @@ struct NodeMeeting {
 class Analysis {
  public:
   Analysis(const ir::Model& model, dim::Scope& scope, const std::set<std::string>& held)
-      : model_(model), scope_(scope), held_(held) {}
+      : model_(model), scope_(scope), held_(held) {
+    options_.under_conditions = false;
+  }
 
   FrozenAnalysis run() {
     choose_inputs();

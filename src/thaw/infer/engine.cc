@@ -250,7 +250,7 @@ ops::Obligation under(ops::Obligation o, dim::Dim condition) {
 }  // namespace
 
 void Engine::condition_since(size_t obligations, dim::Dim condition) {
-  if (condition.is_constant(1)) return;
+  if (!options_.under_conditions || condition.is_constant(1)) return;
   size_t kept = obligations;
   for (size_t i = obligations; i < result_.obligations_.size(); ++i) {
     const ops::Obligation o = under(result_.obligations_[i], condition);

@@ -60,6 +60,9 @@ struct InferOptions {
   // Sizes are those that ONNX Runtime makes also where what is only specified of them does not hold (a pool's window
   // that is larger than its input); else they follow the specification there, which reads more easily.
   bool sizes_as_run = false;
+  // What a branch needs is stated under the condition that it runs; else as if it ran, which tells the sizes that it was
+  // frozen at.
+  bool under_conditions = true;
   // Called after each node's rule, before its outputs are read by others.
   std::function<void(const NodeVisit&)> after_node;
   // Called before a graph of a node is inferred once more (a Loop's body, until what it carries has settled): what was
