@@ -39,6 +39,12 @@ inline int count_problems(const thaw::ir::Model& model) {
   return facts.out_of_budget() ? -1 : static_cast<int>(facts.problems().size());
 }
 
+// Whether what a run beside the original would show is looked for by inference.
+inline bool asks_for_problems() {
+  static const bool asks = std::getenv("THAW_FUZZ_PROBLEMS") != nullptr;
+  return asks;
+}
+
 // A result can be written and read. With THAW_FUZZ_PROBLEMS set, no node of it is broken that was not before: that finds
 // what inference does not hold against the original as well, which is seldom a fault of the verb.
 inline void require_sound(const thaw::ir::Model& made, int problems_before) {
@@ -50,8 +56,7 @@ inline void require_sound(const thaw::ir::Model& made, int problems_before) {
     require(false, error.what());
   }
   require(thaw::ir::serialize(*again) == written, "what was written reads as it was");
-  static const bool asks = std::getenv("THAW_FUZZ_PROBLEMS") != nullptr;
-  const int problems = asks ? count_problems(*again) : 0;
+  const int problems = asks_for_problems() ? count_problems(*again) : 0;
   if (problems_before == 0 && problems > 0) {
     thaw::dim::Scope scope;
     thaw::ir::begin_run(*again);
