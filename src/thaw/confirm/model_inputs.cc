@@ -44,7 +44,10 @@ ModelInputs look_at_inputs(const ir::Model& model, dim::Scope& scope) {
     if (const auto bound = bounds.find(input.name); bound != bounds.end()) input.index_bound = bound->second;
     if (const auto numbers = compared.find(input.name); numbers != compared.end()) input.choices = numbers->second;
   }
-  for (const ops::Obligation& o : facts.obligations()) found.conditions.push_back({relation_of(o.kind), o.a, o.b});
+  // A branch's needs are those of one side only.
+  for (const ops::Obligation& o : facts.obligations())
+    if (o.node != nullptr && o.node->graph() == model.graph.get())
+      found.conditions.push_back({relation_of(o.kind), o.a, o.b});
   for (const ir::Value* output : model.graph->outputs()) {
     const ops::Fact& fact = facts.fact(output);
     if (fact.shape && std::ranges::any_of(*fact.shape, [](dim::Dim d) { return d.is_constant(0); }))

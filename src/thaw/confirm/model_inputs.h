@@ -16,7 +16,7 @@ namespace thaw::confirm {
 
 struct ModelInputs {
   std::vector<run::InputSpec> inputs;          // in the model's order, with dims as expressions of the scope
-  std::vector<run::SizeCondition> conditions;  // what the nodes need of them, in a branch where it runs
+  std::vector<run::SizeCondition> conditions;  // what the nodes of the main graph need of them
   std::set<std::string> empty_outputs;         // that have no elements at any size
   infer::Result facts;                         // of the whole model
 };

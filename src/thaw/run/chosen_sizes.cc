@@ -7,7 +7,6 @@ namespace {
 
 constexpr size_t kRounds = 5;                            // points of one scale
 constexpr size_t kFailures = 2;                          // that end a scale
-constexpr size_t kOnes = 4;                              // symbols of which each is tried as 1
 constexpr uint64_t kMaxChosenBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
 
 // Lengths of a signal, and images that shrink on their way.
@@ -30,22 +29,15 @@ ChosenSizes::ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const Si
       first_round_(round) {
   for (const int id : conditions.values()) {
     const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
-    if (base_.find(name) != nullptr || !feeder.draws_element(name)) continue;
-    if (const auto setting = feeder.setting(name))
-      settings_[id] = *setting;
-    else
-      values_.push_back(name);
+    if (base_.find(name) == nullptr && feeder.draws_element(name)) values_.push_back(name);
   }
   const bool has_samples = std::ranges::any_of(free_, &FreeSymbol::leading);
-  const auto add = [&](const Scale& scale, Mode mode, size_t one = 0) {
-    plans_.push_back({scale, mode, plans_.size(), one});
-  };
+  const auto add = [&](const Scale& scale, Mode mode) { plans_.push_back({scale, mode, plans_.size()}); };
   for (const Scale& scale : default_scales()) {
     add(scale, Mode::kDistinct);
     if (has_samples) add(scale, Mode::kOneSample);
   }
   for (const Scale& scale : kLonger) add(scale, has_samples ? Mode::kOneSample : Mode::kDistinct);
-  for (size_t i = 0; i < std::min(free_.size(), kOnes); ++i) add({32, 1}, Mode::kOneOf, i);
   for (const Scale& scale : {Scale{1, 1}, Scale{32, 32}}) add(scale, Mode::kEqual);
 }
 
@@ -59,7 +51,6 @@ Point ChosenSizes::choose(const Point& base, const Plan& plan, size_t round) con
     const FreeSymbol* symbol = find_symbol(open, name);
     if (symbol == nullptr) continue;
     if (plan.mode == Mode::kOneSample && symbol->leading) size = 1;
-    if (plan.mode == Mode::kOneOf && symbol->name == free_[plan.one].name) size = 1;
     if (plan.mode == Mode::kEqual) size = static_cast<int64_t>(round + 2) * plan.scale.other;
   }
   fit(point, base);
@@ -69,7 +60,7 @@ Point ChosenSizes::choose(const Point& base, const Plan& plan, size_t round) con
 // Moves what was chosen to where the conditions hold. Elements of inputs begin small: they count windows and patches.
 void ChosenSizes::fit(Point& point, const Point& base) const {
   constexpr int64_t kFirstValue = 2;
-  dim::Assignment sizes = settings_;
+  dim::Assignment sizes;
   std::vector<int> movable;
   for (const auto& [name, size] : point.sizes) {
     const auto symbol = scope_.find(name);

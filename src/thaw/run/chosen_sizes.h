@@ -43,12 +43,11 @@ class ChosenSizes {
   std::optional<Point> with(const Point& known) const;
 
  private:
-  enum class Mode : uint8_t { kDistinct, kOneSample, kOneOf, kEqual };
+  enum class Mode : uint8_t { kDistinct, kOneSample, kEqual };
   struct Plan {
     Scale scale;
     Mode mode;
     size_t index;
-    size_t one = 0;  // kOneOf: which of the free symbols is 1
   };
 
   Point choose(const Point& base, const Plan& plan, size_t round) const;
@@ -60,7 +59,6 @@ class ChosenSizes {
   Point base_;
   std::vector<FreeSymbol> free_;
   std::vector<std::string> values_;  // elements of inputs that conditions name and nobody gave
-  dim::Assignment settings_;         // of them, those that are drawn from a few numbers
   std::vector<Plan> plans_;
   size_t first_round_;
   size_t plan_ = 0, round_ = 0, failed_ = 0, scale_ = 0;

@@ -258,13 +258,6 @@ bool Feeder::draws_element(std::string_view name) const {
          !options_.arrays.contains(input->name) && !options_.values.contains(input->name);
 }
 
-std::optional<int64_t> Feeder::setting(std::string_view name) const {
-  const auto element = element_name(name);
-  const InputSpec* input = element ? find(element->first) : nullptr;
-  if (input == nullptr || input->choices.empty() || options_.ranges.contains(input->name)) return std::nullopt;
-  return input->choices[options_.seed % input->choices.size()];
-}
-
 std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
   const dim::Assignment assignment = bind(point);
   std::vector<FreeSymbol> symbols;
@@ -323,7 +316,7 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
       int64_t lowest = 0, highest = input.dtype == DataType::kBool ? 1 : kDefaultHighest;
       if (input.index_bound) highest = *input.index_bound - 1;
       if (!ranged && count == 1 && !input.choices.empty()) {
-        const int64_t choice = *setting(input.name + "[0]");
+        const int64_t choice = input.choices[options_.seed % input.choices.size()];
         return Array::from_int64(input.dtype, std::move(dims), std::span(&choice, 1));
       }
       if (ranged) {

@@ -60,8 +60,6 @@ class Feeder {
 
   // Whether a name is NAME[i] of an integer input that is drawn.
   bool draws_element(std::string_view name) const;
-  // What the one element of an input that has choices is drawn as; nullopt for any other.
-  std::optional<int64_t> setting(std::string_view name) const;
 
   // Names that a point may use, for messages and completion.
   std::vector<std::string> size_names() const;
