@@ -1,6 +1,7 @@
 #include "thaw/lift/solve/solve.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -15,6 +16,13 @@ using Values = std::vector<int64_t>;
 
 bool is_constant(std::span<const int64_t> values) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
+}
+
+// What is larger is no size (the end of a Slice is INT64_MAX), and sums and products of what is not cannot overflow.
+constexpr int64_t kLargestSize = int64_t{1} << 30;
+
+bool are_sizes(std::span<const int64_t> values) {
+  return std::ranges::all_of(values, [](int64_t v) { return v >= -kLargestSize && v <= kLargestSize; });
 }
 
 // A product of variables and what it comes to in each trace. Expressions are made for what fits alone.
@@ -142,7 +150,7 @@ Candidate times(const Candidate& a, const Candidate& b) {
   Candidate product = a;
   product.factors.insert(product.factors.end(), b.factors.begin(), b.factors.end());
   for (size_t k = 0; k < product.at.size(); ++k)
-    if (__builtin_mul_overflow(product.at[k], b.at[k], &product.at[k])) product.at[k] = 0;
+    if (product.at[k] *= b.at[k]; std::abs(product.at[k]) > kLargestSize) product.at[k] = 0;
   return product;
 }
 
@@ -182,7 +190,7 @@ std::optional<Dim> itself(const Candidate& base, std::span<const int64_t> wanted
 std::vector<Candidate> candidates_of(std::span<const Variable> variables) {
   std::vector<Candidate> bases;
   for (const Variable& v : variables)
-    if (v.varies()) bases.push_back({{v.symbol}, v.at});
+    if (v.varies() && are_sizes(v.at)) bases.push_back({{v.symbol}, v.at});
   return bases;
 }
 
@@ -220,7 +228,7 @@ void search_rules(Search& search, std::span<const Variable> variables, std::span
 std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most) const {
   Search search(wanted, most);
   if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
-  if (search.is_full()) return search.take();
+  if (search.is_full() || !are_sizes(wanted)) return search.take();
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
   search.each(bases, Rule::kPart, scaled);
