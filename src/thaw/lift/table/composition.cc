@@ -42,10 +42,15 @@ std::optional<View> side_of(const View& column, const Counter& along, const Coun
 
 // What all steps of a sequence of integers are multiples of; 0 where it is of reals, or constant.
 int64_t factor_of(const View& sequence) {
+  constexpr double kMostExact = 9007199254740992.0;  // 2^53: a double tells larger integers no longer apart
   int64_t factor = 0;
-  if (sequence.kind == Kind::kInteger)
-    for (const auto& list : sequence.entries)
-      for (const double entry : list) factor = std::gcd(factor, static_cast<int64_t>(std::llround(entry - list[0])));
+  if (sequence.kind != Kind::kInteger) return 0;
+  for (const auto& list : sequence.entries) {
+    for (const double entry : list) {
+      if (!(std::abs(entry - list[0]) <= kMostExact)) return 0;
+      factor = std::gcd(factor, static_cast<int64_t>(std::llround(entry - list[0])));
+    }
+  }
   return factor;
 }
 

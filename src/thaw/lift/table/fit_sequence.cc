@@ -257,7 +257,11 @@ std::optional<Sequence> fit_sinusoid(const View& view, TableContext& context) {
 
 // A multiple of a sequence of small integers, from a number on.
 std::optional<Sequence> fit_multiple(const View& view, TableContext& context, int digits) {
+  constexpr double kMostExact = 9007199254740992.0;  // 2^53: a double tells larger integers no longer apart
   if (view.kind != Kind::kInteger) return std::nullopt;
+  for (const auto& list : view.entries)
+    for (const double entry : list)
+      if (!(std::abs(entry) <= kMostExact)) return std::nullopt;
   for (const int64_t start : {int64_t{0}, static_cast<int64_t>(std::llround(first_of(view, 0)))}) {
     int64_t factor = 0;
     for (const auto& list : view.entries)
