@@ -10,10 +10,10 @@
 // A tensor of the batched model holds the samples in one of two forms:
 //   merged    its first axis, which is 1 in a sample, is the batch: [1, 3, h, w] -> [batch, 3, h, w]
 //   leading   a new first axis is the batch:                        [n, 4]       -> [batch, n, 4]
-// An input is merged where its first axis is a fixed 1, or is free and is a batch already: it is called batch, belongs to
-// an image or sequence (three axes or more), or every node treats the rows of it apart; any other is leading. Where a
-// free first axis has a name, the other axes of that name are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else leading. Convolutions, norms
-// and all that is elementwise run merged as they are.
+// An input is merged where its first axis is a fixed 1, or is free and is a batch already: it is called batch, belongs
+// to an image or sequence (three axes or more), or every node treats the rows of it apart; any other is leading. Where
+// a free first axis has a name, the other axes of that name are 1 in a sample too. An output is merged where its first
+// axis is 1 in a sample, else leading. Convolutions, norms and all that is elementwise run merged as they are.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@
 namespace thaw {
 
 struct BatchOptions {
-  std::string name = "batch";       // of the new size: letters, digits, '_' and '.', a letter or '_' first
+  std::string name = "batch";       // of the new size: letters, digits, '_', '.' and ':', no digit first
   std::vector<std::string> inputs;  // those that differ from sample to sample; empty: all
   NamedSizes sample;        // sizes that are fixed in one sample, as `thaw inspect` names them: {"input_dim0", 1}
   bool new_axis = false;    // every input is leading

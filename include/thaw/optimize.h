@@ -57,9 +57,10 @@ struct OptimizeReport {
 
 THAW_API std::vector<OptimizePass> optimize_passes();
 
-// Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the same
-// numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol renamed or dropped; weights stay one tensor and are read where folding them pays only. A
-// model that needs nothing is left as it is, byte for byte, and so is one whose result does not agree with it.
+// Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the
+// same numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol
+// renamed or dropped; weights stay one tensor and are read where folding them pays only. A model that needs nothing is
+// left as it is, byte for byte, and so is one whose result does not agree with it.
 // Throws thaw::Error (kInvalidArgument) for a pass that there is not.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});
 

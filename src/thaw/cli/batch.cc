@@ -71,10 +71,7 @@ Action define_batch(CLI::App& app) {
                "add a batch axis to inputs that begin with a fixed 1, or with a batch, too");
   app.add_flag("--allow-loop", options->batch.allow_loop,
                "run operators without a batch rule sample by sample, in a Scan");
-  add_choice<ExternalPolicy>(
-      app, "--external", options->external,
-      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
-      "where weights outside the model file go: as they are, into one data file, or inside");
+  add_external(app, options->external);
   app.add_flag("--no-check", options->no_check,
                "do not run the result beside the model, sample by sample, and write it unproven");
   add_texts(app, "--values", options->values, "NAME=1,22,30",

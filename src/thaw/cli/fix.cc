@@ -42,9 +42,7 @@ std::string json_of(const FixArguments& options, const FixReport& report, const 
   write_notes(json, "changed", views(report.changed));
   write_notes(json, "left", views(report.left));
   report::write_checks(json, "sizes", report.checks);
-  json.member_array("uncompared");
-  for (const std::string& why : report.uncompared) json.value(why);
-  json.end_array();
+  report::write_uncompared(json, report.uncompared);
   write_files_member(json, files);
   json.end_object();
   return text + "\n";
@@ -55,7 +53,7 @@ std::string text_of(const FixReport& report, const Written& files, bool all) {
   if (report.modified()) text += notes_text("changed", views(report.changed), all);
   if (!report.left.empty()) text += notes_text("left as it is", views(report.left), all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  for (const std::string& why : report.uncompared) text += "not compared: " + report::printable(why) + "\n";
+  text += report::uncompared_text(report.uncompared);
   if (!files.empty()) return text + written_text(files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
   return text + (report.agrees() ? "dry run; nothing was written\n" : "nothing was written\n");
@@ -103,10 +101,7 @@ Action define_fix(CLI::App& app) {
   app.add_flag("--keep-chains", options->no_chains, "leave chains of shape arithmetic as they are");
   app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
   add_reference_options(app, options->reference);
-  add_choice<ExternalPolicy>(
-      app, "--external", options->external,
-      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
-      "where weights outside the model file go: as they are, into one data file, or inside");
+  add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");

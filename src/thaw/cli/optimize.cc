@@ -62,9 +62,7 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   }
   json.end_array();
   report::write_checks(json, "sizes", report.checks);
-  json.member_array("uncompared");
-  for (const std::string& why : report.uncompared) json.value(why);
-  json.end_array();
+  report::write_uncompared(json, report.uncompared);
   write_files_member(json, files);
   json.end_object();
   return text + "\n";
@@ -80,7 +78,7 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
     text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
   }
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  for (const std::string& why : report.uncompared) text += "not compared: " + report::printable(why) + "\n";
+  text += report::uncompared_text(report.uncompared);
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
   return text + "nothing was written\n";
@@ -127,10 +125,7 @@ Action define_optimize(CLI::App& app) {
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
   app.add_flag("--explain", options->explain, "print every change and where");
-  add_choice<ExternalPolicy>(
-      app, "--external", options->external,
-      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
-      "where weights outside the model file go: as they are, into one data file, or inside");
+  add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");

@@ -15,6 +15,13 @@ void add_format(CLI::App& app, Format& format, bool sarif) {
   add_choice(app, "--format", format, std::move(formats), "how to print (text)");
 }
 
+void add_external(CLI::App& app, ExternalPolicy& external) {
+  add_choice<ExternalPolicy>(
+      app, "--external", external,
+      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
+      "where weights outside the model file go: as they are, into one data file, or inside");
+}
+
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
                       const std::string& help) {
   return app.add_option(name, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "thaw/cli/suggest.h"
+#include "thaw/model.h"
 
 namespace thaw::cli {
 
@@ -24,6 +25,9 @@ CLI::Option* add_model(CLI::App& app, std::string& path, const std::string& name
 
 // --format text|json, and sarif for verbs with findings.
 void add_format(CLI::App& app, Format& format, bool sarif = false);
+
+// --external keep|single|inline, of verbs that write a model.
+void add_external(CLI::App& app, ExternalPolicy& external);
 
 // A list of words, given as --name A,B or --name A --name B. It never swallows the argument after its value.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,

@@ -1,9 +1,8 @@
 #include "thaw/infer/compared_numbers.h"
 
 #include <algorithm>
-#include <unordered_set>
 
-#include "thaw/ops/rule/registry.h"
+#include "thaw/infer/moved_values.h"
 
 namespace thaw::infer {
 namespace {
@@ -25,26 +24,14 @@ std::map<std::string, std::vector<int64_t>> compared_numbers(const ir::Model& mo
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->type.kind != ir::Type::Kind::kTensor || !ir::is_integer(input->type.elem_type)) continue;
     if (!is_one_element(facts.fact(input))) continue;
-    std::vector<const ir::Value*> waiting{input};
-    std::unordered_set<const ir::Value*> seen{input};
     std::vector<int64_t> numbers;
-    while (!waiting.empty()) {
-      const ir::Value* value = waiting.back();
-      waiting.pop_back();
-      for (const ir::Use& use : value->uses()) {
-        const ops::Operator* op = ops::registry().find(*use.node);
-        if (op == nullptr) continue;
-        const ir::Value* other = compares(facts, *use.node, *op) ? use.node->input(1 - use.index) : nullptr;
-        const ir::Tensor* constant = other != nullptr && !other->is_input() ? other->constant() : nullptr;
-        if (constant != nullptr && ir::is_integer(constant->data_type) && constant->num_elements() == 1) {
-          const int64_t number = constant->to_int64().front();
-          if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
-        }
-        const bool passes = op->passes_numbers() && op->operands[use.index] == ops::Role::kData;
-        const ir::Value* moved = passes ? use.node->output(0) : nullptr;
-        if (moved != nullptr && seen.insert(moved).second) waiting.push_back(moved);
-      }
-    }
+    visit_reads(*input, [&](const ir::Use& use, const ops::Operator& op) {
+      const ir::Value* other = compares(facts, *use.node, op) ? use.node->input(1 - use.index) : nullptr;
+      const ir::Tensor* constant = other != nullptr && !other->is_input() ? other->constant() : nullptr;
+      if (constant == nullptr || !ir::is_integer(constant->data_type) || constant->num_elements() != 1) return;
+      const int64_t number = constant->to_int64().front();
+      if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+    });
     if (!numbers.empty()) found.emplace(input->name(), std::move(numbers));
   }
   return found;

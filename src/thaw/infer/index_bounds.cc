@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_set>
-#include <vector>
 
 #include "thaw/infer/facts_view.h"
+#include "thaw/infer/moved_values.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::infer {
@@ -30,24 +29,12 @@ std::map<std::string, int64_t> index_bounds(const ir::Model& model, const Result
   std::map<std::string, int64_t> bounds;
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->type.kind != ir::Type::Kind::kTensor || !ir::is_integer(input->type.elem_type)) continue;
-    std::vector<const ir::Value*> waiting{input};
-    std::unordered_set<const ir::Value*> seen{input};
     std::optional<int64_t> smallest;
-    while (!waiting.empty()) {
-      const ir::Value* value = waiting.back();
-      waiting.pop_back();
-      for (const ir::Use& use : value->uses()) {
-        const ops::Operator* op = ops::registry().find(*use.node);
-        if (!op) continue;
-        if (op->operands[use.index] == ops::Role::kIndex) {
-          const auto rows = rows_selected(model, facts, *use.node, use.index);
-          if (rows && *rows > 0) smallest = std::min(smallest.value_or(*rows), *rows);
-        }
-        const bool passes = op->passes_numbers() && op->operands[use.index] == ops::Role::kData;
-        const ir::Value* moved = passes ? use.node->output(0) : nullptr;
-        if (moved && seen.insert(moved).second) waiting.push_back(moved);
-      }
-    }
+    visit_reads(*input, [&](const ir::Use& use, const ops::Operator& op) {
+      if (op.operands[use.index] != ops::Role::kIndex) return;
+      const auto rows = rows_selected(model, facts, *use.node, use.index);
+      if (rows && *rows > 0) smallest = std::min(smallest.value_or(*rows), *rows);
+    });
     if (smallest) bounds.emplace(input->name(), *smallest);
   }
   return bounds;

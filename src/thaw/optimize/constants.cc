@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "thaw/ir/graph/transaction.h"
 #include "thaw/optimize/site.h"
+#include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -40,29 +40,9 @@ std::vector<ir::Node*> decided_ifs(const ir::Graph& graph) {
   return found;
 }
 
-}  // namespace
-
-int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  if (model.ir_version < 4) return 0;  // each would have to be an input
-  ir::Transaction edit(model);
-  const int count = list_in(*model.graph);
-  if (count > 0) {
-    changes.made.push_back(
-        {.kind = "list constants",
-         .place = "the model",
-         .part = {},
-         .replaced = {},
-         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
-    facts.update(edit.touched(), edit.declared());
-  }
-  edit.keep();
-  return count;
-}
-
-int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+int take_in(const ir::Graph& graph, rewrite::Changes& changes) {
   int count = 0;
-  ir::Transaction edit(model);
-  for (ir::Node* node : decided_ifs(*model.graph)) {
+  for (ir::Node* node : decided_ifs(graph)) {
     const ir::Tensor& condition = *constant_of(node->input(0));
     if (condition.num_elements() != 1) continue;
     const bool is_true = condition.to_int64().front() != 0;
@@ -76,9 +56,26 @@ int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& c
     rewrite::replace_node(node, (*branch)->outputs());
     ++count;
   }
-  if (count > 0) facts.update(edit.touched(), edit.declared());
-  edit.keep();
   return count;
+}
+
+}  // namespace
+
+int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  if (model.ir_version < 4) return 0;  // each would have to be an input
+  const int count = rewrite::edit_as_one(model, facts, [&] { return list_in(*model.graph); });
+  if (count > 0)
+    changes.made.push_back(
+        {.kind = "list constants",
+         .place = "the model",
+         .part = {},
+         .replaced = {},
+         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
+  return count;
+}
+
+int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  return rewrite::edit_as_one(model, facts, [&] { return take_in(*model.graph, changes); });
 }
 
 }  // namespace thaw::optimizing

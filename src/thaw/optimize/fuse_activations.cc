@@ -11,7 +11,6 @@ namespace {
 
 using ops::Emit;
 using rewrite::any;
-using rewrite::any_number;
 using rewrite::Match;
 using rewrite::op;
 using rewrite::op_of;

@@ -53,10 +53,6 @@ class AttentionFinder {
     return rank > 0 && (axis == -1 || axis == rank - 1) && at_.writer().opset() >= 13 ? node : nullptr;
   }
 
-  static bool is_read_once(const ir::Value& value) {
-    return value.uses().size() == 1 && !value.is_output() && value.graph()->returned_by(&value).empty();
-  }
-
   // The scores are a product of q and k, or that and a mask.
   bool find_scores(ir::Value* scores, FoundAttention& found) {
     if (!is_read_once(*scores)) return false;
@@ -87,21 +83,16 @@ class AttentionFinder {
     found.scale = coefficient * product.coefficient;
     found.query = matmul->input(0);
     ir::Value* turned = matmul->input(1);
-    if (is_scaled(q) && is_as_large(q.factors[0].value, found.query)) {
+    if (is_scaled(q) && have_same_shape(facts_.fact(q.factors[0].value), facts_.fact(found.query))) {
       found.query = q.factors[0].value;
       found.scale *= q.coefficient;
     }
-    if (is_scaled(k) && is_as_large(k.factors[0].value, turned)) {
+    if (is_scaled(k) && have_same_shape(facts_.fact(k.factors[0].value), facts_.fact(turned))) {
       turned = k.factors[0].value;
       found.scale *= k.coefficient;
     }
     found.key = untransposed(turned, found);
     return found.key != nullptr && found.scale > 0;
-  }
-
-  bool is_as_large(const ir::Value* a, const ir::Value* b) const {
-    const ops::Fact &x = facts_.fact(a), &y = facts_.fact(b);
-    return x.shape && y.shape && std::ranges::equal(*x.shape, *y.shape, dim::same);
   }
 
   // k from its transpose: what the Transpose behind it is of, with the last two axes in their places.

@@ -3,7 +3,6 @@
 
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/fusions.h"
-#include "thaw/optimize/replace.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 
@@ -31,7 +30,7 @@ ir::Node* sum_of_alike(const ir::Value* value, const infer::Inference& facts) {
   ir::Node* add = value ? value->producer() : nullptr;
   if (!add || !add->domain().empty() || add->op_type() != "Add" || value->is_output()) return nullptr;
   const ops::Fact &a = facts.fact(add->input(0)), &b = facts.fact(add->input(1));
-  const bool alike = a.rank() == 3 && b.rank() == 3 && std::ranges::equal(*a.shape, *b.shape, dim::same);
+  const bool alike = a.rank() == 3 && have_same_shape(a, b);
   return alike && !constant_of(add->input(0)) && !constant_of(add->input(1)) ? add : nullptr;
 }
 

@@ -45,7 +45,7 @@ ir::Value* reshaped_back(const Site& s) {
     const ir::Node* inner = reshaping(s, value);
     if (!inner) return nullptr;
     value = inner->input(0);
-    if (s.fact(value).dtype == s.out().dtype && s.has_same_shape(s.fact(value), s.out())) return value;
+    if (s.fact(value).dtype == s.out().dtype && have_same_shape(s.fact(value), s.out())) return value;
   }
   return nullptr;
 }

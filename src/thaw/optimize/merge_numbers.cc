@@ -141,7 +141,7 @@ ir::Value* limits_as_clip(const Site& s) {
     for (const int at : {0, 1}) {
       const auto number = s.number(inner->input(1 - at));
       ir::Value* x = inner->input(at);
-      if (!number || !s.has_same_shape(s.fact(x), s.out()) || s.fact(x).dtype != s.out().dtype) continue;
+      if (!number || !have_same_shape(s.fact(x), s.out()) || s.fact(x).dtype != s.out().dtype) continue;
       return clip(s, x, outer_is_min ? Limits{*number, *outer} : Limits{*outer, *number});
     }
   }
@@ -155,7 +155,7 @@ ir::Value* without_expand(const Site& s) {
     const ir::Node* expand = s.made_by(static_cast<int>(i), "Expand");
     if (!expand) continue;
     const bool spread = std::ranges::any_of(inputs, [&](const ir::Value* other) {
-      return other && other != inputs[i] && s.has_same_shape(s.fact(other), s.out());
+      return other && other != inputs[i] && have_same_shape(s.fact(other), s.out());
     });
     if (!spread || s.fact(expand->input(0)).rank() < 0 || s.fact(expand->input(0)).rank() > s.out().rank()) continue;
     std::vector<ir::Value*> operands(inputs.begin(), inputs.end());

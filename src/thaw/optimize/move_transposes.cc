@@ -43,7 +43,7 @@ ir::Value* transposed_back(const Site& s) {
   std::vector<const ir::Node*> between;  // the last first
   const ir::Value* value = s.input(0);
   for (; is_unary(value->producer()) && between.size() < kMostBetween; value = value->producer()->input(0)) {
-    if (value->uses().size() != 1 || value->is_output() || !value->graph()->returned_by(value).empty()) return nullptr;
+    if (!is_read_once(*value)) return nullptr;
     between.push_back(value->producer());
   }
   const ir::Node* first = s.made_by(value, "Transpose");

@@ -1,6 +1,7 @@
 #include "thaw/optimize/optimize.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -27,23 +28,28 @@ struct Work {
   const OptimizeOptions& options;
   infer::Inference& facts;
   rewrite::Changes& changes;
-  uint64_t most_bytes;  // that constants may take in all
-  // Those that a size was frozen in. They stay apart from others that happen to be equal, and nothing is computed from
-  // them for good: `check`, `fix` and `lift` find them where they were.
-  Constants frozen = {};
+  uint64_t most_bytes;                   // that constants may take in all
+  std::optional<Constants> frozen = {};  // looked for when first asked
 };
 
 Constants frozen_constants(const ir::Model& model) {
   dim::Scope scope;
-  std::unordered_set<const ir::Value*> found;
+  Constants found;
   for (const frozen::FrozenSite& site : frozen::find_frozen(model, scope).sites)
     if (site.constant) found.insert(site.constant);
   return found;
 }
 
+// The constants that a size was frozen in. They stay apart from others that happen to be equal, and nothing is computed
+// from them for good: `check`, `fix` and `lift` find them where they were.
+const Constants& frozen_in(Work& work) {
+  if (!work.frozen) work.frozen = frozen_constants(work.model);
+  return *work.frozen;
+}
+
 template <std::span<const Simplification> (*table)()>
 int simplify_by(Work& work) {
-  return simplify(work.model, work.facts, table(), work.frozen, work.changes);
+  return simplify(work.model, work.facts, table(), frozen_in(work), work.changes);
 }
 
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
@@ -54,19 +60,19 @@ int run_pass(Work& work) {
 int fold(Work& work) {
   const uint64_t bytes = weigh(*work.model.graph).bytes;
   return rewrite::fold_constants(
-      work.model, work.facts, {.most_growth = work.most_bytes - std::min(work.most_bytes, bytes), .keep = work.frozen},
-      work.changes);
+      work.model, work.facts,
+      {.most_growth = work.most_bytes - std::min(work.most_bytes, bytes), .keep = frozen_in(work)}, work.changes);
 }
 
-int share_equal_constants(Work& work) { return share_constants(work.model, work.facts, work.frozen, work.changes); }
+int share_equal_constants(Work& work) { return share_constants(work.model, work.facts, frozen_in(work), work.changes); }
 
 int write_targets(Work& work) {
-  return work.frozen.empty() ? write_reshape_targets(work.model, work.facts, work.changes) : 0;
+  return frozen_in(work).empty() ? write_reshape_targets(work.model, work.facts, work.changes) : 0;
 }
 
 int list_all_constants(Work& work) {
   const int count = list_constants(work.model, work.facts, work.changes);
-  if (count > 0) work.frozen = frozen_constants(work.model);
+  if (count > 0) work.frozen.reset();  // they have moved
   return count;
 }
 
@@ -166,7 +172,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options) {
   rewrite::Changes changes;
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, frozen_constants(model)};
+  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
     for (const Step& step : steps) {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/infer/shape_chain.h"
-#include "thaw/ir/graph/transaction.h"
+#include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 
@@ -19,19 +19,17 @@ int write_reshape_targets(ir::Model& model, infer::Inference& facts, rewrite::Ch
     if (auto target = infer::constant_target(*node, facts.result(), *literals))
       found.emplace_back(node, std::move(*target));
   }
-  if (found.empty()) return 0;
-  ir::Transaction edit(model);
-  for (auto& [node, target] : found) {
-    const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
-    changes.made.push_back({.kind = "write a shape",
-                            .place = node->describe(),
-                            .replaced = {{"a computed shape", fmt::format("[{}]", fmt::join(target, ", "))}}});
-    node->set_input(1,
-                    graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
-  }
-  facts.update(edit.touched(), edit.declared());
-  edit.keep();
-  return static_cast<int>(found.size());
+  return rewrite::edit_as_one(model, facts, [&] {
+    for (auto& [node, target] : found) {
+      const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
+      changes.made.push_back({.kind = "write a shape",
+                              .place = node->describe(),
+                              .replaced = {{"a computed shape", fmt::format("[{}]", fmt::join(target, ", "))}}});
+      node->set_input(
+          1, graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
+    }
+    return static_cast<int>(found.size());
+  });
 }
 
 }  // namespace thaw::optimizing

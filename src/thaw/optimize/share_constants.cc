@@ -4,9 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "thaw/ir/graph/transaction.h"
-#include "thaw/optimize/replace.h"
 #include "thaw/optimize/share.h"
+#include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -58,11 +57,11 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
         known.emplace(hash, value);
         continue;
       }
-      if (!can_replace(*value, *first->second)) continue;
+      if (!rewrite::can_replace(*value, *first->second)) continue;
       changes.made.push_back({.kind = "store once",
                               .place = "constant '" + value->name() + "'",
                               .replaced = {{"'" + value->name() + "'", "'" + first->second->name() + "'"}}});
-      replace(*value, *first->second);
+      rewrite::replace_value(*value, *first->second);
       graph.remove_initializer(value);
       ++count;
     }
@@ -75,11 +74,7 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
 }  // namespace
 
 int share_constants(ir::Model& model, infer::Inference& facts, const Constants& keep, rewrite::Changes& changes) {
-  ir::Transaction edit(model);
-  const int count = share_in(*model.graph, keep, changes);
-  if (count > 0) facts.update(edit.touched(), edit.declared());
-  edit.keep();
-  return count;
+  return rewrite::edit_as_one(model, facts, [&] { return share_in(*model.graph, keep, changes); });
 }
 
 }  // namespace thaw::optimizing

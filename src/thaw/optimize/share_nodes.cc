@@ -2,10 +2,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/replace.h"
 #include "thaw/optimize/share.h"
+#include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -119,10 +118,10 @@ class NodeSharer {
   void share(ir::Node& node, ir::Node& first) {
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       const ir::Value *old = node.outputs()[i], *now = first.outputs()[i];
-      if (old && old->is_used() && (!now || !can_replace(*old, *now))) return;
+      if (old && old->is_used() && (!now || !rewrite::can_replace(*old, *now))) return;
     }
     for (size_t i = 0; i < node.outputs().size(); ++i)
-      if (ir::Value* old = node.outputs()[i]; old && old->is_used()) replace(*old, *first.outputs()[i]);
+      if (ir::Value* old = node.outputs()[i]; old && old->is_used()) rewrite::replace_value(*old, *first.outputs()[i]);
     changes_.made.push_back({.kind = "compute once",
                              .place = node.describe(),
                              .replaced = {{node.op_type(), "what " + first.describe() + " computes"}}});
@@ -139,11 +138,7 @@ class NodeSharer {
 }  // namespace
 
 int share_nodes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  ir::Transaction edit(model);
-  const int count = NodeSharer(model, changes).run();
-  if (count > 0) facts.update(edit.touched(), edit.declared());
-  edit.keep();
-  return count;
+  return rewrite::edit_as_one(model, facts, [&] { return NodeSharer(model, changes).run(); });
 }
 
 }  // namespace thaw::optimizing

@@ -2,9 +2,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "thaw/ir/graph/transaction.h"
-#include "thaw/optimize/replace.h"
 #include "thaw/optimize/share.h"
+#include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -25,29 +24,30 @@ std::string key_of(const ops::Fact& fact) {
   return is_symbolic ? key : std::string();
 }
 
-}  // namespace
-
-int share_sizes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  ir::Transaction edit(model);
+int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
   std::unordered_map<std::string, ir::Value*> known;
   int count = 0;
-  for (ir::Node* node : model.graph->nodes()) {
+  for (ir::Node* node : graph.nodes()) {
     for (ir::Value* value : node->outputs()) {
       if (!value || !value->is_used()) continue;
       const std::string key = key_of(facts.fact(value));
       if (key.empty()) continue;
       ir::Value*& first = known.try_emplace(key, value).first->second;
-      if (first == value || first->producer() == node || !can_replace(*value, *first)) continue;
+      if (first == value || first->producer() == node || !rewrite::can_replace(*value, *first)) continue;
       changes.made.push_back({.kind = "compute a size once",
                               .place = node->describe(),
                               .replaced = {{"'" + value->name() + "'", "'" + first->name() + "'"}}});
-      replace(*value, *first);
+      rewrite::replace_value(*value, *first);
       ++count;
     }
   }
-  if (count > 0) facts.update(edit.touched(), edit.declared());
-  edit.keep();
   return count;
+}
+
+}  // namespace
+
+int share_sizes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  return rewrite::edit_as_one(model, facts, [&] { return share_in(*model.graph, facts, changes); });
 }
 
 }  // namespace thaw::optimizing

@@ -5,9 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "thaw/ir/graph/transaction.h"
-#include "thaw/optimize/replace.h"
-#include "thaw/rewrite/emitter.h"
+#include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -22,11 +20,10 @@ class Walk {
   }
 
   int run() {
-    ir::Transaction edit(model_);
-    visit(*model_.graph);
-    if (applied_ > 0) facts_.update(edit.touched(), edit.declared());
-    edit.keep();
-    return applied_;
+    return rewrite::edit_as_one(model_, facts_, [&] {
+      visit(*model_.graph);
+      return applied_;
+    });
   }
 
  private:
@@ -59,13 +56,13 @@ class Walk {
     } catch (const ops::CannotWrite&) {
       now = nullptr;
     }
-    if (!now || now == node.output(0) || !can_replace(*node.output(0), *now)) {
+    if (!now || now == node.output(0) || !rewrite::can_replace(*node.output(0), *now)) {
       if (emitter_->num_nodes() != written) emitter_.reset();  // it knows constants that go
       return false;
     }
     changes_.made.push_back(
         {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), told(*now)}}});
-    replace(*node.output(0), *now);
+    rewrite::replace_value(*node.output(0), *now);
     edit.keep();
     ++applied_;
     return true;

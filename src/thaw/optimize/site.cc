@@ -9,6 +9,14 @@ constexpr int64_t kMostLooked = 64;  // elements of a constant that are looked a
 
 }  // namespace
 
+bool have_same_shape(const ops::Fact& a, const ops::Fact& b) {
+  return a.shape && b.shape && std::ranges::equal(*a.shape, *b.shape, dim::same);
+}
+
+bool is_read_once(const ir::Value& value) {
+  return value.uses().size() == 1 && !value.is_output() && value.graph()->returned_by(&value).empty();
+}
+
 const ir::Tensor* constant_of(const ir::Value* value) {
   return value && !value->is_input() ? value->constant() : nullptr;
 }
@@ -19,8 +27,7 @@ const ir::Node* Site::made_by(const ir::Value* value, std::string_view op) const
 }
 
 bool Site::is_only_reader_of(const ir::Value* value) const {
-  return value->uses().size() == 1 && !value->is_output() && value->uses().front().node == &node_ &&
-         value->graph()->returned_by(value).empty();
+  return is_read_once(*value) && value->uses().front().node == &node_;
 }
 
 std::optional<std::vector<int64_t>> Site::integers(const ir::Node& node, int input, std::string_view attribute) const {
@@ -59,12 +66,8 @@ std::optional<std::vector<int64_t>> Site::axes(const ir::Node& node, int input, 
   return found;
 }
 
-bool Site::has_same_shape(const ops::Fact& a, const ops::Fact& b) const {
-  return a.shape && b.shape && std::ranges::equal(*a.shape, *b.shape, dim::same);
-}
-
 bool Site::keeps_shape_of(int i) const {
-  return in(i).is_tensor() && out().is_tensor() && in(i).dtype == out().dtype && has_same_shape(in(i), out());
+  return in(i).is_tensor() && out().is_tensor() && in(i).dtype == out().dtype && have_same_shape(in(i), out());
 }
 
 }  // namespace thaw::optimizing

@@ -46,8 +46,6 @@ class Site {
   // Axes counted from the front, in their order.
   std::optional<std::vector<int64_t>> axes(const ir::Node& node, int input, int rank) const;
 
-  // Ranks known, and every dim the same for all sizes.
-  bool has_same_shape(const ops::Fact& a, const ops::Fact& b) const;
   // The output is, in type and dims, what the operand is.
   bool keeps_shape_of(int input) const;
 
@@ -59,6 +57,10 @@ class Site {
   const Constants& frozen_;
 };
 
+// Ranks known, and every dim the same for all sizes.
+bool have_same_shape(const ops::Fact& a, const ops::Fact& b);
+// Whether one node alone reads the value, so that what makes it can go with that node.
+bool is_read_once(const ir::Value& value);
 // The tensor of a value that nobody can replace; null for others.
 const ir::Tensor* constant_of(const ir::Value* value);
 

@@ -47,6 +47,18 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
   return text;
 }
 
+void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons) {
+  json.member_array("uncompared");
+  for (const std::string& reason : reasons) json.value(reason);
+  json.end_array();
+}
+
+std::string uncompared_text(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) text += "not compared: " + printable(reason) + "\n";
+  return text;
+}
+
 void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks) {
   std::vector<std::vector<HtmlCell>> rows;
   for (const confirm::RunCheck& check : checks) {

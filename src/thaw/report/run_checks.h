@@ -18,6 +18,9 @@ void write_checks(JsonWriter& json, std::string_view place, const std::vector<co
 // `differs` are the words before the name; after a name that differs stands the message.
 std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
                         std::string_view differs);
+// What was not compared, and why: "uncompared": […], and a line each.
+void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons);
+std::string uncompared_text(const std::vector<std::string>& reasons);
 void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks);
 
 }  // namespace thaw::report

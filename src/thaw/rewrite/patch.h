@@ -11,6 +11,7 @@
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/rewrite/emitter.h"
+#include "thaw/rewrite/replace.h"
 
 namespace thaw::rewrite {
 
@@ -24,7 +25,7 @@ class Patch {
   ops::Emit after(ir::Node* node) { return emitter_.after(node); }
 
   // All that reads `old` reads `now`. An output of a graph keeps its name and its declared type.
-  void replace(ir::Value* old, ir::Value* now);
+  void replace(ir::Value* old, ir::Value* now) { replace_value(*old, *now); }
 
   // Keeps the edits; the second form brings the facts up to date, downstream of what changed.
   void apply() { edit_.keep(); }
@@ -34,5 +35,16 @@ class Patch {
   ir::Transaction edit_;
   Emitter emitter_;
 };
+
+// A pass's edits as one, whatever `work` edits; the facts are brought up to date where it says that it did something.
+// Returns what it returns: how much it did. Where it throws, everything is taken back.
+template <typename Work>
+int edit_as_one(ir::Model& model, infer::Inference& facts, Work work) {
+  ir::Transaction edit(model);
+  const int count = work();
+  if (count > 0) facts.update(edit.touched(), edit.declared());
+  edit.keep();
+  return count;
+}
 
 }  // namespace thaw::rewrite

@@ -1,6 +1,6 @@
-#include "thaw/optimize/replace.h"
+#include "thaw/rewrite/replace.h"
 
-namespace thaw::optimizing {
+namespace thaw::rewrite {
 namespace {
 
 bool is_returned(const ir::Value& value) { return value.is_output() || !value.graph()->returned_by(&value).empty(); }
@@ -12,15 +12,15 @@ bool can_replace(const ir::Value& old, const ir::Value& now) {
   return old.graph()->returned_by(&old).empty() && now.graph() == old.graph() && now.producer() && !is_returned(now);
 }
 
-void replace(ir::Value& old, ir::Value& now) {
+void replace_value(ir::Value& old, ir::Value& now) {
   ir::Graph& graph = *old.graph();
   const bool is_output = old.is_output();
   const std::string name = old.name();
   if (is_output && now.type.kind == ir::Type::Kind::kNone) now.set_type(old.type);
   graph.replace_uses(&old, &now);
-  if (!is_output) return;
+  if (!is_output || now.is_input()) return;
   graph.rename(&old, graph.unique_name(name + "_replaced"));
   graph.rename(&now, name);
 }
 
-}  // namespace thaw::optimizing
+}  // namespace thaw::rewrite
