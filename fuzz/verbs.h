@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,16 @@ inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
+}
+
+// Two results of the same verb are the same. With THAW_FUZZ_KEEP=DIR those that are not lie there, to be compared.
+inline void require_same(const std::string& once, const std::string& twice, const char* what) {
+  if (once == twice) return;
+  if (const char* folder = std::getenv("THAW_FUZZ_KEEP")) {
+    std::ofstream(std::string(folder) + "/once.onnx", std::ios::binary) << once;
+    std::ofstream(std::string(folder) + "/twice.onnx", std::ios::binary) << twice;
+  }
+  require(false, what);
 }
 
 // Null for bytes that are no model. A run may cost what a fuzzer has time for.

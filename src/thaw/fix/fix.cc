@@ -1,5 +1,7 @@
 #include "thaw/fix/fix.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,9 @@
 namespace thaw::fixing {
 
 namespace {
+
+// Each round frees or removes something, and one is nearly always enough.
+constexpr int kMostRounds = 8;
 
 // The model has each value once since it was loaded.
 void tell_repeated(ir::Model& model, rewrite::Changes& changes) {
@@ -40,6 +45,13 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   // Declarations last: they describe the graph as it is then.
   if (options.declarations) pipeline.push_back(kDeclareSizes);
   rewrite::Changes changes = rewrite::run(pipeline, model);
+  // What went without use no longer stands in the way of the rest, so that a second fix of a result finds nothing to do.
+  for (int round = 1; changes.modified() && round < kMostRounds; ++round) {
+    rewrite::Changes more = rewrite::run(pipeline, model);
+    changes.left = std::move(more.left);
+    if (!more.modified()) break;
+    std::ranges::move(more.made, std::back_inserter(changes.made));
+  }
   // What was not known in time may have been taken for free, or for frozen.
   model.budget->require(model.path.string());
   return changes;

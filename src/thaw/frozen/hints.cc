@@ -176,6 +176,7 @@ class Alternatives {
   // The nearest values of one symbol below and above that go as well, or the other symbol's that go with them.
   void vary(int x, std::optional<int> y) {
     const int64_t now = hints_.values.at(x);
+    if (now > kLargestVaried || (y && hints_.values.at(*y) > kLargestVaried)) return;
     for (int64_t away = 1; away <= kNearby; ++away)
       for (const int64_t value : {now + away, now - away}) try_value(x, value, y);
     for (int64_t factor = 2; factor <= kNearby; ++factor) {
@@ -189,6 +190,7 @@ class Alternatives {
  private:
   static constexpr size_t kMostFound = 12;
   static constexpr int64_t kNearby = 48;
+  static constexpr int64_t kLargestVaried = int64_t{1} << 31;  // what two of them make together fits
 
   bool holds(const dim::Assignment& trial) const {
     return std::ranges::all_of(held_, [&](const auto& sides) {

@@ -1,5 +1,7 @@
 #include "thaw/frozen/hints.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "thaw/dim/text/text.h"
@@ -75,6 +77,12 @@ TEST_F(SolveHints, AProductOfQuotients) {
 TEST_F(SolveHints, AnEquationWithoutSolutionIsLeft) {
   states("2*n", 7);
   EXPECT_EQ(solved("n"), -1);
+}
+
+TEST_F(SolveHints, OtherSolutionsOfASizeThatIsNearlyTooLarge) {
+  states("n", std::numeric_limits<int64_t>::max());
+  const Hints hints = solve_hints(scope, stated, {});
+  EXPECT_TRUE(other_solutions(stated, hints).empty());
 }
 
 }  // namespace
