@@ -1,7 +1,7 @@
 """The peers, each as the process that a user would start: peers.command(name, model, output) gives its command line.
 
 Run as a script, this file is the process for the libraries that have no command of their own:
-    python peers.py onnx|osi|nothing MODEL OUTPUT
+    python peers.py onnx|osi|ort MODEL OUTPUT
 """
 import importlib.util
 import sys
@@ -13,6 +13,8 @@ PEERS = {
     "onnx-shape-inference": ("symbolic inference", ("onnx_shape_inference", "onnx_ir")),
     "onnxsim": ("simplifier", ("onnxsim",)),
     "onnxslim": ("simplifier", ("onnxslim",)),
+    "onnxruntime, basic": ("optimizer", ("onnxruntime",)),
+    "onnxruntime.transformers optimizer": ("optimizer", ("onnxruntime", "onnx")),
 }
 
 
@@ -32,6 +34,9 @@ def command(name, model, output, external=False):
         "onnx-shape-inference": [python, __file__, "osi", model, output],
         "onnxsim": [python, "-m", "onnxsim", model, output, *(["--save-as-external-data"] if external else [])],
         "onnxslim": [python, "-m", "onnxslim", model, output],
+        "onnxruntime, basic": [python, __file__, "ort", model, output],
+        "onnxruntime.transformers optimizer": [python, "-m", "onnxruntime.transformers.optimizer", "--input", model,
+                                               "--output", output, "--model_type", "bert", "--opt_level", "0"],
     }[name]
 
 
@@ -46,6 +51,12 @@ def main():
         loaded = onnx_ir.load(model)
         onnx_shape_inference.infer_symbolic_shapes(loaded)
         onnx_ir.save(loaded, output)
+    elif what == "ort":
+        import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.optimized_model_filepath = output
+        onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     else:
         sys.exit(f"peers.py: unknown peer '{what}'")
 

@@ -7,7 +7,6 @@ that could not run at all always makes it 1.
 """
 import argparse
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -17,12 +16,17 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import measure  # noqa: E402
+import optimizing  # noqa: E402
 import peers  # noqa: E402
+from figures import cells, record, slope, table  # noqa: E402
 
 SSI = "onnxruntime symbolic_shape_infer"
 BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per node": ("<=", 20),
         "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100),
-        "lifting over reading the traces in Python": ("<=", 1)}
+        "lifting over reading the traces in Python": ("<=", 1),
+        "clean, nodes of the decoder": ("<=", 2629), "clean, times faster than the fastest peer": (">=", 50),
+        "fuse on a tower, seconds": ("<=", 0.5), "optimize, growth exponent": ("<=", 1.15),
+        "optimize of large weights over copying them": ("<=", 2), "optimize of large weights, MB": ("<=", 300)}
 
 
 class Bench:
@@ -150,32 +154,12 @@ class Bench:
         self.need(rows)
         self.bar("lifting over reading the traces in Python", rows[0][1].seconds / rows[1][1].seconds)
 
+    def optimizing(self):
+        """`optimize` against the simplifiers and ONNX Runtime's optimizer."""
+        optimizing.run(self)
+
     def need(self, rows):
         self.broken += [f"{name}: exit {run.code}: {run.output.strip()[-300:]}" for name, run in rows if not run.ok]
-
-
-def slope(points):
-    """The exponent of the power law through the points, by least squares over the logarithms."""
-    logs = [(math.log(x), math.log(y)) for x, y in points]
-    if len(logs) < 2:
-        return math.nan
-    mx, my = (sum(v) / len(logs) for v in zip(*logs))
-    return sum((x - mx) * (y - my) for x, y in logs) / sum((x - mx) ** 2 for x, _ in logs)
-
-
-def record(run):
-    return {"seconds": run.seconds, "peak_mb": run.peak_mb, "exit": run.code}
-
-
-def cells(run):
-    failed = "" if run.ok else f" (exit {run.code})"
-    return [f"{run.seconds:.3f}{failed}", f"{run.peak_mb:.0f}"]
-
-
-def table(header, rows):
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    for row in [header, *rows]:
-        print("  " + "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]).rstrip())
 
 
 def parse():
@@ -183,10 +167,11 @@ def parse():
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--programs", default="build-bench/bench", help="where the Google Benchmark programs are")
     parser.add_argument("--json", help="where the figures go (default: bench.json beside the programs)")
-    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting"])
+    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting", "optimizing"])
     parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
     parser.add_argument("--layers", type=int, default=36)
     parser.add_argument("--blocks", type=int, default=32)
+    parser.add_argument("--tower-blocks", type=int, default=64, help="of the tower that is optimized: some 13,000 nodes")
     parser.add_argument("--chain", type=int, nargs="+", default=[3000, 10000, 30000, 100000])
     parser.add_argument("--gigabytes", type=float, default=2)
     parser.add_argument("--repeats", type=int, default=5)

@@ -30,6 +30,8 @@ enum class OptimizeLevel : uint8_t {
 struct OptimizeOptions {
   OptimizeTarget target = OptimizeTarget::kPortable;
   OptimizeLevel level = OptimizeLevel::kFuse;
+  // Of ai.onnx, that the result has: the model's, or a newer one, which has more operators to fuse to. 0: the model's.
+  int64_t opset = 0;
   std::vector<std::string> only = {};  // passes by name (optimize_passes); empty: all
   std::vector<std::string> skip = {};
   // Bytes that folded constants may add to the file, less what they replace.
@@ -61,7 +63,7 @@ THAW_API std::vector<OptimizePass> optimize_passes();
 // same numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol
 // renamed or dropped; weights stay one tensor and are read where folding them pays only. A model that needs nothing is
 // left as it is, byte for byte, and so is one whose result does not agree with it.
-// Throws thaw::Error (kInvalidArgument) for a pass that there is not.
+// Throws thaw::Error (kInvalidArgument) for a pass that there is not, and for an opset in which a node has no equal.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});
 
 }  // namespace thaw

@@ -4,6 +4,8 @@
 //   check     what is wrong, where it comes from and what mends it; a proof over sizes
 //   fix       the rewrites that are safe, and those that a reference confirms
 //   optimize  a smaller and faster model, at every size
+//   pin       a model for chosen sizes, frozen on purpose
+//   split     a model cut into parts that run one after the other
 //   batch     a model for one sample becomes the same model over a batch
 //   lift      several static traces in, one model for every size out
 //   build     from a checkpoint to ONNX
@@ -26,6 +28,8 @@
 #include "thaw/limits.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
+#include "thaw/pin.h"
 #include "thaw/run.h"
+#include "thaw/split.h"
 #include "thaw/verify.h"
 #include "thaw/version.h"

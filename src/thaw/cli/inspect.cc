@@ -36,6 +36,7 @@ Action define_inspect(CLI::App& app) {
   add_model(app, options->model);
   app.add_flag("--values", options->view.values, "list every tensor, and the elements of small integer ones");
   app.add_flag("--weights", options->view.weights, "list the weights too");
+  app.add_flag("--cost", options->view.cost, "what the nodes compute and move, as expressions of the inputs' sizes");
   app.add_option("--only", options->view.only, "list the tensors whose name matches, such as 'layers.0.*'")
       ->type_name("PATTERN");
   app.add_option("--set", options->set, "look at the model at these sizes, such as h=640,w=480")->type_name("SIZES");
@@ -44,6 +45,7 @@ Action define_inspect(CLI::App& app) {
   app.footer(
       "thaw inspect detector.onnx\n"
       "thaw inspect detector.onnx --values --set height=640,width=480\n"
+      "thaw inspect detector.onnx --cost --set height=640,width=480\n"
       "thaw inspect detector.onnx --format json");
   return [options] { return inspect(*options); };
 }

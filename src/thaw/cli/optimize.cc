@@ -119,6 +119,9 @@ Action define_optimize(CLI::App& app) {
   add_choice<OptimizeLevel>(app, "--level", options->optimize.level,
                             {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                             "the same numbers bit for bit, or fused operators too (fuse)");
+  app.add_option("--opset", options->optimize.opset,
+                 "the opset of the result, the model's or a newer one (the model's)")
+      ->type_name("N");
   add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
   app.add_option("--max-growth", options->optimize.max_growth, "bytes that folded constants may add to the file (0)")

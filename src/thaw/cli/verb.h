@@ -52,6 +52,8 @@ Action define_batch(CLI::App& app);
 Action define_fix(CLI::App& app);
 Action define_lift(CLI::App& app);
 Action define_optimize(CLI::App& app);
+Action define_pin(CLI::App& app);
+Action define_split(CLI::App& app);
 Action define_build(CLI::App& app);
 Action define_run(CLI::App& app);
 Action define_verify(CLI::App& app);

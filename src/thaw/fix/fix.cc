@@ -48,8 +48,11 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   // What went without use no longer stands in the way of the rest, so that a second fix of a result finds nothing to do.
   for (int round = 1; changes.modified() && round < kMostRounds; ++round) {
     rewrite::Changes more = rewrite::run(pipeline, model);
-    changes.left = std::move(more.left);
     if (!more.modified()) break;
+    // What was left stays left unless it was answered after all: once the rest is mended, nothing points to it any more.
+    std::erase_if(changes.left, [&](const Change& left) {
+      return std::ranges::find(more.made, left.place, &Change::place) != more.made.end();
+    });
     std::ranges::move(more.made, std::back_inserter(changes.made));
   }
   // What was not known in time may have been taken for free, or for frozen.

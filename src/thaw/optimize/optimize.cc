@@ -16,6 +16,7 @@
 #include "thaw/optimize/tables.h"
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/list_initializers.h"
+#include "thaw/rewrite/raise_opset.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::optimizing {
@@ -28,7 +29,8 @@ struct Work {
   const OptimizeOptions& options;
   infer::Inference& facts;
   rewrite::Changes& changes;
-  uint64_t most_bytes;                   // that constants may take in all
+  uint64_t most_bytes;  // that constants may take in all
+  FrozenSizes sizes;
   std::optional<Constants> frozen = {};  // looked for when first asked
 };
 
@@ -43,7 +45,7 @@ Constants frozen_constants(const ir::Model& model) {
 // The constants that a size was frozen in. They stay apart from others that happen to be equal, and nothing is computed
 // from them for good: `check`, `fix` and `lift` find them where they were.
 const Constants& frozen_in(Work& work) {
-  if (!work.frozen) work.frozen = frozen_constants(work.model);
+  if (!work.frozen) work.frozen = work.sizes == FrozenSizes::kMeant ? Constants() : frozen_constants(work.model);
   return *work.frozen;
 }
 
@@ -164,15 +166,16 @@ Weight weigh(const ir::Graph& graph) {
   return weight;
 }
 
-rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options) {
+rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
   ops::require_arity(model);
   const std::vector<Step> steps = chosen_steps(options);
   const std::vector<ir::Value*>& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
+  if (options.opset != 0) rewrite::raise_opset(model, options.opset, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth};
+  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
     for (const Step& step : steps) {

@@ -8,8 +8,12 @@ namespace thaw::optimizing {
 
 using thaw::OptimizeOptions;
 
+// Whether sizes that were frozen are a mistake, and kept apart for who mends them, or meant, and folded.
+enum class FrozenSizes : uint8_t { kKeptApart, kMeant };
+
 // Changes the model in place.
-rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {});
+rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {},
+                          FrozenSizes sizes = FrozenSizes::kKeptApart);
 
 // Nodes with those of subgraphs, and bytes of initializers.
 struct Weight {

@@ -45,6 +45,7 @@ Inspection inspect(const ir::Model& model, const Sizes& sizes = {});
 struct InspectionView {
   bool values = false;   // text: lists every value; both: with the elements of small integer tensors
   bool weights = false;  // lists the initializers too
+  bool cost = false;     // what the nodes compute and move
   std::string only;      // shell pattern for the names of the values and weights that are listed; empty: all
 };
 

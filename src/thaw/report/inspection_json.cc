@@ -1,6 +1,7 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/inspection.h"
+#include "thaw/report/inspection_cost.h"
 #include "thaw/report/json_writer.h"
 
 namespace thaw::report {
@@ -23,6 +24,7 @@ class Writer {
     write_graph();
     write_symbols();
     write_findings();
+    if (view_.cost) write_cost(json_, seen_);
     json_.end_object();
   }
 

@@ -8,6 +8,7 @@
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/inspection.h"
+#include "thaw/report/inspection_cost.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/table.h"
 
@@ -35,6 +36,10 @@ class Writer {
     write_operators();
     write_problems();
     write_conditions();
+    if (view_.cost) {
+      heading("Cost");
+      text_ += cost_text(seen_);
+    }
     if (view_.weights) write_weights();
     if (view_.values) write_values();
     write_completeness();

@@ -103,6 +103,16 @@ void require_output(const Model& model, const std::filesystem::path& path);
 std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
                                         const SaveOptions& options = {});
 
+// Several models in one folder, whose data are copies of each other where they are the same. Data of at least
+// `threshold` bytes that two or more of them have lies once, in a file called `location`; the rest is in the model's own
+// file, or in a data file beside it where `options` says kSingle, or kKeep and it is more than a gibibyte. Each file is
+// written whole or not at all, the models in their order.
+struct SavedModel {
+  const Model* model;
+  std::filesystem::path path;
+};
+std::vector<std::filesystem::path> save_together(std::span<const SavedModel> models, const SaveOptions& options);
+
 // The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
 std::string serialize(const Model& model);
 

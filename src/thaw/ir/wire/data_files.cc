@@ -164,24 +164,26 @@ std::string DataFiles::free_name(const MappedFile* same, bool& there) {
   }
 }
 
-void DataFiles::gather(const Model& model, uint64_t threshold, TensorPlan& plan) {
+void DataFiles::gather(const Model& model, uint64_t threshold, TensorPlan& plan, const Wanted& wanted) {
   plan.inline_external = true;
-  bool there = false;
-  const std::string location = free_name(nullptr, there);
-  uint64_t end = 0;
   for_each_model_tensor(model, [&](const Tensor& tensor, bool in_function) {
     if (in_function || bits_of(tensor.data_type) == 0 || plan.external.contains(&tensor)) return;
     const uint64_t size = tensor.num_bytes();
-    if (size < threshold || size == 0) return;
+    if (size < threshold || size == 0 || (wanted && !wanted(tensor))) return;
     if (tensor.storage() == Tensor::Storage::kRaw && !TensorWriter::is_raw(tensor)) return;  // has no data
-    const uint64_t offset = (end + kAlignment - 1) / kAlignment * kAlignment;
-    end = offset + size;
-    ExternalLocation placed{.location = location, .offset = offset, .length = size, .other = {}};
-    plan.external.emplace(&tensor, std::move(placed));
-    placed_.push_back({&tensor, offset});
+    if (gathered_.empty()) {
+      bool there = false;
+      gathered_ = free_name(nullptr, there);
+    }
+    const auto [at, fresh] = offsets_.try_emplace(TensorWriter::identity(tensor), gathered_bytes_);
+    if (fresh) {
+      at->second = (gathered_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+      gathered_bytes_ = at->second + size;
+      placed_.push_back({&tensor, at->second});
+    }
+    plan.external.emplace(&tensor,
+                          ExternalLocation{.location = gathered_, .offset = at->second, .length = size, .other = {}});
   });
-  if (!placed_.empty()) gathered_ = location;
-  gathered_bytes_ = end;
 }
 
 void DataFiles::write() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -26,11 +27,15 @@ class DataFiles {
 
   // External data stays where it is if that is the folder, else its files are copied into it.
   void keep(const Model& model, TensorPlan& plan);
-  // Data of at least `threshold` bytes goes to one file, the rest into the model file.
-  void gather(const Model& model, uint64_t threshold, TensorPlan& plan);
+  // Data of at least `threshold` bytes that is `wanted` goes to one file, the rest that is not planned yet into the model
+  // file. Of several models, one after the other, what they share lies there once.
+  using Wanted = std::function<bool(const Tensor&)>;
+  void gather(const Model& model, uint64_t threshold, TensorPlan& plan, const Wanted& wanted = {});
 
   void write();
   void publish();
+  // What was published stays, whatever follows.
+  void keep_published() { published_ = 0; }
   // The model refers to them now: they stay, and what only the model before it used (`before`: its data files, of the
   // names that this class gives) goes.
   void settle(const std::vector<std::filesystem::path>& before);
@@ -58,6 +63,7 @@ class DataFiles {
   std::string gathered_;        // location of the one data file; empty: none
   uint64_t gathered_bytes_ = 0;
   std::vector<Placed> placed_;
+  std::map<TensorWriter::Identity, uint64_t> offsets_;  // of what is placed
   std::vector<std::unique_ptr<AtomicFile>> files_;
   size_t published_ = 0;  // of them, not settled yet
 };

@@ -1,5 +1,8 @@
 // Saving: where each tensor's data goes, then one measuring and one writing walk.
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -67,6 +70,20 @@ std::string serialize(const Model& model) { return serialize(model, TensorPlan()
 
 namespace {
 
+void write(const Model& model, const TensorPlan& plan, AtomicFile& file) {
+  wire::Encoder encoder = measure(model, plan);
+  if (encoder.size() > kMaxModelBytes) {
+    throw Error(ErrorCode::kCannotWrite,
+                {.what = fmt::format("the model would take {} bytes in one file", encoder.size()),
+                 .where = file.path().string(),
+                 .expected = "at most 2 GiB, which is what readers of ONNX files take",
+                 .next = "save its weights to a data file beside it (external data)"});
+  }
+  FileSink sink(file);
+  write(model, plan, encoder, sink);
+  file.flush();
+}
+
 // The data of the model that is there already; none where it cannot be read.
 std::vector<std::filesystem::path> data_before(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path))) return {};
@@ -96,18 +113,8 @@ std::vector<std::filesystem::path> save(const Model& model, const std::filesyste
       plan.inline_external = true;
       break;
   }
-  wire::Encoder encoder = measure(model, plan);
-  if (encoder.size() > kMaxModelBytes) {
-    throw Error(ErrorCode::kCannotWrite,
-                {.what = fmt::format("the model would take {} bytes in one file", encoder.size()),
-                 .where = path.string(),
-                 .expected = "at most 2 GiB, which is what readers of ONNX files take",
-                 .next = "save its weights to a data file beside it (external data)"});
-  }
   AtomicFile file(path);
-  FileSink sink(file);
-  write(model, plan, encoder, sink);
-  file.flush();
+  write(model, plan, file);
   data.write();
   const std::vector<std::filesystem::path> before = data_before(path);
   {
@@ -119,6 +126,86 @@ std::vector<std::filesystem::path> save(const Model& model, const std::filesyste
   }
   std::vector<std::filesystem::path> written = data.written();
   written.insert(written.begin(), path);
+  return written;
+}
+
+namespace {
+
+constexpr uint64_t kMostInline = uint64_t{1} << 30;  // bytes of one model's own data
+
+// The data that several models have.
+class CommonData {
+ public:
+  explicit CommonData(std::span<const SavedModel> models) {
+    for (const SavedModel& saved : models) {
+      std::set<TensorWriter::Identity> own;
+      for_each_tensor(*saved.model->graph, [&](const Tensor& tensor) {
+        if (bits_of(tensor.data_type) != 0 && own.insert(TensorWriter::identity(tensor)).second)
+          ++readers_[TensorWriter::identity(tensor)];
+      });
+    }
+  }
+  bool has(const Tensor& tensor) const {
+    const auto found = readers_.find(TensorWriter::identity(tensor));
+    return found != readers_.end() && found->second > 1;
+  }
+
+ private:
+  std::map<TensorWriter::Identity, int> readers_;
+};
+
+bool wants_data_file(const Model& model, const SaveOptions& options, const TensorPlan& plan) {
+  if (options.external != ExternalPolicy::kKeep) return options.external == ExternalPolicy::kSingle;
+  uint64_t own = 0;
+  for_each_tensor(*model.graph, [&](const Tensor& tensor) {
+    if (!plan.external.contains(&tensor)) own += tensor.num_bytes();
+  });
+  return own > kMostInline;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> save_together(std::span<const SavedModel> models, const SaveOptions& options) {
+  const CommonData common(models);
+  DataFiles shared(models.front().path, options.location);
+  std::vector<std::unique_ptr<DataFiles>> own;
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (const SavedModel& saved : models) {
+    require_output(*saved.model, saved.path);
+    require_writable(*saved.model);
+    TensorPlan plan;
+    shared.gather(*saved.model, options.threshold, plan, [&](const Tensor& tensor) { return common.has(tensor); });
+    if (wants_data_file(*saved.model, options, plan)) {
+      own.push_back(std::make_unique<DataFiles>(saved.path, std::string()));
+      own.back()->gather(*saved.model, options.threshold, plan);
+    }
+    files.push_back(std::make_unique<AtomicFile>(saved.path));
+    write(*saved.model, plan, *files.back());
+  }
+  shared.write();
+  for (const auto& data : own) data->write();
+  std::vector<std::filesystem::path> before;
+  for (const SavedModel& saved : models)
+    for (std::filesystem::path& path : data_before(saved.path)) before.push_back(std::move(path));
+  std::vector<std::filesystem::path> written;
+  {
+    const HoldSignals hold;
+    shared.publish();
+    for (const auto& data : own) data->publish();
+    // From the first model on, the data stays: a model that cannot be put in place leaves the others whole.
+    for (size_t i = 0; i < files.size(); ++i) {
+      files[i]->publish();
+      if (i > 0) continue;
+      shared.keep_published();
+      for (const auto& data : own) data->keep_published();
+    }
+    shared.settle(before);
+    for (const auto& data : own) data->settle(before);
+  }
+  for (const auto& file : files) written.push_back(file->path());
+  for (const std::filesystem::path& path : shared.written()) written.push_back(path);
+  for (const auto& data : own)
+    for (const std::filesystem::path& path : data->written()) written.push_back(path);
   return written;
 }
 

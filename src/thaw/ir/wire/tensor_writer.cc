@@ -76,6 +76,25 @@ void TensorWriter::write(wire::Encoder& out, const Tensor& tensor, const TensorP
   }
 }
 
+TensorWriter::Identity TensorWriter::identity(const Tensor& tensor) {
+  const void* from = nullptr;
+  switch (tensor.storage_) {
+    case Tensor::Storage::kTyped:
+      from = tensor.wire_.data();
+      break;
+    case Tensor::Storage::kExternal:
+      from = tensor.bytes().data();  // mapped, not read
+      break;
+    case Tensor::Storage::kMade:
+      from = tensor.source_.get();
+      break;
+    case Tensor::Storage::kRaw:
+      from = tensor.raw_.data();
+      break;
+  }
+  return {from, tensor.num_bytes()};
+}
+
 void TensorWriter::write_sparse(wire::Encoder& out, const SparseTensor& sparse, const TensorPlan& plan) {
   out.raw(sparse.extra);
   if (sparse.has_values) out.message(field::sparse_tensor::kValues, [&] { write(out, sparse.values, plan); });

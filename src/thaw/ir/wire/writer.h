@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/model.h"
@@ -25,6 +26,9 @@ class TensorWriter {
   static void write(wire::Encoder& out, const Tensor& tensor, const TensorPlan& plan);
   static void write_sparse(wire::Encoder& out, const SparseTensor& sparse, const TensorPlan& plan);
   static bool is_raw(const Tensor& tensor) { return tensor.has_raw_; }
+  // Where a tensor's data come from, and how many bytes: equal for a tensor and its copies, whose data are the same.
+  using Identity = std::pair<const void*, uint64_t>;
+  static Identity identity(const Tensor& tensor);
   static const std::shared_ptr<ExternalFolder>& folder(const Tensor& tensor) { return tensor.folder_; }
 };
 

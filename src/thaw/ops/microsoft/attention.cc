@@ -164,6 +164,23 @@ std::optional<AxesMap> masked_multi_head_axes(NodeView& view) {
   return separate_axes(view, "{0}, {1}, {2}, {2}, , , b _ _, m~");
 }
 
+// The projections, and as many products for each number of the output, twice, as there are keys.
+Dim projected_attention_flops(NodeView& view) {
+  const Fact &x = view.input(0), &past = view.input(view.node().op_type() == "QAttention" ? 8 : 4);
+  if (x.rank() != 3) return {};
+  const Dim keys = x.dim(1) + (past.rank() == 5 ? past.dim(3) : Dim(int64_t{0}));
+  return x.dim(0) * x.dim(1) * view.input(1).num_elements() * 2 + view.output(0).num_elements() * keys * 4;
+}
+
+Dim multi_head_flops(NodeView& view) {
+  const Fact& key = view.has_input(1) ? view.input(1) : view.input(0);
+  const Fact& past = view.input(6);
+  if (key.rank() < 3) return {};
+  Dim keys = key.dim(key.rank() == 4 ? 2 : 1);
+  if (view.has_input(6)) keys = keys + (past.rank() == 4 ? past.dim(2) : Dim());
+  return view.output(0).num_elements() * keys * 4;
+}
+
 }  // namespace
 
 Dim dim_of(const Fact& fact, int rank, int axis) { return fact.rank() == rank ? fact.dim(axis) : Dim(); }
@@ -239,7 +256,8 @@ void add_microsoft_attention_ops(Registry& r) {
          .shape = attention_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias, kMask, kState, kMask, kCount},
-         .axes = kProjected});
+         .axes = kProjected,
+         .flops = projected_attention_flops});
   r.add({.domain = kMicrosoft,
          .name = "DecoderMaskedSelfAttention",
          .shape = attention_rule,
@@ -251,13 +269,15 @@ void add_microsoft_attention_ops(Registry& r) {
          .shape = quantized_attention_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias, kQuantScale, kQuantScale, kMask, kZeroPoint, kZeroPoint, kState},
-         .axes = axes_by("b s~ i~, i~ m~, m~, , m~, b [s]~ [s]~, , m~, _ b m~ s~ m~ -> b s~ m~, _ b m~ s~ m~")});
+         .axes = axes_by("b s~ i~, i~ m~, m~, , m~, b [s]~ [s]~, , m~, _ b m~ s~ m~ -> b s~ m~, _ b m~ s~ m~"),
+         .flops = projected_attention_flops});
   r.add({.domain = kMicrosoft,
          .name = "MultiHeadAttention",
          .shape = multi_head_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kData, kBias, kMask, kMask, kState, kState, kCount, kIndex},
-         .axes = axes_by(multi_head_axes)});
+         .axes = axes_by(multi_head_axes),
+         .flops = multi_head_flops});
   r.add({.domain = kMicrosoft,
          .name = "DecoderMaskedMultiHeadAttention",
          .shape = masked_multi_head_rule,

@@ -89,6 +89,13 @@ std::optional<std::vector<Dim>> total_length(ThawedView& view, int operand) {
   return std::vector{view.input(0).dim(1)};
 }
 
+// As many products for each number of the output, twice, as there are keys: all that the cache holds.
+Dim group_query_flops(NodeView& view) {
+  const Fact &q = view.input(0), &cache = view.output(1);
+  const Dim keys = cache.rank() == 4 ? cache.dim(2) : view.has_input(3) || q.rank() != 3 ? Dim() : q.dim(1);
+  return view.output(0).num_elements() * keys * 4;
+}
+
 }  // namespace
 
 Grouped grouped_query(Context& ctx, int last) {
@@ -113,7 +120,8 @@ void add_microsoft_grouped_attention_ops(Registry& r) {
          .axes = axes_by(
              "b s~ m~, b s~ m~, b s~ m~, b m~ s~ m~, b m~ s~ m~, b [_], , _ _, _ _, b s~, [_] [m]~ [s]~ [s]~ -> "
              "b s~ m~, b m~ s~ m~, b m~ s~ m~, b m~ s~ s~"),
-         .sizes = total_length});
+         .sizes = total_length,
+         .flops = group_query_flops});
   r.add({.domain = kMicrosoft,
          .name = "SparseAttention",
          .shape = sparse_attention_rule,

@@ -64,6 +64,23 @@ constexpr std::array kActivations = {"Celu",      "Elu",      "Gelu",  "HardSigm
                                      "LeakyRelu", "Mish",     "Selu",  "Shrink",      "Sigmoid",
                                      "Softplus",  "Softsign", "Swish", "Tanh",        "ThresholdedRelu"};
 
+// Before opset 13 the axes from `axis` on are one.
+void newer_softmax(Newer& n) {
+  if (!n.crosses(13)) return;
+  if (!n.input(0).has_rank()) throw NoEqual{"its operand's rank is not known"};
+  const int64_t axis = n.attr_int("axis", 1), rank = n.input(0).rank(), first = axis < 0 ? axis + rank : axis;
+  if (first == rank - 1) return n.set({"axis", first});
+  const Emit& at = n.at();
+  ir::Value* x = n.changing().input(0);
+  ir::Value* flat = at.emit("Flatten", {x}, {{"axis", first}});
+  ir::Value* soft = at.emit(n.node().op_type(), {flat}, {{"axis", int64_t{-1}}});
+  n.become(at.reshape(soft, at.shape(x)));
+}
+
+void newer_prelu(Newer& n) {
+  if (n.crosses(7) && n.input(1).rank() == 1) throw NoEqual{"its slope broadcasts otherwise"};
+}
+
 }  // namespace
 
 void add_activation_ops(Registry& r) {
@@ -73,7 +90,8 @@ void add_activation_ops(Registry& r) {
          .shape = prelu_rule,
          .op_class = OpClass::kElementwise,
          .operands = {Role::kData, Role::kBias},
-         .axes = axes_by(prelu_axes)});
+         .axes = axes_by(prelu_axes),
+         .newer = newer_prelu});
   r.add({.name = "SwiGLU", .shape = swiglu_rule, .op_class = OpClass::kElementwise});
   // One axis of these is seen whole: not element-wise, though shapes stay.
   const auto add_softmax = [&](std::string_view name, Axes::Rule axes) {
@@ -81,7 +99,8 @@ void add_activation_ops(Registry& r) {
            .shape = softmax_rule,
            .attributes = {{"axis", Role::kAxes, 1, 1, 12}, {"axis", Role::kAxes, -1, 13}},
            .axes = axes_by(axes),
-           .batch = batch_with(batch_shifting_axes)});
+           .batch = batch_with(batch_shifting_axes),
+           .newer = newer_softmax});
   };
   add_softmax("Softmax", softmax_axes<Combine::kSoftmax>);
   add_softmax("LogSoftmax", softmax_axes<Combine::kLogSoftmax>);

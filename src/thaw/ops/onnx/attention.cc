@@ -74,6 +74,15 @@ std::optional<Shape> present_of(Context& ctx, int past_input, const Heads& now) 
   return present;
 }
 
+// As many products for each number of the query, and of the output, as there are keys.
+Dim attention_flops(NodeView& view) {
+  const Fact &key = view.input(1), &past = view.input(4);
+  if (key.rank() < 3) return {};
+  Dim keys = key.dim(key.rank() == 4 ? 2 : 1);
+  if (view.has_input(4)) keys = keys + (past.rank() == 4 ? past.dim(2) : Dim());
+  return (view.input(0).num_elements() + view.output(0).num_elements()) * keys * 2;
+}
+
 void attention(Context& ctx) {
   Heads q = heads_of(ctx, 0, "q_num_heads"), k = heads_of(ctx, 1, "kv_num_heads"), v = heads_of(ctx, 2, "kv_num_heads");
   DataType type = ctx.input(0).dtype, value_type = ctx.input(2).dtype;
@@ -307,7 +316,8 @@ void add_attention_ops(Registry& r) {
          .shape = attention,
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kData, kMask, kState, kState, kCount},
-         .axes = axes_by(attention_axes)});
+         .axes = axes_by(attention_axes),
+         .flops = attention_flops});
   r.add({.domain = "ai.onnx.preview",
          .name = "FlexAttention",
          .shape = flex_attention,
@@ -328,7 +338,8 @@ void add_attention_ops(Registry& r) {
          .shape = causal_conv_with_state,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias, kState},
-         .axes = axes_by("b c t~, c _ _, c, b c t~ -> b c t~, b c t~")});
+         .axes = axes_by("b c t~, c _ _, c, b c t~ -> b c t~, b c t~"),
+         .flops = flops_of_filters});
 }
 
 }  // namespace thaw::ops

@@ -71,12 +71,17 @@ void batch_cast_like(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
+void newer_cast(Newer& n) {
+  if (n.crosses(6)) throw NoEqual{"its type is written otherwise"};
+}
+
 }  // namespace
 
 void add_cast_ops(Registry& r) {
   r.add({.name = "Cast",
          .shape = cast_rule,
          .op_class = OpClass::kElementwise,
+         .newer = newer_cast,
          .evaluation = Evaluation::kByRule,
          .converts = true});
   r.add({.name = "CastLike",

@@ -267,6 +267,10 @@ void sequence_map(Context& ctx) {
 
 constexpr std::string_view kBodies = "what its graphs do with the axes depends on them";
 
+void newer_scan(Newer& n) {
+  if (n.crosses(9)) throw NoEqual{"it runs over samples"};
+}
+
 }  // namespace
 
 void add_control_ops(Registry& r) {
@@ -292,7 +296,8 @@ void add_control_ops(Registry& r) {
          .attributes = {{.name = "scan_input_axes", .role = kAxes}, {.name = "scan_output_axes", .role = kAxes}},
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_scan),
-         .bodies = scan_bodies});
+         .bodies = scan_bodies,
+         .newer = newer_scan});
   r.add({.name = "SequenceMap",
          .shape = sequence_map,
          .op_class = OpClass::kControl,

@@ -188,30 +188,35 @@ void add_conv_ops(Registry& r) {
          .shape = conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
-         .axes = kConvAxes});
+         .axes = kConvAxes,
+         .flops = flops_of_filters});
   r.add({.name = "ConvInteger",
          .shape = conv_integer_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kZeroPoint, kZeroPoint},
          .axes = axes_by("n c x~..., m _ _..., , m -> n m x~..."),
-         .batch = batch_with(batch_conv_integer)});
+         .batch = batch_with(batch_conv_integer),
+         .flops = flops_of_filters});
   r.add({.name = "QLinearConv",
          .shape = qlinear_conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kQuantScale, kZeroPoint, kWeight, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint, kBias},
-         .axes = kQLinearConvAxes});
+         .axes = kQLinearConvAxes,
+         .flops = flops_of_quantized_filters});
   r.add({.name = "ConvTranspose",
          .shape = conv_transpose_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .attributes = {{"output_shape", kShape}},
-         .axes = axes_by(conv_transpose_axes)});
+         .axes = axes_by(conv_transpose_axes),
+         .flops = flops_of_spread_filters});
   // The offsets and the mask have numbers of their own for each position of the output.
   r.add({.name = "DeformConv",
          .shape = deform_conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kData, kBias, kData},
-         .axes = axes_by("n c x~..., m _ _..., n _ x~..., m, n _ x~... -> n m x~...")});
+         .axes = axes_by("n c x~..., m _ _..., n _ x~..., m, n _ x~... -> n m x~..."),
+         .flops = flops_of_filters});
 }
 
 }  // namespace thaw::ops

@@ -182,6 +182,29 @@ void batch_einsum(BatchContext& n) {
   n.keep(Form::kLeading);
 }
 
+// Every combination of the letters' values takes one operation an operand.
+Dim einsum_flops(NodeView& view) {
+  const auto equation = parse_equation(view.attr_string("equation", ""));
+  if (!equation || static_cast<int>(equation->terms.size()) != view.num_inputs()) return {};
+  Dim combinations = 1;
+  std::string seen;
+  for (int i = 0; i < view.num_inputs(); ++i) {
+    const Fact& x = view.input(i);
+    const std::string& term = equation->terms[static_cast<size_t>(i)];
+    if (!x.has_rank()) return {};
+    const int spread = x.rank() - static_cast<int>(term.size()) + 1;
+    int axis = 0;
+    for (const char letter : term) {
+      const int axes = letter == kEllipsis ? spread : 1;
+      const bool fresh = seen.find(letter) == std::string::npos;
+      if (fresh) seen += letter;
+      for (int k = 0; k < axes && axis < x.rank(); ++k, ++axis)
+        if (fresh) combinations = combinations * x.dim(axis);
+    }
+  }
+  return combinations * view.num_inputs();
+}
+
 }  // namespace
 
 void add_einsum_ops(Registry& r) {
@@ -189,7 +212,8 @@ void add_einsum_ops(Registry& r) {
          .shape = einsum_rule,
          .op_class = OpClass::kContraction,
          .axes = axes_by(einsum_axes),
-         .batch = batch_with(batch_einsum)});
+         .batch = batch_with(batch_einsum),
+         .flops = einsum_flops});
 }
 
 }  // namespace thaw::ops

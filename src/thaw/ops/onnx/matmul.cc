@@ -253,25 +253,29 @@ void add_matmul_ops(Registry& r) {
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight},
          .axes = kProductAxes,
-         .batch = batch_with(batch_matmul)});
+         .batch = batch_with(batch_matmul),
+         .flops = flops_of_rows});
   r.add({.name = "MatMulInteger",
          .shape = matmul_integer_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kZeroPoint, kZeroPoint},
          .axes = axes_by("... i k, ... k j, i, j -> ... i j"),
-         .batch = batch_with(batch_matmul_integer)});
+         .batch = batch_with(batch_matmul_integer),
+         .flops = flops_of_rows});
   r.add({.name = "QLinearMatMul",
          .shape = qlinear_matmul_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kQuantScale, kZeroPoint, kWeight, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint},
          .axes = axes_by("... i k, i, i, ... k j, j, j, , -> ... i j"),
-         .batch = batch_with(batch_qlinear_matmul)});
+         .batch = batch_with(batch_qlinear_matmul),
+         .flops = flops_of_rows});
   r.add({.name = "Gemm",
          .shape = gemm_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .axes = axes_by(gemm_axes),
-         .batch = batch_with(batch_plain_gemm)});
+         .batch = batch_with(batch_plain_gemm),
+         .flops = flops_of_product});
   r.add({.name = "Det", .shape = det_rule, .op_class = OpClass::kContraction, .axes = axes_by("... i~ j~ -> ...")});
 }
 

@@ -204,6 +204,20 @@ void batch_dropout(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
+void newer_batch_norm(Newer& n) {
+  if (n.crosses(9) && n.attr_int("spatial", 1) == 0) throw NoEqual{"its statistics are not of channels"};
+  n.changing().remove_attribute("spatial");
+  if (n.crosses(14) && n.num_outputs() > 1) throw NoEqual{"it trains"};
+}
+
+void newer_group_norm(Newer& n) {
+  if (n.crosses(21)) throw NoEqual{"its scale is of groups, not of channels"};
+}
+
+void newer_dropout(Newer& n) {
+  if (n.crosses(12) && n.wants_output(1)) throw NoEqual{"its mask has another type"};
+}
+
 }  // namespace
 
 std::optional<AxesMap> axes_mixing(NodeView& view, int64_t axis, bool to_the_end, Combine combine) {
@@ -241,7 +255,8 @@ void add_normalization_ops(Registry& r) {
          .shape = batch_norm_rule,
          .operands = {kData, kBias, kBias, kBias, kBias},
          .axes = axes_by(batch_norm_axes),
-         .batch = batch_with(batch_batch_norm)});
+         .batch = batch_with(batch_batch_norm),
+         .newer = newer_batch_norm});
   r.add({.name = "InstanceNormalization",
          .shape = instance_norm_rule,
          .operands = {kData, kBias, kBias},
@@ -250,7 +265,8 @@ void add_normalization_ops(Registry& r) {
   r.add({.name = "GroupNormalization",
          .shape = group_norm_rule,
          .operands = {kData, kBias, kBias},
-         .axes = axes_by("n c~ x~..., _, _ -> n c~ x~...")});
+         .axes = axes_by("n c~ x~..., _, _ -> n c~ x~..."),
+         .newer = newer_group_norm});
   r.add({.name = "LayerNormalization",
          .shape = layer_norm_rule,
          .operands = {kData, kBias, kBias},
@@ -279,6 +295,7 @@ void add_normalization_ops(Registry& r) {
          .operands = {kData, kSetting, kSetting},
          .axes = axes_by("... -> ..., ..."),
          .batch = batch_with(batch_dropout),
+         .newer = newer_dropout,
          .deterministic = false});
 }
 

@@ -158,6 +158,16 @@ void batch_max_unpool(BatchContext& n) {
   n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
 }
 
+void newer_pool(Newer& n) {
+  if (n.crosses(19) && n.attr_int("ceil_mode", 0) != 0 && n.attr_int("count_include_pad", 0) != 0)
+    throw NoEqual{"what lies behind the edge is counted otherwise"};
+}
+
+void newer_roi_align(Newer& n) {
+  constexpr std::string_view kMode = "coordinate_transformation_mode";
+  if (n.crosses(16) && !n.has_attribute(kMode)) n.set({std::string(kMode), std::string("output_half_pixel")});
+}
+
 }  // namespace
 
 std::optional<Shape> pool_shape(Context& ctx, bool channels_last, bool must_fit) {
@@ -223,7 +233,8 @@ void batch_regions(BatchContext& n) {
 
 void add_pool_ops(Registry& r) {
   using enum Role;
-  r.add({"AveragePool", "LpPool"}, {.shape = pool_rule, .op_class = OpClass::kReduction, .axes = kPoolAxes});
+  r.add({"AveragePool", "LpPool"},
+        {.shape = pool_rule, .op_class = OpClass::kReduction, .axes = kPoolAxes, .newer = newer_pool});
   r.add({.name = "MaxPool",
          .shape = max_pool_rule,
          .op_class = OpClass::kReduction,
@@ -249,7 +260,8 @@ void add_pool_ops(Registry& r) {
          .shape = roi_align_rule,
          .operands = {kData, kRegion, kIndex},
          .axes = axes_by(region_axes),
-         .batch = batch_with(batch_regions)});
+         .batch = batch_with(batch_regions),
+         .newer = newer_roi_align});
 }
 
 }  // namespace thaw::ops

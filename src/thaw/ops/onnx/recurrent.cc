@@ -133,6 +133,13 @@ void batch_recurrent(BatchContext& n) {
   batch_time_first(n);
 }
 
+// Each step takes every number of both weights, for each sample.
+Dim recurrent_flops(NodeView& view) {
+  const Fact& x = view.input(0);
+  return x.rank() != 3 ? Dim()
+                       : x.dim(0) * x.dim(1) * (view.input(1).num_elements() + view.input(2).num_elements()) * 2;
+}
+
 }  // namespace
 
 void add_recurrent_ops(Registry& r) {
@@ -140,7 +147,8 @@ void add_recurrent_ops(Registry& r) {
   Operator cell{.op_class = OpClass::kContraction,
                 .operands = {kData, kWeight, kWeight, kBias, kCount, kState},
                 .axes = axes_by(recurrent_axes),
-                .batch = batch_with(batch_recurrent)};
+                .batch = batch_with(batch_recurrent),
+                .flops = recurrent_flops};
   auto add_op = r.group(cell);
   add_op("RNN", recurrent<1, 1>);
   add_op("GRU", recurrent<3, 1>);

@@ -289,6 +289,28 @@ std::optional<std::vector<Dim>> resize_sizes(ThawedView& view, int operand) {
   return operand == 3 && out.shape && !view.has_attribute("axes") ? out.shape : std::nullopt;
 }
 
+// Upsample, and Resize as it was in opset 10: places are scaled from the corner, and the nearest is the one before.
+void newer_resize(Newer& n) {
+  if (!n.crosses(11)) return;
+  const Emit& at = n.at();
+  ir::Value* scales = n.changing().input(1);
+  std::vector<double> factors;
+  if (const ir::Attribute* given = n.attribute("scales"); given && given->as<std::vector<float>>()) {
+    const auto& list = *given->as<std::vector<float>>();
+    factors.assign(list.begin(), list.end());
+    scales = at.floats({static_cast<int64_t>(list.size())}, list);
+  } else if (n.constant(1)) {
+    factors = n.constant(1)->to_double();
+  }
+  const std::string mode(n.attr_string("mode", "nearest"));
+  const bool grows = !factors.empty() && std::ranges::all_of(factors, [](double factor) { return factor >= 1; });
+  if (!scales || (mode == "nearest" && !grows))
+    throw NoEqual{"which pixel is the nearest depends on scales that are not known"};
+  Attributes attributes = {{"mode", mode}, {"coordinate_transformation_mode", std::string("asymmetric")}};
+  if (mode == "nearest") attributes.push_back({"nearest_mode", std::string("floor")});
+  n.become(at.emit("Resize", {n.changing().input(0), nullptr, scales}, std::move(attributes)));
+}
+
 }  // namespace
 
 void add_resize_ops(Registry& r) {
@@ -300,13 +322,15 @@ void add_resize_ops(Registry& r) {
          .axes = axes_by(resize_axes),
          .batch = batch_with(batch_resize),
          .frozen = frozen_resize,
-         .sizes = resize_sizes});
+         .sizes = resize_sizes,
+         .newer = newer_resize});
   r.add({.name = "Upsample",
          .shape = upsample_rule,
          .operands = {kData, kScales},
          .attributes = {{"scales", kScales, AttributeRole::kRequired, 7, 8}},
          .axes = axes_by(upsample_axes),
-         .batch = batch_with(batch_upsample)});
+         .batch = batch_with(batch_upsample),
+         .newer = newer_resize});
 }
 
 }  // namespace thaw::ops

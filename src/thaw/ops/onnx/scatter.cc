@@ -217,6 +217,11 @@ void batch_scatter_nd(BatchContext& n) {
   n.keep(Form::kLeading);
 }
 
+// Scatter was renamed in opset 11.
+void newer_scatter(Newer& n) {
+  if (n.node().op_type() == "Scatter" && n.crosses(11)) n.changing().set_op("ScatterElements", "");
+}
+
 }  // namespace
 
 void add_scatter_ops(Registry& r) {
@@ -227,6 +232,7 @@ void add_scatter_ops(Registry& r) {
                                          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
                                          .axes = axes_by(scatter_elements_axes),
                                          .batch = batch_with(batch_scatter_elements),
+                                         .newer = newer_scatter,
                                          .evaluation = Evaluation::kByRule});
   r.add({.name = "ScatterND",
          .shape = scatter_nd,

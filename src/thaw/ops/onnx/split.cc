@@ -134,6 +134,11 @@ std::optional<std::vector<Dim>> split_sizes_of(ThawedView& view, int /*operand*/
   return std::vector<Dim>{in.dim(static_cast<int>(axis))};
 }
 
+void newer_split(Newer& n) {
+  if (n.crosses(18) && !n.has_input(1) && !n.has_attribute("split"))
+    n.set({"num_outputs", static_cast<int64_t>(n.num_outputs())});
+}
+
 }  // namespace
 
 void add_split_ops(Registry& r) {
@@ -147,6 +152,7 @@ void add_split_ops(Registry& r) {
          .batch = batch_with(batch_shifting_axes),
          .frozen = frozen_split,
          .sizes = split_sizes_of,
+         .newer = newer_split,
          .evaluation = Evaluation::kByRule});
 }
 

@@ -152,12 +152,20 @@ void batch_affine_grid(BatchContext& n) {
   n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
 }
 
+void newer_grid_sample(Newer& n) {
+  const std::string_view mode = n.attr_string("mode", "bilinear");
+  if (n.crosses(20) && mode != "nearest") n.set({"mode", std::string(mode == "bicubic" ? "cubic" : "linear")});
+}
+
 }  // namespace
 
 void add_vision_ops(Registry& r) {
   using enum Role;
   // Where in the image to look is said for each position of the output.
-  r.add({.name = "GridSample", .shape = grid_sample_rule, .axes = axes_by("n c x~..., n y... _ -> n c y...")});
+  r.add({.name = "GridSample",
+         .shape = grid_sample_rule,
+         .axes = axes_by("n c x~..., n y... _ -> n c y..."),
+         .newer = newer_grid_sample});
   r.add({.name = "AffineGrid",
          .shape = affine_grid_rule,
          .operands = {kData, kShape},

@@ -104,9 +104,9 @@ class BatchContext : public NodeView, public BatchEmit {
   // Operand i, leading, with the sample's axes aligned to the right of `rank` of them: [batch, 1, …].
   ir::Value* aligned(int i, int rank);
 
-  // An axis of a sample, from the front; the same in a tensor with the batch before it.
+  // An axis of a sample, from the front; the same in a tensor with the batch before it. One that no tensor has stays so.
   static int64_t positive(int64_t axis, int rank) { return axis < 0 ? axis + rank : axis; }
-  static int64_t shifted(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+  static int64_t shifted(int64_t axis) { return axis < 0 || axis == INT64_MAX ? axis : axis + 1; }
   static std::vector<int64_t> shifted(std::vector<int64_t> axes);
   // All axes of a sample of that rank, in a tensor with the batch before it.
   static std::vector<int64_t> axes_of_sample(int rank);

@@ -15,7 +15,9 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/newer.h"
 #include "thaw/ops/rule/roles.h"
 
 namespace thaw::ops {
@@ -58,6 +60,8 @@ struct Operator {
   FrozenRule frozen = nullptr;  // how a frozen size shows at it, beyond the obligations of its rule
   SizeRule sizes = nullptr;     // what its size operands must be; by default the output's shape
   BodyRule bodies = nullptr;    // of what runs graphs
+  FlopRule flops = nullptr;     // by default, by the class: rule/cost.h
+  NewerRule newer = nullptr;    // what means something else in a newer opset
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   bool converts = false;      // elements keep their numbers in another type: Cast

@@ -1,0 +1,52 @@
+// A model for chosen sizes: freezing on purpose, for backends that want every size as a number.
+//
+//   thaw::PinReport report = thaw::pin(model, {.sizes = {{"batch", 1}, {"height", 336}}});
+//   for (const thaw::OpenSize& open : report.open) …  // sizes that are still no numbers, and why
+//   if (report.agrees()) model.save("vision_336.onnx");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "thaw/export.h"
+#include "thaw/finding.h"
+#include "thaw/model.h"
+#include "thaw/run.h"
+
+namespace thaw {
+
+struct PinOptions {
+  NamedSizes sizes = {};    // of axes of inputs, by the names that `thaw inspect` prints; each at least 1
+  FeedOptions values = {};  // arrays and values of inputs that become constants; ranges and seed are not read
+  uint64_t max_growth = 0;  // bytes that folded constants may add to the model
+  bool check = true;        // the result is run beside the model at the sizes
+  FeedOptions feeds = {};   // for the check; the rest is drawn
+};
+
+// A size that is no number once all is pinned. Those that follow from it are not listed.
+struct OpenSize {
+  std::string tensor;  // the first that has it
+  int axis = 0;
+  std::string size;  // an expression; empty where nothing is known
+  std::string why;   // one clause
+};
+
+struct PinReport {
+  std::vector<Change> changed;
+  std::vector<OpenSize> open;  // in the model's order; empty: every size is a number
+  size_t nodes_before = 0, nodes_after = 0;
+  std::vector<RunCheck> checks = {};
+  std::vector<std::string> uncompared = {};
+  THAW_API bool agrees() const;  // no run contradicts the result
+};
+
+// Changes the model in place: inputs have the sizes, or are gone where they were given, what follows from these is
+// computed once, and outputs and tensors between are declared with the numbers. Weights are shared with what the model
+// was cloned from. A model whose result does not agree with it is left as it is.
+// Throws thaw::Error (kInvalidArgument) for a name or input that the model does not have, and for sizes that it cannot run
+// at.
+THAW_API PinReport pin(Model& model, const PinOptions& options);
+
+}  // namespace thaw

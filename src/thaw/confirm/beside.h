@@ -1,0 +1,26 @@
+// What was made of a model beside the model, at several sizes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "thaw/confirm/run_check.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/run.h"
+
+namespace thaw::confirm {
+
+struct Beside {
+  std::vector<RunCheck> checks;         // by sizes; empty: nothing could be compared
+  std::vector<std::string> uncompared;  // and why
+};
+
+using Runner = std::function<Arrays(const Arrays& feeds)>;
+
+// Draws what `drawn` takes, at `points` sizes that `wanted` runs at, or at its own where none is free, and holds what
+// `got` gives for the same against what `wanted` gives: all of its outputs, by name.
+Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                  const Runner& got);
+
+}  // namespace thaw::confirm

@@ -1,0 +1,41 @@
+#include "thaw/confirm/pinned.h"
+
+#include "thaw/confirm/beside.h"
+#include "thaw/confirm/run_check.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/pin/pin.h"
+#include "thaw/run/session.h"
+
+namespace thaw::confirm {
+namespace {
+
+constexpr int kPoints = 2;  // where sizes are left open
+
+}  // namespace
+
+PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options) {
+  PinReport report;
+  report.nodes_before = optimizing::weigh(*model.graph).nodes;
+  pinning::Pinned pinned = pinning::pin(model, options);
+  report.changed = std::move(pinned.changes.made);
+  report.open = std::move(pinned.open);
+  report.nodes_after = optimizing::weigh(*model.graph).nodes;
+  if (!options.check) return report;
+  std::optional<run::Session> before, after;
+  const auto run_before = [&](const Arrays& feeds) {
+    Arrays all = feeds;
+    all.insert(pinned.given.begin(), pinned.given.end());
+    if (!before) before.emplace(original, check_session());
+    return before->run(all);
+  };
+  const auto run_after = [&](const Arrays& feeds) {
+    if (!after) after.emplace(model, check_session());
+    return after->run(feeds);
+  };
+  Beside beside = run_beside(model, options.feeds, kPoints, run_before, run_after);
+  report.checks = std::move(beside.checks);
+  report.uncompared = std::move(beside.uncompared);
+  return report;
+}
+
+}  // namespace thaw::confirm

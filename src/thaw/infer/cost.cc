@@ -1,0 +1,84 @@
+#include "thaw/infer/cost.h"
+
+#include <unordered_map>
+
+#include "thaw/infer/facts_view.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/ops/rule/cost.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::infer {
+
+using dim::Dim;
+
+namespace {
+
+constexpr int64_t kBitsInByte = 8;
+
+Dim bytes_of(const ops::Fact& fact) {
+  const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));
+  if (!fact.is_tensor() || bits == 0) return {};
+  const Dim elements = fact.num_elements();
+  return bits >= kBitsInByte ? elements * (bits / kBitsInByte) : dim::ceil_div(elements * bits, kBitsInByte);
+}
+
+class Adder {
+ public:
+  Adder(const ir::Model& model, const Result& facts) : model_(model), facts_(facts) {}
+
+  void add(const ir::Graph& graph) {
+    for (const ir::Node* node : graph.nodes()) {
+      const auto [at, fresh] = places_.try_emplace(ir::operator_name(*node), sum_.operators.size());
+      if (fresh) sum_.operators.push_back({.op = at->first});
+      const Cost cost = cost_of(*node, model_, facts_);
+      add(sum_.operators[at->second], cost);
+      add(sum_.total, cost);
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+    }
+  }
+
+  ModelCost take() { return std::move(sum_); }
+
+ private:
+  static void add(OperatorCost& sum, const Cost& cost) {
+    ++sum.nodes;
+    if (cost.flops.is_known()) {
+      sum.cost.flops = sum.cost.flops + cost.flops;
+    } else {
+      ++sum.without_flops;
+    }
+    if (cost.bytes.is_known()) {
+      sum.cost.bytes = sum.cost.bytes + cost.bytes;
+    } else {
+      ++sum.without_bytes;
+    }
+  }
+
+  const ir::Model& model_;
+  const Result& facts_;
+  ModelCost sum_;
+  std::unordered_map<std::string, size_t> places_;
+};
+
+}  // namespace
+
+Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts) {
+  if (node.constant()) return {0, 0};
+  NodeFacts view(facts, model, node);
+  Cost cost{ops::flops_of(view), 0};
+  const auto add = [&](const ir::Value* value) {
+    if (value) cost.bytes = cost.bytes + bytes_of(facts.fact(value));
+  };
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (!ops::is_unread(ops::role_of(node, static_cast<int>(i)))) add(node.input(static_cast<int>(i)));
+  for (const ir::Value* output : node.outputs()) add(output);
+  return cost;
+}
+
+ModelCost cost_of(const ir::Model& model, const Result& facts) {
+  Adder adder(model, facts);
+  adder.add(*model.graph);
+  return adder.take();
+}
+
+}  // namespace thaw::infer

@@ -1,0 +1,35 @@
+// What nodes compute and move, as expressions of the inputs' sizes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "thaw/infer/infer.h"
+
+namespace thaw::infer {
+
+struct Cost {
+  dim::Dim flops;  // ops/rule/cost.h
+  dim::Dim bytes;  // of what is read, weights too, and written
+};
+
+// Of one node; unknown where sizes are, and the flops of what Thaw has no rule for. Graphs that it runs are not counted.
+Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts);
+
+struct OperatorCost {
+  std::string op;  // "MatMul", "com.microsoft.Attention"
+  size_t nodes = 0;
+  Cost cost = {0, 0};                           // of the nodes whose cost is known
+  size_t without_flops = 0, without_bytes = 0;  // nodes whose cost is not
+};
+
+// Each operator of the model, and all of them; a subgraph's nodes are counted once, whatever runs it how often. Sums of
+// more terms than the scope has place for are unknown.
+struct ModelCost {
+  std::vector<OperatorCost> operators;  // in the order in which they are met
+  OperatorCost total;
+};
+ModelCost cost_of(const ir::Model& model, const Result& facts);
+
+}  // namespace thaw::infer

@@ -1,0 +1,186 @@
+#include "thaw/pin/inputs.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/infer/infer.h"
+#include "thaw/run/feeds.h"
+
+namespace thaw::pinning {
+namespace {
+
+// Where inputs of IR versions before 4 have their constants: among the inputs too.
+constexpr int64_t kConstantsAreNoInputs = 4;
+
+class InputPinner {
+ public:
+  InputPinner(ir::Model& model, const PinOptions& options, rewrite::Changes& changes)
+      : model_(model),
+        graph_(*model.graph),
+        options_(options),
+        changes_(changes),
+        facts_(infer::infer(model, scope_)) {}
+
+  Arrays run() {
+    for (const auto& [name, size] : options_.sizes) bind_size(name, size);
+    for (const auto& [name, array] : options_.values.arrays) given_.emplace(name, array);
+    for (const auto& [name, texts] : options_.values.values) given_.emplace(name, array_of(name, texts));
+    for (const auto& [name, array] : given_) bind_array(name, array);
+    for (ir::Value* input : graph_.inputs()) declare(*input);
+    for (const auto& [name, array] : given_) make_constant(name, array);
+    return std::move(given_);
+  }
+
+ private:
+  std::string size_names() const {
+    std::set<std::string> names;
+    for (const ir::Value* input : graph_.inputs()) {
+      const ops::Fact& fact = facts_.fact(input);
+      for (int axis = 0; axis < fact.rank(); ++axis)
+        for (const int id : dim::symbols_of(fact.dim(axis)))
+          names.insert(scope_.symbols()[static_cast<size_t>(id)].name);
+    }
+    return names.empty() ? "none: every size of its inputs is a number"
+                         : fmt::format("one of {}", fmt::join(names, ", "));
+  }
+
+  void bind_size(const std::string& name, int64_t size) {
+    const auto symbol = scope_.find(name);
+    const int id = symbol ? scope_.symbol_id(*symbol) : -1;
+    if (id < 0 || scope_.symbols()[static_cast<size_t>(id)].kind != dim::SymbolKind::kInputDim) {
+      const bool is_element = name.find('[') != std::string::npos;
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("there is no size '{}'", name),
+                   .where = model_.path.string(),
+                   .expected = size_names(),
+                   .next = is_element ? "give the whole input with --values"
+                                      : "`thaw inspect` lists the inputs and their sizes"});
+    }
+    if (size < 1)
+      throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the size '{}' is {}", name, size),
+                                                .where = model_.path.string(),
+                                                .expected = "at least 1"});
+    bind(id, size, fmt::format("'{}'", name));
+  }
+
+  void bind(int id, int64_t size, const std::string& by) {
+    const auto [at, fresh] = sizes_.emplace(id, size);
+    if (!fresh && at->second != size)
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("{} asks for '{}' = {}, which is {} already", by,
+                                       scope_.symbols()[static_cast<size_t>(id)].name, size, at->second),
+                   .where = model_.path.string(),
+                   .expected = "one number for each size"});
+  }
+
+  ir::Value& input_of(const std::string& name) const {
+    ir::Value* value = graph_.find(name);
+    if (value && value->is_input() && facts_.fact(value).is_tensor()) return *value;
+    std::vector<std::string_view> names;
+    for (const ir::Value* input : graph_.inputs()) names.push_back(input->name());
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("there is no input '{}' that takes a tensor", name),
+                                              .where = model_.path.string(),
+                                              .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+  }
+
+  // An input's elements; the one axis that no number is known of is as long as there are elements for it.
+  Array array_of(const std::string& name, const run::ValueTexts& texts) const {
+    const ir::Value& input = input_of(name);
+    const ops::Fact& fact = facts_.fact(&input);
+    const auto refuse = [&](std::string why) {
+      throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
+                                                .where = fmt::format("input '{}'", name),
+                                                .expected = "sizes that are known once --dims and --values are",
+                                                .next = "name its sizes in --dims"});
+    };
+    if (!fact.has_rank()) refuse("the rank is not known");
+    std::vector<int64_t> dims;
+    int64_t elements = 1;
+    std::optional<size_t> open;
+    for (const dim::Dim d : *fact.shape) {
+      const auto size = dim::evaluate(d, sizes_);
+      if (!size && open) refuse("several of its sizes are not known");
+      if (!size) open = dims.size();
+      dims.push_back(size.value_or(1));
+      elements *= dims.back();
+    }
+    if (open) {
+      const auto count = static_cast<int64_t>(texts.size());
+      if (elements == 0 || count % elements != 0)
+        refuse(fmt::format("{} values do not fill rows of {}", count, elements));
+      dims[*open] = count / elements;
+    }
+    return run::array_from_texts(name, input.type.elem_type, std::move(dims), texts);
+  }
+
+  void bind_array(const std::string& name, const Array& array) {
+    const ir::Value& input = input_of(name);
+    const ops::Fact& fact = facts_.fact(&input);
+    const auto refuse = [&](std::string why) {
+      throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why), .where = fmt::format("input '{}'", name)});
+    };
+    if (array.is_string()) refuse("text cannot be made a constant here");
+    if (array.dtype != input.type.elem_type)
+      refuse(fmt::format("the array is {}, the input {}", ir::name_of(array.dtype), ir::name_of(input.type.elem_type)));
+    if (!fact.has_rank()) return;
+    if (array.dims.size() != fact.shape->size())
+      refuse(fmt::format("the array has {} axes, the input {}", array.dims.size(), fact.shape->size()));
+    for (size_t axis = 0; axis < array.dims.size(); ++axis) {
+      const dim::Dim d = (*fact.shape)[axis];
+      const int id = scope_.symbol_id(d);
+      if (id >= 0) bind(id, array.dims[axis], fmt::format("input '{}'", name));
+      const auto size = dim::evaluate(d, sizes_);
+      if (size && *size != array.dims[axis])
+        refuse(fmt::format("axis {} is {}, where the input has {}", axis, array.dims[axis], *size));
+    }
+  }
+
+  void declare(ir::Value& input) {
+    const ops::Fact& fact = facts_.fact(&input);
+    if (given_.contains(input.name()) || !fact.has_rank() || !input.type.shape) return;
+    for (int axis = 0; axis < fact.rank(); ++axis) {
+      const auto size = dim::evaluate(fact.dim(axis), sizes_);
+      const auto place = static_cast<size_t>(axis);
+      if (!size || (*input.type.shape)[place].value) continue;
+      changes_.made.push_back({.kind = "pin a size",
+                               .place = input.name(),
+                               .part = fmt::format("axis {}", axis),
+                               .replaced = {{dim::to_string(fact.dim(axis)), std::to_string(*size)}}});
+      input.set_dim(place, {.value = size, .param = {}, .denotation = (*input.type.shape)[place].denotation});
+    }
+  }
+
+  void make_constant(const std::string& name, const Array& array) {
+    ir::Value& input = input_of(name);
+    changes_.made.push_back(
+        {.kind = "pin an input",
+         .place = name,
+         .replaced = {{"the input", fmt::format("a constant of {} elements", array.num_elements())}}});
+    const std::vector<std::byte>& bytes = array.bytes;
+    graph_.replace_initializer(&input, ir::Tensor::from_bytes(name, array.dtype, array.dims, bytes));
+    graph_.remove_input(&input);
+    model_.ir_version = std::max(model_.ir_version, kConstantsAreNoInputs);
+  }
+
+  ir::Model& model_;
+  ir::Graph& graph_;
+  const PinOptions& options_;
+  rewrite::Changes& changes_;
+  dim::Scope scope_;
+  infer::Result facts_;
+  dim::Assignment sizes_;  // of symbols
+  Arrays given_;
+};
+
+}  // namespace
+
+Arrays pin_inputs(ir::Model& model, const PinOptions& options, rewrite::Changes& changes) {
+  return InputPinner(model, options, changes).run();
+}
+
+}  // namespace thaw::pinning

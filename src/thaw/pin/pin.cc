@@ -1,0 +1,131 @@
+#include "thaw/pin/pin.h"
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/pin/inputs.h"
+#include "thaw/pin/open_sizes.h"
+#include "thaw/rewrite/declare.h"
+#include "thaw/rewrite/patch.h"
+
+namespace thaw::pinning {
+namespace {
+
+// A small tensor of integers or truth values that inference knows to the last element; nullopt for others.
+std::optional<ir::Tensor> known_numbers(const ops::Fact& fact) {
+  if (!fact.is_tensor() || !fact.elements || !fact.has_rank()) return std::nullopt;
+  std::vector<int64_t> dims;
+  for (const dim::Dim d : *fact.shape) dims.push_back(d.constant().value_or(-1));
+  std::vector<int64_t> wide;
+  for (const ops::Element& element : *fact.elements) {
+    const auto number = element.as_int();
+    if (!number) return std::nullopt;
+    wide.push_back(*number);
+  }
+  const auto narrowed = [&]<typename T>(T) {
+    std::vector<T> numbers(wide.begin(), wide.end());
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return ir::Tensor::from_bytes({}, fact.dtype, std::move(dims), {bytes.begin(), bytes.end()});
+  };
+  switch (fact.dtype) {
+    case ir::DataType::kInt64:
+      return narrowed(int64_t{});
+    case ir::DataType::kInt32:
+      return narrowed(int32_t{});
+    case ir::DataType::kBool:
+      return narrowed(uint8_t{});
+    default:
+      return std::nullopt;
+  }
+}
+
+// What sizes, and conditions on them, come to.
+void write_known_numbers(ir::Model& model, rewrite::Changes& changes) {
+  ir::Graph& graph = *model.graph;
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  rewrite::Patch patch(model, "pinned");
+  int count = 0;
+  for (ir::Node* node : graph.nodes()) {
+    if (node->constant()) continue;
+    for (ir::Value* output : node->outputs()) {
+      if (!output || output->is_output() || !output->is_used()) continue;
+      auto tensor = known_numbers(facts.fact(output));
+      if (!tensor) continue;
+      tensor->name = graph.unique_name(output->name() + "_pinned");
+      patch.replace(output, graph.add_initializer(std::move(*tensor)));
+      ++count;
+    }
+  }
+  patch.apply();
+  if (count > 0)
+    changes.made.push_back({.kind = "write what sizes come to",
+                            .place = "the model",
+                            .why = fmt::format("{} tensor{} of sizes", count, count == 1 ? "" : "s")});
+}
+
+void declare_all(ir::Model& model, const infer::Result& facts) {
+  ir::Graph& graph = *model.graph;
+  for (ir::Node* node : graph.nodes()) {
+    for (ir::Value* output : node->outputs()) {
+      if (!output || node->constant()) continue;
+      if (output->is_output() && output->type.shape) continue;  // declare_truly has seen to it
+      const ops::Fact& fact = facts.fact(output);
+      if (!fact.is_tensor() || fact.dtype == ir::DataType::kUndefined || !fact.has_rank()) continue;
+      ir::Type type = ir::Type::tensor(fact.dtype);
+      type.shape.emplace();
+      for (const dim::Dim d : *fact.shape)
+        type.shape->push_back({.value = d.constant(), .param = {}, .denotation = {}});
+      if (output->is_output()) {
+        output->set_type(std::move(type));
+      } else {
+        graph.set_value_info(output, std::move(type));
+      }
+    }
+  }
+}
+
+void require_runnable(const ir::Model& model, const infer::Result& facts, size_t problems_before) {
+  if (facts.problems().size() <= problems_before) return;
+  const infer::Problem& problem = facts.problems().front();
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("the model cannot run at these sizes: {}", problem.message),
+               .where = fmt::format("{}: {}", model.path.string(), problem.node->describe()),
+               .expected = "sizes that its nodes take",
+               .next = "`thaw check --dims` says which do"});
+}
+
+}  // namespace
+
+Pinned pin(ir::Model& model, const PinOptions& options) {
+  ops::require_arity(model);
+  Pinned pinned;
+  size_t problems_before = 0;
+  {
+    dim::Scope scope;
+    problems_before = infer::infer(model, scope).problems().size();
+  }
+  pinned.given = pin_inputs(model, options, pinned.changes);
+  // What is declared inside was said of other sizes.
+  rewrite::forget_declarations(*model.graph);
+  {
+    dim::Scope scope;
+    require_runnable(model, infer::infer(model, scope), problems_before);
+  }
+  write_known_numbers(model, pinned.changes);
+  OptimizeOptions clean;
+  clean.level = OptimizeLevel::kClean;
+  clean.max_growth = options.max_growth;
+  rewrite::Changes cleaned = optimizing::optimize(model, clean, optimizing::FrozenSizes::kMeant);
+  std::ranges::move(cleaned.made, std::back_inserter(pinned.changes.made));
+  rewrite::declare_truly(model);
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  declare_all(model, facts);
+  pinned.open = open_sizes(model, scope, facts);
+  return pinned;
+}
+
+}  // namespace thaw::pinning

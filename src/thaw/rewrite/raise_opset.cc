@@ -1,0 +1,201 @@
+#include "thaw/rewrite/raise_opset.h"
+
+#include <algorithm>
+#include <climits>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/facts_view.h"
+#include "thaw/infer/infer.h"
+#include "thaw/ir/graph/schema.h"
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/rewrite/emitter.h"
+#include "thaw/rewrite/replace.h"
+
+namespace thaw::rewrite {
+namespace {
+
+using ir::OperatorSchema;
+
+// The first IR version whose readers know an opset (ONNX, docs/Versioning.md).
+constexpr std::pair<int64_t, int64_t> kIrOfOpset[] = {{9, 4},  {10, 5},  {11, 6},  {12, 7}, {15, 8},
+                                                      {19, 9}, {21, 10}, {23, 11}, {25, 12}};
+
+// Attributes that never meant anything to who runs a model.
+constexpr std::string_view kMeaningless[] = {"consumed_inputs", "is_test"};
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Of one number, a list is asked for: TopK's k.
+bool wants_list(std::string_view attribute) { return attribute == "k"; }
+
+// An attribute and the operand that it became are called alike, but for these.
+std::string_view operand_of(std::string_view attribute) {
+  if (attribute == "value") return "constant_value";  // Pad
+  if (attribute == "k") return "K";                   // TopK
+  return attribute;
+}
+
+class Raiser {
+ public:
+  Raiser(ir::Model& model, int64_t from, int64_t to, const infer::Result& facts)
+      : model_(model), from_(from), to_(to), facts_(facts), emitter_(model, "") {}
+
+  // How many nodes changed.
+  int raise(ir::Graph& graph) {
+    int count = 0;
+    for (ir::Node* node : graph.nodes()) {
+      for (ir::Graph* inner : node->subgraphs()) count += raise(*inner);
+      if (!node->domain().empty()) continue;
+      try {
+        count += raise(*node) ? 1 : 0;
+      } catch (const ops::NoEqual& none) {
+        refuse(*node, none.why);
+      } catch (const ops::CannotWrite& cannot) {
+        refuse(*node, cannot.why);
+      }
+    }
+    return count;
+  }
+
+ private:
+  [[noreturn]] void refuse(const ir::Node& node, const std::string& why) const {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("{} has no equal in opset {}: {}", node.describe(), to_, why),
+                 .where = model_.path.string(),
+                 .expected = "nodes whose meaning is the same in both opsets",
+                 .next = "ask for an older opset"});
+  }
+
+  bool raise(ir::Node& node) {
+    const auto before = ir::find_schema("", node.op_type(), from_);
+    if (!before) return false;  // ONNX Runtime's own, which it registers in ONNX's domain
+    auto after = ir::find_schema("", node.op_type(), to_);
+    const bool is_gone = !after || after->deprecated;
+    if (!is_gone && before->since_version == after->since_version) return false;
+    if (const ops::Operator* op = ops::registry().find(node); op && op->newer) {
+      const ops::Emit at = emitter_.before(&node);
+      infer::FactsView<ops::Newer> view(facts_, node, from_);
+      view.begin(node, at, before->since_version, is_gone ? INT_MAX : after->since_version);
+      op->newer(view);
+      if (view.replacement()) {
+        replace_value(*node.output(0), *view.replacement());
+        node.graph()->remove_node(&node);
+        return true;
+      }
+      after = ir::find_schema("", node.op_type(), to_);  // it may have another name
+    }
+    if (!after || after->deprecated) throw ops::NoEqual{"it is gone"};
+    move_attributes(node, *before, *after);
+    keep_defaults(node, *before, *after);
+    return true;
+  }
+
+  // Attributes that are operands now.
+  void move_attributes(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
+    std::vector<ir::Attribute> moved;
+    for (const ir::Attribute& attribute : node.attributes())
+      if (!contains(after.attributes, attribute.name)) moved.push_back(attribute);
+    for (const auto& [name, value] : before.integer_defaults)
+      if (!contains(after.attributes, name) && contains(after.inputs, operand_of(name)) && !node.attribute(name))
+        moved.push_back({name, value});
+    const bool reorders = before.inputs.size() <= after.inputs.size() &&
+                          !std::equal(before.inputs.begin(), before.inputs.end(), after.inputs.begin());
+    if (reorders && before.max_inputs <= static_cast<int>(before.inputs.size())) reorder_operands(node, before, after);
+    for (const ir::Attribute& attribute : moved) {
+      const std::string_view operand = operand_of(attribute.name);
+      const auto place = std::ranges::find(after.inputs, operand);
+      node.remove_attribute(attribute.name);
+      if (place == after.inputs.end()) {
+        if (std::ranges::find(kMeaningless, attribute.name) == std::end(kMeaningless))
+          throw ops::NoEqual{fmt::format("it has no attribute '{}' there", attribute.name)};
+        continue;
+      }
+      set_operand(node, static_cast<int>(place - after.inputs.begin()), constant_of(node, attribute));
+    }
+  }
+
+  static void reorder_operands(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
+    std::vector<ir::Value*> placed;
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      size_t to = i;
+      if (i < before.inputs.size()) {
+        const auto found = std::ranges::find(after.inputs, before.inputs[i]);
+        if (found != after.inputs.end()) to = static_cast<size_t>(found - after.inputs.begin());
+      }
+      placed.resize(std::max(placed.size(), to + 1));
+      placed[to] = node.input(static_cast<int>(i));
+    }
+    node.set_inputs(placed);
+  }
+
+  static void set_operand(ir::Node& node, int place, ir::Value* value) {
+    for (int i = static_cast<int>(node.inputs().size()); i < place; ++i) node.set_input(i, nullptr);
+    node.set_input(place, value);
+  }
+
+  // Floats have the type of the data, but for a ratio.
+  ir::Value* constant_of(ir::Node& node, const ir::Attribute& attribute) {
+    const ops::Emit at = emitter_.before(&node);
+    if (const auto* list = attribute.as<std::vector<int64_t>>()) return at.list(*list);
+    if (const auto* number = attribute.as<int64_t>())
+      return wants_list(attribute.name) ? at.list({*number}) : at.integer(*number);
+    if (const auto* number = attribute.as<float>()) {
+      const ir::DataType type = facts_.fact(node.input(0)).dtype;
+      if (!ir::is_floating(type)) throw ops::NoEqual{fmt::format("the type of '{}' is not known", attribute.name)};
+      return at.scalar(*number, attribute.name == "ratio" ? ir::DataType::kFloat : type);
+    }
+    throw ops::NoEqual{fmt::format("its attribute '{}' is an operand there", attribute.name)};
+  }
+
+  // What an attribute meant where it was left out.
+  static void keep_defaults(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
+    for (const auto& [name, value] : before.integer_defaults) {
+      if (!contains(after.attributes, name) || node.attribute(name)) continue;
+      const auto now = std::ranges::find(after.integer_defaults, name, &std::pair<std::string, int64_t>::first);
+      if (now == after.integer_defaults.end() || now->second != value) node.set_attribute({name, value});
+    }
+  }
+
+  ir::Model& model_;
+  int64_t from_, to_;
+  const infer::Result& facts_;
+  Emitter emitter_;
+};
+
+}  // namespace
+
+void raise_opset(ir::Model& model, int64_t opset, Changes& changes) {
+  const auto refuse = [&](std::string what, std::string expected) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = std::move(what), .where = model.path.string(), .expected = std::move(expected)});
+  };
+  if (opset < 1 || opset > ir::newest_opset())
+    refuse(fmt::format("there is no opset {}", opset), fmt::format("1 to {}", ir::newest_opset()));
+  const auto import = std::ranges::find(model.opset_imports, std::string(), &ir::OpsetImport::domain);
+  if (import == model.opset_imports.end()) return;
+  const int64_t from = import->version;
+  if (from == opset) return;
+  if (from > opset) refuse(fmt::format("the model has opset {}", from), fmt::format("{} or a newer one", from));
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  ir::Transaction edit(model);
+  import->version = opset;
+  const int count = Raiser(model, from, opset, facts).raise(*model.graph);
+  edit.keep();
+  for (const auto& [first, version] : kIrOfOpset)
+    if (opset >= first) model.ir_version = std::max(model.ir_version, version);
+  changes.made.push_back({.kind = "raise the opset",
+                          .place = "the model",
+                          .part = {},
+                          .replaced = {{fmt::format("opset {}", from), fmt::format("{}", opset)}},
+                          .nodes = count});
+}
+
+}  // namespace thaw::rewrite

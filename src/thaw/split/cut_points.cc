@@ -1,0 +1,201 @@
+#include "thaw/split/cut_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/cost.h"
+
+namespace thaw::splitting {
+namespace {
+
+constexpr int64_t kAssumedSize = 64;
+constexpr size_t kMostSuggested = 12;
+constexpr size_t kMostPassing = 16;  // tensors: what more pass is no narrow place
+
+dim::Assignment assumed_sizes(const dim::Scope& scope, const NamedSizes& sizes) {
+  dim::Assignment values;
+  const std::vector<dim::SymbolInfo>& symbols = scope.symbols();
+  for (size_t id = 0; id < symbols.size(); ++id) {
+    values[static_cast<int>(id)] = kAssumedSize;
+    for (const auto& [name, size] : sizes)
+      if (symbols[id].name == name) values[static_cast<int>(id)] = size;
+  }
+  return values;
+}
+
+class PlaceFinder {
+ public:
+  PlaceFinder(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
+              const NamedSizes& sizes)
+      : model_(model), facts_(facts), passings_(passings), sizes_(assumed_sizes(scope, sizes)) {}
+
+  Places run() {
+    count_readers();
+    for (const ir::Node* node : model_.graph->nodes()) {
+      const std::vector<const ir::Value*> operands = operands_of(*node);
+      if (!add_node(*node, operands)) continue;
+      if (passing_.empty() || passing_.size() > kMostPassing) continue;
+      Place here = place();
+      if (places_.all.empty() || places_.all.back().passing != here.passing) places_.all.push_back(std::move(here));
+    }
+    places_.weights = weights_;
+    places_.flops = flops_;
+    // Behind the last node there is nothing to cut.
+    return std::move(places_);
+  }
+
+ private:
+  void count_readers() {
+    for (const ir::Node* node : model_.graph->nodes())
+      if (is_work(*node))
+        for (const ir::Value* operand : operands_of(*node)) ++readers_[operand];
+  }
+
+  bool is_work(const ir::Node& node) const {
+    return std::ranges::any_of(
+        node.outputs(), [&](const ir::Value* output) { return output && passings_.of(output) == Passing::kTensor; });
+  }
+
+  bool add_node(const ir::Node& node, const std::vector<const ir::Value*>& operands) {
+    if (!is_work(node)) return false;
+    for (const ir::Value* operand : operands) {
+      if (const ir::Tensor* weight = operand->constant(); weight && weighed_.insert(operand).second)
+        weights_ += weight->num_bytes();
+      const bool is_last = --readers_[operand] == 0;
+      if (operand->is_input()) note_input(operand, is_last);
+      if (is_last) passing_.erase(operand);
+    }
+    for (const ir::Value* output : node.outputs())
+      if (output && passings_.of(output) == Passing::kTensor && readers_.contains(output))
+        passing_.emplace(output, made_++);
+    const infer::Cost cost = infer::cost_of(node, model_, facts_);
+    if (const auto flops = dim::evaluate(cost.flops, sizes_)) flops_ += static_cast<double>(*flops);
+    return true;
+  }
+
+  // An input that is read before and behind a place must be there twice.
+  void note_input(const ir::Value* input, bool is_last) {
+    const bool was_read = read_.contains(input);
+    if (was_read == !is_last) return;
+    const auto bytes = dim::evaluate(bytes_of(input), sizes_);
+    const double share = bytes ? static_cast<double>(*bytes) : 0;
+    read_bytes_ += is_last ? -share : share;
+    read_.insert(input);
+  }
+
+  dim::Dim bytes_of(const ir::Value* value) const {
+    const ops::Fact& fact = facts_.fact(value);
+    const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));
+    return fact.is_tensor() && bits >= 8 ? fact.num_elements() * (bits / 8) : dim::Dim();
+  }
+
+  Place place() const {
+    Place place{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
+    for (const auto& [value, made] : passing_) place.passing.push_back(value);
+    std::ranges::sort(place.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
+    for (const ir::Value* value : place.passing) place.bytes = place.bytes + bytes_of(value);
+    const auto bytes = place.bytes.is_known() ? dim::evaluate(place.bytes, sizes_) : std::nullopt;
+    place.reckoned = bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
+    return place;
+  }
+
+  const ir::Model& model_;
+  const infer::Result& facts_;
+  const Passings& passings_;
+  const dim::Assignment sizes_;
+  std::unordered_map<const ir::Value*, int> readers_;  // nodes that are still to come
+  std::unordered_set<const ir::Value*> weighed_;
+  std::unordered_map<const ir::Value*, size_t> passing_;  // with when it was made
+  size_t made_ = 0;
+  std::unordered_set<const ir::Value*> read_;  // inputs
+  double read_bytes_ = 0;                      // of those that are read again
+  uint64_t weights_ = 0;
+  double flops_ = 0;
+  Places places_;
+};
+
+double share_before(const Places& places, const Place& place, SplitBalance balance) {
+  if (balance == SplitBalance::kFlops) return places.flops > 0 ? place.flops_before / places.flops : 0;
+  return places.weights > 0 ? static_cast<double>(place.weights_before) / static_cast<double>(places.weights) : 0;
+}
+
+bool is_narrower(const Place& a, const Place& b) {
+  return std::pair(a.reckoned, a.passing.size()) < std::pair(b.reckoned, b.passing.size());
+}
+
+}  // namespace
+
+Places find_places(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
+                   const NamedSizes& sizes) {
+  return PlaceFinder(model, scope, facts, passings, sizes).run();
+}
+
+std::vector<Cut> balanced_cuts(const Places& places, size_t parts, SplitBalance balance) {
+  std::vector<Cut> cuts;
+  const double even = 1 / static_cast<double>(parts);
+  size_t first = 0;
+  for (size_t part = 1; part < parts; ++part) {
+    // Within a fifth of a part's share, the narrowest; of those that are as narrow, the nearest.
+    const double wanted = even * static_cast<double>(part), slack = even / 5;
+    const Place* best = nullptr;
+    const auto distance = [&](const Place& place) { return std::abs(share_before(places, place, balance) - wanted); };
+    const auto is_better = [&](const Place& a, const Place& b) {
+      const bool a_near = distance(a) <= slack, b_near = distance(b) <= slack;
+      if (a_near != b_near) return a_near;
+      if (!a_near) return distance(a) < distance(b);
+      if (a.reckoned != b.reckoned || a.passing.size() != b.passing.size()) return is_narrower(a, b);
+      return distance(a) < distance(b);
+    };
+    size_t chosen = first;
+    for (size_t i = first; i < places.all.size(); ++i) {
+      if (best && !is_better(places.all[i], *best)) continue;
+      best = &places.all[i];
+      chosen = i;
+    }
+    if (!best)
+      throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("there is no place for {} cuts", parts - 1),
+                                                .where = "split",
+                                                .expected = "a model with as many nodes that follow each other",
+                                                .next = "ask for fewer parts"});
+    cuts.push_back(best->passing);
+    first = chosen + 1;
+  }
+  return cuts;
+}
+
+std::vector<const Place*> narrow_places(const Places& places) {
+  std::vector<const Place*> narrow;
+  const size_t buckets = std::min(kMostSuggested, places.all.size());
+  const bool by_weights = places.weights > 0;
+  size_t at = 0;
+  for (size_t bucket = 1; bucket <= buckets; ++bucket) {
+    const double end = static_cast<double>(bucket) / static_cast<double>(buckets);
+    const Place* best = nullptr;
+    for (; at < places.all.size(); ++at) {
+      const Place& place = places.all[at];
+      const double share = by_weights ? share_before(places, place, SplitBalance::kBytes)
+                                      : static_cast<double>(at + 1) / static_cast<double>(places.all.size());
+      if (share > end) break;
+      if (by_weights && place.weights_before == places.weights) continue;  // little is left behind it
+      if (!best || is_narrower(place, *best)) best = &place;
+    }
+    if (best) narrow.push_back(best);
+  }
+  // What has a narrower one beside it is no narrow place.
+  std::vector<const Place*> narrowest;
+  for (size_t i = 0; i < narrow.size(); ++i) {
+    const auto is_wider_than = [&](size_t other) {
+      return other < narrow.size() && narrow[other]->reckoned < narrow[i]->reckoned;
+    };
+    if (!is_wider_than(i - 1) && !is_wider_than(i + 1)) narrowest.push_back(narrow[i]);
+  }
+  return narrowest;
+}
+
+}  // namespace thaw::splitting

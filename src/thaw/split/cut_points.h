@@ -1,0 +1,42 @@
+// Places between nodes that few numbers pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "thaw/infer/infer.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/split.h"
+#include "thaw/split/stages.h"
+
+namespace thaw::splitting {
+
+// Behind a node, in the model's order.
+struct Place {
+  Cut passing;     // made before, read behind
+  dim::Dim bytes;  // unknown where a size is
+  // Bytes at the sizes, with those of inputs that are read on both sides; infinite where that is not known.
+  double reckoned = 0;
+  uint64_t weights_before = 0;
+  double flops_before = 0;  // at the sizes, of the nodes whose cost is known
+};
+
+struct Places {
+  std::vector<Place> all;  // in order; those that nothing passes are left out
+  uint64_t weights = 0;
+  double flops = 0;
+};
+
+// Costs are reckoned at `sizes`, by symbol, and at 64 for the others. Sizes that are computed do not count as passing: parts
+// compute them anew.
+Places find_places(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
+                   const NamedSizes& sizes);
+
+// The narrowest near each of `parts` - 1 even shares. Throws thaw::Error where there are not that many.
+std::vector<Cut> balanced_cuts(const Places& places, size_t parts, SplitBalance balance);
+
+// Some dozen narrow ones, spread over the model.
+std::vector<const Place*> narrow_places(const Places& places);
+
+}  // namespace thaw::splitting

@@ -1,0 +1,105 @@
+#include "thaw/split/split.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/split/cut_points.h"
+
+namespace thaw::splitting {
+namespace {
+
+[[noreturn]] void refuse(const ir::Model& model, const std::string& tensor, std::string_view why) {
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' {}", tensor, why),
+                                            .where = model.path.string(),
+                                            .expected = "a tensor that a node of the main graph makes from the inputs",
+                                            .next = "`thaw split` without --at lists narrow places"});
+}
+
+Cut cut_at(const ir::Model& model, const Passings& passings, const std::vector<std::string>& names) {
+  Cut cut;
+  for (const std::string& name : names) {
+    const ir::Value* value = model.graph->find(name);
+    if (!value) refuse(model, name, "is no tensor of the main graph");
+    if (value->is_input()) refuse(model, name, "is an input");
+    if (passings.of(value) == Passing::kConstant) refuse(model, name, "is a constant");
+    if (std::ranges::find(cut, value) == cut.end()) cut.push_back(value);
+  }
+  return cut;
+}
+
+uint64_t last_place(const Cut& cut) {
+  uint64_t place = 0;
+  for (const ir::Value* value : cut) place = std::max(place, ir::Graph::place_of(value->producer()));
+  return place;
+}
+
+std::vector<Cut> chosen_cuts(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
+                             const Passings& passings, const SplitOptions& options) {
+  if (options.at.empty())
+    return balanced_cuts(find_places(model, scope, facts, passings, options.sizes), options.parts, options.balance);
+  std::vector<Cut> cuts;
+  for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, passings, names));
+  std::ranges::stable_sort(cuts, {}, last_place);
+  return cuts;
+}
+
+// Each stage has work to do.
+void require_work(const ir::Model& model, const Passings& passings, const Stages& stages,
+                  const std::vector<Cut>& cuts) {
+  std::vector<bool> works(static_cast<size_t>(stages.count()));
+  for (const ir::Node* node : model.graph->nodes()) {
+    const int stage = stages.of(node);
+    if (stage < 0) continue;
+    for (const ir::Value* output : node->outputs())
+      if (output && passings.of(output) == Passing::kTensor) works[static_cast<size_t>(stage)] = true;
+  }
+  for (size_t stage = 0; stage < works.size(); ++stage)
+    if (!works[stage])
+      refuse(model, cuts[std::min(stage, cuts.size() - 1)].front()->name(),
+             stage + 1 == works.size() ? "is where the model ends: nothing is left after it"
+                                       : "adds nothing to the cut before it");
+}
+
+}  // namespace
+
+Result split(const ir::Model& model, const SplitOptions& options) {
+  ops::require_arity(model);
+  if (options.at.empty() && options.parts < 2)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = fmt::format("{} parts are asked for", options.parts), .where = "split", .expected = "2 or more"});
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const Passings passings(model, facts);
+  const std::vector<Cut> cuts = chosen_cuts(model, scope, facts, passings, options);
+  const Stages stages(model, passings, cuts);
+  require_work(model, passings, stages, cuts);
+  Result result;
+  result.parts = make_parts(model, scope, facts, passings, stages, cuts, result.carried);
+  model.budget->require(model.path.string());
+  return result;
+}
+
+std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes) {
+  ops::require_arity(model);
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const Passings passings(model, facts);
+  const Places places = find_places(model, scope, facts, passings, sizes);
+  std::vector<CutPoint> points;
+  for (const Place* place : narrow_places(places)) {
+    CutPoint& point = points.emplace_back();
+    for (const ir::Value* value : place->passing) point.tensors.push_back(value->name());
+    if (place->bytes.is_known()) point.bytes = dim::to_string(place->bytes);
+    if (places.weights > 0)
+      point.weights_before = static_cast<double>(place->weights_before) / static_cast<double>(places.weights);
+    if (places.flops > 0) point.flops_before = place->flops_before / places.flops;
+  }
+  return points;
+}
+
+}  // namespace thaw::splitting

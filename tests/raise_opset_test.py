@@ -1,0 +1,118 @@
+"""thaw optimize --opset: each node in the form that it has in a newer opset, to the same numbers in ONNX Runtime."""
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from conftest import run
+
+TO = 20
+# name: (opset, inputs, body, operators of the result)
+CASES = {
+    "axes become an operand": (11, "float[n,1,m] x", "a = Squeeze<axes=[1]>(x) y = Unsqueeze<axes=[0]>(a)", "Squeeze Unsqueeze"),
+    "a sum over axes": (11, "float[n,m,4] x", "y = ReduceSum<axes=[1],keepdims=0>(x)", "ReduceSum"),
+    "a mean over axes": (13, "float[n,m,4] x", "y = ReduceMean<axes=[-1,0]>(x)", "ReduceMean"),
+    "a maximum over all": (13, "float[n,m,4] x", "y = ReduceMax<keepdims=0>(x)", "ReduceMax"),
+    "limits become operands": (6, "float[n,m] x", "y = Clip<min=-0.5,max=0.25>(x)", "Clip"),
+    "one limit": (6, "float[n,m] x", "y = Clip<max=0.25>(x)", "Clip"),
+    "pads become operands": (2, "float[n,m] x", 'y = Pad<pads=[0,1,2,0],value=0.5,mode="constant">(x)', "Pad"),
+    "ends of slices": (9, "float[n,m,8] x", "y = Slice<axes=[2,0],starts=[1,0],ends=[-1,2]>(x)", "Slice"),
+    "lengths of parts": (11, "float[n,m,8] x", "a, y = Split<axis=2,split=[3,5]>(x)", "Split"),
+    "even parts": (13, "float[n,m,8] x", "a, b = Split<axis=2>(x) y = Sub(a, b)", "Split Sub"),
+    "softmax over the last axis": (11, "float[n,m,8] x", "y = Softmax<axis=2>(x)", "Softmax"),
+    "softmax over several": (11, "float[n,m,8] x", "y = Softmax(x)", "Flatten Softmax Shape Reshape"),
+    "log softmax over several": (9, "float[n,m,8] x", "y = LogSoftmax<axis=0>(x)", "Flatten LogSoftmax Shape Reshape"),
+    "the largest few": (9, "float[n,8] x", "y, i = TopK<axis=1,k=3>(x)", "TopK"),
+    "dropout": (11, "float[n,m] x", "y = Dropout<ratio=0.3>(x)", "Dropout"),
+    "batch norm": (11, "float[n,4,m] x, float[4] s, float[4] b, float[4] u, float[4] v", "w = Abs(v) y = BatchNormalization(x, s, b, u, w)",
+                   "Abs BatchNormalization"),
+    "upsampling": (8, "float[n,2,m,k] x", 'y = Upsample<mode="nearest",scales=[1.0,1.0,2.0,3.0]>(x)', "Resize"),
+    "upsampling by lines": (8, "float[n,2,m,k] x", 'y = Upsample<mode="linear",scales=[1.0,1.0,2.0,2.0]>(x)', "Resize"),
+    "resizing before opset 11": (10, "float[n,2,m,k] x", 's = Constant<value=float[4]{1.0,1.0,2.0,2.0}>() y = Resize<mode="nearest">(x, s)',
+                                 "Resize"),
+    "places of a grid": (16, "float[n,2,m,k] x, float[n,3,5,2] g", 'y = GridSample<mode="bilinear">(x, g)', "GridSample"),
+    "regions": (15, "float[n,2,9,9] x, float[r,4] q, int64[r] i", "b = Abs(q) y = RoiAlign<output_height=3,output_width=2,spatial_scale=1.0>(x, b, i)",
+                "Abs RoiAlign"),
+    "argmax": (11, "float[n,m] x", "y = ArgMax<axis=1>(x)", "ArgMax"),
+    "only types": (7, "float[n,m] x, float[m] z", "a = Add(x, z) b = Relu(a) c = Exp(b) y = Max(c, x)", "Add Relu Exp Max"),
+    "a branch": (11, "float[n,m] x", "z = ReduceSum<axes=[0],keepdims=0>(x) y = Unsqueeze<axes=[1]>(z)", "ReduceSum Unsqueeze"),
+    "convolution and pools": (11, "float[n,2,h,w] x", "p = MaxPool<kernel_shape=[2,2],strides=[2,2]>(x) q = AveragePool<kernel_shape=[3,3],pads=[1,1,1,1]>(p)"
+                              " y = GlobalAveragePool(q)", "MaxPool AveragePool GlobalAveragePool"),
+    "scatter": (9, "float[n,8] x, float[n,2] u, int64[n,2] i", "y = Scatter<axis=1>(x, i, u)", "ScatterElements"),
+}
+SIZES = ({"n": 2, "m": 3, "k": 4, "h": 9, "w": 7, "r": 2}, {"n": 3, "m": 5, "k": 2, "h": 8, "w": 12, "r": 3})
+
+
+def model_of(opset, inputs, body):
+    text = f'<ir_version: 4, opset_import: ["" : {opset}]> g ({inputs}) => (float[r_] y) {{ {body} }}'
+    model = onnx.parser.parse_model(text)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    if "ArgMax" in body:
+        model.graph.output[0].type.tensor_type.elem_type = 7
+    return model
+
+
+def draw(model, sizes):
+    rng = np.random.default_rng(sum(sizes.values()))
+    fed = {}
+    for value in model.graph.input:
+        shape = [d.dim_value or sizes[d.dim_param] for d in value.type.tensor_type.shape.dim]
+        kind = value.type.tensor_type.elem_type
+        fed[value.name] = rng.standard_normal(shape).astype(np.float32) if kind == 1 else np.zeros(shape, np.int64) + np.arange(shape[-1]) % 2
+    return fed
+
+
+def operators(path):
+    return " ".join(node.op_type for node in onnx.load(path).graph.node if node.op_type != "Constant")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_numbers_stay(thaw, save, tmp_path, name):
+    opset, inputs, body, wanted = CASES[name]
+    model = model_of(opset, inputs, body)
+    path, out = save(model), tmp_path / "out.onnx"
+    report = thaw.json("optimize", path, "-o", out, "--opset", TO, "--only", "constants", code=0)
+    made = onnx.load(out)
+    assert [i.version for i in made.opset_import if not i.domain] == [TO] and made.ir_version >= 9
+    assert operators(out) == wanted
+    assert any(c["kind"] == "raise the opset" for c in report["changed"])
+    for sizes in SIZES:
+        fed = draw(model, sizes)
+        for before, after in zip(run(path, fed), run(out, fed), strict=True):
+            np.testing.assert_allclose(before, after, rtol=1e-6, atol=1e-6)  # another kernel adds up in another order
+
+
+def test_inside_a_branch(thaw, save, tmp_path):
+    text = """<ir_version: 7, opset_import: ["" : 11]> g (float[n,m] x, bool go) => (float[n] y) {
+      y = If(go) <then_branch = a () => (float[n] t) { t = ReduceSum<axes=[1],keepdims=0>(x) },
+                  else_branch = b () => (float[n] e) { e = ReduceMax<axes=[1],keepdims=0>(x) }> }"""
+    path, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
+    thaw("optimize", path, "-o", out, "--opset", 21, code=0)
+    for go in (True, False):
+        fed = {"x": np.random.default_rng(0).standard_normal((3, 5)).astype(np.float32), "go": np.array(go)}
+        np.testing.assert_array_equal(run(path, fed)[0], run(out, fed)[0])
+
+
+def test_what_has_no_equal_is_named(thaw, save, tmp_path):
+    out = tmp_path / "out.onnx"
+    cases = {
+        "which pixel is the nearest": (8, "float[n,2,m,k] x", 'y = Upsample<mode="nearest",scales=[1.0,1.0,0.5,0.5]>(x)'),
+        "its mask has another type": (9, "float[n,m] x", "a, y = Dropout(x)"),
+    }
+    for why, (opset, inputs, body) in cases.items():
+        message = thaw.error("optimize", save(model_of(opset, inputs, body)), "-o", out, "--opset", TO)
+        assert why in message and "has no equal in opset 20" in message
+    plain = save(model_of(17, "float[n,m] x", "y = Relu(x)"))
+    assert "17 or a newer one" in thaw.error("optimize", plain, "-o", out, "--opset", 13)
+    assert "there is no opset 99" in thaw.error("optimize", plain, "-o", out, "--opset", 99)
+    assert not out.exists()
+
+
+def test_a_newer_opset_has_more_to_fuse_to(thaw, save, tmp_path):
+    body = ("w = Constant<value_float=1.4142135381698608>() h = Constant<value_float=0.5>() o = Constant<value_float=1.0>()"
+            " d = Div(x, w) e = Erf(d) f = Add(e, o) g = Mul(x, f) y = Mul(g, h)")
+    path, out = save(model_of(17, "float[n,m] x", body)), tmp_path / "out.onnx"
+    thaw("optimize", path, "-o", out, code=0)
+    assert "Erf" in operators(out)
+    thaw("optimize", path, "-o", out, "--opset", 20, code=0)
+    assert operators(out) == "Gelu"
