@@ -1,59 +1,101 @@
 #include "thaw/confirm/beside.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
 #include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/own_sizes.h"
 #include "thaw/core/error.h"
 #include "thaw/run/chosen_sizes.h"
 #include "thaw/run/session.h"
 
 namespace thaw::confirm {
 
-Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
-                  const Runner& got) {
-  Beside found;
-  if (std::string reason = lacks_memory(drawn); !reason.empty()) {
-    found.uncompared.push_back("nothing was compared: " + reason);
-    return found;
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const run::Feeder& feeder, const Runner& wanted, const Runner& got)
+      : feeder_(feeder), wanted_(wanted), got_(got) {}
+
+  // At up to `points` sizes more. False where nothing more can be tried.
+  bool compare_at(run::ChosenSizes& choice, const run::Point& base, size_t points) {
+    const size_t most = found_.checks.size() + points;
+    std::optional<run::Point> point = choice.has_choice() ? choice.next() : base;
+    while (point && found_.checks.size() < most) {
+      const bool is_new = std::ranges::find(seen_, *point) == seen_.end();
+      bool runs = false;
+      try {
+        runs = is_new && compare_at(*point);
+      } catch (const run::RunTimedOut& error) {
+        failure_ = error.what();
+        return false;
+      }
+      if (choice.has_choice()) choice.tell(runs);
+      point = choice.has_choice() ? choice.next() : std::nullopt;
+    }
+    return true;
   }
+
+  Beside take() {
+    if (found_.checks.empty())
+      found_.uncompared.push_back("nothing was compared: the model itself does not run here: " + failure_);
+    return std::move(found_);
+  }
+
+ private:
+  // Whether the model runs there.
+  bool compare_at(const run::Point& point) {
+    seen_.push_back(point);
+    Arrays fed, results;
+    try {
+      fed = feeder_.make(point);
+      results = wanted_(fed);
+    } catch (const run::RunTimedOut&) {
+      throw;
+    } catch (const Error& error) {
+      if (failure_.empty()) failure_ = error.what();
+      return false;
+    }
+    RunCheck check;
+    check.name = point.sizes.empty() ? "the model's sizes" : run::describe(point);
+    note_inputs(fed, check);
+    try {
+      compare_outputs(results, got_(fed), check);
+    } catch (const Error& error) {
+      fail_check(check, error.what());
+    }
+    found_.checks.push_back(std::move(check));
+    return true;
+  }
+
+  const run::Feeder& feeder_;
+  const Runner &wanted_, &got_;
+  Beside found_;
+  std::vector<run::Point> seen_;
+  std::string failure_;
+};
+
+}  // namespace
+
+Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted, const Runner& got) {
+  if (std::string reason = lacks_memory(drawn); !reason.empty())
+    return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
   dim::Scope scope;
   const ModelInputs known = look_at_inputs(drawn, scope);
   const run::Feeder feeder(known.inputs, scope, feeds);
   const run::SizeConditions conditions(known.conditions);
-  run::ChosenSizes choice(feeder, scope, conditions, {});
-  const bool is_free = choice.has_choice();
-  std::string failure;
-  std::optional<run::Point> point = is_free ? choice.next() : run::Point();
-  while (point && static_cast<int>(found.checks.size()) < points) {
-    Arrays fed, results;
-    bool runs = true;
-    try {
-      fed = feeder.make(*point);
-      results = wanted(fed);
-    } catch (const run::RunTimedOut& error) {
-      failure = error.what();
-      break;
-    } catch (const Error& error) {
-      if (failure.empty()) failure = error.what();
-      runs = false;
-    }
-    if (runs) {
-      RunCheck check;
-      check.name = point->sizes.empty() ? "the model's sizes" : run::describe(*point);
-      note_inputs(fed, check);
-      try {
-        compare_outputs(results, got(fed), check);
-      } catch (const Error& error) {
-        fail_check(check, error.what());
-      }
-      found.checks.push_back(std::move(check));
-    }
-    if (is_free) choice.tell(runs);
-    point = is_free ? choice.next() : std::nullopt;
-  }
-  if (found.checks.empty())
-    found.uncompared.push_back("nothing was compared: the model itself does not run here: " + failure);
-  return found;
+  Comparison comparison(feeder, wanted, got);
+  // Its own sizes first: it may run at no others.
+  run::Point own;
+  const std::map<std::string, int64_t> sizes = own_sizes(drawn, known.inputs, scope);
+  for (const run::FreeSymbol& symbol : feeder.free_symbols({}))
+    if (const auto size = sizes.find(symbol.name); size != sizes.end()) own.sizes.emplace_back(symbol.name, size->second);
+  run::ChosenSizes first(feeder, scope, conditions, own), others(feeder, scope, conditions, {});
+  if (comparison.compare_at(first, own, 1) && others.has_choice())
+    comparison.compare_at(others, {}, static_cast<size_t>(points) - 1);
+  return comparison.take();
 }
 
 }  // namespace thaw::confirm

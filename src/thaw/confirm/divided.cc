@@ -1,6 +1,7 @@
 #include "thaw/confirm/divided.h"
 
 #include "thaw/confirm/beside.h"
+#include "thaw/confirm/original.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/run/session.h"
@@ -49,7 +50,8 @@ Divided split(const ir::Model& model, const SplitOptions& options) {
     told.weights = weight.bytes;
   }
   if (!options.check) return divided;
-  run::Session whole(model, check_session());
+  const std::unique_ptr<ir::Model> own = ir::clone(model);
+  Original whole(*own, check_session());
   Chain chain(divided.parts);
   Beside beside = run_beside(
       model, options.feeds, kPoints, [&](const Arrays& feeds) { return whole.run(feeds); },

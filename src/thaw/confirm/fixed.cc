@@ -9,9 +9,9 @@
 
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
+#include "thaw/confirm/own_sizes.h"
 #include "thaw/core/error.h"
 #include "thaw/fix/fix.h"
-#include "thaw/frozen/frozen.h"
 #include "thaw/run/chosen_sizes.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
@@ -53,27 +53,9 @@ class FixComparison {
  private:
   void note(std::string text) { check_.uncompared.push_back(std::move(text)); }
 
-  // The number that the original has where the mended model has the symbol: what it declares, or was frozen at.
-  std::map<std::string, int64_t> known_sizes() const {
-    std::map<std::string, int64_t> known;
-    dim::Scope scope;
-    for (const auto& [id, size] : frozen::find_frozen(given_, scope).hints)
-      known[scope.symbols()[static_cast<size_t>(id)].name] = size;
-    for (const run::InputSpec& input : inputs_) {
-      const ir::Value* value = given_.graph->find(input.name);
-      if (value == nullptr || !value->type.shape || !input.dims) continue;
-      for (size_t axis = 0; axis < std::min(input.dims->size(), value->type.shape->size()); ++axis) {
-        const int id = scope_.symbol_id((*input.dims)[axis]);
-        const std::optional<int64_t> declared = (*value->type.shape)[axis].value;
-        if (id >= 0 && declared.value_or(-1) > 0) known[scope_.symbols()[static_cast<size_t>(id)].name] = *declared;
-      }
-    }
-    return known;
-  }
-
   // Sizes that the original runs at, and what it gives there.
   bool find_own_sizes() {
-    const std::map<std::string, int64_t> known = known_sizes();
+    const std::map<std::string, int64_t> known = own_sizes(given_, inputs_, scope_);
     run::Point base;
     for (const run::FreeSymbol& symbol : feeder_.free_symbols({}))
       if (const auto size = known.find(symbol.name); size != known.end())

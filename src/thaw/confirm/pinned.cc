@@ -1,6 +1,7 @@
 #include "thaw/confirm/pinned.h"
 
 #include "thaw/confirm/beside.h"
+#include "thaw/confirm/original.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/pin/pin.h"
@@ -21,12 +22,13 @@ PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& opt
   report.open = std::move(pinned.open);
   report.nodes_after = optimizing::weigh(*model.graph).nodes;
   if (!options.check) return report;
-  std::optional<run::Session> before, after;
+  const std::unique_ptr<ir::Model> own = ir::clone(original);
+  Original before(*own, check_session());
+  std::optional<run::Session> after;
   const auto run_before = [&](const Arrays& feeds) {
     Arrays all = feeds;
     all.insert(pinned.given.begin(), pinned.given.end());
-    if (!before) before.emplace(original, check_session());
-    return before->run(all);
+    return before.run(all);
   };
   const auto run_after = [&](const Arrays& feeds) {
     if (!after) after.emplace(model, check_session());
