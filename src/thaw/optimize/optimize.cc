@@ -14,9 +14,9 @@
 #include "thaw/optimize/reshape_targets.h"
 #include "thaw/optimize/share.h"
 #include "thaw/optimize/tables.h"
+#include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/list_initializers.h"
-#include "thaw/rewrite/raise_opset.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::optimizing {
@@ -172,7 +172,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   const std::vector<ir::Value*>& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
-  if (options.opset != 0) rewrite::raise_opset(model, options.opset, changes);
+  if (options.opset != 0) rewrite::change_opset(model, options.opset, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope);
   Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};

@@ -1,6 +1,8 @@
 // Activations: the output has the input's shape. Softmax and its kin also need their axis to exist; PRelu's slope
 // broadcasts to the input.
 #include <array>
+#include <cmath>
+#include <numbers>
 
 #include "thaw/ops/onnx/normalization.h"
 #include "thaw/ops/rule/broadcast.h"
@@ -60,12 +62,12 @@ std::optional<AxesMap> prelu_axes(NodeView& view) {
   return match_axes(view.opset() >= 7 ? "...* -> ..." : "... -> ...", view);
 }
 
-constexpr std::array kActivations = {"Celu",      "Elu",      "Gelu",  "HardSigmoid", "HardSwish",
-                                     "LeakyRelu", "Mish",     "Selu",  "Shrink",      "Sigmoid",
-                                     "Softplus",  "Softsign", "Swish", "Tanh",        "ThresholdedRelu"};
+constexpr std::array kActivations = {"Celu",     "Elu",  "HardSigmoid",    "HardSwish", "LeakyRelu",
+                                     "Mish",     "Selu", "Shrink",         "Sigmoid",   "Softplus",
+                                     "Softsign", "Tanh", "ThresholdedRelu"};
 
 // Before opset 13 the axes from `axis` on are one.
-void newer_softmax(Newer& n) {
+void newer_softmax(Rewording& n) {
   if (!n.crosses(13)) return;
   if (!n.input(0).has_rank()) throw NoEqual{"its operand's rank is not known"};
   const int64_t axis = n.attr_int("axis", 1), rank = n.input(0).rank(), first = axis < 0 ? axis + rank : axis;
@@ -74,17 +76,45 @@ void newer_softmax(Newer& n) {
   ir::Value* x = n.changing().input(0);
   ir::Value* flat = at.emit("Flatten", {x}, {{"axis", first}});
   ir::Value* soft = at.emit(n.node().op_type(), {flat}, {{"axis", int64_t{-1}}});
-  n.become(at.reshape(soft, at.shape(x)));
+  n.become(0, at.reshape(soft, at.shape(x)));
 }
 
-void newer_prelu(Newer& n) {
+void newer_prelu(Rewording& n) {
   if (n.crosses(7) && n.input(1).rank() == 1) throw NoEqual{"its slope broadcasts otherwise"};
+}
+
+// Hendrycks and Gimpel, "Gaussian Error Linear Units".
+void older_gelu(Rewording& n) {
+  const Emit& at = n.at();
+  const DataType type = n.input(0).dtype;
+  if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};
+  ir::Value* x = n.changing().input(0);
+  const auto number = [&](double value) { return at.scalar(value, type); };
+  ir::Value* inner = nullptr;
+  if (n.attr_string("approximate", "none") == "tanh") {
+    ir::Value* cube = at.mul(at.mul(at.mul(x, x), x), number(0.044715));
+    inner = at.emit("Tanh", {at.mul(at.add(x, cube), number(std::sqrt(2 / std::numbers::pi)))});
+  } else {
+    inner = at.emit("Erf", {at.div(x, number(std::numbers::sqrt2))});
+  }
+  n.become(0, at.mul(at.mul(x, number(0.5)), at.add(inner, number(1))));
+}
+
+void older_swish(Rewording& n) {
+  const Emit& at = n.at();
+  const DataType type = n.input(0).dtype;
+  if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};
+  ir::Value* x = n.changing().input(0);
+  const double alpha = n.attr_float("alpha", 1);
+  n.become(0, at.mul(x, at.emit("Sigmoid", {alpha == 1 ? x : at.mul(x, at.scalar(alpha, type))})));
 }
 
 }  // namespace
 
 void add_activation_ops(Registry& r) {
   for (const char* name : kActivations) r.add({.name = name, .shape = activation, .op_class = OpClass::kElementwise});
+  r.add({.name = "Gelu", .shape = activation, .op_class = OpClass::kElementwise, .older = older_gelu});
+  r.add({.name = "Swish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_swish});
   r.add({.name = "Relu", .shape = relu_rule, .op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
   r.add({.name = "PRelu",
          .shape = prelu_rule,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/onnx/attention_older.h"
 #include "thaw/ops/rule/broadcast.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
@@ -317,7 +318,8 @@ void add_attention_ops(Registry& r) {
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kData, kMask, kState, kState, kCount},
          .axes = axes_by(attention_axes),
-         .flops = attention_flops});
+         .flops = attention_flops,
+         .older = older_attention});
   r.add({.domain = "ai.onnx.preview",
          .name = "FlexAttention",
          .shape = flex_attention,
@@ -328,7 +330,8 @@ void add_attention_ops(Registry& r) {
          .shape = rotary_embedding,
          .operands = {kData, kData, kData, kPosition},
          .axes = axes_by(rotary_axes),
-         .batch = batch_with(batch_rotary_embedding)});
+         .batch = batch_with(batch_rotary_embedding),
+         .older = older_rotary_embedding});
   r.add({.name = "LinearAttention",
          .shape = linear_attention,
          .op_class = OpClass::kContraction,

@@ -71,7 +71,7 @@ void batch_cast_like(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
-void newer_cast(Newer& n) {
+void newer_cast(Rewording& n) {
   if (n.crosses(6)) throw NoEqual{"its type is written otherwise"};
 }
 

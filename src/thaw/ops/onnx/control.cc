@@ -267,7 +267,7 @@ void sequence_map(Context& ctx) {
 
 constexpr std::string_view kBodies = "what its graphs do with the axes depends on them";
 
-void newer_scan(Newer& n) {
+void newer_scan(Rewording& n) {
   if (n.crosses(9)) throw NoEqual{"it runs over samples"};
 }
 

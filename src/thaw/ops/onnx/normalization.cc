@@ -204,18 +204,55 @@ void batch_dropout(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
-void newer_batch_norm(Newer& n) {
+void newer_batch_norm(Rewording& n) {
   if (n.crosses(9) && n.attr_int("spatial", 1) == 0) throw NoEqual{"its statistics are not of channels"};
   n.changing().remove_attribute("spatial");
   if (n.crosses(14) && n.num_outputs() > 1) throw NoEqual{"it trains"};
 }
 
-void newer_group_norm(Newer& n) {
+void newer_group_norm(Rewording& n) {
   if (n.crosses(21)) throw NoEqual{"its scale is of groups, not of channels"};
 }
 
-void newer_dropout(Newer& n) {
+void newer_dropout(Rewording& n) {
   if (n.crosses(12) && n.wants_output(1)) throw NoEqual{"its mask has another type"};
+}
+
+// Zhang and Sennrich, "Root Mean Square Layer Normalization".
+void older_rms_norm(Rewording& n) {
+  const Emit& at = n.at();
+  const Fact& x = n.input(0);
+  if (!x.has_rank() || !ir::is_floating(x.dtype)) throw NoEqual{"its operand's rank or type is not known"};
+  const auto precision = static_cast<DataType>(n.attr_int("stash_type", 1));
+  ir::Value* wide = x.dtype == precision ? n.changing().input(0) : at.cast(n.changing().input(0), precision);
+  std::vector<int64_t> axes;
+  for (int64_t axis = BatchContext::positive(n.attr_int("axis", -1), x.rank()); axis < x.rank(); ++axis)
+    axes.push_back(axis);
+  ir::Value* mean = at.reduce("ReduceMean", at.mul(wide, wide), axes, true);
+  ir::Value* root = at.emit("Sqrt", {at.add(mean, at.scalar(n.attr_float("epsilon", 1e-5F), precision))});
+  ir::Value* normed = at.div(wide, root);
+  if (x.dtype != precision) normed = at.cast(normed, x.dtype);
+  n.become(0, at.mul(normed, n.changing().input(1)));
+}
+
+// From opset 21 on, scale and bias are of channels.
+void older_group_norm(Rewording& n) {
+  if (!n.crosses(21)) return;
+  const Emit& at = n.at();
+  const Fact& x = n.input(0);
+  const int64_t groups = n.attr_int("num_groups", 0);
+  if (x.rank() < 3 || groups <= 0 || x.dtype != DataType::kFloat)
+    throw NoEqual{"its operand's rank or type is not known"};
+  const auto each = [&](float number) {
+    return at.floats({groups}, std::vector<float>(static_cast<size_t>(groups), number));
+  };
+  ir::Value* data = n.changing().input(0);
+  ir::Value* normed = at.emit("InstanceNormalization", {at.reshape(data, at.list({0, groups, -1})), each(1), each(0)},
+                              {{"epsilon", static_cast<float>(n.attr_float("epsilon", 1e-5F))}});
+  std::vector<int64_t> inner;
+  for (int64_t axis = 1; axis + 1 < x.rank(); ++axis) inner.push_back(axis);
+  ir::Value* scaled = at.mul(at.reshape(normed, at.shape(data)), at.unsqueeze(n.changing().input(1), inner));
+  n.become(0, at.add(scaled, at.unsqueeze(n.changing().input(2), inner)));
 }
 
 }  // namespace
@@ -266,7 +303,8 @@ void add_normalization_ops(Registry& r) {
          .shape = group_norm_rule,
          .operands = {kData, kBias, kBias},
          .axes = axes_by("n c~ x~..., _, _ -> n c~ x~..."),
-         .newer = newer_group_norm});
+         .newer = newer_group_norm,
+         .older = older_group_norm});
   r.add({.name = "LayerNormalization",
          .shape = layer_norm_rule,
          .operands = {kData, kBias, kBias},
@@ -278,7 +316,8 @@ void add_normalization_ops(Registry& r) {
          .operands = {kData, kBias},
          .attributes = {{"axis", kAxes, -1}},
          .axes = axes_by(layer_norm_axes),
-         .batch = batch_with(batch_shifting_axes)});
+         .batch = batch_with(batch_shifting_axes),
+         .older = older_rms_norm});
   r.add({.name = "LpNormalization",
          .shape = lp_norm_rule,
          .attributes = {{"axis", kAxes, -1}},

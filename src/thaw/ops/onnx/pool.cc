@@ -158,12 +158,12 @@ void batch_max_unpool(BatchContext& n) {
   n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
 }
 
-void newer_pool(Newer& n) {
+void newer_pool(Rewording& n) {
   if (n.crosses(19) && n.attr_int("ceil_mode", 0) != 0 && n.attr_int("count_include_pad", 0) != 0)
     throw NoEqual{"what lies behind the edge is counted otherwise"};
 }
 
-void newer_roi_align(Newer& n) {
+void newer_roi_align(Rewording& n) {
   constexpr std::string_view kMode = "coordinate_transformation_mode";
   if (n.crosses(16) && !n.has_attribute(kMode)) n.set({std::string(kMode), std::string("output_half_pixel")});
 }

@@ -290,7 +290,7 @@ std::optional<std::vector<Dim>> resize_sizes(ThawedView& view, int operand) {
 }
 
 // Upsample, and Resize as it was in opset 10: places are scaled from the corner, and the nearest is the one before.
-void newer_resize(Newer& n) {
+void newer_resize(Rewording& n) {
   if (!n.crosses(11)) return;
   const Emit& at = n.at();
   ir::Value* scales = n.changing().input(1);
@@ -308,7 +308,7 @@ void newer_resize(Newer& n) {
     throw NoEqual{"which pixel is the nearest depends on scales that are not known"};
   Attributes attributes = {{"mode", mode}, {"coordinate_transformation_mode", std::string("asymmetric")}};
   if (mode == "nearest") attributes.push_back({"nearest_mode", std::string("floor")});
-  n.become(at.emit("Resize", {n.changing().input(0), nullptr, scales}, std::move(attributes)));
+  n.become(0, at.emit("Resize", {n.changing().input(0), nullptr, scales}, std::move(attributes)));
 }
 
 }  // namespace

@@ -218,7 +218,7 @@ void batch_scatter_nd(BatchContext& n) {
 }
 
 // Scatter was renamed in opset 11.
-void newer_scatter(Newer& n) {
+void newer_scatter(Rewording& n) {
   if (n.node().op_type() == "Scatter" && n.crosses(11)) n.changing().set_op("ScatterElements", "");
 }
 

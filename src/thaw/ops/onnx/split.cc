@@ -134,7 +134,7 @@ std::optional<std::vector<Dim>> split_sizes_of(ThawedView& view, int /*operand*/
   return std::vector<Dim>{in.dim(static_cast<int>(axis))};
 }
 
-void newer_split(Newer& n) {
+void newer_split(Rewording& n) {
   if (n.crosses(18) && !n.has_input(1) && !n.has_attribute("split"))
     n.set({"num_outputs", static_cast<int64_t>(n.num_outputs())});
 }

@@ -152,9 +152,14 @@ void batch_affine_grid(BatchContext& n) {
   n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
 }
 
-void newer_grid_sample(Newer& n) {
+void newer_grid_sample(Rewording& n) {
   const std::string_view mode = n.attr_string("mode", "bilinear");
   if (n.crosses(20) && mode != "nearest") n.set({"mode", std::string(mode == "bicubic" ? "cubic" : "linear")});
+}
+
+void older_grid_sample(Rewording& n) {
+  const std::string_view mode = n.attr_string("mode", "linear");
+  if (n.crosses(20) && mode != "nearest") n.set({"mode", std::string(mode == "cubic" ? "bicubic" : "bilinear")});
 }
 
 }  // namespace
@@ -165,7 +170,8 @@ void add_vision_ops(Registry& r) {
   r.add({.name = "GridSample",
          .shape = grid_sample_rule,
          .axes = axes_by("n c x~..., n y... _ -> n c y..."),
-         .newer = newer_grid_sample});
+         .newer = newer_grid_sample,
+         .older = older_grid_sample});
   r.add({.name = "AffineGrid",
          .shape = affine_grid_rule,
          .operands = {kData, kShape},

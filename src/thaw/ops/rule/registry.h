@@ -17,7 +17,7 @@
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/frozen_rule.h"
-#include "thaw/ops/rule/newer.h"
+#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/roles.h"
 
 namespace thaw::ops {
@@ -61,7 +61,7 @@ struct Operator {
   SizeRule sizes = nullptr;     // what its size operands must be; by default the output's shape
   BodyRule bodies = nullptr;    // of what runs graphs
   FlopRule flops = nullptr;     // by default, by the class: rule/cost.h
-  NewerRule newer = nullptr;    // what means something else in a newer opset
+  RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   bool converts = false;      // elements keep their numbers in another type: Cast

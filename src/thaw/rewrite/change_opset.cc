@@ -1,4 +1,4 @@
-#include "thaw/rewrite/raise_opset.h"
+#include "thaw/rewrite/change_opset.h"
 
 #include <algorithm>
 #include <climits>
@@ -42,19 +42,21 @@ std::string_view operand_of(std::string_view attribute) {
   return attribute;
 }
 
-class Raiser {
+class Changer {
  public:
-  Raiser(ir::Model& model, int64_t from, int64_t to, const infer::Result& facts)
-      : model_(model), from_(from), to_(to), facts_(facts), emitter_(model, "") {}
+  Changer(ir::Model& model, int64_t from, int64_t to, const infer::Result& facts)
+      : model_(model), from_(from), to_(to), facts_(facts), emitter_(model, ""), forms_(model, "") {
+    forms_.ask_as_of(from);
+  }
 
   // How many nodes changed.
-  int raise(ir::Graph& graph) {
+  int change(ir::Graph& graph) {
     int count = 0;
     for (ir::Node* node : graph.nodes()) {
-      for (ir::Graph* inner : node->subgraphs()) count += raise(*inner);
+      for (ir::Graph* inner : node->subgraphs()) count += change(*inner);
       if (!node->domain().empty()) continue;
       try {
-        count += raise(*node) ? 1 : 0;
+        count += change(*node) ? 1 : 0;
       } catch (const ops::NoEqual& none) {
         refuse(*node, none.why);
       } catch (const ops::CannotWrite& cannot) {
@@ -70,31 +72,62 @@ class Raiser {
                 {.what = fmt::format("{} has no equal in opset {}: {}", node.describe(), to_, why),
                  .where = model_.path.string(),
                  .expected = "nodes whose meaning is the same in both opsets",
-                 .next = "ask for an older opset"});
+                 .next = "ask for another opset"});
   }
 
-  bool raise(ir::Node& node) {
+  bool is_raised() const { return to_ > from_; }
+
+  bool change(ir::Node& node) {
     const auto before = ir::find_schema("", node.op_type(), from_);
     if (!before) return false;  // ONNX Runtime's own, which it registers in ONNX's domain
     auto after = ir::find_schema("", node.op_type(), to_);
-    const bool is_gone = !after || after->deprecated;
-    if (!is_gone && before->since_version == after->since_version) return false;
-    if (const ops::Operator* op = ops::registry().find(node); op && op->newer) {
+    const bool is_missing = !after || after->deprecated;
+    if (!is_missing && before->since_version == after->since_version) return false;
+    const ops::Operator* op = ops::registry().find(node);
+    if (const ops::RewordingRule rule = !op ? nullptr : is_raised() ? op->newer : op->older) {
       const ops::Emit at = emitter_.before(&node);
-      infer::FactsView<ops::Newer> view(facts_, node, from_);
-      view.begin(node, at, before->since_version, is_gone ? INT_MAX : after->since_version);
-      op->newer(view);
-      if (view.replacement()) {
-        replace_value(*node.output(0), *view.replacement());
-        node.graph()->remove_node(&node);
-        return true;
-      }
+      infer::FactsView<ops::Rewording> view(facts_, node, from_);
+      view.begin(node, at, before->since_version, !is_missing ? after->since_version : is_raised() ? INT_MAX : 0);
+      rule(view);
+      if (!view.replacements().empty()) return replace(node, view.replacements());
       after = ir::find_schema("", node.op_type(), to_);  // it may have another name
     }
-    if (!after || after->deprecated) throw ops::NoEqual{"it is gone"};
-    move_attributes(node, *before, *after);
-    keep_defaults(node, *before, *after);
+    if (!after || after->deprecated) throw ops::NoEqual{is_raised() ? "it is gone" : "there is none yet"};
+    if (is_raised()) {
+      move_attributes(node, *before, *after);
+      keep_defaults(node, *before, *after);
+    } else {
+      write_older(node, *before, *after);
+    }
     return true;
+  }
+
+  bool replace(ir::Node& node, const std::vector<ir::Value*>& replacements) {
+    for (size_t i = 0; i < replacements.size(); ++i) {
+      ir::Value* old = node.output(static_cast<int>(i));
+      if (!replacements[i] || !old) continue;
+      const bool fits = can_replace(*old, *replacements[i]);
+      replace_value(*old, fits ? *replacements[i] : *emitter_.before(&node).emit("Identity", {replacements[i]}));
+    }
+    node.graph()->remove_node(&node);
+    return true;
+  }
+
+  // Operands that are attributes there, and attributes that say what holds there anyway.
+  void write_older(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
+    for (const auto& [name, value] : before.integer_defaults)
+      if (!contains(after.attributes, name) && node.attribute_int(name, value) == value) node.remove_attribute(name);
+    if (before.inputs == after.inputs && std::ranges::all_of(node.attributes(), [&](const ir::Attribute& attribute) {
+          return contains(after.attributes, attribute.name);
+        }))
+      return;
+    std::vector<bool> outputs;
+    for (const ir::Value* output : node.outputs()) outputs.push_back(output != nullptr);
+    replace(node, forms_.write(*node.graph(), &node,
+                               {.op = node.op_type(),
+                                .inputs = {node.inputs().begin(), node.inputs().end()},
+                                .attributes = {node.attributes().begin(), node.attributes().end()},
+                                .outputs = std::move(outputs)}));
   }
 
   // Attributes that are operands now.
@@ -166,32 +199,28 @@ class Raiser {
   ir::Model& model_;
   int64_t from_, to_;
   const infer::Result& facts_;
-  Emitter emitter_;
+  Emitter emitter_, forms_;  // forms_: of nodes as the model has them
 };
 
 }  // namespace
 
-void raise_opset(ir::Model& model, int64_t opset, Changes& changes) {
-  const auto refuse = [&](std::string what, std::string expected) {
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = std::move(what), .where = model.path.string(), .expected = std::move(expected)});
-  };
-  if (opset < 1 || opset > ir::newest_opset())
-    refuse(fmt::format("there is no opset {}", opset), fmt::format("1 to {}", ir::newest_opset()));
+void change_opset(ir::Model& model, int64_t opset, Changes& changes) {
   const auto import = std::ranges::find(model.opset_imports, std::string(), &ir::OpsetImport::domain);
-  if (import == model.opset_imports.end()) return;
-  const int64_t from = import->version;
-  if (from == opset) return;
-  if (from > opset) refuse(fmt::format("the model has opset {}", from), fmt::format("{} or a newer one", from));
+  if (import == model.opset_imports.end() || import->version == opset) return;
+  const int64_t from = import->version, oldest = std::min(from, kOldestAimedAt);
+  if (opset < oldest || opset > ir::newest_opset())
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("opset {} is asked for", opset),
+                                              .where = model.path.string(),
+                                              .expected = fmt::format("{} to {}", oldest, ir::newest_opset())});
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   ir::Transaction edit(model);
   import->version = opset;
-  const int count = Raiser(model, from, opset, facts).raise(*model.graph);
+  const int count = Changer(model, from, opset, facts).change(*model.graph);
   edit.keep();
   for (const auto& [first, version] : kIrOfOpset)
     if (opset >= first) model.ir_version = std::max(model.ir_version, version);
-  changes.made.push_back({.kind = "raise the opset",
+  changes.made.push_back({.kind = "change the opset",
                           .place = "the model",
                           .part = {},
                           .replaced = {{fmt::format("opset {}", from), fmt::format("{}", opset)}},
