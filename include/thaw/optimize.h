@@ -20,6 +20,7 @@ namespace thaw {
 enum class OptimizeTarget : uint8_t {
   kPortable,  // ONNX's, of the model's opset
   kOrt,       // those of com.microsoft too, which ONNX Runtime has kernels for
+  kDirectml,  // ONNX's, in an opset and forms that ONNX Runtime's DirectML execution provider takes
 };
 
 enum class OptimizeLevel : uint8_t {
@@ -30,7 +31,8 @@ enum class OptimizeLevel : uint8_t {
 struct OptimizeOptions {
   OptimizeTarget target = OptimizeTarget::kPortable;
   OptimizeLevel level = OptimizeLevel::kFuse;
-  // Of ai.onnx, that the result has: the model's, or a newer one, which has more operators to fuse to. 0: the model's.
+  // Of ai.onnx, that the result has; a newer one has more operators to fuse to. 0: the model's, or for kDirectml the
+  // newest that it takes where the model's is newer.
   int64_t opset = 0;
   std::vector<std::string> only = {};  // passes by name (optimize_passes); empty: all
   std::vector<std::string> skip = {};
@@ -53,6 +55,7 @@ struct OptimizeReport {
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
   std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};        // what was not compared with the model, and why
+  std::vector<Finding> untaken = {};               // for kDirectml: what `check` with that target still finds
   bool modified() const { return !changed.empty(); }
   THAW_API bool agrees() const;  // no run contradicts the result
 };

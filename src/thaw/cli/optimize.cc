@@ -14,6 +14,7 @@
 #include "thaw/confirm/optimized.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/core/error.h"
+#include "thaw/report/findings.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
@@ -42,6 +43,16 @@ std::vector<NoteView> changes_by_kind(const OptimizeReport& report, bool explain
   return notes;
 }
 
+std::vector<NoteView> untaken(const OptimizeReport& report) {
+  std::vector<NoteView> notes;
+  for (const Finding& finding : report.untaken)
+    notes.push_back({.code = finding.code,
+                     .where = finding.where.node.empty() ? std::string_view("the model") : finding.where.node,
+                     .message = finding.message,
+                     .at = {}});
+  return notes;
+}
+
 std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
@@ -63,6 +74,7 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   json.end_array();
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
+  if (options.optimize.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
   write_files_member(json, files);
   json.end_object();
   return text + "\n";
@@ -79,6 +91,9 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
   }
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
+  if (options.optimize.target == OptimizeTarget::kDirectml)
+    text += report.untaken.empty() ? "DirectML takes all of it\n"
+                                   : notes_text("DirectML does not take", untaken(report), options.explain);
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
   return text + "nothing was written\n";
@@ -113,9 +128,10 @@ Action define_optimize(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE");
   app.add_flag("--dry-run", options->dry_run, "say what would change, and write nothing");
-  add_choice<OptimizeTarget>(app, "--target", options->optimize.target,
-                             {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}},
-                             "whose operators the result may have (portable)");
+  add_choice<OptimizeTarget>(
+      app, "--target", options->optimize.target,
+      {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
+      "whose operators the result may have (portable)");
   add_choice<OptimizeLevel>(app, "--level", options->optimize.level,
                             {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                             "the same numbers bit for bit, or fused operators too (fuse)");

@@ -3,11 +3,22 @@
 #include <memory>
 #include <utility>
 
+#include "thaw/check/check.h"
 #include "thaw/confirm/fixed.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/run/relax.h"
 
 namespace thaw::confirm {
+namespace {
+
+std::vector<Finding> untaken_by_directml(const ir::Model& model) {
+  CheckOptions options;
+  options.only = {"THAW030", "THAW031", "THAW032", "THAW033", "THAW034", "THAW035"};
+  options.target = "directml";
+  return checking::check(model, options).findings;
+}
+
+}  // namespace
 
 OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
   const optimizing::Weight before = optimizing::weigh(*original.graph);
@@ -18,6 +29,7 @@ OptimizeReport optimize(ir::Model& model, const ir::Model& original, const Optim
   report.nodes_after = after.nodes;
   report.weights_before = before.bytes;
   report.weights_after = after.bytes;
+  if (options.target == OptimizeTarget::kDirectml) report.untaken = untaken_by_directml(model);
   if (!report.modified() || !options.check) return report;
   // What is declared inside may be wrong, in the original as in the result: it is the nodes that are compared.
   const std::unique_ptr<ir::Model> opened = ir::clone(model);

@@ -9,6 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/reshape_targets.h"
@@ -57,6 +58,10 @@ int simplify_by(Work& work) {
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
 int run_pass(Work& work) {
   return pass(work.model, work.facts, work.changes);
+}
+
+int write_directml_forms(Work& work) {
+  return work.options.target == OptimizeTarget::kDirectml ? simplify_by<directml_forms>(work) : 0;
 }
 
 int fold(Work& work) {
@@ -120,6 +125,7 @@ constexpr Step kSteps[] = {
     {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
     {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
     {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
+    {"directml", "positions counted without shapes, convolutions over two axes (directml)", write_directml_forms},
     {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
     {"attention", "softmax over scaled products of q and k, times v", fuse_attentions, OptimizeLevel::kFuse},
@@ -149,6 +155,15 @@ std::vector<Step> chosen_steps(const OptimizeOptions& options) {
   return steps;
 }
 
+// 0: the model's.
+int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
+  if (options.opset != 0 || options.target != OptimizeTarget::kDirectml) return options.opset;
+  const ops::Target* target = ops::find_target("directml");
+  const ops::TargetDomain* domain = target ? target->domain("") : nullptr;
+  const int64_t now = model.opset("").value_or(0);
+  return domain && now > domain->newest ? domain->newest : 0;
+}
+
 }  // namespace
 
 Weight weigh(const ir::Graph& graph) {
@@ -172,7 +187,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   const std::vector<ir::Value*>& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
-  if (options.opset != 0) rewrite::change_opset(model, options.opset, changes);
+  if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope);
   Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};

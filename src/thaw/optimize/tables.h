@@ -11,6 +11,7 @@ std::span<const Simplification> identities();      // nodes that give what they 
 std::span<const Simplification> merged_layouts();  // Transposes, Reshapes, Slices, Concats, Pads that follow each other
 std::span<const Simplification> merged_numbers();  // Casts, limits, signs, conditions that follow each other
 std::span<const Simplification> moved_transposes();
+std::span<const Simplification> directml_forms();   // what DirectML has no kernel for, or a slow one
 std::span<const Simplification> plain_sequences();  // sequences and optionals that are tensors
 
 }  // namespace thaw::optimizing

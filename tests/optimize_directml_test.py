@@ -1,0 +1,73 @@
+"""thaw optimize --target directml: an opset and forms that DirectML takes, the same numbers, and what is left is said."""
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from conftest import SOURCE, run
+
+# name: (opset, inputs, body, operators that must be there, that must not)
+FORMS = {
+    "positions of tokens": (17, "int64[n,m] ids", "s = Shape<start=1,end=2>(ids) l = Squeeze(s) z = Constant<value_int=0>()"
+                            " o = Constant<value_int=1>() p = Range(z, l, o) q = Unsqueeze(p, f) f2 = Add(ids, q) y = Cast<to=1>(f2)", {"CumSum"}, {"Range"}),
+    "positions of one sequence": (17, "int32[m] ids", "s = Shape(ids) l = Squeeze(s) z = Constant<value_int=0>() o = Constant<value_int=1>()"
+                                  " p = Range(z, l, o) q = Cast<to=6>(p) a = Add(ids, q) y = Cast<to=1>(a)", {"CumSum"}, {"Range"}),
+    "a convolution over one axis": (17, "float[n,4,m] x, float[4,3,5] w, float[3] b",
+                                    "y = ConvTranspose<strides=[2],pads=[1,2],output_padding=[1]>(x, w, b)", {"ConvTranspose", "Unsqueeze", "Squeeze"}, set()),
+    "attention in an opset without": (23, "float[n,4,m,8] q, float[n,4,k,8] e, float[n,4,k,8] v", "y = Attention(q, e, v)", {"Softmax"}, {"Attention"}),
+    "a range of the data stays": (17, "float[n,m] x, int64 count", "z = Constant<value_int=0>() o = Constant<value_int=1>() p = Range(z, count, o)"
+                                  " c = Cast<to=1>(p) t = ReduceSum<keepdims=0>(c) y = Add(x, t)", {"Range"}, {"CumSum"}),
+}
+
+
+def model_of(opset, inputs, body):
+    model = onnx.parser.parse_model(f'<ir_version: {10 if opset > 20 else 9}, opset_import: ["" : {opset}]> g ({inputs}) => (float[r_] y) {{ {body} }}')
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([0]), "f"))
+    return model
+
+
+def draw(model, sizes):
+    rng = np.random.default_rng(sizes["n"])
+    kinds = {1: lambda shape: rng.standard_normal(shape).astype(np.float32), 6: lambda shape: rng.integers(0, 9, shape).astype(np.int32),
+             7: lambda shape: rng.integers(1, 9, shape)}
+    return {v.name: np.asarray(kinds[v.type.tensor_type.elem_type]([d.dim_value or sizes[d.dim_param] for d in v.type.tensor_type.shape.dim]))
+            for v in model.graph.input}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(thaw, save, tmp_path, name):
+    opset, inputs, body, there, gone = FORMS[name]
+    model = model_of(opset, inputs, body)
+    path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
+    thaw("optimize", path, "-o", out, "--target", "directml", code=0)
+    made = onnx.load(out)
+    operators = {node.op_type for node in made.graph.node}
+    assert there <= operators and not gone & operators, operators
+    assert all(i.version <= 20 for i in made.opset_import if not i.domain)
+    for sizes in ({"n": 2, "m": 5, "k": 3}, {"n": 3, "m": 11, "k": 7}):
+        fed = draw(model, sizes)
+        for before, after in zip(run(path, fed), run(out, fed), strict=True):
+            np.testing.assert_allclose(before, after, rtol=1e-5, atol=1e-6)
+    assert thaw.json("optimize", out, "-o", again, "--target", "directml", code=0)["changed"] == []
+
+
+def test_what_is_left_is_said(thaw, save, tmp_path):
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m] x, bool go) => (float[n,m] y) {
+      y = If(go) <then_branch = a () => (float[n,m] t) { t = Exp(x) }, else_branch = b () => (float[n,m] e) { e = Neg(x) }> }"""
+    path, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
+    report = thaw.json("optimize", path, "-o", out, "--target", "directml", code=0)
+    assert {finding["code"] for finding in report["findings"]} == {"THAW033"}
+    text = thaw("optimize", path, "-o", out, "--target", "directml", code=0).stdout
+    assert "DirectML does not take" in text and "THAW033" in text
+
+
+@pytest.mark.parametrize("family", ["qwen2", "qwen3_vl"])
+def test_a_decoder_that_directml_takes(thaw, tmp_path, family):
+    thaw("build", SOURCE / "tests" / "fixtures" / family / "decoder", "-o", tmp_path / "onnx", "--part", "text", "--kv-cache", code=0)
+    (path,) = (tmp_path / "onnx").glob("text*.onnx")
+    out = tmp_path / "out.onnx"
+    text = thaw("optimize", path, "-o", out, "--target", "directml", code=0).stdout
+    assert "Range" not in {node.op_type for node in onnx.load(out, load_external_data=False).graph.node}
+    found = thaw.json("check", out, "--target", "directml")["findings"]
+    assert ("DirectML takes all of it" in text) == (not [f for f in found if "THAW030" <= f["code"] <= "THAW035"])
