@@ -178,6 +178,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
+    changes.left.clear();  // the last round tells what is left
     for (const Step& step : steps) {
       const int count = step.run(work);
       if (count > 0 && step.run == remove_dead)
