@@ -95,6 +95,8 @@ int fuse_norms(Work& work) {
 
 int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
 
+int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
+
 int fuse_norms_of_sums(Work& work) {
   return work.options.target == OptimizeTarget::kOrt ? fuse_skips(work.model, work.facts, work.changes) : 0;
 }
@@ -122,6 +124,7 @@ constexpr Step kSteps[] = {
     {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
     {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
+    {"rotary", "halves of heads that turn against each other", fuse_rotaries, OptimizeLevel::kFuse},
     {"attention", "softmax over scaled products of q and k, times v", fuse_attentions, OptimizeLevel::kFuse},
     {"skips", "a sum and the normalization after it become one (ort)", fuse_norms_of_sums, OptimizeLevel::kFuse},
     {"unused", "what nothing reads goes", remove_dead},
