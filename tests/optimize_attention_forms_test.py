@@ -76,6 +76,7 @@ AFTER_PACKED = SCALE + "kt = Transpose<perm=[0,1,3,2]>(kh) n = MatMul(qh, kt) m 
 FOLDED = (f"h = {L('0,0,4,8')} g = {L('0,0,2,8')} " + head("q") + head("k", perm="[0,2,3,1]", shape="g") + head("v", shape="g") + SCALE
           + f"f = {L('0,2,-1,8')} qf = Reshape(qh, f) n = MatMul(qf, kh) a4 = {L('0,4,-1,0')} l = Reshape(n, a4) z = Mul(l, c) MASK p = Softmax<axis=-1>(m)"
           f" a2 = {L('0,2,-1,0')} pf = Reshape(p, a2) w = MatMul(pf, vh) b4 = {L('0,4,-1,8')} o = Reshape(w, b4) " + JOIN)
+CLEARED = f"nan = IsNaN(p) z0 = {S('0.0')} pc = Where(nan, z0, p) o = MatMul(pc, vh)"
 HALF = "float16[b,s,32] q, float16[b,s,32] k, float16[b,s,32] v"
 CASES = {
     "a scale computed from the width": (IN, heads("[0,2,1,3]") + "sh = Shape(qh) e1 = Constant<value_ints=[-1]>() e2 = Constant<value_ints=[9223372036854775807]>()"
@@ -91,6 +92,10 @@ CASES = {
     "a mask that chooses, added": (IN + ", bool[s,s] a", scaled(f"z = {S('0.0')} w = {S('-1e9')} a2 = Where(a, z, w) m = Add(l, a2)")),
     "a mask of numbers": (IN + ", int64[b,s] a", scaled(f"x1 = {L('1,2')} a4 = Unsqueeze(a, x1) af = Cast<to=1>(a4) one = {S('1.0')} inv = Sub(one, af) w = {S('-10000.0')}"
                                                         " am = Mul(inv, w) m = Add(l, am)")),
+    "weights that are cleared": (IN, scaled("m = Identity(l)").replace("o = MatMul(p, vh)", CLEARED)),
+    "a mask of infinities, weights cleared": (IN + ", bool[b,1,s,s] a", scaled(f"one = {S('-1.0')} nil = {S('0.0')} w = Div(one, nil) m = Where(a, w, l)").replace("o = MatMul(p, vh)", CLEARED)),
+    "a scale before the heads": (IN, SCALE + "q2 = Mul(q, c) " + heads().replace("Reshape(q, h)", "Reshape(q2, h)") + "m = MatMul(qh, kh) " + tail()),
+    "a scale after the split": (IN, heads().replace("qr = Reshape(q, h)", SCALE + "q2 = Reshape(q, h) qr = Mul(q2, c)") + "m = MatMul(qh, kh) " + tail()),
     "a limit from below": (IN + ", float[b,1,s,s] a", scaled(f"l2 = Add(l, a) w = {S('-3.4028234663852886e38')} m = Max(l2, w)")),
     "a number added": (IN, scaled(f"w = {S('-5.0')} m = Add(l, w)")),
     "batch and heads merged": (IN, merged()),
@@ -137,6 +142,8 @@ def feed_of(model, sizes, rng):
         if dtype == np.bool_:
             feed[value.name] = rng.random(shape) < 0.5
             feed[value.name][..., 0] = True
+            if len(shape) > 2:
+                feed[value.name][0, ..., -1:, :] = True  # all of a row, too
         elif dtype == np.int64:
             feed[value.name] = (rng.random(shape) < 0.6).astype(np.int64)
             feed[value.name][..., 0] = 1
@@ -166,6 +173,8 @@ def test_attention_is_found(thaw, save, tmp_path, case, target, opset, name):
     thaw("optimize", model, "-o", out, "--target", target, code=0)
     found = operators(out).split()
     assert found.count(name) == 1 and "Softmax" not in found and "MatMul" not in found and "Einsum" not in found, found
+    if case.startswith("a scale"):
+        assert "Mul" not in found, "the operator scales"
     if target == "ort" and case not in TURNED:
         assert "Transpose" not in found, "the heads need no axis of their own"
     agree(model, out, "float16" in inputs)
@@ -233,4 +242,24 @@ def test_one_mask_is_written_for_all_layers(thaw, save, tmp_path):
     thaw("optimize", model, "-o", out, "--target", "ort", code=0)
     found = operators(out).split()
     assert found.count("MultiHeadAttention") == 2 and found.count("Expand") == 1
+    agree(model, out)
+
+
+@pytest.mark.parametrize("opset, body", [
+    (12, scaled("m = Identity(l)").replace("<axis=-1>(m)", "<axis=3>(m)")),
+    (17, heads("[0,2,1,3]") + "n = com.microsoft.FusedMatMul<transB=1, alpha=0.25>(qh, kh) " + tail("n"))], ids=["an old opset", "FusedMatMul"])
+def test_other_operators(thaw, save, tmp_path, opset, body):
+    model = model_of(opset, IN, "y", body)
+    model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    model, out = save(typed(model)), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--target", "ort", code=0)
+    assert operators(out).split().count("MultiHeadAttention") == 1 and "Softmax" not in operators(out)
+    agree(model, out)
+
+
+def test_a_softmax_of_an_old_opset_is_over_all_axes_behind(thaw, save, tmp_path):
+    """Before opset 13 its default is axis 1, and what is behind that is one axis."""
+    model, out = save(typed(model_of(12, IN, "y", scaled("m = Identity(l)").replace("Softmax<axis=-1>(m)", "Softmax(m)")))), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--target", "ort", code=0)
+    assert "Softmax" in operators(out)
     agree(model, out)

@@ -17,7 +17,7 @@ constexpr std::string_view kPass = "attention";
 class AttentionFuser {
  public:
   AttentionFuser(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes)
-      : model_(model), facts_(facts), target_(target), changes_(changes) {}
+      : model_(model), facts_(facts), target_(target), changes_(changes), opset_(model.opset("").value_or(0)) {}
 
   bool fuse(ir::Node* product) {
     why_.clear();
@@ -29,17 +29,12 @@ class AttentionFuser {
   }
 
  private:
-  // Looked at before anything else, as most products have none.
+  // Looked at before anything else, as most products have none. Of an Einsum either operand may be the weights.
   bool has_softmax(const ir::Node& product) {
-    is_reshaped_ = false;
-    softmax_ = nullptr;
-    // Of an Einsum either operand may be the weights.
-    for (const int k : {0, 1}) {
-      if (k == 1 && product.op_type() != "Einsum") break;
-      softmax_ = softmax_behind(product.input(k), facts_, model_.opset("").value_or(0), why_, is_reshaped_);
-      if (softmax_) break;
-    }
-    return softmax_ != nullptr;
+    weights_ = find_weights(product.input(0), facts_, opset_, why_);
+    if (!weights_.softmax && product.op_type() == "Einsum")
+      weights_ = find_weights(product.input(1), facts_, opset_, why_);
+    return weights_.softmax != nullptr;
   }
 
   bool replace(ir::Node* product) {
@@ -49,7 +44,7 @@ class AttentionFuser {
     try {
       const auto values = matrix_product(*product, facts_, at);
       // The weights as they are, not turned.
-      if (!values || values->scale != 1 || !softmax_behind_weights(*values)) return false;
+      if (!values || values->scale != 1 || !are_weights(values->left)) return false;
       auto found = find(*values, product, at);
       if (!found) return false;
       const Shaped result = write_attention(*found, target_, at);
@@ -63,19 +58,18 @@ class AttentionFuser {
     return true;
   }
 
-  bool softmax_behind_weights(const MatrixProduct& values) {
-    bool is_reshaped = false;
+  bool are_weights(const Shaped& left) const {
     std::string why;
-    return softmax_behind(values.left.value, facts_, model_.opset("").value_or(0), why, is_reshaped) == softmax_;
+    return find_weights(left.value, facts_, opset_, why).softmax == weights_.softmax;
   }
 
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
-    const auto scores = find_scores(softmax_->input(0), facts_, at, why_);
+    const auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
     // Batches and heads that are one axis are told apart where all says how; else they are batches of one head.
     for (const bool merges_heads : {true, false}) {
       const auto heads =
-          find_heads(*scores, values, merges_heads, scores->is_reshaped || is_reshaped_, facts_, at, why_);
+          find_heads(*scores, values, merges_heads, scores->is_reshaped || weights_.is_reshaped, facts_, at, why_);
       if (!heads) continue;
       if (heads->result == HeadsView::kMerged && !unmerging(*product, *heads)) continue;
       const auto mask = added_mask(*scores, *heads, facts_, at, why_);
@@ -84,7 +78,7 @@ class AttentionFuser {
         why_ = "MultiHeadAttention has no softcap";
         return std::nullopt;
       }
-      return FoundAttention{*heads, *mask, scores->scale * heads->scale, scores->softcap};
+      return FoundAttention{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
     }
     return std::nullopt;
   }
@@ -140,8 +134,8 @@ class AttentionFuser {
   infer::Inference& facts_;
   OptimizeTarget target_;
   rewrite::Changes& changes_;
-  const ir::Node* softmax_ = nullptr;
-  bool is_reshaped_ = false;
+  int64_t opset_;
+  FoundWeights weights_;
   std::string why_;
 };
 

@@ -178,6 +178,22 @@ class HeadsFinder {
   std::string& why_;
 };
 
+// A scale before the heads were split, and what splits them again without it.
+Shaped unscaled(const Shaped& x, double& scale, const infer::Inference& facts, const ops::Emit& at) {
+  const ir::Node* transpose = producer_of(x.value, "Transpose");
+  if (!transpose) return x;
+  ir::Value* split = transpose->input(0);
+  const ir::Node* reshape = producer_of(split, "Reshape");
+  const ScaledValue scaled = without_scale(reshape ? reshape->input(0) : split, facts);
+  if (scaled.scale == 1) return x;
+  scale *= scaled.scale;
+  const auto permutation = transpose->attribute_ints("perm");
+  Shaped plain = x;
+  plain.value = at.transpose(reshape ? at.reshape(scaled.value, reshape->input(1)) : scaled.value,
+                             {permutation.begin(), permutation.end()});
+  return plain;
+}
+
 }  // namespace
 
 std::optional<Shaped> unmerged(const Shaped& x, const infer::Inference& facts) {
@@ -208,6 +224,7 @@ std::optional<FoundHeads> find_heads(const FoundScores& scores, const MatrixProd
   const Shaped query = operand(scores.product.left), turned_key = operand(scores.product.right);
   auto found = HeadsFinder(facts, at, why).find(query, turned_key, values.right, merges_heads);
   if (!found) return std::nullopt;
+  found->query = unscaled(found->query, scale, facts, at);
   found->scale = scale;
   if (is_reshaped || found->view == HeadsView::kFolded) {
     const auto view = view_of_scores(*found, facts.fact(scores.first));

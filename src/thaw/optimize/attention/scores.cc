@@ -147,34 +147,46 @@ class ScoresReader {
 
 }  // namespace
 
-const ir::Node* softmax_behind(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why,
-                               bool& is_reshaped) {
+FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why) {
   constexpr int kMostBetween = 4;
-  std::vector<const ir::Value*> between;
+  FoundWeights found;
+  std::vector<std::pair<const ir::Value*, size_t>> between;  // with how often the pattern itself reads it
+  size_t readings = 1;
   for (int depth = 0; weights && depth <= kMostBetween; ++depth) {
     const ir::Node* node = weights->producer();
-    if (!node || !node->domain().empty()) return nullptr;
-    between.push_back(weights);
+    if (!node || !node->domain().empty()) return {};
+    between.emplace_back(weights, readings);
+    readings = 1;
     if (node->op_type() == "Softmax") {
-      for (const ir::Value* value : between) {
-        if (is_read_once(*value)) continue;
+      for (const auto& [value, own] : between) {
+        const bool is_returned = value->is_output() || !value->graph()->returned_by(value).empty();
+        if (value->uses().size() == own && !is_returned) continue;
         why = value->is_output() ? "its weights are an output" : "its weights are read by something else too";
-        return nullptr;
+        return {};
       }
       const int rank = facts.fact(weights).rank();
       const int64_t axis = node->attribute_int("axis", opset < 13 ? 1 : -1), last = rank - 1;
-      if (rank > 0 && (axis == -1 || axis == last)) return node;
+      found.softmax = node;
+      if (rank > 0 && (axis == -1 || axis == last)) return found;
       if (rank > 0) why = fmt::format("softmax over axis {}", axis < 0 ? axis + rank : axis);
-      return nullptr;
+      return {};
+    }
+    if (node->op_type() == "Where") {
+      const ir::Node* is_nan = producer_of(node->input(0), "IsNaN");
+      if (!is_nan || is_nan->input(0) != node->input(2) || scalar_of(node->input(1), facts) != 0.0) return {};
+      found.is_guarded = true;
+      readings = 2;
+      weights = node->input(2);
+      continue;
     }
     if (node->op_type() == "Reshape") {
-      is_reshaped = true;
+      found.is_reshaped = true;
     } else if (node->op_type() != "Identity" && !is_conversion(*node, facts)) {
-      return nullptr;
+      return {};
     }
     weights = node->input(0);
   }
-  return nullptr;
+  return {};
 }
 
 std::optional<FoundScores> find_scores(ir::Value* value, const infer::Inference& facts, const ops::Emit& at,

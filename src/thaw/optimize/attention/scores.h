@@ -27,9 +27,15 @@ struct FoundScores {
   bool is_reshaped = false;  // somewhere on the way
 };
 
-// The Softmax over the last axis behind the weights of the values; null where there is none. What is between is read once.
-const ir::Node* softmax_behind(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why,
-                               bool& is_reshaped);
+// What the values are multiplied with.
+struct FoundWeights {
+  const ir::Node* softmax = nullptr;  // over the last axis; null where there is none
+  bool is_reshaped = false;           // between
+  bool is_guarded = false;            // 0 where they are NaN, as where all scores are minus infinity
+};
+
+// What is between is read once.
+FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why);
 
 // The scores that a value stands for; nullopt, and why, where it is no such thing.
 std::optional<FoundScores> find_scores(ir::Value* value, const infer::Inference& facts, const ops::Emit& at,

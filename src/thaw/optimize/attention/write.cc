@@ -10,6 +10,11 @@
 namespace thaw::optimizing {
 namespace {
 
+ir::Value* guarded(const ops::Emit& at, const FoundAttention& found, ir::Value* result) {
+  if (!found.is_guarded || !found.mask.value) return result;
+  return at.emit("Where", {at.emit("IsNaN", {result}), at.scalar(0, found.heads.query.dtype), result});
+}
+
 // com.microsoft's operator reads [batch, positions, heads * width], keys and values also [batch, heads, positions, width].
 class MultiHeadWriter {
  public:
@@ -35,7 +40,7 @@ class MultiHeadWriter {
                             .attributes = {{"num_heads", heads_.heads}, {"scale", static_cast<float>(found_.scale)}},
                             .domain = ops::kMicrosoft})
             .front();
-    return with_heads(joined);
+    return with_heads(guarded(at_, found_, joined));
   }
 
  private:
@@ -94,6 +99,7 @@ Shaped standard_attention(const FoundAttention& found, const ops::Emit& at) {
   Shaped result = heads.query;
   result.value = at.emit(attention_operator(OptimizeTarget::kPortable), std::move(inputs), std::move(attributes));
   result.dims.back() = heads.value_width;
+  result.value = guarded(at, found, result.value);
   if (!has_four) result.value = at.squeeze(result.value, {missing});
   return result;
 }

@@ -10,6 +10,7 @@ struct FoundAttention {
   FoundHeads heads;
   Shaped mask = {};  // [batch or 1, heads or 1, queries or 1, keys]; a null value: none
   double scale = 1, softcap = 0;
+  bool is_guarded = false;  // 0 where all scores are masked by minus infinity, where kernels give NaN or 0
 };
 
 // What the target has it as: "MultiHeadAttention".
