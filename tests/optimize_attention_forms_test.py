@@ -6,7 +6,7 @@ import pytest
 from conftest import session
 from optimize_test import model_of, operators, typed
 
-SIZES = ({"b": 2, "s": 5, "t": 7}, {"b": 1, "s": 3, "t": 2}, {"b": 3, "s": 7, "t": 11}, {"b": 5, "s": 11, "t": 13})
+SIZES = ({"b": 2, "s": 5, "t": 7, "z": 6}, {"b": 1, "s": 3, "t": 2, "z": 3}, {"b": 3, "s": 7, "t": 11, "z": 17}, {"b": 5, "s": 11, "t": 13, "z": 19})
 S = "Constant<value_float={}>()".format
 L = "Constant<value_ints=[{}]>()".format
 IN = "float[b,s,32] q, float[b,s,32] k, float[b,s,32] v"
@@ -85,6 +85,8 @@ CASES = {
     "a mask of keys": (IN + ", float[b,1,1,s] a", scaled("m = Add(l, a)")),
     "a mask of keys, other queries": (CROSS + ", float[b,1,1,t] a", scaled("m = Add(l, a)")),
     "a mask taken off": (IN + ", float[b,1,s,s] a", scaled("m = Sub(l, a)")),
+    "a mask cut to the keys": (IN + ", float[b,1,s,z] a", scaled(f"ks = Shape(k) o1 = {L('1')} o2 = {L('2')} tt = Slice(ks, o1, o2) z1 = {L('0')} x3 = {L('3')} cut = Slice(a, z1, tt, x3) m = Add(l, cut)")),
+    "a mask of one column": (IN + ", float[b,1,s,1] a", scaled("m = Add(l, a)")),
     "two masks": (IN + ", float[b,1,1,s] a, float[1,4,s,s] d", scaled("l2 = Add(l, d) m = Add(a, l2)")),
     "a mask before the scale": (IN + ", float[b,1,s,s] a", heads() + SCALE + "n = MatMul(qh, kh) l = Add(n, a) m = Mul(l, c) " + tail()),
     "a mask that chooses": (IN + ", bool[b,1,s,s] a", scaled(f"w = {S('-1e9')} m = Where(a, l, w)")),
@@ -104,6 +106,7 @@ CASES = {
     "no heads that are known": ("float[b,s,8] q, float[b,t,8] k, float[b,t,6] v", SCALE + "kt = Transpose<perm=[0,2,1]>(k) n = MatMul(q, kt) m = Mul(n, c) p = Softmax<axis=2>(m) y = MatMul(p, v)"),
     "no heads that are known, a mask": ("float[b,s,8] q, float[b,t,8] k, float[b,t,8] v, float[b,s,t] a",
                                         SCALE + "kt = Transpose<perm=[0,2,1]>(k) n = MatMul(q, kt) l = Mul(n, c) m = Add(l, a) p = Softmax<axis=2>(m) y = MatMul(p, v)"),
+    "three axes of known size": ("float[6,s,8] q, float[6,t,8] k, float[6,t,8] v", SCALE + "kt = Transpose<perm=[0,2,1]>(k) n = MatMul(q, kt) m = Mul(n, c) p = Softmax<axis=2>(m) y = MatMul(p, v)"),
     "packed, gathered": (PACKED, THREE + ONE_BY_ONE + AFTER_PACKED),
     "packed, split and squeezed": (PACKED, THREE + f"z = {L('0')} ones = {L('1,1,1')} qa, ka, va = Split<axis=0>(t, ones) "
                                    + "".join(f"{n}h = Squeeze({n}a, z) " for n in "qkv") + AFTER_PACKED),
@@ -189,10 +192,11 @@ NEAR = {
     "scores times a tensor": (IN + ", float[b,1,s,s] a", scaled("m = Mul(l, a)"), "multiplied by a tensor"),
     "a cap with a mask": (IN + ", float[b,1,s,s] a", scaled(CAP + "m = Add(sc, a)"), "softcap"),
     "a mask inside the cap": (IN + ", float[b,1,s,s] a", heads() + SCALE + "n = MatMul(qh, kh) l1 = Mul(n, c) l = Add(l1, a) " + CAP + "m = Identity(sc) " + tail(), "inside the softcap"),
-    "a mask of other sizes": (IN + ", float[b,1,s,z] a", scaled("m = Add(l, a)"), "the axes of the mask"),
+    "a mask of other rows": (IN + ", float[b,1,z,s] a", scaled("m = Add(l, a)"), "the axes of the mask"),
     "a mask for each head of another count": (IN + ", float[b,h1,1,s] a", scaled("m = Add(l, a)"), "the axes of the mask"),
     "scores that are read twice": (IN, scaled("m = Identity(l) ") + " e = ReduceMax<keepdims=0>(l)", "read by something else"),
     "weights that are read twice": (IN, scaled("m = Identity(l) ") + " e = ReduceMax<keepdims=0>(p)", "its weights are read"),
+    "a softmax of fewer bits": (IN, heads() + SCALE + f"n = MatMul(qh, kh) l = Mul(n, c) g = Cast<to=10>(l) ew = Softmax<axis=-1>(g) p = Cast<to=1>(ew) o = MatMul(p, vh) {JOIN}", "fewer bits"),
     "heads that are not counted": ("float[b,g,s,8] q, float[b,g,8,s] k, float[b,g,s,8] v", SCALE + "n = MatMul(q, k) m = Mul(n, c) p = Softmax<axis=-1>(m) y = MatMul(p, v)",
                                    "how many heads"),
 }

@@ -60,6 +60,8 @@ CASES = {
     "halves by Slice": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(sliced())),
     "halves by Split": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(split())),
     "angles with a factor": (f"{X}, {IDS}", TWICE + angles("em", 1, "1.25") + whole(split())),
+    "half of a computed width": (f"{X}, {IDS}", TWICE + angles("em", 1) + "xs = Shape(x) i3 = Constant<value_int=3>() wd = Gather(xs, i3) i2b = Constant<value_int=2>() hs = Div(wd, i2b) "
+                                 f"z = {L('0')} hf = Unsqueeze(hs, z) e = {L(9223372036854775807)} a = {L('-1')} x1 = Slice(x, z, hf, a) x2 = Slice(x, hf, e, a) " + whole("")),
     "positions first": (f"{P}, {IDS}", TWICE + angles("em", 2) + whole(split())),
     "two halves": (f"{X}, {IDS}", HALF + angles("f", 1) + apart(split())),
     "two halves, positions first": (f"{P}, {IDS}", HALF + angles("f", 2) + apart(sliced())),
@@ -136,4 +138,13 @@ def test_one_table_serves_all_layers(thaw, save, tmp_path):
     thaw("optimize", model, "-o", out, "--target", "ort", code=0)
     found = operators(out).split()
     assert found.count("RotaryEmbedding") == 2 and found.count("Range") == 1
+    agree(model, out)
+
+
+@pytest.mark.parametrize("target, opset", [("ort", 17), ("portable", 23)])
+def test_heads_that_are_put_first_are_read_before(thaw, save, tmp_path, target, opset):
+    body = "x = Transpose<perm=[0,2,1,3]>(t) " + apart(split(), "r") + "y = Transpose<perm=[0,2,1,3]>(r)"
+    model, out = save(typed(model_of(opset, f"{P.replace(' x', ' t')}, float[b,1,s,4] cos, float[b,1,s,4] sin", "y", body))), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--target", target, code=0)
+    assert "RotaryEmbedding" in operators(out) and "Transpose" not in operators(out)
     agree(model, out)

@@ -66,13 +66,13 @@ class AttentionFuser {
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
     const auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
+    const bool is_reshaped = scores->is_reshaped || weights_.is_reshaped;
     // Batches and heads that are one axis are told apart where all says how; else they are batches of one head.
     for (const bool merges_heads : {true, false}) {
-      const auto heads =
-          find_heads(*scores, values, merges_heads, scores->is_reshaped || weights_.is_reshaped, facts_, at, why_);
+      const auto heads = find_heads(*scores, values, merges_heads, is_reshaped, facts_, at, why_);
       if (!heads) continue;
       if (heads->result == HeadsView::kMerged && !unmerging(*product, *heads)) continue;
-      const auto mask = added_mask(*scores, *heads, facts_, at, why_);
+      const auto mask = added_mask(*scores, *heads, is_reshaped, facts_, at, why_);
       if (!mask) continue;
       if (scores->softcap > 0 && target_ == OptimizeTarget::kOrt) {
         why_ = "MultiHeadAttention has no softcap";

@@ -1,5 +1,7 @@
 // Rotary embeddings: com.microsoft's RotaryEmbedding for ONNX Runtime, ONNX's from opset 23 on. The angles are those that
 // the model computes, whatever of: positions of a text, or of an image's two axes.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "thaw/ops/rule/registry.h"
@@ -20,6 +22,7 @@ class RotaryWriter {
   ir::Value* write() const {
     const int64_t width = *found_.x.from_back(1).constant();
     ir::Value* x = found_.x.value;
+    if (is_turned()) return turned(width);
     if (found_.positions_first) {
       x = at_.reshape(x, at_.list({has_batch_ ? 0 : 1, has_batch_ ? 0 : -1, found_.heads * width}));
     } else if (!has_batch_) {
@@ -32,12 +35,28 @@ class RotaryWriter {
   }
 
  private:
+  // Behind a Transpose that only puts the heads first: the operator reads what it is of, and a Transpose after it goes with
+  // others there.
+  bool is_turned() const {
+    const ir::Node* transpose = producer_of(found_.x.value, "Transpose");
+    return !found_.positions_first && has_batch_ && transpose &&
+           std::ranges::equal(transpose->attribute_ints("perm"), std::vector<int64_t>{0, 2, 1, 3});
+  }
+
+  ir::Value* turned(int64_t width) const {
+    ir::Value* positions_first = found_.x.value->producer()->input(0);
+    ir::Value* joined = at_.reshape(positions_first, at_.list({0, 0, found_.heads * width}));
+    ir::Value* split = at_.reshape(rotated(joined, width), at_.list({0, 0, found_.heads, width}));
+    return at_.transpose(split, {0, 2, 1, 3});
+  }
+
   bool has_one_batch() const { return found_.cos.rank() < 4 || found_.cos.dim(0).is_constant(1); }
 
   ir::Value* rotated(ir::Value* x, int64_t width) const {
     ops::Attributes attributes;
     if (found_.interleaved) attributes.push_back({"interleaved", int64_t{1}});
-    if (found_.positions_first || found_.turned < width) attributes.push_back({"num_heads", found_.heads});
+    if (found_.positions_first || is_turned() || found_.turned < width)
+      attributes.push_back({"num_heads", found_.heads});
     if (found_.turned < width) attributes.push_back({"rotary_embedding_dim", found_.turned});
     if (target_ == OptimizeTarget::kPortable)
       return at_.emit(kRotary, {x, of_each_batch(found_.cos, x), of_each_batch(found_.sin, x)}, std::move(attributes));

@@ -50,7 +50,8 @@ class HeadsFinder {
 
   bool plain(FoundHeads& found, const Shaped& turned_key) {
     found.key = untransposed(turned_key);
-    const auto heads = found.query.dim(0).constant();
+    // Behind a Transpose the positions stand first, and heads beside each other; else nothing needs to be turned.
+    const auto heads = producer_of(found.query.value, "Transpose") ? found.query.dim(0).constant() : std::nullopt;
     found.view = found.result = heads ? HeadsView::kHeadsFirst : HeadsView::kBatchFirst;
     found.heads = found.kv_heads = heads.value_or(1);
     return dim::same(found.query.dim(0), found.key.dim(0)) && dim::same(found.query.dim(0), found.value.dim(0));

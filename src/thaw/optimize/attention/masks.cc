@@ -12,8 +12,9 @@ double lowest_of(ir::DataType type) { return type == ir::DataType::kFloat16 ? -3
 
 class MaskWriter {
  public:
-  MaskWriter(const FoundHeads& heads, const infer::Inference& facts, const ops::Emit& at, std::string& why)
-      : heads_(heads), facts_(facts), at_(at), why_(why), type_(heads.query.dtype) {}
+  MaskWriter(const FoundHeads& heads, bool is_reshaped, const infer::Inference& facts, const ops::Emit& at,
+             std::string& why)
+      : heads_(heads), facts_(facts), at_(at), why_(why), type_(heads.query.dtype), is_reshaped_(is_reshaped) {}
 
   std::optional<Shaped> write(const FoundMask& found, HeadsView view) {
     const auto given = shaped(found.value, facts_);
@@ -28,7 +29,10 @@ class MaskWriter {
 
   Shaped sum(const Shaped& a, const Shaped& b) const {
     Shaped both{at_.add(a.value, b.value), {}, type_};
-    for (int axis = 0; axis < 4; ++axis) both.dims.push_back(a.dim(axis).is_constant(1) ? b.dim(axis) : a.dim(axis));
+    for (int axis = 0; axis < 4; ++axis) {
+      const bool is_of_b = a.dim(axis).is_constant(1) || (axis == 3 && dim::same(b.dim(axis), heads_.keys()));
+      both.dims.push_back(is_of_b ? b.dim(axis) : a.dim(axis));
+    }
     return both;
   }
 
@@ -76,8 +80,10 @@ class MaskWriter {
     const auto is = [&](int axis, dim::Dim size) {
       return mask.dim(axis).is_constant(1) || dim::same(mask.dim(axis), size);
     };
+    // Columns are one for each key, or one for all: of another number the product with v would not run. What is
+    // reshaped in between may have others.
     return mask.rank() == 4 && is(0, heads_.batch()) && is(1, dim::Dim(heads_.heads)) && is(2, heads_.queries()) &&
-           dim::same(mask.dim(3), heads_.keys());
+           (is(3, heads_.keys()) || !is_reshaped_);
   }
 
   Shaped chosen(const Shaped& kept, const FoundMask& found) const {
@@ -101,13 +107,14 @@ class MaskWriter {
   const ops::Emit& at_;
   std::string& why_;
   ir::DataType type_;
+  bool is_reshaped_;
 };
 
 }  // namespace
 
-std::optional<Shaped> added_mask(const FoundScores& scores, const FoundHeads& heads, const infer::Inference& facts,
-                                 const ops::Emit& at, std::string& why) {
-  MaskWriter writer(heads, facts, at, why);
+std::optional<Shaped> added_mask(const FoundScores& scores, const FoundHeads& heads, bool is_reshaped,
+                                 const infer::Inference& facts, const ops::Emit& at, std::string& why) {
+  MaskWriter writer(heads, is_reshaped, facts, at, why);
   Shaped all;
   for (const FoundMask& found : scores.masks) {
     const auto view = scores.is_reshaped ? view_of_scores(heads, facts.fact(found.at)) : std::optional(heads.view);
@@ -118,16 +125,20 @@ std::optional<Shaped> added_mask(const FoundScores& scores, const FoundHeads& he
   return all;
 }
 
-Shaped with_rows(const Shaped& mask, const FoundHeads& heads, ir::Value* counted, int64_t axis, const ops::Emit& at) {
-  if (!mask.value || dim::same(mask.dim(2), heads.queries())) return mask;
-  // As many as columns where that is the same: then one mask serves all layers.
-  const bool is_square = dim::same(mask.dim(3), heads.queries());
-  if (is_square) axis = 3;
-  ir::Value* rows = at.slice(at.shape(is_square ? mask.value : counted), axis, axis + 1);
-  ir::Value* shape = at.concat({at.list({1, 1}), rows, at.list({1})}, 0);
+Shaped spread_mask(const Shaped& mask, const FoundHeads& heads, Counted queries, Counted keys, const ops::Emit& at) {
+  if (!mask.value) return mask;
+  const bool has_rows = dim::same(mask.dim(2), heads.queries()), has_columns = dim::same(mask.dim(3), heads.keys());
+  if (has_rows && has_columns) return mask;
+  // As many rows as columns where that is the same: then one mask serves all layers.
+  if (has_columns && dim::same(mask.dim(3), heads.queries())) queries = {mask.value, 3};
+  const auto count = [&](bool is_there, Counted counted) {
+    return is_there ? at.list({1}) : at.slice(at.shape(counted.value), counted.axis, counted.axis + 1);
+  };
   Shaped full = mask;
-  full.value = at.emit("Expand", {mask.value, shape});
+  full.value = at.emit(
+      "Expand", {mask.value, at.concat({at.list({1, 1}), count(has_rows, queries), count(has_columns, keys)}, 0)});
   full.dims[2] = heads.queries();
+  full.dims[3] = heads.keys();
   return full;
 }
 

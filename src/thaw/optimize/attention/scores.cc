@@ -12,11 +12,24 @@ namespace {
 constexpr int kMostSteps = 48;       // nodes that are looked at between a softmax and its product
 constexpr double kMasksFrom = -1e4;  // scores of this and below have no weight
 constexpr std::string_view kInsideCap = "a mask stands inside the softcap";
-constexpr double kLowestFloat = -3.4e38;  // at this and below is the end of float32
+constexpr double kLowestHalf = -65504, kLowestFloat = -3.3e38;  // at this and below is the end of float32
+
+// Bits of the types that scores are computed in; 0 for others.
+int float_bits(ir::DataType type) {
+  const bool is_usual = type == ir::DataType::kFloat || type == ir::DataType::kFloat16 ||
+                        type == ir::DataType::kBfloat16 || type == ir::DataType::kDouble;
+  return is_usual ? ir::bits_of(type) : 0;
+}
 
 bool is_conversion(const ir::Node& node, const infer::Inference& facts) {
-  return node.op_type() == "Cast" && ir::is_floating(facts.fact(node.input(0)).dtype) &&
-         ir::is_floating(facts.fact(node.output(0)).dtype);
+  return node.op_type() == "Cast" && float_bits(facts.fact(node.input(0)).dtype) > 0 &&
+         float_bits(facts.fact(node.output(0)).dtype) > 0;
+}
+
+// A softmax of more bits than the product that it is of; of fewer it would be another.
+bool is_widening(const ir::Node& node, const infer::Inference& facts) {
+  return is_conversion(node, facts) &&
+         float_bits(facts.fact(node.input(0)).dtype) <= float_bits(facts.fact(node.output(0)).dtype);
 }
 
 class ScoresReader {
@@ -44,7 +57,8 @@ class ScoresReader {
     if (may_be_matrix_product(*node)) return take_product(*node, value, factor);
     if (!node->domain().empty()) return false;
     const std::string& op = node->op_type();
-    if (op == "Identity" || is_conversion(*node, facts_)) return follow(node->input(0), factor);
+    if (op == "Identity" || is_widening(*node, facts_)) return follow(node->input(0), factor);
+    if (op == "Cast") return refuse("the softmax is computed in fewer bits than the scores");
     if (op == "Reshape") {
       found_.is_reshaped = true;
       return follow(node->input(0), factor);
@@ -125,7 +139,8 @@ class ScoresReader {
     if (node.inputs().size() != 2 || factor <= 0) return false;
     for (const int k : {0, 1}) {
       const auto limit = scalar_of(node.input(k), facts_);
-      if (limit && *limit <= kLowestFloat) return follow(node.input(1 - k), factor);
+      const bool is_half = facts_.fact(node.output(0)).dtype == ir::DataType::kFloat16;
+      if (limit && *limit <= (is_half ? kLowestHalf : kLowestFloat)) return follow(node.input(1 - k), factor);
     }
     return false;
   }

@@ -31,8 +31,7 @@ class MultiHeadWriter {
       value = packed(heads_.value, heads_.kv_heads, heads_.value_width);
     }
     std::vector<ir::Value*> inputs = {query, key, value};
-    if (found_.mask.value)
-      inputs.insert(inputs.end(), {nullptr, nullptr, with_rows(found_.mask, heads_, query, 1, at_).value});
+    if (found_.mask.value) inputs.insert(inputs.end(), {nullptr, nullptr, spread(query, key)});
     ir::Value* joined =
         rewrite::emit_node(at_,
                            {.op = attention_operator(OptimizeTarget::kOrt),
@@ -44,6 +43,10 @@ class MultiHeadWriter {
   }
 
  private:
+  ir::Value* spread(ir::Value* query, ir::Value* key) const {
+    return spread_mask(found_.mask, heads_, {query, 1}, {key, has_heads_first() ? 2 : 1}, at_).value;
+  }
+
   // Keys and values that stand so already, in a cache say, need no turning.
   bool has_heads_first() const {
     return heads_.query.rank() == 4 && heads_.width == heads_.value_width && !has_positions_first(heads_.key) &&
@@ -93,7 +96,7 @@ Shaped standard_attention(const FoundAttention& found, const ops::Emit& at) {
   const int64_t missing = heads.view == HeadsView::kHeadsFirst ? 0 : 1;  // the axis of three
   const auto four = [&](const Shaped& x) { return has_four ? x.value : at.unsqueeze(x.value, {missing}); };
   std::vector<ir::Value*> inputs = {four(heads.query), four(heads.key), four(heads.value)};
-  if (found.mask.value) inputs.push_back(with_rows(found.mask, heads, inputs[0], 2, at).value);
+  if (found.mask.value) inputs.push_back(spread_mask(found.mask, heads, {inputs[0], 2}, {inputs[1], 2}, at).value);
   ops::Attributes attributes = {{"scale", static_cast<float>(found.scale)}};
   if (found.softcap > 0) attributes.push_back({"softcap", static_cast<float>(found.softcap)});
   Shaped result = heads.query;

@@ -15,11 +15,16 @@ std::optional<int64_t> last_size(const ir::Value* value, const infer::Inference&
   return fact.rank() > 0 ? fact.dim(fact.rank() - 1).constant() : std::nullopt;
 }
 
-// The one integer of a constant.
-std::optional<int64_t> integer_of(const ir::Value* value) {
-  const ir::Tensor* tensor = constant_of(value);
-  if (!tensor || tensor->num_elements() != 1 || !ir::is_integer(tensor->data_type)) return std::nullopt;
-  return tensor->to_int64().front();
+// The one integer that a value is at every size: half of a width is often computed.
+std::optional<int64_t> integer_of(const ir::Value* value, const infer::Inference& facts) {
+  if (!value) return std::nullopt;
+  if (const ir::Tensor* tensor = constant_of(value)) {
+    const bool is_one = tensor->num_elements() == 1 && ir::is_integer(tensor->data_type);
+    return is_one ? std::optional(tensor->to_int64().front()) : std::nullopt;
+  }
+  const ops::Fact& fact = facts.fact(value);
+  if (!ir::is_integer(fact.dtype) || !fact.elements || fact.elements->size() != 1) return std::nullopt;
+  return fact.elements->front().as_int();
 }
 
 std::optional<LastAxisPart> part_of_split(ir::Value* value, const ir::Node& split, const infer::Inference& facts) {
@@ -41,9 +46,11 @@ std::optional<LastAxisPart> part_of_split(ir::Value* value, const ir::Node& spli
 std::optional<LastAxisPart> part_of_slice(const ir::Node& slice, const infer::Inference& facts) {
   const auto whole = last_size(slice.input(0), facts), size = last_size(slice.output(0), facts);
   const int rank = facts.fact(slice.input(0)).rank();
-  const auto start = integer_of(slice.input(1));
-  const auto axis = slice.input(3) ? integer_of(slice.input(3)) : rank == 1 ? std::optional<int64_t>(0) : std::nullopt;
-  const auto step = slice.input(4) ? integer_of(slice.input(4)) : std::optional<int64_t>(1);
+  const auto start = integer_of(slice.input(1), facts);
+  const auto axis = slice.input(3) ? integer_of(slice.input(3), facts)
+                    : rank == 1    ? std::optional<int64_t>(0)
+                                   : std::nullopt;
+  const auto step = slice.input(4) ? integer_of(slice.input(4), facts) : std::optional<int64_t>(1);
   if (!whole || !size || !start || !axis || !step || *step <= 0 || (*axis != -1 && *axis != rank - 1))
     return std::nullopt;
   const int64_t from = *start < 0 ? std::max<int64_t>(*start + *whole, 0) : *start;
@@ -99,7 +106,7 @@ std::optional<LastAxisPart> part_of_last_axis(ir::Value* value, const infer::Inf
     return rank > 0 && (axis == -1 || axis == rank - 1);
   };
   if (node->op_type() == "Gather") {
-    const auto place = integer_of(node->input(1));
+    const auto place = integer_of(node->input(1), facts);
     if (!place || facts.fact(node->input(1)).rank() != 0 || !is_of_last_axis(*node)) return std::nullopt;
     return part_of_pairs(value, node->input(0), *place < 0 ? *place + 2 : *place, facts);
   }
