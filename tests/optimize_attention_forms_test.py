@@ -96,6 +96,10 @@ CASES = {
                                                         " am = Mul(inv, w) m = Add(l, am)")),
     "weights that are cleared": (IN, scaled("m = Identity(l)").replace("o = MatMul(p, vh)", CLEARED)),
     "a mask of infinities, weights cleared": (IN + ", bool[b,1,s,s] a", scaled(f"one = {S('-1.0')} nil = {S('0.0')} w = Div(one, nil) m = Where(a, w, l)").replace("o = MatMul(p, vh)", CLEARED)),
+    "a mask that chooses, weights cleared": (IN + ", bool[b,1,1,s] a", scaled(f"w = {S('-3.38e38')} m = Where(a, l, w)").replace(
+        "o = MatMul(p, vh)", f"z0 = {S('0.0')} pc = Where(a, p, z0) o = MatMul(pc, vh)")),
+    "a mask that chooses what goes, weights cleared": (IN + ", bool[b,1,s,s] a", scaled(f"w = {S('-1e9')} m = Where(a, w, l)").replace(
+        "o = MatMul(p, vh)", f"z0 = {S('0.0')} pc = Where(a, z0, p) o = MatMul(pc, vh)")),
     "a scale before the heads": (IN, SCALE + "q2 = Mul(q, c) " + heads().replace("Reshape(q, h)", "Reshape(q2, h)") + "m = MatMul(qh, kh) " + tail()),
     "a scale after the split": (IN, heads().replace("qr = Reshape(q, h)", SCALE + "q2 = Reshape(q, h) qr = Mul(q2, c)") + "m = MatMul(qh, kh) " + tail()),
     "a limit from below": (IN + ", float[b,1,s,s] a", scaled(f"l2 = Add(l, a) w = {S('-3.4028234663852886e38')} m = Max(l2, w)")),
@@ -196,6 +200,8 @@ NEAR = {
     "a mask for each head of another count": (IN + ", float[b,h1,1,s] a", scaled("m = Add(l, a)"), "the axes of the mask"),
     "scores that are read twice": (IN, scaled("m = Identity(l) ") + " e = ReduceMax<keepdims=0>(l)", "read by something else"),
     "weights that are read twice": (IN, scaled("m = Identity(l) ") + " e = ReduceMax<keepdims=0>(p)", "its weights are read"),
+    "weights cleared by another mask": (IN + ", bool[b,1,s,s] a, bool[b,1,s,s] d", scaled(f"w = {S('-1e9')} m = Where(a, l, w)").replace(
+        "o = MatMul(p, vh)", f"z0 = {S('0.0')} pc = Where(d, p, z0) o = MatMul(pc, vh)"), "where no mask of the scores is"),
     "a softmax of fewer bits": (IN, heads() + SCALE + f"n = MatMul(qh, kh) l = Mul(n, c) g = Cast<to=10>(l) ew = Softmax<axis=-1>(g) p = Cast<to=1>(ew) o = MatMul(p, vh) {JOIN}", "fewer bits"),
     "heads that are not counted": ("float[b,g,s,8] q, float[b,g,8,s] k, float[b,g,s,8] v", SCALE + "n = MatMul(q, k) m = Mul(n, c) p = Softmax<axis=-1>(m) y = MatMul(p, v)",
                                    "how many heads"),

@@ -1,11 +1,15 @@
-"""thaw optimize on what thaw build writes: attention is found in every block, windows and grouped heads included, and the
+"""thaw optimize on what thaw build and thaw lift write: attention is found in every block, windows and grouped heads included, and the
 result agrees with transformers."""
+import json
+
+import numpy as np
 import onnx
 import pytest
 
 import build_text_test as text
 import build_towers_test as towers
-from conftest import session
+from conftest import need_shared, session
+from lift_models_test import grids
 
 TOLERANCE = 1e-4
 
@@ -52,3 +56,18 @@ def test_a_decoder_in_float16(thaw, tmp_path, options):
         run = session(out)
         assert text.worst_logits(lambda ids, mask: run.run(None, {"input_ids": ids, "attention_mask": mask})[0],
                                  text.references("qwen3")) <= 2e-2
+
+
+def test_windows_as_lift_writes_them(thaw, tmp_path):
+    folder = need_shared("fixtures", "traces_more")
+    paths = [folder / f"qwen2_5_vl_{size}.onnx" for size in ("18x26", "22x30", "24x32")]
+    (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--values", tmp_path / "values.json", code=0)
+    out = tmp_path / "out.onnx"
+    thaw("optimize", tmp_path / "lifted.onnx", "-o", out, "--target", "ort", "--no-check", code=0)
+    assert count(tmp_path / "lifted.onnx", "Softmax") == count(out, "MultiHeadAttention") == 4
+    before, after = session(tmp_path / "lifted.onnx"), session(out)
+    for h, w in ((16, 16), (14, 22), (34, 10)):
+        feed = dict(pixel_values=np.random.default_rng(h).standard_normal((h * w, 1176), dtype=np.float32), grid_thw=np.array([[1, h, w]]))
+        for wanted, got in zip(before.run(None, feed), after.run(None, feed), strict=True):
+            assert np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max()

@@ -64,8 +64,12 @@ class AttentionFuser {
   }
 
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
-    const auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
+    auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
+    if (!clear_masked(weights_, *scores)) {
+      why_ = "its weights are cleared where no mask of the scores is";
+      return std::nullopt;
+    }
     const bool is_reshaped = scores->is_reshaped || weights_.is_reshaped;
     // Batches and heads that are one axis are told apart where all says how; else they are batches of one head.
     for (const bool merges_heads : {true, false}) {

@@ -1,6 +1,8 @@
 #include "thaw/optimize/attention/scores.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -187,11 +189,19 @@ FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int
       return {};
     }
     if (node->op_type() == "Where") {
+      const int zero = scalar_of(node->input(1), facts) == 0.0 ? 1 : 2;
+      if (scalar_of(node->input(zero), facts) != 0.0) return {};
+      weights = node->input(3 - zero);
       const ir::Node* is_nan = producer_of(node->input(0), "IsNaN");
-      if (!is_nan || is_nan->input(0) != node->input(2) || scalar_of(node->input(1), facts) != 0.0) return {};
+      if (is_nan && is_nan->input(0) == weights && zero == 1) {
+        readings = 2;
+      } else if (found.kept) {
+        return {};
+      } else {
+        found.kept = node->input(0);
+        found.is_kept_where_true = zero == 2;
+      }
       found.is_guarded = true;
-      readings = 2;
-      weights = node->input(2);
       continue;
     }
     if (node->op_type() == "Reshape") {
@@ -202,6 +212,16 @@ FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int
     weights = node->input(0);
   }
   return {};
+}
+
+bool clear_masked(const FoundWeights& weights, FoundScores& scores) {
+  if (!weights.kept) return true;
+  const auto kind = weights.is_kept_where_true ? FoundMask::Kind::kKeptWhereTrue : FoundMask::Kind::kKeptWhereFalse;
+  const auto is_it = [&](const FoundMask& mask) { return mask.kind == kind && mask.value == weights.kept; };
+  const auto mask = std::ranges::find_if(scores.masks, is_it);
+  if (mask == scores.masks.end()) return false;
+  mask->factor = -std::numeric_limits<double>::infinity();
+  return true;
 }
 
 std::optional<FoundScores> find_scores(ir::Value* value, const infer::Inference& facts, const ops::Emit& at,

@@ -32,10 +32,16 @@ struct FoundWeights {
   const ir::Node* softmax = nullptr;  // over the last axis; null where there is none
   bool is_reshaped = false;           // between
   bool is_guarded = false;            // 0 where they are NaN, as where all scores are minus infinity
+  const ir::Value* kept = nullptr;    // 0 where this mask is false, or true
+  bool is_kept_where_true = true;
 };
 
 // What is between is read once.
 FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why);
+
+// Weights that are 0 where a mask is are those of scores that are minus infinity there, and 0 where all are. False where
+// none of the masks is that one.
+bool clear_masked(const FoundWeights& weights, FoundScores& scores);
 
 // The scores that a value stands for; nullopt, and why, where it is no such thing.
 std::optional<FoundScores> find_scores(ir::Value* value, const infer::Inference& facts, const ops::Emit& at,
