@@ -66,6 +66,7 @@ def test_windows_as_lift_writes_them(thaw, tmp_path):
     out = tmp_path / "out.onnx"
     thaw("optimize", tmp_path / "lifted.onnx", "-o", out, "--target", "ort", "--no-check", code=0)
     assert count(tmp_path / "lifted.onnx", "Softmax") == count(out, "MultiHeadAttention") == 4
+    assert count(out, "RotaryEmbedding") == 8
     before, after = session(tmp_path / "lifted.onnx"), session(out)
     for h, w in ((16, 16), (14, 22), (34, 10)):
         feed = dict(pixel_values=np.random.default_rng(h).standard_normal((h * w, 1176), dtype=np.float32), grid_thw=np.array([[1, h, w]]))

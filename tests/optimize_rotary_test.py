@@ -8,7 +8,7 @@ import pytest
 from conftest import session
 from optimize_test import model_of, operators, typed
 
-SIZES = ({"b": 2, "s": 5}, {"b": 1, "s": 3}, {"b": 3, "s": 7}, {"b": 5, "s": 11})
+SIZES = tuple({"b": b, "s": s, "n": 13, "w": 4} for b, s in ((2, 5), (1, 3), (3, 7), (5, 11)))
 S = "Constant<value_float={}>()".format
 L = "Constant<value_ints=[{}]>()".format
 X = "float[b,3,s,8] x"  # heads first
@@ -60,6 +60,7 @@ CASES = {
     "halves by Slice": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(sliced())),
     "halves by Split": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(split())),
     "angles with a factor": (f"{X}, {IDS}", TWICE + angles("em", 1, "1.25") + whole(split())),
+    "angles of a width that is not known": (f"{X}, {IDS}, float[n,w] freq", "g = Gather<axis=0>(freq, ids) em = Concat<axis=-1>(g, g) " + angles("em", 1) + whole(split())),
     "half of a computed width": (f"{X}, {IDS}", TWICE + angles("em", 1) + "xs = Shape(x) i3 = Constant<value_int=3>() wd = Gather(xs, i3) i2b = Constant<value_int=2>() hs = Div(wd, i2b) "
                                  f"z = {L('0')} hf = Unsqueeze(hs, z) e = {L(9223372036854775807)} a = {L('-1')} x1 = Slice(x, z, hf, a) x2 = Slice(x, hf, e, a) " + whole("")),
     "positions first": (f"{P}, {IDS}", TWICE + angles("em", 2) + whole(split())),
@@ -84,6 +85,9 @@ CASES = {
 NONE = {
     "angles of each place": (f"{X}, float[b,1,s,8] cos, float[b,1,s,8] sin", whole(split()), "the angles of both halves"),
     "angles of each head": (f"{X}, float[b,3,s,4] cos, float[b,3,s,4] sin", apart(split()), "one for each position"),
+    "angles of an unknown width that are not twice the same": (f"{X}, {IDS}, float[n,w] freq, float[n,w] other",
+                                                               "g = Gather<axis=0>(freq, ids) g2 = Gather<axis=0>(other, ids) em = Concat<axis=-1>(g, g2) "
+                                                               + angles("em", 1) + whole(split()), "the angles of both halves"),
     "the other way round": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(split(), rotated="r = Concat<axis=-1>(x1, n) "), ""),
     "no sign": (f"{X}, {IDS}", TWICE + angles("em", 1) + whole(split(), rotated="r = Concat<axis=-1>(x2, x1) "), ""),
     "two signs": (f"{X}, {IDS}", HALF + angles("f", 1) + apart(split()).replace("Add(c2, s1)", "Sub(c2, s1)"), ""),

@@ -205,9 +205,14 @@ class RotaryFinder {
     const ir::DataType type = found.x.dtype;
     if ((type != ir::DataType::kFloat && type != ir::DataType::kFloat16 && type != ir::DataType::kBfloat16) ||
         found.cos.dtype != type || found.sin.dtype != type || found.cos.rank() > found.x.rank() ||
-        !std::ranges::equal(found.cos.dims, found.sin.dims, dim::same) || found.cos.rank() < 2 ||
-        !found.cos.from_back(1).is_constant(angles))
+        found.cos.rank() != found.sin.rank() || found.cos.rank() < 2)
       return false;
+    for (const Shaped* each : {&found.cos, &found.sin}) {
+      // Two halves are as wide as what they are multiplied with, as one place they are not.
+      const bool is_told = found.doubled && !each->from_back(1).is_constant();
+      if (!is_told && !each->from_back(1).is_constant(angles)) return false;
+    }
+    if (!std::equal(found.cos.dims.begin(), found.cos.dims.end() - 1, found.sin.dims.begin(), dim::same)) return false;
     const dim::Dim second = found.cos.from_back(2), third = found.cos.rank() > 2 ? found.cos.from_back(3) : dim::Dim(1);
     if (third.is_constant(1) && dim::same(second, found.x.from_back(2)) && !second.is_constant(1)) {
       found.positions_first = false;

@@ -78,6 +78,16 @@ bool is_elementwise(const ir::Node& node) {
   return std::ranges::find(kNames, node.op_type()) != std::end(kNames);
 }
 
+// Whether none of an Unsqueeze's new axes is the last.
+bool is_before_last_axis(const ir::Node& unsqueeze, int rank) {
+  const ir::Tensor* operand = constant_of(unsqueeze.input(1));
+  const auto given = unsqueeze.attribute_ints("axes");
+  std::vector<int64_t> axes(given.begin(), given.end());
+  if (operand && ir::is_integer(operand->data_type)) axes = operand->to_int64();
+  return rank > 0 && !axes.empty() &&
+         std::ranges::none_of(axes, [&](int64_t axis) { return axis == -1 || axis == rank - 1; });
+}
+
 // Two that are one value, or each a new axis of it.
 bool are_twice_the_same(const ir::Value* a, const ir::Value* b) {
   if (!a || !b) return false;
@@ -130,19 +140,19 @@ bool EqualHalves::holds(const ir::Value* value, bool interleaved, int depth) {
 }
 
 bool EqualHalves::find(const ir::Value* value, bool interleaved, int depth) {
+  // A size that is not known is no matter where the operators alone tell that rows stay rows.
   const auto size = last_size(value, facts_);
-  if (!size || *size % 2 != 0) return false;
+  if (size.value_or(0) % 2 != 0) return false;
   if (const ir::Tensor* constant = constant_of(value)) return holds_of_constant(*constant, interleaved);
   const ir::Node* node = value->producer();
   if (!node || !node->domain().empty()) return false;
   const std::string& op = node->op_type();
-  const auto goes_on = [&](const ir::Value* from) {
-    return last_size(from, facts_) == size && holds(from, interleaved, depth - 1);
-  };
+  const auto keeps_size = [&](const ir::Value* from) { return size && last_size(from, facts_) == size; };
+  const auto goes_on = [&](const ir::Value* from) { return holds(from, interleaved, depth - 1); };
   if (is_elementwise(*node)) {
     for (const ir::Value* operand : node->inputs()) {
       const bool spreads = operand && (last_size(operand, facts_) == 1 || facts_.fact(operand).rank() == 0);
-      if (!spreads && !goes_on(operand)) return false;
+      if (!spreads && (!operand || !goes_on(operand))) return false;
     }
     return true;
   }
@@ -158,9 +168,11 @@ bool EqualHalves::find(const ir::Value* value, bool interleaved, int depth) {
   }
   if (op == "Concat" && is_over_last_axis(*node, facts_, 0))
     return !interleaved && node->inputs().size() == 2 && are_twice_the_same(node->input(0), node->input(1));
+  if (op == "Unsqueeze" && is_before_last_axis(*node, rank)) return goes_on(node->input(0));
+  if (!size) return false;
   if (op == "Tile" && !interleaved && last_size(node->input(0), facts_) == *size / 2) return true;
   if (op == "Reshape") {
-    if (goes_on(node->input(0))) return true;
+    if (keeps_size(node->input(0)) && goes_on(node->input(0))) return true;
     // [..., 2, n] or [..., n, 2], spread along the two.
     const ir::Value* pairs = node->input(0);
     const ops::Fact& apart = facts_.fact(pairs);
@@ -176,7 +188,7 @@ bool EqualHalves::find(const ir::Value* value, bool interleaved, int depth) {
            are_twice_the_same(made->input(0), made->input(1));
   }
   const bool keeps_rows = op == "Unsqueeze" || op == "Squeeze" || op == "Expand" || op == "Slice";
-  return keeps_rows && goes_on(node->input(0));
+  return keeps_rows && keeps_size(node->input(0)) && goes_on(node->input(0));
 }
 
 bool EqualHalves::holds_of_constant(const ir::Tensor& tensor, bool interleaved) const {
