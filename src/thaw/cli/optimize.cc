@@ -53,6 +53,25 @@ std::vector<NoteView> untaken(const OptimizeReport& report) {
   return notes;
 }
 
+std::vector<NoteView> near_misses(const OptimizeReport& report) {
+  std::vector<NoteView> notes;
+  for (const Change& change : report.left)
+    notes.push_back({.code = {}, .where = change.place, .message = change.kind + ": " + change.why, .at = {}});
+  return notes;
+}
+
+void write_changes(report::JsonWriter& json, std::string_view name, const std::vector<Change>& changes) {
+  json.member_array(name);
+  for (const Change& change : changes) {
+    json.begin_object();
+    json.member("kind", change.kind);
+    json.member("where", change.place);
+    json.member("message", change.message());
+    json.end_object();
+  }
+  json.end_array();
+}
+
 std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
@@ -63,15 +82,8 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
   json.member("weights_before", static_cast<int64_t>(report.weights_before));
   json.member("weights_after", static_cast<int64_t>(report.weights_after));
-  json.member_array("changed");
-  for (const Change& change : report.changed) {
-    json.begin_object();
-    json.member("kind", change.kind);
-    json.member("where", change.place);
-    json.member("message", change.message());
-    json.end_object();
-  }
-  json.end_array();
+  write_changes(json, "changed", report.changed);
+  write_changes(json, "left", report.left);
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
   if (options.optimize.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
@@ -89,6 +101,7 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
     const std::vector<NoteView> notes = changes_by_kind(report, options.explain);
     text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
   }
+  if (options.explain && !report.left.empty()) text += notes_text("not fused", near_misses(report), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
   if (options.optimize.target == OptimizeTarget::kDirectml)
@@ -143,7 +156,7 @@ Action define_optimize(CLI::App& app) {
   app.add_option("--max-growth", options->optimize.max_growth, "bytes that folded constants may add to the file (0)")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--explain", options->explain, "print every change and where");
+  app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",

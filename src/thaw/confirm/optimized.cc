@@ -23,7 +23,9 @@ std::vector<Finding> untaken_by_directml(const ir::Model& model) {
 OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
   const optimizing::Weight before = optimizing::weigh(*original.graph);
   OptimizeReport report;
-  report.changed = optimizing::optimize(model, options).made;
+  rewrite::Changes changes = optimizing::optimize(model, options);
+  report.changed = std::move(changes.made);
+  report.left = std::move(changes.left);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   report.nodes_before = before.nodes;
   report.nodes_after = after.nodes;

@@ -1,218 +1,155 @@
-// Attention: softmax(scale * q k^T + mask) v, with the heads as an axis of their own (Vaswani et al., "Attention Is All You
-// Need", 3.2). com.microsoft's MultiHeadAttention for ONNX Runtime, ONNX's Attention from opset 23 on.
+// Attention: softmax(scale * q k^T + mask) v (Vaswani et al., "Attention Is All You Need", 3.2), however it is written.
+// com.microsoft's MultiHeadAttention for ONNX Runtime, ONNX's Attention from opset 23 on.
 //
-// The product of q and k is found by algebra: numbers may stand before it, after it, or on q and k. The heads are axis 1 of
-// four, [batch, heads, positions, width], or axis 0 of three.
-#include <algorithm>
-#include <optional>
-
+// It is found from its end: the product with v, the softmax before it (attention/scores.h), what stands between that and the
+// product of q and k, and how the heads stand in all of them (attention/heads.h).
 #include <fmt/format.h>
 
-#include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
-#include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
 
-struct FoundAttention {
-  ir::Value *query, *key, *value;  // [(batch,) heads, positions, width]
-  ir::Value* mask = nullptr;       // added to the scores; null: none
-  double scale = 1;
-  int64_t heads = 0, width = 0, value_width = 0;
-  int rank = 4;
-};
+constexpr std::string_view kPass = "attention";
 
-class AttentionFinder {
+class AttentionFuser {
  public:
-  AttentionFinder(const infer::Inference& facts, const ops::Emit& at) : facts_(facts), at_(at) {}
+  AttentionFuser(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes)
+      : model_(model), facts_(facts), target_(target), changes_(changes), opset_(model.opset("").value_or(0)) {}
 
-  // The attention whose result is that of a MatMul; nullopt where it is none.
-  std::optional<FoundAttention> find(const ir::Node& product) {
-    if (product.op_type() != "MatMul" || !product.domain().empty()) return std::nullopt;
-    const ir::Node* softmax = softmax_of(product.input(0));
-    if (!softmax) return std::nullopt;
-    FoundAttention found;
-    found.value = product.input(1);
-    found.rank = facts_.fact(found.value).rank();
-    if ((found.rank != 3 && found.rank != 4) || !find_scores(softmax->input(0), found) || !has_heads(found) ||
-        !fits(found))
-      return std::nullopt;
-    return found;
+  bool fuse(ir::Node* product) {
+    why_.clear();
+    const bool fused = has_softmax(*product) && replace(product);
+    if (!fused && !why_.empty())
+      changes_.left.push_back(
+          {.kind = std::string(kPass), .place = product->describe(), .part = {}, .replaced = {}, .why = why_});
+    return fused;
   }
 
  private:
-  // Over the last axis, read by the product alone.
-  const ir::Node* softmax_of(const ir::Value* value) const {
-    const ir::Node* node = value ? value->producer() : nullptr;
-    if (!node || node->op_type() != "Softmax" || !node->domain().empty() || !is_read_once(*value)) return nullptr;
-    const int rank = facts_.fact(value).rank();
-    const int64_t axis = node->attribute_int("axis", -1);
-    return rank > 0 && (axis == -1 || axis == rank - 1) && at_.writer().opset() >= 13 ? node : nullptr;
+  // Looked at before anything else, as most products have none. Of an Einsum either operand may be the weights.
+  bool has_softmax(const ir::Node& product) {
+    weights_ = find_weights(product.input(0), facts_, opset_, why_);
+    if (!weights_.softmax && product.op_type() == "Einsum")
+      weights_ = find_weights(product.input(1), facts_, opset_, why_);
+    return weights_.softmax != nullptr;
   }
 
-  // The scores are a product of q and k, or that and a mask.
-  bool find_scores(ir::Value* scores, FoundAttention& found) {
-    if (!is_read_once(*scores)) return false;
-    const rewrite::Sum sum = rewrite::sum_of(scores, facts_.result());
-    if (sum.constant != 0) return false;
-    if (sum.terms.size() == 1) return find_product(sum.terms[0].value, sum.terms[0].coefficient, found);
-    if (sum.terms.size() != 2) return false;
-    for (const size_t k : {size_t{0}, size_t{1}}) {
-      const rewrite::Summand &product = sum.terms[k], &mask = sum.terms[1 - k];
-      if (mask.coefficient != 1 || !find_product(product.value, product.coefficient, found)) continue;
-      found.mask = mask.value;
-      return true;
-    }
-    return false;
-  }
-
-  bool find_product(ir::Value* value, double coefficient, FoundAttention& found) {
-    const rewrite::Product product = rewrite::product_of(value, facts_.result());
-    if (product.factors.size() != 1 || product.factors[0].exponent != 1) return false;
-    const ir::Value* made = product.factors[0].value;
-    const ir::Node* matmul = made->producer();
-    if (!matmul || matmul->op_type() != "MatMul" || !matmul->domain().empty() || !is_read_once(*made)) return false;
-    const rewrite::Product q = rewrite::product_of(matmul->input(0), facts_.result()),
-                           k = rewrite::product_of(matmul->input(1), facts_.result());
-    const auto is_scaled = [](const rewrite::Product& p) {
-      return p.factors.size() == 1 && p.factors[0].exponent == 1;
-    };
-    found.scale = coefficient * product.coefficient;
-    found.query = matmul->input(0);
-    ir::Value* turned = matmul->input(1);
-    if (is_scaled(q) && have_same_shape(facts_.fact(q.factors[0].value), facts_.fact(found.query))) {
-      found.query = q.factors[0].value;
-      found.scale *= q.coefficient;
-    }
-    if (is_scaled(k) && have_same_shape(facts_.fact(k.factors[0].value), facts_.fact(turned))) {
-      turned = k.factors[0].value;
-      found.scale *= k.coefficient;
-    }
-    found.key = untransposed(turned, found);
-    return found.key != nullptr && found.scale > 0;
-  }
-
-  // k from its transpose: what the Transpose behind it is of, with the last two axes in their places.
-  ir::Value* untransposed(ir::Value* turned, const FoundAttention& found) const {
-    const ir::Node* transpose = turned->producer();
-    if (!transpose || transpose->op_type() != "Transpose" || !transpose->domain().empty()) return nullptr;
-    const auto given = transpose->attribute_ints("perm");
-    std::vector<int64_t> permutation(given.begin(), given.end());
-    if (permutation.size() != static_cast<size_t>(found.rank)) return nullptr;
-    std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
-    if (std::ranges::is_sorted(permutation)) return transpose->input(0);
-    return at_.transpose(transpose->input(0), permutation);
-  }
-
-  bool has_heads(FoundAttention& found) const {
-    const ops::Fact &q = facts_.fact(found.query), &v = facts_.fact(found.value);
-    if (q.rank() != found.rank || v.rank() != found.rank || !ir::is_floating(q.dtype) || q.dtype != v.dtype)
+  bool replace(ir::Node* product) {
+    rewrite::Patch patch(model_, {});
+    patch.emitter().set_origin(product->name.empty() ? product->output(0)->name() : product->name);
+    const ops::Emit at = patch.before(product);
+    try {
+      const auto values = matrix_product(*product, facts_, at);
+      // The weights as they are, not turned.
+      if (!values || values->scale != 1 || !are_weights(values->left)) return false;
+      auto found = find(*values, product, at);
+      if (!found) return false;
+      const Shaped result = write_attention(*found, target_, at);
+      if (!put_in_place(patch, *found, result, *values, product)) return false;
+      note(*found, *product);
+    } catch (const ops::CannotWrite& error) {
+      why_ = error.why;
       return false;
-    const int axis = found.rank - 3;
-    const auto heads = q.dim(axis).constant(), heads_of_value = v.dim(axis).constant();
-    const auto width = q.dim(axis + 2).constant(), value_width = v.dim(axis + 2).constant();
-    if (!heads || !width || !value_width || heads != heads_of_value) return false;
-    found.heads = *heads;
-    found.width = *width;
-    found.value_width = *value_width;
-    return true;
-  }
-
-  // One batch and one length of keys and values; a mask of [batch or 1, heads or 1, queries, keys].
-  bool fits(const FoundAttention& found) const {
-    const ops::Fact &q = facts_.fact(found.query), &v = facts_.fact(found.value);
-    const int axis = found.rank - 3;
-    if (found.rank == 4 && !dim::same(q.dim(0), v.dim(0))) return false;
-    if (!found.mask) return true;
-    const ops::Fact& mask = facts_.fact(found.mask);
-    if (mask.dtype != q.dtype || mask.rank() < 2 || mask.rank() > found.rank) return false;
-    const int last = mask.rank() - 1;
-    if (!dim::same(mask.dim(last), v.dim(axis + 1)) || !dim::same(mask.dim(last - 1), q.dim(axis + 1))) return false;
-    for (int i = 0; i < last - 1; ++i) {
-      const dim::Dim of_query = q.dim(found.rank - mask.rank() + i);
-      if (!mask.dim(i).is_constant(1) && !dim::same(mask.dim(i), of_query)) return false;
     }
+    patch.apply(facts_);
     return true;
   }
 
-  const infer::Inference& facts_;
-  const ops::Emit& at_;
+  bool are_weights(const Shaped& left) const {
+    std::string why;
+    return find_weights(left.value, facts_, opset_, why).softmax == weights_.softmax;
+  }
+
+  std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
+    auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
+    if (!scores) return std::nullopt;
+    if (!clear_masked(weights_, *scores)) {
+      why_ = "its weights are cleared where no mask of the scores is";
+      return std::nullopt;
+    }
+    const bool is_reshaped = scores->is_reshaped || weights_.is_reshaped;
+    // Batches and heads that are one axis are told apart where all says how; else they are batches of one head.
+    for (const bool merges_heads : {true, false}) {
+      const auto heads = find_heads(*scores, values, merges_heads, is_reshaped, facts_, at, why_);
+      if (!heads) continue;
+      if (heads->result == HeadsView::kMerged && !unmerging(*product, *heads)) continue;
+      const auto mask = added_mask(*scores, *heads, is_reshaped, facts_, at, why_);
+      if (!mask) continue;
+      if (scores->softcap > 0 && target_ == OptimizeTarget::kOrt) {
+        why_ = "MultiHeadAttention has no softcap";
+        return std::nullopt;
+      }
+      return FoundAttention{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
+    }
+    return std::nullopt;
+  }
+
+  // The Reshape that tells batches and heads apart after the product; null where there is none.
+  const ir::Node* unmerging(const ir::Node& product, const FoundHeads& heads) const {
+    const ir::Value& result = *product.output(0);
+    if (!is_read_once(result)) return nullptr;
+    const ir::Node* reshape = result.uses().front().node;
+    if (reshape->op_type() != "Reshape" || !reshape->domain().empty() || reshape->input(0) != &result) return nullptr;
+    const ops::Fact& apart = facts_.fact(reshape->output(0));
+    const bool fits = apart.rank() == 4 && apart.dim(1).is_constant(heads.heads) &&
+                      apart.dim(3).is_constant(heads.value_width) && dim::same(apart.dim(2), heads.queries());
+    return fits ? reshape : nullptr;
+  }
+
+  bool put_in_place(rewrite::Patch& patch, const FoundAttention& found, const Shaped& result,
+                    const MatrixProduct& values, ir::Node* product) {
+    const FoundHeads& heads = found.heads;
+    const ops::Emit at = patch.before(product);
+    ir::Value *old = product->output(0), *now = result.value;
+    if (heads.result == HeadsView::kMerged) {
+      old = unmerging(*product, heads)->output(0);
+    } else if (heads.result == HeadsView::kFolded) {
+      now = at.reshape(now, at.list({0, heads.kv_heads, -1, heads.value_width}));
+    } else if (heads.result == HeadsView::kGrouped) {
+      const auto groups = facts_.fact(values.left.value).dim(2).constant();
+      const auto kept = facts_.fact(values.left.value).dim(1).constant();
+      if (!groups || !kept) return false;
+      if (producer_of(now, "Transpose")) {
+        const Shaped positions_first = transposed(at, result, {0, 2, 1, 3});
+        now = at.reshape(positions_first.value, at.list({0, 0, *kept, *groups, heads.value_width}));
+        now = at.transpose(now, {0, 2, 3, 1, 4});
+      } else {
+        now = at.reshape(now, at.list({0, *kept, *groups, -1, heads.value_width}));
+      }
+    }
+    if (!values.turned.empty()) now = at.transpose(now, values.turned);
+    patch.replace(old, now);
+    return true;
+  }
+
+  void note(const FoundAttention& found, const ir::Node& product) {
+    const FoundHeads& heads = found.heads;
+    std::string what = fmt::format("{} head{} of {}", heads.heads, heads.heads == 1 ? "" : "s", heads.width);
+    if (heads.kv_heads < heads.heads) what += fmt::format(", {} of keys", heads.kv_heads);
+    if (found.mask.value) what += ", with a mask";
+    const std::string now(attention_operator(target_));
+    changes_.made.push_back({.kind = now, .place = product.describe(), .part = {}, .replaced = {{what, now}}});
+  }
+
+  ir::Model& model_;
+  infer::Inference& facts_;
+  OptimizeTarget target_;
+  rewrite::Changes& changes_;
+  int64_t opset_;
+  FoundWeights weights_;
+  std::string why_;
 };
-
-// [(batch,) heads, positions, width] as [batch, positions, heads * width].
-ir::Value* packed(const ops::Emit& at, ir::Value* x, int rank, int64_t width) {
-  if (rank == 4) return at.reshape(at.transpose(x, {0, 2, 1, 3}), at.list({0, 0, width}));
-  return at.reshape(at.transpose(x, {1, 0, 2}), at.list({1, -1, width}));
-}
-
-ir::Value* with_four_axes(const ops::Emit& at, ir::Value* mask, int rank) {
-  std::vector<int64_t> axes;
-  for (int axis = 0; axis < 4 - rank; ++axis) axes.push_back(axis);
-  return axes.empty() ? mask : at.unsqueeze(mask, axes);
-}
-
-ir::Value* multi_head_attention(const ops::Emit& at, const FoundAttention& found, int mask_rank) {
-  std::vector<ir::Value*> inputs = {packed(at, found.query, found.rank, found.heads * found.width),
-                                    packed(at, found.key, found.rank, found.heads * found.width),
-                                    packed(at, found.value, found.rank, found.heads * found.value_width)};
-  if (found.mask) inputs.insert(inputs.end(), {nullptr, nullptr, with_four_axes(at, found.mask, mask_rank)});
-  ir::Value* joined =
-      rewrite::emit_node(at, {.op = "MultiHeadAttention",
-                              .inputs = std::move(inputs),
-                              .attributes = {{"num_heads", found.heads}, {"scale", static_cast<float>(found.scale)}},
-                              .domain = ops::kMicrosoft})
-          .front();
-  // Back to the heads as an axis: what joins them again takes that away.
-  if (found.rank == 4) {
-    ir::Value* split = at.reshape(joined, at.list({0, 0, found.heads, found.value_width}));
-    return at.transpose(split, {0, 2, 1, 3});
-  }
-  return at.transpose(at.reshape(joined, at.list({-1, found.heads, found.value_width})), {1, 0, 2});
-}
-
-ir::Value* portable_attention(const ops::Emit& at, const FoundAttention& found, int mask_rank) {
-  const auto four = [&](ir::Value* x) { return found.rank == 4 ? x : at.unsqueeze(x, {0}); };
-  std::vector<ir::Value*> inputs = {four(found.query), four(found.key), four(found.value)};
-  if (found.mask) inputs.push_back(with_four_axes(at, found.mask, mask_rank));
-  ir::Value* result = at.emit("Attention", std::move(inputs), {{"scale", static_cast<float>(found.scale)}});
-  return found.rank == 4 ? result : at.squeeze(result, {0});
-}
-
-bool fuse_at(ir::Model& model, infer::Inference& facts, ir::Node* product, OptimizeTarget target,
-             rewrite::Changes& changes) {
-  rewrite::Patch patch(model, {});
-  patch.emitter().set_origin(product->name.empty() ? product->output(0)->name() : product->name);
-  const ops::Emit at = patch.before(product);
-  try {
-    const auto found = AttentionFinder(facts, at).find(*product);
-    if (!found) return false;
-    const int mask_rank = found->mask ? facts.fact(found->mask).rank() : 0;
-    const bool ort = target == OptimizeTarget::kOrt;
-    ir::Value* now = ort ? multi_head_attention(at, *found, mask_rank) : portable_attention(at, *found, mask_rank);
-    changes.made.push_back(
-        {.kind = ort ? "MultiHeadAttention" : "Attention",
-         .place = product->describe(),
-         .replaced = {{fmt::format("{} heads of {}{}", found->heads, found->width, found->mask ? ", with a mask" : ""),
-                       ort ? "MultiHeadAttention" : "Attention"}}});
-    patch.replace(product->output(0), now);
-  } catch (const ops::CannotWrite&) {
-    return false;
-  }
-  patch.apply(facts);
-  return true;
-}
 
 }  // namespace
 
 int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
+  AttentionFuser fuser(model, facts, target, changes);
   int count = 0;
   for (ir::Node* node : model.graph->nodes())
-    if (node->op_type() == "MatMul" && node->output(0) && node->output(0)->is_used() &&
-        fuse_at(model, facts, node, target, changes))
-      ++count;
+    if (may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node)) ++count;
   return count;
 }
 

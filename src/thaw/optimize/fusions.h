@@ -16,6 +16,9 @@ std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target);
 // Softmax over scaled products of q and k, a mask added, times v. Returns how many.
 int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes);
 
+// x cos + (-x2, x1) sin and its kin. Returns how many.
+int fuse_rotary(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes);
+
 // Sums that a norm follows: SkipLayerNormalization and its kin, which give the sum too. Returns how many.
 int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 

@@ -100,6 +100,8 @@ int fuse_norms(Work& work) {
 
 int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
 
+int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
+
 int fuse_norms_of_sums(Work& work) {
   return work.options.target == OptimizeTarget::kOrt ? fuse_skips(work.model, work.facts, work.changes) : 0;
 }
@@ -128,6 +130,7 @@ constexpr Step kSteps[] = {
     {"directml", "positions counted without shapes, convolutions over two axes (directml)", write_directml_forms},
     {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
+    {"rotary", "halves of heads that turn against each other", fuse_rotaries, OptimizeLevel::kFuse},
     {"attention", "softmax over scaled products of q and k, times v", fuse_attentions, OptimizeLevel::kFuse},
     {"skips", "a sum and the normalization after it become one (ort)", fuse_norms_of_sums, OptimizeLevel::kFuse},
     {"unused", "what nothing reads goes", remove_dead},
@@ -193,6 +196,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
+    changes.left.clear();  // the last round tells what is left
     for (const Step& step : steps) {
       const int count = step.run(work);
       if (count > 0 && step.run == remove_dead)

@@ -1,0 +1,232 @@
+#include "thaw/optimize/attention/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "thaw/optimize/site.h"
+
+namespace thaw::optimizing {
+namespace {
+
+constexpr int kMostSteps = 48;       // nodes that are looked at between a softmax and its product
+constexpr double kMasksFrom = -1e4;  // scores of this and below have no weight
+constexpr std::string_view kInsideCap = "a mask stands inside the softcap";
+constexpr double kLowestHalf = -65504, kLowestFloat = -3.3e38;  // at this and below is the end of float32
+
+// Bits of the types that scores are computed in; 0 for others.
+int float_bits(ir::DataType type) {
+  const bool is_usual = type == ir::DataType::kFloat || type == ir::DataType::kFloat16 ||
+                        type == ir::DataType::kBfloat16 || type == ir::DataType::kDouble;
+  return is_usual ? ir::bits_of(type) : 0;
+}
+
+bool is_conversion(const ir::Node& node, const infer::Inference& facts) {
+  return node.op_type() == "Cast" && float_bits(facts.fact(node.input(0)).dtype) > 0 &&
+         float_bits(facts.fact(node.output(0)).dtype) > 0;
+}
+
+// A softmax of more bits than the product that it is of; of fewer it would be another.
+bool is_widening(const ir::Node& node, const infer::Inference& facts) {
+  return is_conversion(node, facts) &&
+         float_bits(facts.fact(node.input(0)).dtype) <= float_bits(facts.fact(node.output(0)).dtype);
+}
+
+class ScoresReader {
+ public:
+  ScoresReader(const infer::Inference& facts, const ops::Emit& at, std::string& why)
+      : facts_(facts), at_(at), why_(why) {}
+
+  std::optional<FoundScores> read(ir::Value* value) {
+    if (!follow(value, 1)) return std::nullopt;
+    if (!(found_.scale > 0) || !std::isfinite(found_.scale)) return std::nullopt;
+    return std::move(found_);
+  }
+
+ private:
+  // `factor` is what the value counts for in what the softmax reads.
+  bool follow(ir::Value* value, double factor) {
+    if (!value || ++steps_ > kMostSteps) return false;
+    const ir::Node* node = value->producer();
+    if (!node) return false;
+    if (!is_read_once(*value)) {
+      if (reaches_product(*node))
+        why_ = value->is_output() ? "the scores are an output" : "the scores are read by something else too";
+      return false;
+    }
+    if (may_be_matrix_product(*node)) return take_product(*node, value, factor);
+    if (!node->domain().empty()) return false;
+    const std::string& op = node->op_type();
+    if (op == "Identity" || is_widening(*node, facts_)) return follow(node->input(0), factor);
+    if (op == "Cast") return refuse("the softmax is computed in fewer bits than the scores");
+    if (op == "Reshape") {
+      found_.is_reshaped = true;
+      return follow(node->input(0), factor);
+    }
+    if (op == "Mul") return follow_product(*node, factor);
+    if (op == "Div") {
+      const auto by = scalar_of(node->input(1), facts_);
+      if (!by) return refuse("the scores are divided by a tensor");
+      return *by != 0 && follow(node->input(0), factor / *by);
+    }
+    if (op == "Neg") return follow(node->input(0), -factor);
+    if (op == "Add" || op == "Sub") return follow_sum(*node, value, factor);
+    if (op == "Where") return follow_choice(*node, value, factor);
+    if (op == "Max") return follow_limit(*node, factor);
+    return op == "Tanh" && take_softcap(*node, factor);
+  }
+
+  bool refuse(std::string_view why) {
+    why_ = why;
+    return false;
+  }
+
+  // Whether it is worth a word why it did not fuse.
+  bool reaches_product(const ir::Node& node) const {
+    if (may_be_matrix_product(node)) return true;
+    for (const ir::Value* operand : node.inputs())
+      if (operand && operand->producer() && may_be_matrix_product(*operand->producer())) return true;
+    return false;
+  }
+
+  bool take_product(const ir::Node& node, ir::Value* value, double factor) {
+    auto product = matrix_product(node, facts_, at_);
+    if (!product || !product->turned.empty()) return false;
+    found_.product = *product;
+    found_.first = value;
+    found_.scale = factor * product->scale * (found_.softcap > 0 ? found_.softcap : 1);
+    return true;
+  }
+
+  bool follow_product(const ir::Node& node, double factor) {
+    for (const int k : {0, 1})
+      if (const auto number = scalar_of(node.input(k), facts_)) return follow(node.input(1 - k), factor * *number);
+    return refuse("the scores are multiplied by a tensor");
+  }
+
+  // One side leads to the product of q and k; the other is a mask.
+  bool follow_sum(const ir::Node& node, ir::Value* value, double factor) {
+    if (node.inputs().size() != 2) return false;
+    if (found_.softcap > 0) return refuse(kInsideCap);
+    const bool subtracts = node.op_type() == "Sub";
+    for (const int k : {0, 1}) {
+      const FoundScores before = found_;
+      ir::Value* mask = node.input(1 - k);
+      const double of_scores = subtracts && k == 1 ? -factor : factor, of_mask = subtracts && k == 0 ? -factor : factor;
+      if (!scalar_of(mask, facts_))  // a number added to all scores changes no weight
+        found_.masks.push_back({FoundMask::Kind::kAdded, mask, of_mask, value});
+      if (follow(node.input(k), of_scores)) return true;
+      found_ = before;
+    }
+    return false;
+  }
+
+  bool follow_choice(const ir::Node& node, ir::Value* value, double factor) {
+    if (found_.softcap > 0) return refuse(kInsideCap);
+    for (const int k : {1, 2}) {
+      const auto other = scalar_of(node.input(3 - k), facts_);
+      if (!other) continue;
+      if (!(*other * factor <= kMasksFrom)) return refuse("what stands for masked scores is no large negative number");
+      const auto kind = k == 1 ? FoundMask::Kind::kKeptWhereTrue : FoundMask::Kind::kKeptWhereFalse;
+      found_.masks.push_back({kind, node.input(0), *other * factor, value});
+      return follow(node.input(k), factor);
+    }
+    return false;
+  }
+
+  // Scores are no lower than the lowest number anyway.
+  bool follow_limit(const ir::Node& node, double factor) {
+    if (node.inputs().size() != 2 || factor <= 0) return false;
+    for (const int k : {0, 1}) {
+      const auto limit = scalar_of(node.input(k), facts_);
+      const bool is_half = facts_.fact(node.output(0)).dtype == ir::DataType::kFloat16;
+      if (limit && *limit <= (is_half ? kLowestHalf : kLowestFloat)) return follow(node.input(1 - k), factor);
+    }
+    return false;
+  }
+
+  // A mask is added before the cap by the standard and after it by kernels, so that one with the other stays.
+  bool take_softcap(const ir::Node& node, double factor) {
+    if (found_.softcap > 0 || factor <= 0) return false;
+    if (!found_.masks.empty()) return refuse("a softcap with a mask has no operator that all kernels agree on");
+    found_.softcap = factor;
+    return follow(node.input(0), 1);
+  }
+
+  const infer::Inference& facts_;
+  const ops::Emit& at_;
+  std::string& why_;
+  FoundScores found_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why) {
+  constexpr int kMostBetween = 4;
+  FoundWeights found;
+  std::vector<std::pair<const ir::Value*, size_t>> between;  // with how often the pattern itself reads it
+  size_t readings = 1;
+  for (int depth = 0; weights && depth <= kMostBetween; ++depth) {
+    const ir::Node* node = weights->producer();
+    if (!node || !node->domain().empty()) return {};
+    between.emplace_back(weights, readings);
+    readings = 1;
+    if (node->op_type() == "Softmax") {
+      for (const auto& [value, own] : between) {
+        const bool is_returned = value->is_output() || !value->graph()->returned_by(value).empty();
+        if (value->uses().size() == own && !is_returned) continue;
+        why = value->is_output() ? "its weights are an output" : "its weights are read by something else too";
+        return {};
+      }
+      const int rank = facts.fact(weights).rank();
+      const int64_t axis = node->attribute_int("axis", opset < 13 ? 1 : -1), last = rank - 1;
+      found.softmax = node;
+      if (rank > 0 && (axis == -1 || axis == last)) return found;
+      if (rank > 0) why = fmt::format("softmax over axis {}", axis < 0 ? axis + rank : axis);
+      return {};
+    }
+    if (node->op_type() == "Where") {
+      const int zero = scalar_of(node->input(1), facts) == 0.0 ? 1 : 2;
+      if (scalar_of(node->input(zero), facts) != 0.0) return {};
+      weights = node->input(3 - zero);
+      const ir::Node* is_nan = producer_of(node->input(0), "IsNaN");
+      if (is_nan && is_nan->input(0) == weights && zero == 1) {
+        readings = 2;
+      } else if (found.kept) {
+        return {};
+      } else {
+        found.kept = node->input(0);
+        found.is_kept_where_true = zero == 2;
+      }
+      found.is_guarded = true;
+      continue;
+    }
+    if (node->op_type() == "Reshape") {
+      found.is_reshaped = true;
+    } else if (node->op_type() != "Identity" && !is_conversion(*node, facts)) {
+      return {};
+    }
+    weights = node->input(0);
+  }
+  return {};
+}
+
+bool clear_masked(const FoundWeights& weights, FoundScores& scores) {
+  if (!weights.kept) return true;
+  const auto kind = weights.is_kept_where_true ? FoundMask::Kind::kKeptWhereTrue : FoundMask::Kind::kKeptWhereFalse;
+  const auto is_it = [&](const FoundMask& mask) { return mask.kind == kind && mask.value == weights.kept; };
+  const auto mask = std::ranges::find_if(scores.masks, is_it);
+  if (mask == scores.masks.end()) return false;
+  mask->factor = -std::numeric_limits<double>::infinity();
+  return true;
+}
+
+std::optional<FoundScores> find_scores(ir::Value* value, const infer::Inference& facts, const ops::Emit& at,
+                                       std::string& why) {
+  return ScoresReader(facts, at, why).read(value);
+}
+
+}  // namespace thaw::optimizing

@@ -1,0 +1,22 @@
+// Attention as an operator.
+#pragma once
+
+#include "thaw/optimize/attention/masks.h"
+#include "thaw/optimize/fusions.h"
+
+namespace thaw::optimizing {
+
+struct FoundAttention {
+  FoundHeads heads;
+  Shaped mask = {};  // [batch or 1, heads or 1, queries or 1, keys]; a null value: none
+  double scale = 1, softcap = 0;
+  bool is_guarded = false;  // 0 where all scores are masked by minus infinity, where kernels give NaN or 0
+};
+
+// What the target has it as: "MultiHeadAttention".
+std::string_view attention_operator(OptimizeTarget target);
+
+// Its result, [batch, heads, queries, value width], or without the axis that the queries have none of.
+Shaped write_attention(const FoundAttention& found, OptimizeTarget target, const ops::Emit& at);
+
+}  // namespace thaw::optimizing
