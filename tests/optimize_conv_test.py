@@ -136,3 +136,56 @@ def test_a_weight_in_16_bits_keeps_its_type(thaw, save, tmp_path):
     assert {i.data_type for i in onnx.load(out).graph.initializer} == {10}
     feed = {"x": floats(np.random.default_rng(2), 2, 4, 5, 7).astype(np.float16)}
     np.testing.assert_allclose(session(out).run(None, feed)[0].astype(np.float32), session(path).run(None, feed)[0].astype(np.float32), rtol=2e-2, atol=5e-2)
+
+
+def block_model(kind, signed=True, zeros=True, turned=False, axis=0, block=16, rows=32, columns=7):
+    """x by a weight in blocks along its summed axis, as DequantizeLinear makes it."""
+    rng = np.random.default_rng(3)
+    shape, blocks = ((columns, rows), (columns, rows // block)) if turned else ((rows, columns), (rows // block, columns))
+    low, high = ((-8, 8) if signed else (0, 16)) if kind in (onnx.TensorProto.INT4, onnx.TensorProto.UINT4) else ((-128, 128) if signed else (0, 256))
+    make = onnx.helper.make_tensor
+    initializers = [make("w", kind, shape, rng.integers(low, high, shape).ravel()), onnx.numpy_helper.from_array(floats(rng, *blocks) / 8, "scales")]
+    if zeros:
+        initializers.append(make("zeros", kind, blocks, rng.integers(low, high, blocks).ravel()))
+    nodes = [onnx.helper.make_node("DequantizeLinear", ["w", "scales"] + (["zeros"] if zeros else []), ["d"], axis=1 - axis if turned else axis, block_size=block)]
+    if turned:
+        nodes.append(onnx.helper.make_node("Transpose", ["d"], ["t"], perm=[1, 0]))
+    nodes.append(onnx.helper.make_node("MatMul", ["x", "t" if turned else "d"], ["y"]))
+    graph = onnx.helper.make_graph(nodes, "g", [onnx.helper.make_tensor_value_info("x", 1, ["n", "m", rows])], [onnx.helper.make_tensor_value_info("y", 1, None)], initializers)
+    return onnx.helper.make_model(graph, ir_version=10, opset_imports=[onnx.helper.make_opsetid("", 21)])
+
+
+INT4, UINT4, INT8, UINT8 = (getattr(onnx.TensorProto, name) for name in ("INT4", "UINT4", "INT8", "UINT8"))
+
+
+def run_blocks(thaw, save, tmp_path, built):
+    model, out = save(built), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--target", "ort", code=0)
+    assert thaw.json("optimize", out, "--target", "ort", "--dry-run", code=0)["changed"] == []
+    for n, m in ((1, 3), (5, 2), (7, 11)):
+        feed = {"x": floats(np.random.default_rng(n), n, m, built.graph.input[0].type.tensor_type.shape.dim[2].dim_value)}
+        wanted = session(model).run(None, feed)[0]
+        np.testing.assert_allclose(session(out).run(None, feed)[0], wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
+    return [node.op_type for node in onnx.load(out).graph.node]
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["straight", "turned"])
+@pytest.mark.parametrize(("kind", "signed", "zeros"), [(INT4, True, False), (INT4, True, True), (UINT4, False, True), (INT8, True, False), (UINT8, False, True)])
+def test_a_weight_in_blocks(thaw, save, tmp_path, kind, signed, zeros, turned):
+    assert run_blocks(thaw, save, tmp_path, block_model(kind, signed, zeros, turned)) == ["MatMulNBits"]
+
+
+OTHER_BLOCKS = {"along the other axis": {"axis": 1, "rows": 16, "columns": 32}, "no zero points": {"kind": UINT4, "signed": False, "zeros": False}, "a block cut short": {"rows": 48, "block": 32}}
+
+
+@pytest.mark.parametrize("name", OTHER_BLOCKS)
+def test_other_blocks_stay(thaw, save, tmp_path, name):
+    options = {"kind": INT4, **OTHER_BLOCKS[name]}
+    built = block_model(**options)
+    if name == "along the other axis":
+        for initializer in built.graph.initializer[1:]:
+            initializer.CopyFrom(onnx.helper.make_tensor(initializer.name, initializer.data_type, (16, 2), np.ones(32)))
+    if name == "a block cut short":
+        for initializer in built.graph.initializer[1:]:
+            initializer.CopyFrom(onnx.helper.make_tensor(initializer.name, initializer.data_type, (2, 7), np.ones(14)))
+    assert "MatMulNBits" not in run_blocks(thaw, save, tmp_path, built)

@@ -91,6 +91,8 @@ MERGED = {
     "an einsum of heads": (17, "float[n,m,3,8] x, float[n,m,3,8] z", "y", "y = Einsum<equation=\"bqhd,bkhd->bhqk\">(x, z)",
                            "Transpose Transpose MatMul"),
     "an einsum without its result": (17, "float[n,m] x, float[m,8] z", "y", "y = Einsum<equation=\"ij,jk\">(x, z)", "MatMul"),
+    "quantized as it was": (17, "float[n,m] x", "y", "k = Constant<value_float=0.25>() z = Constant<value = int8 {3}>() q = QuantizeLinear(x, k, z) d = DequantizeLinear(q, k, z)"
+                            " t = Transpose<perm=[1,0]>(d) r = QuantizeLinear(t, k, z) y = DequantizeLinear(r, k, z)", "QuantizeLinear Transpose DequantizeLinear"),
     "reduced over 1": (17, "float[n,1,m] x", "y", "a = ReduceSum<keepdims=1>(x, i) y = Neg(a)", "Neg"),
 }
 # What looks alike and is something else: nothing goes.
@@ -117,6 +119,8 @@ KEPT = {
     "an einsum with a diagonal": (17, "float[n,n] x", "y", "y = Einsum<equation=\"ii->i\">(x)"),
     "an einsum that sums two axes": (17, "float[n,m,8] x, float[m,8,5] z", "y", "y = Einsum<equation=\"imj,mjk->ik\">(x, z)"),
     "an einsum that spreads": (17, "float[n,m,8] x, float[1,8,m] z", "y", "y = Einsum<equation=\"bij,bjk->bik\">(x, z)"),
+    "quantized otherwise": (17, "float[n,m] x", "y", "k = Constant<value_float=0.25>() l = Constant<value_float=0.5>() z = Constant<value = int8 {3}>() q = QuantizeLinear(x, k, z)"
+                            " d = DequantizeLinear(q, k, z) r = QuantizeLinear(d, l, z) y = DequantizeLinear(r, l, z)"),
     "a condition that spreads": (17, "bool[n,1] c, float[n,m] x", "y",
                                  "o = Constant<value_float=1.0>() l = Constant<value = float[1,1,1] {0.0}>() a = Where(c, o, l) y = Add(a, x)"),
     "limits the wrong way": (17, "float[n,m] x", "y", "h = Constant<value_float=-0.5>() l = Constant<value_float=0.25>() a = Max(x, l) y = Min(a, h)"),

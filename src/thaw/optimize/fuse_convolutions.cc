@@ -28,10 +28,14 @@ const ir::Tensor* own_constant(const ir::Value* value) {
   return value && value->initializer() && !value->is_input() && is_read_once(*value) ? value->initializer() : nullptr;
 }
 
-// Each channel times a number, plus a number.
+// (y - centre) * scale + shift, by channel; in float32 step by step, as ONNX Runtime fuses the same where it is left to.
 struct Affine {
-  std::vector<double> scale, shift;
+  std::vector<float> centre, scale, shift;
   bool shifts = false;
+
+  float operator()(std::optional<float> y, size_t i) const {
+    return y ? (*y - centre[i]) * scale[i] + shift[i] : shift[i] - centre[i] * scale[i];
+  }
   uint64_t bytes = 0;  // of the constants that go with the node
 };
 
@@ -72,16 +76,16 @@ class ConvolutionFuser {
     const std::vector<double> before = old_bias ? constant_of(old_bias)->to_double() : std::vector<double>();
     if (old_bias && before.size() != bias.size()) return false;
     for (size_t i = 0; i < bias.size(); ++i) {
-      const double number = (old_bias ? before[i] * affine->scale[i] : 0) + affine->shift[i];
-      if (!std::isfinite(number) || !std::isfinite(affine->scale[i])) return false;
-      bias[i] = static_cast<float>(number);
+      bias[i] = (*affine)(old_bias ? std::optional(static_cast<float>(before[i])) : std::nullopt, i);
+      if (!std::isfinite(bias[i]) || !std::isfinite(affine->scale[i])) return false;
     }
     replace(conv, reader, *weight, layout, *affine, gets_bias ? std::optional(std::move(bias)) : std::nullopt);
     return true;
   }
 
   std::optional<Affine> affine_of(const ir::Node& reader, const ir::Value& output, int64_t channels) const {
-    Affine affine{std::vector(static_cast<size_t>(channels), 1.0), std::vector(static_cast<size_t>(channels), 0.0)};
+    const auto count = static_cast<size_t>(channels);
+    Affine affine{std::vector(count, 0.0F), std::vector(count, 1.0F), std::vector(count, 0.0F)};
     if (is_onnx(reader, "BatchNormalization")) return normalization(reader, output, std::move(affine));
     const bool multiplies = is_onnx(reader, "Mul"), divides = is_onnx(reader, "Div");
     const bool adds = is_onnx(reader, "Add"), subtracts = is_onnx(reader, "Sub");
@@ -91,7 +95,7 @@ class ConvolutionFuser {
     const auto numbers = per_channel(reader.input(place), output, channels, affine);
     if (!numbers) return std::nullopt;
     for (size_t i = 0; i < numbers->size(); ++i) {
-      const double number = (*numbers)[i];
+      const auto number = static_cast<float>((*numbers)[i]);
       if (multiplies || divides) affine.scale[i] = divides ? 1 / number : number;
       if (adds || subtracts) affine.shift[i] = subtracts ? -number : number;
     }
@@ -129,10 +133,12 @@ class ConvolutionFuser {
       if (own_constant(norm.input(i))) affine.bytes += tensor->num_bytes();
       parameters.push_back(tensor->to_double());
     }
-    const double epsilon = norm.attribute_float("epsilon", 1e-5F);
+    const float epsilon = norm.attribute_float("epsilon", 1e-5F);
     for (size_t i = 0; i < affine.scale.size(); ++i) {
-      affine.scale[i] = parameters[0][i] / std::sqrt(parameters[3][i] + epsilon);
-      affine.shift[i] = parameters[1][i] - parameters[2][i] * affine.scale[i];
+      const auto number = [&](size_t which) { return static_cast<float>(parameters[which][i]); };
+      affine.scale[i] = number(0) / std::sqrt(number(3) + epsilon);
+      affine.shift[i] = number(1);
+      affine.centre[i] = number(2);
     }
     affine.shifts = true;
     return affine;
@@ -151,7 +157,7 @@ class ConvolutionFuser {
                                               (old ? "_fused" : ""));
       return graph.add_initializer(std::move(tensor));
     };
-    if (std::ranges::any_of(affine.scale, [](double by) { return by != 1; }))
+    if (std::ranges::any_of(affine.scale, [](float by) { return by != 1; }))
       inputs[1] = listed(scaled(weight, layout, affine.scale), conv.input(1), "_weight");
     if (bias) {
       std::vector<std::byte> bytes(bias->size() * ir::bits_of(weight.data_type) / 8);

@@ -31,4 +31,8 @@ int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Ch
 // com.microsoft's FusedMatMul: a product with what it is multiplied by and the Transposes before it. Returns how many.
 int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
+// com.microsoft's MatMulNBits: a product with a weight in blocks of 4 or 8 bits that DequantizeLinear reads. Returns how
+// many.
+int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+
 }  // namespace thaw::optimizing

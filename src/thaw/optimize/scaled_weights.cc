@@ -11,23 +11,26 @@ namespace {
 
 class ScaledWeight final : public ir::TensorSource {
  public:
-  ScaledWeight(ir::Tensor weight, ChannelLayout layout, std::vector<double> scale)
-      : weight_(std::move(weight)), layout_(layout), scale_(std::move(scale)) {}
+  // The bytes are found at once: a source must not ask another tensor for them while it writes.
+  ScaledWeight(ir::Tensor weight, ChannelLayout layout, std::vector<std::vector<float>> scales)
+      : weight_(std::move(weight)), bytes_(weight_.bytes()), layout_(layout), scales_(std::move(scales)) {}
+
+  const ir::Tensor& weight() const { return weight_; }
+  const std::vector<std::vector<float>>& scales() const { return scales_; }
 
   void write(const Sink& sink) const override {
     const size_t rows = static_cast<size_t>(weight_.dims[0] * (layout_.by_first_axis ? 1 : weight_.dims[1]));
     const auto count = static_cast<size_t>(weight_.num_elements());
     if (count == 0) return;
-    const std::span<const std::byte> bytes = weight_.bytes();
-    const size_t width = count / rows, row_bytes = bytes.size() / rows;
-    std::vector<double> numbers(width);
-    std::vector<float> rounded(width);
+    const size_t width = count / rows, row_bytes = bytes_.size() / rows;
+    std::vector<float> numbers(width);
     std::vector<std::byte> out(row_bytes);
     for (size_t row = 0; row < rows; ++row) {
-      const double by = scale_[channel_of(static_cast<int64_t>(row))];
-      ir::to_doubles(weight_.data_type, bytes.data() + row * row_bytes, numbers);
-      std::ranges::transform(numbers, rounded.begin(), [&](double number) { return static_cast<float>(number * by); });
-      ir::from_floats(rounded, weight_.data_type, out.data());
+      const size_t channel = channel_of(static_cast<int64_t>(row));
+      ir::to_floats(weight_.data_type, bytes_.data() + row * row_bytes, numbers);
+      for (const std::vector<float>& scale : scales_)
+        for (float& number : numbers) number *= scale[channel];
+      ir::from_floats(numbers, weight_.data_type, out.data());
       sink(out);
     }
   }
@@ -40,8 +43,9 @@ class ScaledWeight final : public ir::TensorSource {
   }
 
   ir::Tensor weight_;
+  std::span<const std::byte> bytes_;
   ChannelLayout layout_;
-  std::vector<double> scale_;
+  std::vector<std::vector<float>> scales_;  // one after the other
 };
 
 }  // namespace
@@ -50,9 +54,14 @@ int64_t num_channels(const ir::Tensor& weight, ChannelLayout layout) {
   return layout.by_first_axis ? weight.dims[0] : weight.dims[1] * layout.groups;
 }
 
-ir::Tensor scaled(const ir::Tensor& weight, ChannelLayout layout, std::vector<double> scale) {
-  return ir::Tensor::made({}, weight.data_type, weight.dims,
-                          std::make_shared<ScaledWeight>(weight, layout, std::move(scale)));
+ir::Tensor scaled(const ir::Tensor& weight, ChannelLayout layout, std::vector<float> scale) {
+  // One that is scaled already is scaled once more when it is written.
+  const auto* before = dynamic_cast<const ScaledWeight*>(weight.source());
+  std::vector<std::vector<float>> scales = before ? before->scales() : std::vector<std::vector<float>>();
+  scales.push_back(std::move(scale));
+  return ir::Tensor::made(
+      {}, weight.data_type, weight.dims,
+      std::make_shared<ScaledWeight>(before ? before->weight() : weight, layout, std::move(scales)));
 }
 
 }  // namespace thaw::optimizing

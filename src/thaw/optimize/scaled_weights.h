@@ -18,6 +18,6 @@ struct ChannelLayout {
 int64_t num_channels(const ir::Tensor& weight, ChannelLayout layout);
 
 // The weight scaled, of the same type: float32 or 16 bits. Its numbers are read when they are written or asked for.
-ir::Tensor scaled(const ir::Tensor& weight, ChannelLayout layout, std::vector<double> scale);
+ir::Tensor scaled(const ir::Tensor& weight, ChannelLayout layout, std::vector<float> scale);
 
 }  // namespace thaw::optimizing
