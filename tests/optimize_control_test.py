@@ -97,6 +97,7 @@ LEFT = {
     "many rounds": {"rounds": 17},
     "no round": {"rounds": 0},
     "a condition that is false": {"keep_on": False},
+    "a round that collects its number": {"body_nodes": [helper.make_node("Mul", ["s_in", "k"], ["s_out"]), helper.make_node("Identity", ["i"], ["scan"])]},
     "a condition that is computed": {"keep_on": True, "condition": "go_on", "body_nodes": [
         helper.make_node("ReduceMax", ["s_in"], ["top"], keepdims=0), helper.make_node("Less", ["top", "k"], ["go_on"]),
         helper.make_node("Add", ["s_in", "k"], ["s_out"]), helper.make_node("Neg", ["s_out"], ["scan"])]},

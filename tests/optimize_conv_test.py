@@ -189,3 +189,21 @@ def test_other_blocks_stay(thaw, save, tmp_path, name):
         for initializer in built.graph.initializer[1:]:
             initializer.CopyFrom(onnx.helper.make_tensor(initializer.name, initializer.data_type, (2, 7), np.ones(14)))
     assert "MatMulNBits" not in run_blocks(thaw, save, tmp_path, built)
+
+
+def test_a_deep_network_scaled_twice(thaw, save, tmp_path):
+    """Each weight is scaled by two constants in turn; none is made before it is written."""
+    rng, nodes, initializers, before = np.random.default_rng(5), [], [], "x"
+    for depth in range(40):
+        weights = {f"W{depth}": floats(rng, 4, 4, 3, 3) / 6, f"k{depth}": floats(rng, 4, 1, 1), f"j{depth}": floats(rng, 1, 4, 1, 1)}
+        initializers += [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()]
+        nodes += [onnx.helper.make_node("Conv", [before, f"W{depth}"], [f"c{depth}"], pads=[1, 1, 1, 1]), onnx.helper.make_node("Mul", [f"c{depth}", f"k{depth}"], [f"d{depth}"]),
+                  onnx.helper.make_node("Mul", [f"j{depth}", f"d{depth}"], [f"e{depth}"]), onnx.helper.make_node("Softplus", [f"e{depth}"], [f"y{depth}"])]
+        before = f"y{depth}"
+    graph = onnx.helper.make_graph(nodes, "g", [onnx.helper.make_tensor_value_info("x", 1, ["n", 4, "h", "w"])], [onnx.helper.make_tensor_value_info(before, 1, None)], initializers)
+    model = save(onnx.helper.make_model(graph, ir_version=9, opset_imports=[onnx.helper.make_opsetid("", 17)]))
+    out = tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, code=0)
+    assert [node.op_type for node in onnx.load(out).graph.node] == ["Conv", "Softplus"] * 40
+    feed = {"x": floats(rng, 2, 4, 7, 11)}
+    np.testing.assert_allclose(session(out).run(None, feed)[0], session(model).run(None, feed)[0], rtol=1e-3, atol=1e-4)
