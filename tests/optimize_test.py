@@ -76,6 +76,23 @@ MERGED = {
                     "a = Add(x, z) s = Shape(x) t = Shape(a) u = Add(s, t) y = Expand(a, s) ", "Add"),
     "sequence": (17, "float[n,m] x, float[n,m] z", "y", "s = SequenceConstruct(x, z) o = Constant<value_int=1>() a = SequenceAt(s, o) y = Add(a, x)", "Add"),
     "joined sequence": (17, "float[n,m] x, float[n,m] z", "y", "s = SequenceConstruct(x, z) y = ConcatFromSequence<axis=1>(s)", "Concat"),
+    "a mean and its axis back": (17, "float[n,m,8] x", "y",
+                                 "i = Constant<value_ints=[-1]>() a = ReduceMean<axes=[2], keepdims=0>(x) y = Unsqueeze(a, i)", "ReduceMean"),
+    "a mean without its axis": (18, "float[n,m,8] x", "y",
+                                "i = Constant<value_ints=[1]>() a = ReduceMean<keepdims=1>(x, i) b = Squeeze(a, i) y = Neg(b)", "ReduceMean Neg"),
+    "the largest of the largest": (18, "float[n,m,8] x", "y",
+                                   "i = Constant<value_ints=[1]>() j = Constant<value_ints=[-1]>() a = ReduceMax<keepdims=0>(x, i) y = ReduceMax<keepdims=0>(a, j)",
+                                   "ReduceMax"),
+    "a part of a shape": (17, "float[n,m,8] x", "y", "o = Constant<value_ints=[0]>() e = Constant<value_ints=[2]>() s = Shape(x) y = Slice(s, o, e)", "Shape"),
+    "a condition as a number": (17, "float[n,m] x, float[n,m] z", "y",
+                                "o = Constant<value_float=1.0>() l = Constant<value_float=0.0>() c = Less(x, z) y = Where(c, o, l)", "Less Cast"),
+    "an einsum of one": (17, "float[n,m,8] x", "y", "a = Einsum<equation=\"ijk -> kij\">(x) y = Neg(a)", "Transpose Neg"),
+    "an einsum that is a product": (17, "float[n,m,8] x, float[n,8,m] z", "y", "y = Einsum<equation=\"bij,bjk->bik\">(x, z)", "MatMul"),
+    "an einsum of heads": (17, "float[n,m,3,8] x, float[n,m,3,8] z", "y", "y = Einsum<equation=\"bqhd,bkhd->bhqk\">(x, z)",
+                           "Transpose Transpose MatMul"),
+    "an einsum without its result": (17, "float[n,m] x, float[m,8] z", "y", "y = Einsum<equation=\"ij,jk\">(x, z)", "MatMul"),
+    "quantized as it was": (17, "float[n,m] x", "y", "k = Constant<value_float=0.25>() z = Constant<value = int8 {3}>() q = QuantizeLinear(x, k, z) d = DequantizeLinear(q, k, z)"
+                            " t = Transpose<perm=[1,0]>(d) r = QuantizeLinear(t, k, z) y = DequantizeLinear(r, k, z)", "QuantizeLinear Transpose DequantizeLinear"),
     "reduced over 1": (17, "float[n,1,m] x", "y", "a = ReduceSum<keepdims=1>(x, i) y = Neg(a)", "Neg"),
 }
 # What looks alike and is something else: nothing goes.
@@ -96,9 +113,19 @@ KEPT = {
     "transposes that do not cancel": (17, "float[n,m,4] x", "y", "a = Transpose<perm=[1,2,0]>(x) b = Softmax<axis=0>(a) y = Transpose<perm=[2,0,1]>(b)"),
     "resize that rounds": (17, "float[1,3,n,m] x", "y", "r = Constant<value = float[0] {}>() s = Constant<value_floats=[1.0,1.0,1.01,1.01]>()"
                            " y = Resize<mode=\"linear\">(x, r, s)"),
+    "a mean and another axis": (17, "float[n,m,8] x", "y", "i = Constant<value_ints=[0]>() a = ReduceMean<axes=[2], keepdims=0>(x) y = Unsqueeze(a, i)"),
+    "the sum of the largest": (18, "float[n,m,8] x", "y",
+                               "i = Constant<value_ints=[1]>() j = Constant<value_ints=[-1]>() a = ReduceMax<keepdims=1>(x, i) y = ReduceSum<keepdims=1>(a, j)"),
+    "an einsum with a diagonal": (17, "float[n,n] x", "y", "y = Einsum<equation=\"ii->i\">(x)"),
+    "an einsum that sums two axes": (17, "float[n,m,8] x, float[m,8,5] z", "y", "y = Einsum<equation=\"imj,mjk->ik\">(x, z)"),
+    "an einsum that spreads": (17, "float[n,m,8] x, float[1,8,m] z", "y", "y = Einsum<equation=\"bij,bjk->bik\">(x, z)"),
+    "quantized otherwise": (17, "float[n,m] x", "y", "k = Constant<value_float=0.25>() l = Constant<value_float=0.5>() z = Constant<value = int8 {3}>() q = QuantizeLinear(x, k, z)"
+                            " d = DequantizeLinear(q, k, z) r = QuantizeLinear(d, l, z) y = DequantizeLinear(r, l, z)"),
+    "a condition that spreads": (17, "bool[n,1] c, float[n,m] x", "y",
+                                 "o = Constant<value_float=1.0>() l = Constant<value = float[1,1,1] {0.0}>() a = Where(c, o, l) y = Add(a, x)"),
     "limits the wrong way": (17, "float[n,m] x", "y", "h = Constant<value_float=-0.5>() l = Constant<value_float=0.25>() a = Max(x, l) y = Min(a, h)"),
 }
-DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_}
+DTYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 
 
 def model_of(opset, inputs, result, body):
@@ -135,8 +162,8 @@ def feeds(model, sizes, rng):
         dtype = DTYPES[tensor.elem_type]
         if value.name == "s":  # a shape
             fed[value.name] = np.array([3, sizes["m"]])
-        elif dtype == np.float32:
-            fed[value.name] = rng.standard_normal(shape).astype(np.float32)
+        elif np.issubdtype(dtype, np.floating):
+            fed[value.name] = rng.standard_normal(shape).astype(dtype)
         else:
             fed[value.name] = rng.integers(-9, 9, shape).astype(dtype)
     return fed

@@ -40,6 +40,11 @@ TEST(RunCheck, AnOutputOfZerosMustBeOne) {
   EXPECT_FALSE(compared(floats({0, 0}), floats({0, 1e-4})).agrees);
 }
 
+TEST(RunCheck, SmallNumbersMayBeRoundedAsThoseAreThatTheyComeFrom) {
+  EXPECT_TRUE(compared(floats({1e-5, 2e-6}), floats({1.02e-5, 2.3e-6})).agrees);
+  EXPECT_FALSE(compared(floats({1e-5, 2e-6}), floats({1.5e-5, 2e-6})).agrees);
+}
+
 TEST(RunCheck, ANanOnOneSideIsADifference) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(compared(floats({1, 2}), floats({1, nan})).agrees);

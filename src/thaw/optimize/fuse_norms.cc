@@ -1,6 +1,12 @@
-// Norms over the last axis. Formulas: Ba et al., "Layer Normalization"; Zhang and Sennrich, "Root Mean Square Layer
+// Norms over the last axes. Formulas: Ba et al., "Layer Normalization"; Zhang and Sennrich, "Root Mean Square Layer
 // Normalization".
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 #include "thaw/optimize/fusions.h"
+#include "thaw/optimize/norm_parameters.h"
+#include "thaw/rewrite/emitter.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -8,6 +14,7 @@ namespace {
 using ops::Emit;
 using rewrite::any;
 using rewrite::any_number;
+using rewrite::either;
 using rewrite::Match;
 using rewrite::op;
 using rewrite::op_of;
@@ -18,119 +25,197 @@ using rewrite::sqrt;
 constexpr std::string_view kLayerNorm = "LayerNormalization", kRms = "RMSNormalization",
                            kOrtRms = "SimplifiedLayerNormalization";
 
+Pattern reduction(std::string_view op, const Pattern& x, std::string_view name) {
+  return op_of({op}, {x}).with("keepdims", 1).named(name);
+}
+
+// A mean, or a sum times a number that has to be one over the count.
 Pattern mean_of(const Pattern& x, std::string_view name) {
-  return op_of({"ReduceMean"}, {x}).with("keepdims", 1).named(name);
+  return either(
+      {reduction("ReduceMean", x, name), reduction("ReduceSum", x, name) * any_number(std::string(name) + " share")});
+}
+
+Pattern mean_square_of(const Pattern& x) {
+  const Pattern share = any_number("variance share");
+  return either({mean_of(power(x, 2), "variance"), reduction("ReduceSumSquare", x, "variance") * share,
+                 power(reduction("ReduceL2", x, "variance"), 2) * share});
 }
 
 const Pattern kX = any("x");
 const Pattern kCentred = (kX - mean_of(kX, "mean")).named("centred");
-const Pattern kStandardized = kCentred / sqrt(mean_of(power(kCentred, 2), "variance") + any_number("epsilon"));
-const Pattern kScaled = kX / sqrt(mean_of(power(kX, 2), "variance") + any_number("epsilon"));
+const Pattern kStandardized = kCentred / sqrt(mean_square_of(kCentred) + any_number("epsilon"));
+const Pattern kScaled = kX / sqrt(mean_square_of(kX) + any_number("epsilon"));
 
-bool is_over_last_axis(const Match& m, std::string_view name) {
+// The axes that are normed, where they are the last ones and each part is over the same; nullopt for others.
+std::optional<AxisRange> normed_axes(const Match& m, bool centred) {
   const ops::Fact& x = m.fact("x");
-  return m.is_over_last_axis(name) && x.rank() > 0 && ir::is_floating(x.dtype) && m.number("epsilon") > 0;
+  std::optional<std::vector<int64_t>> axes;
+  for (const std::string name : {"variance", "mean"}) {
+    if (name == "mean" && !centred) continue;
+    auto found = m.axes(name);
+    if (!found || found->empty()) return std::nullopt;
+    std::ranges::sort(*found);
+    if (axes && *axes != *found) return std::nullopt;
+    axes = std::move(found);
+    const std::string share = name + " share";
+    if (!m.has_number(share)) continue;
+    double count = 1;
+    for (const int64_t axis : *axes) count *= static_cast<double>(x.dim(static_cast<int>(axis)).constant().value_or(0));
+    if (!(std::abs(count * m.number(share) - 1) < 1e-3)) return std::nullopt;
+  }
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != x.rank() - static_cast<int64_t>(axes->size() - i)) return std::nullopt;
+  return AxisRange{static_cast<int>(axes->front()), static_cast<int>(axes->size())};
 }
 
-// The width, which a weight of ones takes.
-bool has_width(const Match& m) {
+// Both operators reckon in float32 whatever the type: that is more for 16 bits, and less for 64.
+std::optional<AxisRange> axes_of_norm(const Match& m, bool centred) {
   const ops::Fact& x = m.fact("x");
-  return x.dim(x.rank() - 1).is_constant() && x.dtype == ir::DataType::kFloat;
+  const bool fits = x.rank() > 0 && ir::is_floating(x.dtype) && x.dtype != ir::DataType::kDouble;
+  return fits && m.number("epsilon") > 0 ? normed_axes(m, centred) : std::nullopt;
 }
 
-bool is_layer_norm(const Match& m) { return is_over_last_axis(m, "mean") && is_over_last_axis(m, "variance"); }
-bool is_plain_layer_norm(const Match& m) { return is_layer_norm(m) && has_width(m); }
-bool is_rms_norm(const Match& m) { return is_over_last_axis(m, "variance"); }
-bool is_plain_rms_norm(const Match& m) { return is_rms_norm(m) && has_width(m); }
-
-// A parameter of one number for each place of the last axis.
-bool is_parameter(const Match& m, std::string_view name, std::string_view x) {
-  const ops::Fact &parameter = m.fact(name), &data = m.fact(x);
-  return parameter.rank() == 1 && data.rank() > 0 && parameter.dtype == data.dtype &&
-         dim::same(parameter.dim(0), data.dim(data.rank() - 1));
+template <bool centred>
+bool is_norm(const Match& m) {
+  const auto axes = axes_of_norm(m, centred);
+  return axes && constant_dims(m.fact("x"), *axes);
 }
 
-ir::Value* ones(const Match& m, const Emit& at) {
+template <bool centred>
+bool is_weighted_norm(const Match& m) {
+  const auto axes = axes_of_norm(m, centred);
+  return axes && lies_along(m.fact("weight"), m.fact("x"), *axes);
+}
+
+// ONNX Runtime has LayerNormalization at every opset, ONNX as from 17 on.
+ir::Value* write_norm(const Match& m, const Emit& at, std::string_view name, bool ort, AxisRange axes,
+                      ir::Value* weight) {
+  ops::Attributes attributes{
+      {"axis", int64_t{-axes.count}}, {"epsilon", static_cast<float>(m.number("epsilon"))}, {"stash_type", int64_t{1}}};
+  return rewrite::emit_node(
+             at, {.op = name, .inputs = {m["x"], weight}, .attributes = std::move(attributes), .as_it_is = ort})
+      .front();
+}
+
+template <const std::string_view& name, bool centred, bool ort>
+ir::Value* plain_norm(const Match& m, const Emit& at) {
+  const AxisRange axes = *axes_of_norm(m, centred);
   const ops::Fact& x = m.fact("x");
-  const int64_t width = *x.dim(x.rank() - 1).constant();
-  return at.floats({width}, std::vector<float>(static_cast<size_t>(width), 1.0F));
+  return write_norm(m, at, name, ort, axes, filled(1, *constant_dims(x, axes), x.dtype, at));
 }
 
-ops::Attributes attributes_of(const Match& m) {
-  return {{"axis", int64_t{-1}}, {"epsilon", static_cast<float>(m.number("epsilon"))}};
+template <const std::string_view& name, bool centred, bool ort>
+ir::Value* weighted_norm(const Match& m, const Emit& at) {
+  const AxisRange axes = *axes_of_norm(m, centred);
+  return write_norm(m, at, name, ort, axes, as_dims(m["weight"], m.fact("weight"), m.fact("x"), axes, at));
 }
 
-ir::Value* rms(const Emit& at, std::string_view name, const Match& m, ir::Value* weight) {
-  ops::Attributes attributes = attributes_of(m);
-  attributes.push_back({"stash_type", int64_t{1}});
-  return at.emit(name, {m["x"], weight}, std::move(attributes));
+// The norm on other operands.
+ir::Value* again(const ir::Node& norm, std::vector<ir::Value*> inputs, const Emit& at) {
+  return rewrite::emit_node(at, {.op = norm.op_type(),
+                                 .inputs = std::move(inputs),
+                                 .attributes = {norm.attributes().begin(), norm.attributes().end()},
+                                 .as_it_is = true})
+      .front();
 }
 
-template <const std::string_view& name>
-ir::Value* plain_rms(const Match& m, const Emit& at) {
-  return rms(at, name, m, ones(m, at));
+// A norm whose weight is 1 for each place, or that has no bias yet, takes the product or sum after it.
+AxisRange axes_of_node(const Match& m) {
+  const int rank = m.fact("norm").rank();
+  const auto axis = static_cast<int>(m.node("norm").attribute_int("axis", -1));
+  const int first = axis < 0 ? axis + rank : axis;
+  return {first, rank - first};
 }
 
-template <const std::string_view& name>
-ir::Value* weighted_rms(const Match& m, const Emit& at) {
-  return rms(at, name, m, m["weight"]);
+bool can_take(const Match& m, std::string_view parameter) {
+  const AxisRange axes = axes_of_node(m);
+  return axes.first >= 0 && axes.count > 0 && lies_along(m.fact(parameter), m.fact("norm"), axes);
 }
 
-bool is_weighted_rms(const Match& m) { return is_rms_norm(m) && is_parameter(m, "weight", "x"); }
-bool is_weighted_layer_norm(const Match& m) { return is_layer_norm(m) && is_parameter(m, "weight", "x"); }
+bool can_take_weight(const Match& m) { return can_take(m, "weight") && is_filled_with(m["ones"], 1); }
+bool can_take_bias(const Match& m) { return can_take(m, "bias"); }
 
-// A norm whose weight is one number, 1, for each place, or that has no bias yet, takes the product or sum after it.
-bool has_plain_weight(const Match& m) {
-  const ir::Value* ones = m["ones"];
-  if (!ones->constant() || ones->is_input() || !is_parameter(m, "weight", "norm")) return false;
-  for (const double number : ones->constant()->to_double())
-    if (number != 1) return false;
-  return true;
-}
-
-ir::Value* with_operand(const Match& m, const Emit& at, size_t place, ir::Value* operand) {
+ir::Value* with_operand(const Match& m, const Emit& at, size_t place, std::string_view parameter) {
   const ir::Node& norm = m.node("norm");
   std::vector<ir::Value*> inputs(norm.inputs().begin(), norm.inputs().end());
   inputs.resize(std::max(inputs.size(), place + 1));
-  inputs[place] = operand;
-  return at.emit(norm.op_type(), std::move(inputs), {norm.attributes().begin(), norm.attributes().end()});
+  inputs[place] = as_dims(m[parameter], m.fact(parameter), m.fact("norm"), axes_of_node(m), at);
+  return again(norm, std::move(inputs), at);
 }
 
-ir::Value* take_weight(const Match& m, const Emit& at) { return with_operand(m, at, 1, m["weight"]); }
-ir::Value* take_bias(const Match& m, const Emit& at) { return with_operand(m, at, 2, m["bias"]); }
-bool has_bias(const Match& m) { return is_parameter(m, "bias", "norm"); }
+ir::Value* take_weight(const Match& m, const Emit& at) { return with_operand(m, at, 1, "weight"); }
+ir::Value* take_bias(const Match& m, const Emit& at) { return with_operand(m, at, 2, "bias"); }
+
+// What a value was before a Cast to float32; null where there is none, and where it is not of this type.
+ir::Value* narrow(const Match& m, const ir::Value* wide, ir::DataType type) {
+  const ir::Node* cast = wide ? wide->producer() : nullptr;
+  if (!cast || cast->op_type() != "Cast" || m.fact(wide).dtype != ir::DataType::kFloat) return nullptr;
+  return m.fact(cast->input(0)).dtype == type ? cast->input(0) : nullptr;
+}
+
+// A norm in float32 between Casts, which the operator does by itself: it reckons in float32.
+bool is_between_casts(const Match& m) {
+  const ir::Node& norm = m.node("norm");
+  const ir::DataType type = m.fact(m.root()).dtype;
+  if ((type != ir::DataType::kFloat16 && type != ir::DataType::kBfloat16) || norm.outputs().size() > 1) return false;
+  if (norm.attribute_int("stash_type", 1) != 1 || !narrow(m, norm.input(0), type)) return false;
+  if (!narrow(m, norm.input(1), type) && !is_filled_with(norm.input(1), 1)) return false;
+  return !norm.input(2) || narrow(m, norm.input(2), type);
+}
+
+ir::Value* without_casts(const Match& m, const Emit& at) {
+  const ir::Node& norm = m.node("norm");
+  const ir::DataType type = m.fact(m.root()).dtype;
+  std::vector<ir::Value*> inputs;
+  for (ir::Value* input : norm.inputs()) {
+    if (ir::Value* before = narrow(m, input, type)) {
+      inputs.push_back(before);
+      continue;
+    }
+    const ops::Fact& weight = m.fact(input);
+    const auto dims = constant_dims(weight, {0, weight.rank()});
+    if (!dims) throw ops::CannotWrite{"that takes a weight of known sizes"};
+    inputs.push_back(filled(1, *dims, type, at));
+  }
+  return again(norm, std::move(inputs), at);
+}
 
 }  // namespace
 
 std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target) {
   const bool ort = target == OptimizeTarget::kOrt;
   const std::string_view rms_name = ort ? kOrtRms : kRms;
-  const Pattern weight = any("weight");
+  const Pattern weight = any("weight"), bias = any("bias");
   const Pattern layer_norm = op(kLayerNorm, {any("data"), any("ones")}).named("norm");
   const Pattern rms_norm = op(rms_name, {any("data"), any("ones")}).named("norm");
-  return {
+  const Pattern either_norm = op_of({kLayerNorm, rms_name}, {any("data"), any("scale")}).named("norm");
+  std::vector<rewrite::Fusion> fusions{
       {.name = kLayerNorm,
        .pattern = kStandardized * weight,
-       .holds = is_weighted_layer_norm,
-       .build = [](const Match& m,
-                   const Emit& at) { return at.emit(kLayerNorm, {m["x"], m["weight"]}, attributes_of(m)); }},
+       .holds = is_weighted_norm<true>,
+       .build = ort ? weighted_norm<kLayerNorm, true, true> : weighted_norm<kLayerNorm, true, false>},
       {.name = kLayerNorm,
        .pattern = kStandardized,
-       .holds = is_plain_layer_norm,
-       .build = [](const Match& m,
-                   const Emit& at) { return at.emit(kLayerNorm, {m["x"], ones(m, at)}, attributes_of(m)); }},
+       .holds = is_norm<true>,
+       .build = ort ? plain_norm<kLayerNorm, true, true> : plain_norm<kLayerNorm, true, false>},
       {.name = rms_name,
        .pattern = kScaled * weight,
-       .holds = is_weighted_rms,
-       .build = ort ? weighted_rms<kOrtRms> : weighted_rms<kRms>},
+       .holds = is_weighted_norm<false>,
+       .build = ort ? weighted_norm<kOrtRms, false, true> : weighted_norm<kRms, false, false>},
       {.name = rms_name,
        .pattern = kScaled,
-       .holds = is_plain_rms_norm,
-       .build = ort ? plain_rms<kOrtRms> : plain_rms<kRms>},
-      {.name = "weight of a norm", .pattern = layer_norm * weight, .holds = has_plain_weight, .build = take_weight},
-      {.name = "weight of a norm", .pattern = rms_norm * weight, .holds = has_plain_weight, .build = take_weight},
-      {.name = "bias of a norm", .pattern = layer_norm + any("bias"), .holds = has_bias, .build = take_bias},
+       .holds = is_norm<false>,
+       .build = ort ? plain_norm<kOrtRms, false, true> : plain_norm<kRms, false, false>},
+      {.name = "weight of a norm", .pattern = layer_norm * weight, .holds = can_take_weight, .build = take_weight},
+      {.name = "weight of a norm", .pattern = rms_norm * weight, .holds = can_take_weight, .build = take_weight},
+      {.name = "bias of a norm", .pattern = layer_norm + bias, .holds = can_take_bias, .build = take_bias},
+      {.name = "norm between Casts",
+       .pattern = op("Cast", {either_norm}),
+       .holds = is_between_casts,
+       .build = without_casts},
   };
+  for (rewrite::Fusion& fusion : fused_group_norms(target)) fusions.push_back(std::move(fusion));
+  return fusions;
 }
 
 }  // namespace thaw::optimizing

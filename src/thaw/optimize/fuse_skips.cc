@@ -34,6 +34,27 @@ ir::Node* sum_of_alike(const ir::Value* value, const infer::Inference& facts) {
   return alike && !constant_of(add->input(0)) && !constant_of(add->input(1)) ? add : nullptr;
 }
 
+// A sum of one of the two, read by nothing else, and a number for each place of the last axis.
+struct Biased {
+  ir::Node* add = nullptr;
+  ir::Value *x = nullptr, *bias = nullptr, *skip = nullptr;
+};
+
+Biased biased(const ir::Node& sum, const infer::Inference& facts) {
+  for (const int side : {0, 1}) {
+    ir::Value* value = sum.input(side);
+    ir::Node* add = value->producer();
+    if (!add || !add->domain().empty() || add->op_type() != sum.op_type() || !is_read_once(*value)) continue;
+    for (const int place : {0, 1}) {
+      ir::Value *x = add->input(1 - place), *bias = add->input(place);
+      if (facts.fact(bias).rank() == 1 && have_same_shape(facts.fact(x), facts.fact(value)) &&
+          dim::same(facts.fact(bias).dim(0), facts.fact(x).dim(2)))
+        return {add, x, bias, sum.input(1 - side)};
+    }
+  }
+  return {};
+}
+
 void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, ir::Node& add, std::string_view op,
                rewrite::Changes& changes) {
   ir::Value *sum = add.output(0), *result = norm.output(0);
@@ -45,7 +66,15 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, ir::No
                          .attributes = {{"epsilon", norm.attribute_float("epsilon", 1e-5F)}},
                          .domain = ops::kMicrosoft,
                          .outputs = {true, false, false, is_read_otherwise}};
+  const bool is_centred = norm.op_type() == "LayerNormalization";
   if (norm.input(2)) spec.inputs.push_back(norm.input(2));
+  const Biased with_bias = biased(add, facts);
+  if (with_bias.add) {
+    spec.inputs.resize(is_centred ? 4 : 3);
+    spec.inputs[0] = with_bias.x;
+    spec.inputs[1] = with_bias.skip;
+    spec.inputs.push_back(with_bias.bias);
+  }
   if (!is_read_otherwise) spec.outputs = {true};
   changes.made.push_back({.kind = std::string(op),
                           .place = norm.describe(),
@@ -56,6 +85,7 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, ir::No
   norm.graph()->remove_node(&norm);
   if (is_read_otherwise) patch.replace(sum, made.back());
   add.graph()->remove_node(&add);
+  if (with_bias.add) add.graph()->remove_node(with_bias.add);
   patch.apply(facts);
 }
 

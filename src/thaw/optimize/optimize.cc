@@ -11,6 +11,7 @@
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/target/target.h"
 #include "thaw/optimize/constants.h"
+#include "thaw/optimize/control.h"
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/reshape_targets.h"
 #include "thaw/optimize/share.h"
@@ -73,13 +74,21 @@ int fold(Work& work) {
 
 int share_equal_constants(Work& work) { return share_constants(work.model, work.facts, frozen_in(work), work.changes); }
 
+int unroll_known_loops(Work& work) {
+  const int count = unroll_loops(work.model, work.facts, frozen_in(work), work.changes);
+  if (count > 0) work.frozen.reset();  // the body's constants have moved
+  return count;
+}
+
 int write_targets(Work& work) {
   return frozen_in(work).empty() ? write_reshape_targets(work.model, work.facts, work.changes) : 0;
 }
 
-int list_all_constants(Work& work) {
-  const int count = list_constants(work.model, work.facts, work.changes);
-  if (count > 0) work.frozen.reset();  // they have moved
+// For passes that move constants, so that those that a size was frozen in are looked for again.
+template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
+int run_and_look_again(Work& work) {
+  const int count = run_pass<pass>(work);
+  if (count > 0) work.frozen.reset();
   return count;
 }
 
@@ -102,27 +111,35 @@ int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, 
 
 int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
 
-int fuse_norms_of_sums(Work& work) {
-  return work.options.target == OptimizeTarget::kOrt ? fuse_skips(work.model, work.facts, work.changes) : 0;
+template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
+int run_for_ort(Work& work) {
+  return work.options.target == OptimizeTarget::kOrt ? run_pass<pass>(work) : 0;
 }
 
 struct Step {
   std::string_view name, summary;
   int (*run)(Work&);  // how much it did
   OptimizeLevel level = OptimizeLevel::kClean;
+  bool comes_last = false;  // in rounds that found nothing else: what others look for goes into it
 };
 
 // One round, in order.
 constexpr Step kSteps[] = {
-    {"constants", "Constant nodes become initializers", list_all_constants},
+    {"functions", "calls of the model's own functions become their bodies", run_and_look_again<inline_functions>},
+    {"constants", "Constant nodes become initializers", run_and_look_again<list_constants>},
     {"identities", "nodes that give what they take go", simplify_by<identities>},
     {"layouts", "Transposes, reshapings, Slices, Concats and Pads that follow each other become one",
      simplify_by<merged_layouts>},
     {"numbers", "Casts, limits, signs and conditions that follow each other become one", simplify_by<merged_numbers>},
+    {"reductions", "reductions of reductions, their axes put back, stretches of shapes",
+     simplify_by<merged_reductions>},
     {"transposes", "Transposes move towards those that take them back", simplify_by<moved_transposes>},
     {"sequences", "sequences and optionals of known items become tensors", simplify_by<plain_sequences>},
     {"fold", "what is computed from constants alone is computed once", fold},
-    {"branches", "an If with a known condition becomes its branch", run_pass<take_branches>},
+    {"branches", "an If with a known condition becomes its branch", run_and_look_again<take_branches>},
+    {"loops", "a Loop of a few rounds that are known becomes its rounds", unroll_known_loops},
+    {"einsums", "an Einsum that is a Transpose or a MatMul becomes that", simplify_by<plain_einsums>},
+    {"quantization", "what is dequantized and quantized alike stays as it was", simplify_by<equal_quantization>},
     {"share-constants", "equal constants are stored once", share_equal_constants},
     {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
     {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
@@ -132,7 +149,15 @@ constexpr Step kSteps[] = {
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
     {"rotary", "halves of heads that turn against each other", fuse_rotaries, OptimizeLevel::kFuse},
     {"attention", "softmax over scaled products of q and k, times v", fuse_attentions, OptimizeLevel::kFuse},
-    {"skips", "a sum and the normalization after it become one (ort)", fuse_norms_of_sums, OptimizeLevel::kFuse},
+    {"skips", "a sum and the normalization after it become one (ort)", run_for_ort<fuse_skips>, OptimizeLevel::kFuse},
+    {"convolutions", "what follows a convolution by channel, and zeros around its input, go into it",
+     run_pass<fuse_convolutions>, OptimizeLevel::kFuse},
+    {"block-weights", "a MatMul with a weight that is dequantized by blocks becomes MatMulNBits (ort)",
+     run_for_ort<fuse_block_weights>, OptimizeLevel::kFuse},
+    {"conv-activations", "a convolution and its activation become one (ort)", run_for_ort<fuse_conv_activations>,
+     OptimizeLevel::kFuse, true},
+    {"products", "a MatMul takes its scale and its Transposes (ort)", run_for_ort<fuse_products>, OptimizeLevel::kFuse,
+     true},
     {"unused", "what nothing reads goes", remove_dead},
 };
 
@@ -198,6 +223,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
     int done = 0;
     changes.left.clear();  // the last round tells what is left
     for (const Step& step : steps) {
+      if (step.comes_last && done > 0) continue;
       const int count = step.run(work);
       if (count > 0 && step.run == remove_dead)
         changes.made.push_back({.kind = "remove what nothing reads",

@@ -142,7 +142,7 @@ ir::Value* Emitter::write(ir::Graph& graph, ir::Node* before, std::string_view o
 std::vector<ir::Value*> Emitter::write(ir::Graph& graph, ir::Node* before, NodeSpec node) {
   if (!node.domain.empty() && !model_.opset(node.domain))
     model_.opset_imports.push_back({std::string(node.domain), 1, {}});
-  if (node.domain.empty()) lower(node.op, node.inputs, node.attributes);
+  if (node.domain.empty() && !node.as_it_is) lower(node.op, node.inputs, node.attributes);
   return add(graph, before, std::move(node));
 }
 

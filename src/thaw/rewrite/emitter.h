@@ -25,6 +25,7 @@ struct NodeSpec {
   ops::Attributes attributes = {};
   std::string_view domain = {};
   std::vector<bool> outputs = {true};
+  bool as_it_is = false;  // of ai.onnx, in a form that the model's opset or its runtime has: no schema is asked
 };
 
 class Emitter final : public ops::NodeWriter {

@@ -26,7 +26,7 @@ class Folder {
       : model_(model), graph_(*model.graph), facts_(facts), options_(options), changes_(changes) {}
 
   int run() {
-    find_foldable();
+    find_foldable(graph_);
     choose();
     if (chosen_.empty()) return 0;
     compute();
@@ -44,8 +44,10 @@ class Folder {
     });
   }
 
-  void find_foldable() {
-    for (ir::Node* node : graph_.nodes()) {
+  // Subgraphs too, each where its node stands: what it reads comes before.
+  void find_foldable(const ir::Graph& graph) {
+    for (ir::Node* node : graph.nodes()) {
+      for (const ir::Graph* inner : node->subgraphs()) find_foldable(*inner);
       if (!is_foldable(*node)) continue;
       nodes_.push_back(node);
       for (const ir::Value* output : node->outputs())
@@ -79,6 +81,11 @@ class Folder {
     return bytes;
   }
 
+  // Runtimes do not take a constant there.
+  bool is_result_of_subgraph(const ir::Value& value) const {
+    return (value.is_output() && value.graph() != &graph_) || !value.graph()->returned_by(&value).empty();
+  }
+
   void choose() {
     struct Candidate {
       ir::Value* value;
@@ -88,7 +95,7 @@ class Folder {
     std::unordered_set<const ir::Node*> nodes(nodes_.begin(), nodes_.end());
     for (ir::Node* node : nodes_) {
       for (ir::Value* output : node->outputs()) {
-        if (!output || !output->is_used()) continue;
+        if (!output || !output->is_used() || is_result_of_subgraph(*output)) continue;
         const bool read_outside =
             output->is_output() || output->uses().empty() ||
             std::ranges::any_of(output->uses(), [&](const ir::Use& use) { return !nodes.contains(use.node); });
@@ -174,7 +181,7 @@ class Folder {
       ir::Value*& copy = made[value];
       if (!copy) {
         ir::Tensor tensor = *value->constant();
-        tensor.name = value->name();
+        tensor.name = model.graph->unique_name(value->name());  // subgraphs beside each other may have the same names
         copy = model.graph->add_initializer(std::move(tensor));
       }
       return copy;
@@ -184,10 +191,10 @@ class Folder {
       std::vector<ir::Value*> inputs, outputs;
       for (ir::Value* input : node->inputs()) inputs.push_back(copied(input));
       for (ir::Value* output : node->outputs()) {
-        outputs.push_back(output ? model.graph->add_value(output->name()) : nullptr);
+        outputs.push_back(output ? model.graph->add_value(model.graph->unique_name(output->name())) : nullptr);
         if (output) made[output] = outputs.back();
       }
-      ir::Node* copy = model.graph->add_node(node->op_type(), node->domain(), inputs, outputs, node->name);
+      ir::Node* copy = model.graph->add_node(node->op_type(), node->domain(), inputs, outputs);
       for (const ir::Attribute& attribute : node->attributes()) copy->set_attribute(attribute);
     }
     for (const ir::Value* value : values) {
@@ -197,7 +204,7 @@ class Folder {
     run::Session session(model, {.optimization = Optimization::kNone});
     Arrays arrays = session.run({});
     for (ir::Value* value : values) {
-      Array& array = arrays.at(value->name());
+      Array& array = arrays.at(made.at(value)->name());
       if (!array.is_string())
         computed_.emplace(value, ir::Tensor::from_bytes({}, array.dtype, array.dims, std::move(array.bytes)));
     }
@@ -213,8 +220,9 @@ class Folder {
                                .place = value->producer()->describe(),
                                .replaced = {{value->producer()->op_type(), "a constant"}}});
       ir::Tensor tensor = std::move(found->second);
-      tensor.name = graph_.unique_name(value->name() + "_folded");
-      patch.replace(value, graph_.add_initializer(std::move(tensor)));
+      ir::Graph& graph = *value->graph();
+      tensor.name = graph.unique_name(value->name() + "_folded");
+      patch.replace(value, graph.add_initializer(std::move(tensor)));
       ++count;
     }
     remove_unused(model_);

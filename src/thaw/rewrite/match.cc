@@ -12,7 +12,7 @@
 namespace thaw::rewrite {
 
 struct PatternNode {
-  enum class Kind : uint8_t { kAny, kNumber, kAnyNumber, kNode, kMaybe, kProduct, kSum };
+  enum class Kind : uint8_t { kAny, kNumber, kAnyNumber, kNode, kMaybe, kEither, kProduct, kSum };
   Kind kind = Kind::kAny;
   std::string name;              // under which the value is captured; may be empty
   double number = 0;             // kNumber; the coefficient of a product, the constant of a sum
@@ -132,6 +132,10 @@ Pattern maybe(std::string_view name, const Pattern& operand) {
   return make({.kind = Kind::kMaybe, .operators = {std::string(name)}, .operands = {operand}, .takes_more = true});
 }
 
+Pattern either(std::vector<Pattern> alternatives) {
+  return make({.kind = Kind::kEither, .operands = std::move(alternatives)});
+}
+
 Pattern operator*(const Pattern& a, const Pattern& b) { return product(a, 1, b, 1); }
 Pattern operator/(const Pattern& a, const Pattern& b) { return product(a, 1, b, -1); }
 Pattern operator+(const Pattern& a, const Pattern& b) { return sum(a, b, 1); }
@@ -174,6 +178,9 @@ class Matcher {
         return matches_node(pattern, value);
       case Kind::kMaybe:
         return attempt([&] { return matches_node(pattern, value); }) || matches(pattern.operands.front(), value);
+      case Kind::kEither:
+        return std::ranges::any_of(pattern.operands,
+                                   [&](const Pattern& one) { return attempt([&] { return matches(one, value); }); });
       case Kind::kProduct:
       case Kind::kSum:
         // All that it is made of; else less of it, where a part is arithmetic of its own.
@@ -338,9 +345,12 @@ std::vector<std::string_view> root_operators(const Pattern& pattern) {
       return {"Add", "Sub", "Sum", "Neg"};
     case Kind::kNode:
       return {node.operators.begin(), node.operators.end()};
-    case Kind::kMaybe: {
-      std::vector<std::string_view> names = root_operators(node.operands.front());
-      names.insert(names.end(), node.operators.begin(), node.operators.end());
+    case Kind::kMaybe:
+    case Kind::kEither: {
+      std::vector<std::string_view> names(node.operators.begin(), node.operators.end());
+      for (const Pattern& one : node.operands)
+        for (const std::string_view name : root_operators(one))
+          if (std::ranges::find(names, name) == names.end()) names.push_back(name);
       return names;
     }
     case Kind::kAny:

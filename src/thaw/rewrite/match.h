@@ -48,6 +48,8 @@ Pattern any_number(std::string_view name);
 Pattern op(std::string_view name, std::vector<Pattern> operands, std::string_view domain = "");
 // The same, of any of these operators and with any further operands (axes as an operand, say).
 Pattern op_of(std::vector<std::string_view> names, std::vector<Pattern> operands);
+// Any one of these: the first that matches. What only some of them capture is asked for by Match::has.
+Pattern either(std::vector<Pattern> alternatives);
 // The operator over the pattern, or the pattern alone.
 Pattern maybe(std::string_view name, const Pattern& operand);
 Pattern operator*(const Pattern& a, const Pattern& b);
@@ -64,6 +66,8 @@ class Match {
   ir::Value* root() const { return root_; }
   ir::Value* operator[](std::string_view name) const;  // what was captured; throws std::out_of_range
   double number(std::string_view name) const;          // of any_number; throws std::out_of_range
+  bool has(std::string_view name) const { return captured_.contains(name); }
+  bool has_number(std::string_view name) const { return numbers_.contains(name); }
   const ops::Fact& fact(std::string_view name) const { return facts_->fact((*this)[name]); }
   const ops::Fact& fact(const ir::Value* value) const { return facts_->fact(value); }
   const ir::Node& node(std::string_view name) const { return *(*this)[name]->producer(); }

@@ -112,5 +112,23 @@ TEST_F(Matching, MatchesPartsOfLongerArithmetic) {
   EXPECT_TRUE(find(silu, inner));
 }
 
+TEST_F(Matching, EitherIsTheFirstThatMatches) {
+  const Pattern squares = either({op_of({"ReduceMean"}, {power(kX, 2)}).named("mean"),
+                                  op_of({"ReduceSumSquare"}, {kX}).named("sum") * any_number("share")});
+  const auto mean = find(squares, node("ReduceMean", {node("Mul", {x, x})}));
+  ASSERT_TRUE(mean.has_value());
+  EXPECT_TRUE(mean->has("mean"));
+  EXPECT_FALSE(mean->has("sum") || mean->has_number("share"));
+}
+
+TEST_F(Matching, EitherHasOtherNames) {
+  const Pattern squares = either({op_of({"ReduceMean"}, {power(kX, 2)}).named("mean"),
+                                  op_of({"ReduceSumSquare"}, {kX}).named("sum") * any_number("share")});
+  const auto sum = find(squares, node("Div", {node("ReduceSumSquare", {x}), number(8)}));
+  ASSERT_TRUE(sum.has_value());
+  EXPECT_TRUE(sum->has("sum"));
+  EXPECT_NEAR(sum->number("share"), 0.125, 1e-6);
+}
+
 }  // namespace
 }  // namespace thaw::rewrite

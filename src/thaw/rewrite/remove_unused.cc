@@ -7,13 +7,22 @@ namespace thaw::rewrite {
 
 namespace {
 
+void remove_unused_initializers(ir::Graph& graph) {
+  const std::vector<ir::Value*> initializers = graph.initializers();
+  for (ir::Value* v : initializers)
+    if (!v->is_used() && !v->is_input()) graph.remove_initializer(v);
+}
+
 void remove_unused_nodes(ir::Graph& graph) {
   // Backwards: a node's readers, branches among them, come after it, so one sweep takes whole chains.
   std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     auto outputs = (*it)->outputs();
     if (std::any_of(outputs.begin(), outputs.end(), [](const ir::Value* v) { return v && v->is_used(); })) {
-      for (ir::Graph* inner : (*it)->subgraphs()) remove_unused_nodes(*inner);
+      for (ir::Graph* inner : (*it)->subgraphs()) {
+        remove_unused_nodes(*inner);
+        remove_unused_initializers(*inner);
+      }
     } else {
       graph.remove_node(*it);
     }
@@ -25,9 +34,7 @@ void remove_unused_nodes(ir::Graph& graph) {
 void remove_unused(ir::Model& model) {
   ir::Graph& graph = *model.graph;
   remove_unused_nodes(graph);
-  std::vector<ir::Value*> initializers = graph.initializers();
-  for (ir::Value* v : initializers)
-    if (v->uses().empty() && !v->is_output() && !v->is_input()) graph.remove_initializer(v);
+  remove_unused_initializers(graph);
 }
 
 }  // namespace thaw::rewrite
