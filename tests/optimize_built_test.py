@@ -34,6 +34,26 @@ def test_a_tower(thaw, tmp_path, family):
     assert towers.worst(optimized(thaw, model, tmp_path / "out.onnx", "--no-check"), family) <= TOLERANCE
 
 
+@pytest.mark.parametrize("family", towers.FAMILIES)
+def test_a_tower_in_operators_of_the_standard(thaw, tmp_path, family):
+    model, out = towers.built(thaw, family, tmp_path / "built"), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--opset", "23", "--no-check", code=0)
+    assert count(model, "Softmax") == count(out, "Attention") > 0
+    assert towers.worst(out, family) <= TOLERANCE
+
+
+@pytest.mark.parametrize("family", ["qwen3", "phi3"])
+def test_a_decoder_in_operators_of_the_standard(thaw, tmp_path, family):
+    """Attention takes the heads of keys as they are."""
+    model, out = tmp_path / "built" / "text.onnx", tmp_path / "out.onnx"
+    thaw("build", text.checkpoint(family), "-o", model.parent, "--part", "text", code=0)
+    thaw("optimize", model, "-o", out, "--opset", "23", code=0)
+    assert count(model, "Softmax") == count(out, "Attention") > 0 and count(out, "RotaryEmbedding") == 2 * count(out, "Attention")
+    run = session(out)
+    assert text.worst_logits(lambda ids, mask: run.run(None, {"input_ids": ids, "attention_mask": mask})[0], text.references(family)) <= TOLERANCE
+    assert thaw.json("optimize", out, "--dry-run", code=0)["changed"] == []
+
+
 @pytest.mark.parametrize("family", text.FAMILIES)
 def test_a_decoder(thaw, tmp_path, family):
     thaw("build", text.checkpoint(family), "-o", tmp_path / "built", "--part", "text", code=0)
