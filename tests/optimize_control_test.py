@@ -23,18 +23,18 @@ def scalar(name, number, dtype):
     return onnx.numpy_helper.from_array(np.array(number, dtype), name)
 
 
-def loop_model(rounds=3, keep_on=None, body_nodes=None, state="s_out", condition=None, weight=False, scans=True, inner=()):
+def loop_model(rounds=3, keep_on=None, body_nodes=None, state="s_out", condition=None, weight=False, scans=True, inner=(), kind=FLOAT):
     """A Loop that carries one tensor and gives what it was each round."""
     nodes = body_nodes or [helper.make_node("Cast", ["i"], ["f"], to=FLOAT), helper.make_node("Add", ["s_in", "f"], ["t"]),
                            helper.make_node("Mul", ["t", "k"], ["s_out"]), helper.make_node("Neg", ["s_out"], ["scan"])]
     end = [] if condition else [helper.make_node("Identity", ["cond"], ["on"])]
-    outputs = [value(condition or "on", onnx.TensorProto.BOOL, []), value(state)] + ([value("scan")] if scans else [])
+    outputs = [value(condition or "on", onnx.TensorProto.BOOL, []), value(state)] + ([value("scan", kind)] if scans else [])
     body = helper.make_graph(nodes + end, "body", [value("i", onnx.TensorProto.INT64, []), value("cond", onnx.TensorProto.BOOL, []), value("s_in")], outputs,
                              [scalar("k", 0.5, np.float32), *inner])
     initializers = [scalar("count", rounds, np.int64)] + ([scalar("go", keep_on, np.bool_)] if keep_on is not None else [])
     loop = helper.make_node("Loop", ["count", "go" if keep_on is not None else "", "x"], ["last"] + (["all"] if scans else []), body=body)
     tail = [helper.make_node("Relu", ["last"], ["y"])] + ([helper.make_node("Abs", ["all"], ["z"])] if scans else [])
-    results = [value("y")] + ([value("z")] if scans else [])
+    results = [value("y")] + ([value("z", kind)] if scans else [])
     graph = helper.make_graph([loop, *tail], "g", [value("x", FLOAT, ["n", "m"])], results, initializers)
     return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17)])
 
@@ -97,7 +97,8 @@ LEFT = {
     "many rounds": {"rounds": 17},
     "no round": {"rounds": 0},
     "a condition that is false": {"keep_on": False},
-    "a round that collects its number": {"body_nodes": [helper.make_node("Mul", ["s_in", "k"], ["s_out"]), helper.make_node("Identity", ["i"], ["scan"])]},
+    "a round that collects its number": {"body_nodes": [helper.make_node("Mul", ["s_in", "k"], ["s_out"]), helper.make_node("Identity", ["i"], ["scan"])],
+                                            "kind": onnx.TensorProto.INT64},
     "a condition that is computed": {"keep_on": True, "condition": "go_on", "body_nodes": [
         helper.make_node("ReduceMax", ["s_in"], ["top"], keepdims=0), helper.make_node("Less", ["top", "k"], ["go_on"]),
         helper.make_node("Add", ["s_in", "k"], ["s_out"]), helper.make_node("Neg", ["s_out"], ["scan"])]},

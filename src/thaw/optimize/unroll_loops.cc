@@ -21,14 +21,24 @@ bool is_true(const ir::Value* value) {
          tensor->to_int64()[0] != 0;
 }
 
+const ir::Value* behind_identities(const ir::Value* value) {
+  while (const ir::Node* node = value->producer()) {
+    if (node->op_type() != "Identity" || !node->domain().empty()) break;
+    value = node->input(0);
+  }
+  return value;
+}
+
 // Whether the body gives its condition on as it got it, or says true.
 bool goes_on(const ir::Graph& body) {
-  const ir::Value* condition = body.outputs()[0];
-  while (const ir::Node* node = condition->producer()) {
-    if (node->op_type() != "Identity" || !node->domain().empty() || node->graph() != &body) break;
-    condition = node->input(0);
-  }
+  const ir::Value* condition = behind_identities(body.outputs()[0]);
   return condition == body.inputs()[1] || is_true(condition);
+}
+
+// ONNX Runtime gives the last round's number for each, where the number itself is what is collected.
+bool returns_its_number(const ir::Graph& body) {
+  return std::ranges::any_of(body.outputs(),
+                             [&](const ir::Value* value) { return behind_identities(value) == body.inputs()[0]; });
 }
 
 bool holds_nothing_odd(const ir::Graph& graph) {
@@ -71,9 +81,7 @@ std::optional<KnownLoop> known_loop(ir::Node& node, const Constants& frozen) {
     return std::nullopt;
   const bool is_small = graph.num_nodes() * static_cast<size_t>(rounds) <= kMostNodes &&
                         nested_bytes(graph) <= kMostNestedBytes && holds_nothing_odd(graph);
-  // ONNX Runtime gives the last round's number for each, where the number itself is what is collected.
-  const bool returns_number = std::ranges::count(graph.outputs(), graph.inputs()[0]) > 0;
-  if (!is_small || returns_number || !goes_on(graph)) return std::nullopt;
+  if (!is_small || returns_its_number(graph) || !goes_on(graph)) return std::nullopt;
   return KnownLoop{&node, *body, rounds, carried};
 }
 
