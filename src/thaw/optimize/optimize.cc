@@ -109,7 +109,11 @@ int fuse_norms(Work& work) {
 
 int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
 
-int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
+// DirectML's rotation wants positions that have to be counted over the whole batch.
+int fuse_rotaries(Work& work) {
+  if (work.options.target == OptimizeTarget::kDirectml) return 0;
+  return fuse_rotary(work.model, work.facts, work.options.target, work.changes);
+}
 
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
 int run_for_ort(Work& work) {
