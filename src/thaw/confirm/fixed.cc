@@ -30,11 +30,13 @@ Array rows_of_sample(const Array& got, const Array& wanted, int64_t batch, int64
 
 class FixComparison {
  public:
-  FixComparison(const ir::Model& fixed, const ir::Model& original, bool rewritten, const FeedOptions& feeds)
+  FixComparison(const ir::Model& fixed, const ir::Model& original, bool rewritten, const FeedOptions& feeds,
+                const Closeness& closeness)
       : fixed_(fixed),
         given_(original),
         rewritten_(rewritten),
         feeds_(feeds),
+        closeness_(closeness),
         own_(ir::clone(original)),
         original_(*own_),
         known_(look_at_inputs(fixed, scope_)),
@@ -100,7 +102,7 @@ class FixComparison {
   void compare_at(const run::Point& point, const Arrays& feeds, const Arrays& wanted) {
     RunCheck check = start(point, feeds);
     try {
-      compare_outputs(wanted, session().run(feeds), check);
+      compare_outputs(wanted, session().run(feeds), check, closeness_);
     } catch (const Error& error) {
       fail_check(check, error.what());
     }
@@ -152,7 +154,7 @@ class FixComparison {
         const Arrays got = session().run(joined);
         for (int64_t k = 0; k < batch; ++k)
           for (const auto& [name, array] : wanted[static_cast<size_t>(k)])
-            compare_output(name, array, rows_of_sample(got.at(name), array, batch, k), check);
+            compare_output(name, array, rows_of_sample(got.at(name), array, batch, k), check, closeness_);
       } catch (const Error& error) {
         fail_check(check, error.what());
       }
@@ -240,7 +242,7 @@ class FixComparison {
     RunCheck check = start(point, feeds);
     try {
       if (!other) other.emplace(model);
-      compare_outputs(other->run(feeds), got, check);
+      compare_outputs(other->run(feeds), got, check, closeness_);
       check_.runs.push_back(std::move(check));
     } catch (const Error&) {
       note(fmt::format("it runs at {}, where the original does not", run::describe(point)));
@@ -251,6 +253,7 @@ class FixComparison {
   const ir::Model& given_;
   bool rewritten_;
   const FeedOptions& feeds_;
+  const Closeness closeness_;
   std::unique_ptr<ir::Model> own_;
   Original original_;
   dim::Scope scope_;
@@ -267,9 +270,9 @@ class FixComparison {
 }  // namespace
 
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
-                               const FeedOptions& feeds) {
+                               const FeedOptions& feeds, const Closeness& closeness) {
   if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
-  return FixComparison(fixed, original, rewritten, feeds).run();
+  return FixComparison(fixed, original, rewritten, feeds, closeness).run();
 }
 
 FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options) {

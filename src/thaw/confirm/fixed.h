@@ -26,7 +26,7 @@ struct FixCheck {
 // then no reference. `feeds` says what inputs are given rather than drawn. Throws thaw::Error where it names what is no
 // input.
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
-                               const FeedOptions& feeds);
+                               const FeedOptions& feeds, const Closeness& closeness = {});
 
 // Mends `model` in place (fix/fix.h) and, where that changed something and FixOptions::check asks for it, runs it beside
 // the original. A model that does not agree must not be written.

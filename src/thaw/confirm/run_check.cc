@@ -14,10 +14,7 @@
 namespace thaw::confirm {
 namespace {
 
-constexpr double kAgrees = 1e-3, kAgreesIn16Bits = 1e-2;
-// An output of smaller numbers is allowed this times the share: float32 rounds what is reckoned from numbers of about 1 to
-// 1e-7, as a sigmoid that gives next to nothing is.
-constexpr double kLeastScale = 1e-3;
+constexpr double kAgreesIn16Bits = 1e-2;
 
 double largest_of(const Array& array) {
   const run::Summary summary = run::summarize(array);
@@ -50,7 +47,18 @@ void fail_check(RunCheck& check, std::string message) {
   if (check.message.empty()) check.message = std::move(message);
 }
 
-void compare_output(const std::string& name, const Array& wanted, const Array& got, RunCheck& check) {
+Closeness closeness_of(const ir::Model& model) {
+  Closeness closeness;
+  for (const ir::Value* value : model.graph->initializers()) {
+    const ir::DataType type = value->initializer()->data_type;
+    if (ir::is_floating(type) && ir::bits_of(type) <= 16 && value->initializer()->dims.size() > 1)
+      closeness.share = kAgreesIn16Bits;
+  }
+  return closeness;
+}
+
+void compare_output(const std::string& name, const Array& wanted, const Array& got, RunCheck& check,
+                    const Closeness& closeness) {
   const run::Comparison result = run::compare(got, wanted, {});
   if (result.comparable) check.elements += static_cast<uint64_t>(wanted.num_elements());
   if (!result.comparable) return fail_check(check, fmt::format("output '{}' {}", name, result.reason));
@@ -64,18 +72,18 @@ void compare_output(const std::string& name, const Array& wanted, const Array& g
     check.largest = result.max_abs > check.max_abs ? largest : std::max(check.largest, largest);
     check.max_abs = result.max_abs;
   }
-  const double share = ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : kAgrees;
-  if (result.max_abs <= share * std::max(largest, kLeastScale)) return;
+  const double share = ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : closeness.share;
+  if (result.max_abs <= share * std::max(largest, closeness.least_scale)) return;
   check.agrees = false;
   if (check.message.empty())
     check.message =
         fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name, result.max_abs, largest);
 }
 
-void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check) {
+void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check, const Closeness& closeness) {
   for (const auto& [name, array] : wanted) {
     if (const auto other = got.find(name); other != got.end()) {
-      compare_output(name, array, other->second, check);
+      compare_output(name, array, other->second, check, closeness);
     } else {
       fail_check(check, fmt::format("there is no output '{}'", name));
     }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,8 +43,23 @@ TEST(RunCheck, AnOutputOfZerosMustBeOne) {
 }
 
 TEST(RunCheck, SmallNumbersMayBeRoundedAsThoseAreThatTheyComeFrom) {
-  EXPECT_TRUE(compared(floats({1e-5, 2e-6}), floats({1.02e-5, 2.3e-6})).agrees);
-  EXPECT_FALSE(compared(floats({1e-5, 2e-6}), floats({1.5e-5, 2e-6})).agrees);
+  const auto rounded = [](const Array& wanted, const Array& got) {
+    RunCheck check;
+    compare_output("y", wanted, got, check, {.least_scale = 1e-3});
+    return check.agrees;
+  };
+  EXPECT_TRUE(rounded(floats({1e-5, 2e-6}), floats({1.02e-5, 2.3e-6})));
+  EXPECT_FALSE(rounded(floats({1e-5, 2e-6}), floats({1.5e-5, 2e-6})));
+  EXPECT_FALSE(compared(floats({1e-5, 2e-6}), floats({1.02e-5, 2.3e-6})).agrees);
+}
+
+TEST(RunCheck, AModelOf16BitsRoundsSo) {
+  ir::Model model;
+  model.graph = std::make_unique<ir::Graph>();
+  EXPECT_EQ(closeness_of(model).share, 1e-3);
+  model.graph->add_initializer(
+      ir::Tensor::from_bytes("w", ir::DataType::kFloat16, {2, 1}, std::vector<std::byte>(4)));
+  EXPECT_EQ(closeness_of(model).share, 1e-2);
 }
 
 TEST(RunCheck, ANanOnOneSideIsADifference) {
