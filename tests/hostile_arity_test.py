@@ -264,6 +264,10 @@ VERBS = {
     "check": lambda path, out: ["check", path],
     "inspect": lambda path, out: ["inspect", path, "--values"],
     "lift": lambda path, out: ["lift", path, path, "-o", out, "--no-check"],
+    "optimize": lambda path, out: ["optimize", path, "-o", out, "--no-check"],
+    "optimize, newer": lambda path, out: ["optimize", path, "-o", out, "--no-check", "--opset", "23", "--target", "ort"],
+    "pin": lambda path, out: ["pin", path, "-o", out, "--no-check", "--dims", "n=3"],
+    "split": lambda path, out: ["split", path, "-o", out.with_suffix(""), "--no-check", "--parts", "2"],
 }
 
 

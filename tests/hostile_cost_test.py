@@ -32,7 +32,13 @@ def calls(path, made, out):
     yield "inspect", path, "--format", "json", "--values"
     yield "check", path, "--format", "sarif"
     yield "check", path, "--dims", f"{a_size(made)}=1..64", "--format", "json"
+    yield "inspect", path, "--cost"
     yield "fix", path, *result
+    yield "optimize", path, *result
+    yield "optimize", path, *result, "--target", "ort", "--opset", "23"
+    yield "pin", path, *result, "--dims", f"{a_size(made)}=3"
+    yield "split", path
+    yield "split", path, "--parts", "2", "-o", out / "parts", "--no-check"
     yield "batch", path, *result, *page
     yield "lift", path, path, *result, *page
     yield "diff", path, path

@@ -136,8 +136,7 @@ std::string pinned_text(const PinnedModel& made, bool is_one_of_several) {
                     size.why,
                     {}});
   text += notes_text("pinned", views(pinned), true);
-  if (open.empty()) text += "every size is a number\n";
-  text += notes_text("no number", views(open), true);
+  text += open.empty() ? "every size is a number\n" : notes_text("no number", views(open), true);
   text += report::checks_text(made.report.checks, "agrees with the original at", "DIFFERS from the original at");
   return text + report::uncompared_text(made.report.uncompared);
 }

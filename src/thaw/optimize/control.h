@@ -13,7 +13,8 @@ namespace thaw::optimizing {
 int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
 // A Loop whose trip count is a small constant, not one of `frozen`, and whose condition stays true, becomes its rounds,
-// one after the other. Returns how many.
-int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, rewrite::Changes& changes);
+// one after the other, as long as the model has no more nodes than `most_nodes` then. Returns how many.
+int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, size_t most_nodes,
+                 rewrite::Changes& changes);
 
 }  // namespace thaw::optimizing

@@ -25,6 +25,7 @@ namespace thaw::optimizing {
 namespace {
 
 constexpr int kMostRounds = 32;
+constexpr size_t kMostUnrolled = 4000;  // nodes that loops may add in all
 
 struct Work {
   ir::Model& model;
@@ -33,6 +34,7 @@ struct Work {
   rewrite::Changes& changes;
   uint64_t most_bytes;  // that constants may take in all
   FrozenSizes sizes;
+  size_t most_nodes;                     // that loops in loops may become together
   std::optional<Constants> frozen = {};  // looked for when first asked
 };
 
@@ -75,7 +77,7 @@ int fold(Work& work) {
 int share_equal_constants(Work& work) { return share_constants(work.model, work.facts, frozen_in(work), work.changes); }
 
 int unroll_known_loops(Work& work) {
-  const int count = unroll_loops(work.model, work.facts, frozen_in(work), work.changes);
+  const int count = unroll_loops(work.model, work.facts, frozen_in(work), work.most_nodes, work.changes);
   if (count > 0) work.frozen.reset();  // the body's constants have moved
   return count;
 }
@@ -222,7 +224,8 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes};
+  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes,
+            model.graph->num_nodes() + kMostUnrolled};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
     changes.left.clear();  // the last round tells what is left

@@ -155,9 +155,17 @@ void collect_loops(const ir::Graph& graph, const Constants& frozen, std::vector<
 
 }  // namespace
 
-int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, rewrite::Changes& changes) {
+int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, size_t most_nodes,
+                 rewrite::Changes& changes) {
   std::vector<KnownLoop> loops;
   collect_loops(*model.graph, frozen, loops);
+  size_t nodes = model.graph->num_nodes();
+  std::erase_if(loops, [&](const KnownLoop& loop) {
+    const size_t more = loop.body->num_nodes() * static_cast<size_t>(loop.rounds);
+    if (nodes + more > most_nodes) return true;
+    nodes += more;
+    return false;
+  });
   if (loops.empty()) return 0;
   return rewrite::edit_as_one(model, facts, [&] {
     int count = 0;

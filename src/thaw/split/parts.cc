@@ -203,6 +203,7 @@ class PartMaker {
     for (const ir::Value* value : interface.recomputed) {
       const ops::Fact& fact = facts_.fact(value);
       ir::Value* input = graph.find(value->name());
+      if (!input) continue;  // what read it went
       ops::Shape elements;
       for (const ops::Element& element : *fact.elements)
         elements.push_back(dim::parse(dim::to_string(element.as_dim()), scope));
