@@ -325,7 +325,7 @@ class Change {
       std::memcpy(&value, place, 8);
       value = number(random_, value);
       std::memcpy(place, &value, 8);
-      if (one_in(random_, 8) && tensor->dims_size() == 1) {
+      if (one_in(random_, 8) && tensor->dims_size() == 1 && tensor->dims(0) < INT64_MAX) {
         raw.append(raw.substr(raw.size() - 8));
         tensor->set_dims(0, tensor->dims(0) + 1);
       }
