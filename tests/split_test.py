@@ -181,6 +181,19 @@ def test_what_cannot_be_cut_is_refused(thaw, model, tmp_path):
     assert not folder.exists()
 
 
+def test_a_size_whose_name_is_no_name_passes_as_a_tensor(thaw, save, tmp_path):
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m,4] x) => (float[k,l] y) {
+      a = Relu(x) s = Shape<start=0,end=1>(x) two = Constant<value_ints=[2]>() t = Mul(s, two) r = Constant<value_ints=[-1]>()
+      u = Concat<axis=0>(t, r) e = Exp(a) y = Reshape(e, u) }"""
+    model = onnx.parser.parse_model(text)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n/2 of\xc3\xa4"
+    path, folder = save(model), tmp_path / "parts"
+    thaw("split", path, "--at", "a", "-o", folder, code=0)
+    for n, m in ((2, 3), (5, 7)):
+        x = np.random.default_rng(n).standard_normal((n, m, 4)).astype(np.float32)
+        np.testing.assert_array_equal(chain(folder, {"x": x})["y"], run(path, {"x": x})[0])
+
+
 def test_a_graph_inside_a_node_reads_across_the_cut(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m] x, bool go) => (float[n,m] y) {
       a = Relu(x) b = Exp(a)

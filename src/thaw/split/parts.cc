@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <unordered_set>
@@ -18,6 +19,7 @@
 namespace thaw::splitting {
 namespace {
 
+using Sizes = std::unordered_set<const ir::Value*>;
 using Values = std::vector<const ir::Value*>;  // each once, in the order in which they are met
 
 void add_once(Values& values, const ir::Value* value) {
@@ -34,13 +36,22 @@ struct Interface {
 
 class PartMaker {
  public:
+  // `passes`: sizes that no part can compute anew.
   PartMaker(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
-            const Stages& stages, std::span<const Cut> cuts)
-      : model_(model), scope_(scope), facts_(facts), passings_(passings), stages_(stages), parts_(stages.count()) {
+            const Stages& stages, std::span<const Cut> cuts, Sizes& passes)
+      : model_(model),
+        scope_(scope),
+        facts_(facts),
+        passings_(passings),
+        stages_(stages),
+        passes_(passes),
+        parts_(stages.count()) {
     for (const Cut& cut : cuts) named_.insert(cut.begin(), cut.end());
   }
 
-  std::vector<Part> run(std::vector<std::string>& carried) {
+  // nullopt where more sizes turned out to be of `passes`.
+  std::optional<std::vector<Part>> run(std::vector<std::string>& carried) {
+    const size_t passed_before = passes_.size();
     find_reads();
     for (size_t part = 0; part < parts_.size(); ++part) choose_recomputed(part);
     find_outputs();
@@ -50,6 +61,7 @@ class PartMaker {
         if (!named_.contains(value) && told.insert(value).second) carried.push_back(value->name());
     std::vector<Part> made;
     for (const Interface& interface : parts_) made.push_back(make(interface));
+    if (passes_.size() > passed_before) return std::nullopt;
     return made;
   }
 
@@ -97,9 +109,10 @@ class PartMaker {
     Interface& interface = parts_[part];
     const std::set<int> told = told_symbols(interface);
     const auto can_tell = [&](const ir::Value* value) {
-      return !is_needed(value) && std::ranges::all_of(*facts_.fact(value).elements, [&](const ops::Element& element) {
-        return std::ranges::all_of(dim::symbols_of(element.as_dim()), [&](int id) { return told.contains(id); });
-      });
+      return !is_needed(value) && !passes_.contains(value) &&
+             std::ranges::all_of(*facts_.fact(value).elements, [&](const ops::Element& element) {
+               return std::ranges::all_of(dim::symbols_of(element.as_dim()), [&](int id) { return told.contains(id); });
+             });
     };
     const auto moved =
         std::ranges::stable_partition(interface.received, [&](const ir::Value* v) { return !can_tell(v); });
@@ -207,6 +220,11 @@ class PartMaker {
       ops::Shape elements;
       for (const ops::Element& element : *fact.elements)
         elements.push_back(dim::parse(dim::to_string(element.as_dim()), scope));
+      // A name that is no name in the grammar of sizes, say.
+      if (!std::ranges::all_of(elements, [&](dim::Dim d) { return emitter.can_emit(d); })) {
+        passes_.insert(value);
+        continue;
+      }
       ir::Value* made = emitter.emit_shape(elements);
       if (fact.rank() != 1) {
         std::vector<int64_t> dims;
@@ -234,6 +252,7 @@ class PartMaker {
   const infer::Result& facts_;
   const Passings& passings_;
   const Stages& stages_;
+  Sizes& passes_;
   std::unordered_set<const ir::Value*> named_;  // in cuts
   std::vector<Interface> parts_;
   std::set<std::pair<size_t, const ir::Value*>> seen_;
@@ -245,7 +264,14 @@ class PartMaker {
 std::vector<Part> make_parts(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
                              const Passings& passings, const Stages& stages, std::span<const Cut> cuts,
                              std::vector<std::string>& carried) {
-  return PartMaker(model, scope, facts, passings, stages, cuts).run(carried);
+  Sizes passes;
+  while (true) {
+    std::vector<std::string> passing;
+    auto parts = PartMaker(model, scope, facts, passings, stages, cuts, passes).run(passing);
+    if (!parts) continue;
+    carried = std::move(passing);
+    return std::move(*parts);
+  }
 }
 
 }  // namespace thaw::splitting

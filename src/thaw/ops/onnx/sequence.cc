@@ -238,7 +238,8 @@ void concat_from_sequence(Context& ctx) {
     out.insert(out.begin() + *axis, sequence.length);
   } else if (sequence.items) {
     Dim total = 0;
-    for (const Fact& item : *sequence.items) total = total + item.dim(*axis);
+    for (const Fact& item : *sequence.items)
+      total = total + (item.rank() == element.rank() ? item.dim(static_cast<int>(*axis)) : Dim());
     out[static_cast<size_t>(*axis)] = total;
   } else {
     Dim& size = out[static_cast<size_t>(*axis)];
