@@ -24,7 +24,7 @@ SSI = "onnxruntime symbolic_shape_infer"
 BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per node": ("<=", 20),
         "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100),
         "lifting over reading the traces in Python": ("<=", 1),
-        "clean, nodes of the decoder": ("<=", 2629), "clean, times faster than the fastest peer": (">=", 50),
+        "clean, nodes of the decoder": ("<=", 2629), "clean, times faster than the fastest simplifier": (">=", 50),
         "fuse on a tower, seconds": ("<=", 0.5), "optimize, growth exponent": ("<=", 1.15),
         "optimize of large weights over copying them": ("<=", 2), "optimize of large weights, MB": ("<=", 300)}
 
