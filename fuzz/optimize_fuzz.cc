@@ -35,7 +35,8 @@ void split(const ir::Model& model) {
   SplitOptions options;
   options.parts = 2;
   try {
-    for (const splitting::Part& part : splitting::split(model, options).parts) thaw_fuzz::require_sound(*part.model, -1);
+    for (const splitting::Part& part : splitting::split(model, options).parts)
+      thaw_fuzz::require_sound(*part.model, -1);
     static_cast<void>(splitting::cut_points(model, {}));
   } catch (const Error&) {  // no place for a cut
   }

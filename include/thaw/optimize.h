@@ -51,7 +51,7 @@ struct OptimizePass {
 
 struct OptimizeReport {
   std::vector<Change> changed;
-  std::vector<Change> left = {};  // what nearly was a fusion and is none, and why: by pass and node
+  std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node
   size_t nodes_before = 0, nodes_after = 0;        // subgraphs' nodes counted
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
   std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked

@@ -79,7 +79,8 @@ class Comparison {
 
 }  // namespace
 
-Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted, const Runner& got) {
+Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                  const Runner& got) {
   if (std::string reason = lacks_memory(drawn); !reason.empty())
     return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
   dim::Scope scope;
@@ -91,7 +92,8 @@ Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, 
   run::Point own;
   const std::map<std::string, int64_t> sizes = own_sizes(drawn, known.inputs, scope);
   for (const run::FreeSymbol& symbol : feeder.free_symbols({}))
-    if (const auto size = sizes.find(symbol.name); size != sizes.end()) own.sizes.emplace_back(symbol.name, size->second);
+    if (const auto size = sizes.find(symbol.name); size != sizes.end())
+      own.sizes.emplace_back(symbol.name, size->second);
   run::ChosenSizes first(feeder, scope, conditions, own), others(feeder, scope, conditions, {});
   if (comparison.compare_at(first, own, 1) && others.has_choice())
     comparison.compare_at(others, {}, static_cast<size_t>(points) - 1);

@@ -72,7 +72,8 @@ void compare_output(const std::string& name, const Array& wanted, const Array& g
     check.largest = result.max_abs > check.max_abs ? largest : std::max(check.largest, largest);
     check.max_abs = result.max_abs;
   }
-  const double share = ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : closeness.share;
+  const double share =
+      ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : closeness.share;
   if (result.max_abs <= share * std::max(largest, closeness.least_scale)) return;
   check.agrees = false;
   if (check.message.empty())

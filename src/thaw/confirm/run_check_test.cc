@@ -57,8 +57,7 @@ TEST(RunCheck, AModelOf16BitsRoundsSo) {
   ir::Model model;
   model.graph = std::make_unique<ir::Graph>();
   EXPECT_EQ(closeness_of(model).share, 1e-3);
-  model.graph->add_initializer(
-      ir::Tensor::from_bytes("w", ir::DataType::kFloat16, {2, 1}, std::vector<std::byte>(4)));
+  model.graph->add_initializer(ir::Tensor::from_bytes("w", ir::DataType::kFloat16, {2, 1}, std::vector<std::byte>(4)));
   EXPECT_EQ(closeness_of(model).share, 1e-2);
 }
 

@@ -224,7 +224,12 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  Work work{model, options, facts, changes, weigh(*model.graph).bytes + options.max_growth, sizes,
+  Work work{model,
+            options,
+            facts,
+            changes,
+            weigh(*model.graph).bytes + options.max_growth,
+            sizes,
             model.graph->num_nodes() + kMostUnrolled};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;

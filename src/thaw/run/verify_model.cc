@@ -135,7 +135,8 @@ void Verifier::run_default_points(const Feeder& feeder) {
   const Timer timer;
   if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty())
     if (const auto point = choice.with(own)) add_default_point(feeder, *point);
-  while (!timed_out_ && report_.points.size() < kDefaultPoints && (report_.points.empty() || timer.seconds() < kPatience)) {
+  while (!timed_out_ && report_.points.size() < kDefaultPoints &&
+         (report_.points.empty() || timer.seconds() < kPatience)) {
     const auto point = choice.next();
     if (!point) break;
     const bool is_new = std::ranges::find(report_.points, point->sizes, &PointResult::sizes) == report_.points.end();

@@ -115,7 +115,8 @@ class AttentionWriter {
     if (n_.has_input(4)) total = total + (past.rank() == 4 ? past.dim(2) : dim::Dim());
     if (!dim::same(mask.dim(mask.rank() - 1), total)) throw NoEqual{"its mask may be shorter than the keys"};
     Value* given = n_.changing().input(3);
-    if (mask.dtype == DataType::kBool) return at_.emit("Where", {given, scores, at_.scalar(-std::numeric_limits<double>::infinity(), type_)});
+    if (mask.dtype == DataType::kBool)
+      return at_.emit("Where", {given, scores, at_.scalar(-std::numeric_limits<double>::infinity(), type_)});
     return at_.add(scores, given);
   }
 

@@ -55,12 +55,12 @@ struct Operator {
   OpClass op_class = OpClass::kOther;
   OperandRoles operands = {};  // none: all data
   std::vector<AttributeRole> attributes = {};
-  Axes axes = {};               // by default, of what is elementwise: kBroadcastAxes
-  Batch batch = {};             // by default, of what has axes: batch_by_axes
-  FrozenRule frozen = nullptr;  // how a frozen size shows at it, beyond the obligations of its rule
-  SizeRule sizes = nullptr;     // what its size operands must be; by default the output's shape
-  BodyRule bodies = nullptr;    // of what runs graphs
-  FlopRule flops = nullptr;     // by default, by the class: rule/cost.h
+  Axes axes = {};                                  // by default, of what is elementwise: kBroadcastAxes
+  Batch batch = {};                                // by default, of what has axes: batch_by_axes
+  FrozenRule frozen = nullptr;                     // how a frozen size shows at it, beyond the obligations of its rule
+  SizeRule sizes = nullptr;                        // what its size operands must be; by default the output's shape
+  BodyRule bodies = nullptr;                       // of what runs graphs
+  FlopRule flops = nullptr;                        // by default, by the class: rule/cost.h
   RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
