@@ -190,14 +190,14 @@ class PartMaker {
     return type;
   }
 
-  std::string name_of(dim::Dim d, std::string otherwise, const std::set<int>& told) {
+  std::string name_of(dim::Dim d, const std::string& otherwise, const std::set<int>& told) {
     const int id = scope_.symbol_id(d);
     if (id >= 0 && scope_.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim)
       return scope_.symbols()[static_cast<size_t>(id)].name;
     std::string text = dim::to_string(d);
     if (id < 0 && std::ranges::all_of(dim::symbols_of(d), [&](int symbol) { return told.contains(symbol); }))
       return text;
-    return names_.try_emplace(std::move(text), std::move(otherwise)).first->second;
+    return names_.try_emplace(std::move(text), otherwise).first->second;
   }
 
   // Sizes from the part's own inputs, in the place of inputs.
