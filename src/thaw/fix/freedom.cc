@@ -197,7 +197,8 @@ class Examination {
     return true;
   }
 
-  void bind(const std::set<std::string>& sizes, std::string kind, std::string place, std::string why) {
+  void bind(const std::set<std::string>& sizes, const std::string& kind, const std::string& place,
+            const std::string& why) {
     for (const std::string& size : sizes) bound_.push_back({size, {.kind = kind, .place = place, .why = why}});
   }
 

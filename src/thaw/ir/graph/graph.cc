@@ -224,9 +224,9 @@ void Graph::clear_value_info(Value* value) {
   }
   if (value->value_info_slot_ >= 0) {
     if (Transaction* edit = Editor::transaction(*this)) {
-      edit->record([this, value, extra = value->extra] {
+      edit->record([this, value, wire = value->extra] {
         storage_->value_infos.add(value);
-        value->extra = extra;
+        value->extra = wire;
       });
     }
     storage_->value_infos.remove(value);

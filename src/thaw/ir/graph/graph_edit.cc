@@ -91,9 +91,9 @@ void Graph::remove_node(Node* node) {
   }
   if (Transaction* edit = Editor::transaction(*this)) {
     edit->record([this, node, next = node->next_, inputs = node->inputs_, outputs = node->outputs_,
-                  attributes = node->attributes_, constant = node->constant_, extra = node->extra] {
+                  attributes = node->attributes_, constant = node->constant_, wire = node->extra] {
       node->removed_ = false;
-      node->extra = extra;
+      node->extra = wire;
       node->outputs_ = outputs;
       node->attributes_ = attributes;
       node->constant_ = constant;
