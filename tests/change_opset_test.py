@@ -6,6 +6,7 @@ import pytest
 from onnx.backend.test.loader import load_model_tests
 
 from conftest import run
+from optimize_test import feeds, operators
 
 TO = 20
 # name: (opset, inputs, body, operators of the result)
@@ -54,17 +55,8 @@ def model_of(opset, inputs, body):
 
 
 def draw(model, sizes):
-    rng = np.random.default_rng(sum(sizes.values()))
-    fed = {}
-    for value in model.graph.input:
-        shape = [d.dim_value or sizes[d.dim_param] for d in value.type.tensor_type.shape.dim]
-        kind = value.type.tensor_type.elem_type
-        fed[value.name] = rng.standard_normal(shape).astype(np.float32) if kind == 1 else np.zeros(shape, np.int64) + np.arange(shape[-1]) % 2
-    return fed
-
-
-def operators(path):
-    return " ".join(node.op_type for node in onnx.load(path).graph.node if node.op_type != "Constant")
+    places = lambda rng, shape: np.zeros(shape, np.int64) + np.arange(shape[-1]) % 2
+    return feeds(model, sizes, np.random.default_rng(sum(sizes.values())), places)
 
 
 @pytest.mark.parametrize("name", CASES)

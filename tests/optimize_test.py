@@ -154,18 +154,19 @@ def _without_outputs(model):
     return copy
 
 
-def feeds(model, sizes, rng):
+def feeds(model, sizes, rng, integers=lambda rng, shape: rng.integers(-9, 9, shape)):
+    """What the inputs take at these sizes, drawn; `integers`: the others than floats."""
     fed = {}
     for value in model.graph.input:
         tensor = value.type.tensor_type
         shape = [sizes[d.dim_param] if d.dim_param else d.dim_value for d in tensor.shape.dim]
         dtype = DTYPES[tensor.elem_type]
-        if value.name == "s":  # a shape
-            fed[value.name] = np.array([3, sizes["m"]])
-        elif np.issubdtype(dtype, np.floating):
+        if np.issubdtype(dtype, np.floating):
             fed[value.name] = rng.standard_normal(shape).astype(dtype)
+        elif value.name == "s":  # a shape
+            fed[value.name] = np.array([3, sizes["m"]])
         else:
-            fed[value.name] = rng.integers(-9, 9, shape).astype(dtype)
+            fed[value.name] = np.asarray(integers(rng, shape)).astype(dtype)
     return fed
 
 

@@ -43,6 +43,18 @@ std::string notes_text(std::string_view heading, const std::vector<NoteView>& no
   return text;
 }
 
+void write_changes(report::JsonWriter& json, std::string_view name, const std::vector<Change>& changes) {
+  json.member_array(name);
+  for (const Change& change : changes) {
+    json.begin_object();
+    json.member("kind", change.kind);
+    json.member("where", change.place);
+    json.member("message", change.message());
+    json.end_object();
+  }
+  json.end_array();
+}
+
 std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes) {
   std::vector<NoteGroup> groups;
   std::map<std::pair<std::string_view, std::vector<std::string_view>>, size_t> known;

@@ -30,6 +30,8 @@ std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes);
 
 // [{"code", "where", "message", "at": […]}], each on a line, without "code" and "at" where they are empty.
 void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes);
+// [{"kind", "where", "message"}], each on lines of its own.
+void write_changes(report::JsonWriter& json, std::string_view name, const std::vector<Change>& changes);
 // "heading (3)" and a line for each, the first dozen unless `all`.
 std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
 

@@ -60,18 +60,6 @@ std::vector<NoteView> near_misses(const OptimizeReport& report) {
   return notes;
 }
 
-void write_changes(report::JsonWriter& json, std::string_view name, const std::vector<Change>& changes) {
-  json.member_array(name);
-  for (const Change& change : changes) {
-    json.begin_object();
-    json.member("kind", change.kind);
-    json.member("where", change.place);
-    json.member("message", change.message());
-    json.end_object();
-  }
-  json.end_array();
-}
-
 std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
@@ -153,9 +141,7 @@ Action define_optimize(CLI::App& app) {
       ->type_name("N");
   add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
-  app.add_option("--max-growth", options->optimize.max_growth, "bytes that folded constants may add to the file (0)")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+  add_max_growth(app, options->optimize.max_growth);
   app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");

@@ -22,6 +22,12 @@ void add_external(CLI::App& app, ExternalPolicy& external) {
       "where weights outside the model file go: as they are, into one data file, or inside");
 }
 
+void add_max_growth(CLI::App& app, uint64_t& bytes) {
+  app.add_option("--max-growth", bytes, "bytes that folded constants may add to the file (0)")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+}
+
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
                       const std::string& help) {
   return app.add_option(name, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);

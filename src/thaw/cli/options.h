@@ -29,6 +29,9 @@ void add_format(CLI::App& app, Format& format, bool sarif = false);
 // --external keep|single|inline, of verbs that write a model.
 void add_external(CLI::App& app, ExternalPolicy& external);
 
+// --max-growth BYTES, of verbs that fold constants.
+void add_max_growth(CLI::App& app, uint64_t& bytes);
+
 // A list of words, given as --name A,B or --name A --name B. It never swallows the argument after its value.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
                       const std::string& help);

@@ -86,15 +86,7 @@ void write_model(report::JsonWriter& json, const PinnedModel& made) {
   json.end_object();
   json.member("nodes_before", static_cast<int64_t>(made.report.nodes_before));
   json.member("nodes_after", static_cast<int64_t>(made.report.nodes_after));
-  json.member_array("changed");
-  for (const Change& change : made.report.changed) {
-    json.begin_object();
-    json.member("kind", change.kind);
-    json.member("where", change.place);
-    json.member("message", change.message());
-    json.end_object();
-  }
-  json.end_array();
+  write_changes(json, "changed", made.report.changed);
   json.member_array("open");
   for (const OpenSize& open : made.report.open) {
     json.begin_object();
@@ -185,9 +177,7 @@ Action define_pin(CLI::App& app) {
   add_texts(app, "--dims", options->dims, "SIZES",
             "the sizes, such as 'batch=1,height=336,width=336'; once for each model that is wanted");
   add_texts(app, "--values", options->values, "NAME=1,22,30", "the elements of an input that becomes a constant");
-  app.add_option("--max-growth", options->pin.max_growth, "bytes that folded constants may add to the file (0)")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+  add_max_growth(app, options->pin.max_growth);
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--feed", options->feeds, "NAME=1,22,30",

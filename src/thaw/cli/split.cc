@@ -38,12 +38,8 @@ struct SplitArguments {
 constexpr double kMegabyte = 1e6;
 
 std::vector<std::string> names_in(const std::string& text) {
-  std::vector<std::string> names;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  std::vector<std::string> names = CLI::detail::split(text, ',');
+  std::erase(names, std::string());
   if (names.empty())
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "names no tensor", .where = "--at", .expected = "--at TENSOR or --at TENSOR,TENSOR"});

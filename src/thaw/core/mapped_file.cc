@@ -105,6 +105,19 @@ void release_pages(std::span<const std::byte> bytes) {
   ::madvise(reinterpret_cast<void*>(from), end - from, MADV_DONTNEED);
 }
 
+bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+  constexpr size_t kPiece = size_t{4} << 20;
+  if (a.size() != b.size()) return false;
+  bool same = true;
+  for (size_t at = 0; same && at < a.size(); at += kPiece) {
+    const auto left = a.subspan(at, std::min(kPiece, a.size() - at)), right = b.subspan(at, left.size());
+    same = std::memcmp(left.data(), right.data(), left.size()) == 0;
+    release_pages(left);
+    release_pages(right);
+  }
+  return same;
+}
+
 const char* mapped_file_at(const void* address) noexcept {
   Mappings& all = mappings();
   const std::unique_lock lock(all.mutex, std::try_to_lock);

@@ -48,6 +48,9 @@ class MappedFile {
 // bytes again reads them again. Bytes that no MappedFile holds are left alone.
 void release_pages(std::span<const std::byte> bytes);
 
+// Whether both are the same. Of mapped files no more than a piece of each is held in memory.
+bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b);
+
 // The name of the mapped file that holds an address; null where none does, or where the mappings are changing. For a
 // signal handler: it waits for nothing and allocates nothing.
 const char* mapped_file_at(const void* address) noexcept;

@@ -13,15 +13,6 @@ using dim::Dim;
 
 namespace {
 
-constexpr int64_t kBitsInByte = 8;
-
-Dim bytes_of(const ops::Fact& fact) {
-  const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));
-  if (!fact.is_tensor() || bits == 0) return {};
-  const Dim elements = fact.num_elements();
-  return bits >= kBitsInByte ? elements * (bits / kBitsInByte) : dim::ceil_div(elements * bits, kBitsInByte);
-}
-
 class Adder {
  public:
   Adder(const ir::Model& model, const Result& facts) : model_(model), facts_(facts) {}
@@ -61,6 +52,14 @@ class Adder {
 };
 
 }  // namespace
+
+dim::Dim bytes_of(const ops::Fact& fact) {
+  constexpr int64_t kBitsInByte = 8;
+  const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));
+  if (!fact.is_tensor() || bits == 0) return {};
+  const Dim elements = fact.num_elements();
+  return bits >= kBitsInByte ? elements * (bits / kBitsInByte) : dim::ceil_div(elements * bits, kBitsInByte);
+}
 
 Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts) {
   if (node.constant()) return {0, 0};

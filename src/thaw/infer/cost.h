@@ -9,6 +9,9 @@
 
 namespace thaw::infer {
 
+// Of a tensor's elements; unknown where its type or a size is.
+dim::Dim bytes_of(const ops::Fact& fact);
+
 struct Cost {
   dim::Dim flops;  // ops/rule/cost.h
   dim::Dim bytes;  // of what is read, weights too, and written

@@ -8,6 +8,7 @@
 #include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -39,7 +40,7 @@ class AttentionFuser {
 
   bool replace(ir::Node* product) {
     rewrite::Patch patch(model_, {});
-    patch.emitter().set_origin(product->name.empty() ? product->output(0)->name() : product->name);
+    patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     try {
       const auto values = matrix_product(*product, facts_, at);

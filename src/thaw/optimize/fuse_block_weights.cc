@@ -7,6 +7,7 @@
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -158,7 +159,7 @@ int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Chang
     const int64_t blocks = found->rows / found->block;
     const int bits = found->weight.bits;
     rewrite::Patch patch(model, {});
-    patch.emitter().set_origin(product->name.empty() ? product->output(0)->name() : product->name);
+    patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     const auto listed = [&](ir::Tensor tensor, const ir::Value* old) {
       tensor.name = model.graph->unique_name(old->name() + "_columns");

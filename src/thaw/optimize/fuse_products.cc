@@ -7,6 +7,7 @@
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -93,7 +94,7 @@ int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& c
     }
     if (product->absorbed.size() == 1) continue;
     rewrite::Patch patch(model, {});
-    patch.emitter().set_origin(node->name.empty() ? node->output(0)->name() : node->name);
+    patch.emitter().set_origin(rewrite::name_of(*node));
     changes.made.push_back({.kind = "FusedMatMul",
                             .place = node->describe(),
                             .replaced = {{std::to_string(product->absorbed.size()) + " nodes", "FusedMatMul"}}});

@@ -8,6 +8,7 @@
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/rotary/find.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -58,7 +59,7 @@ class RotaryWriter {
     if (found_.positions_first || is_turned() || found_.turned < width)
       attributes.push_back({"num_heads", found_.heads});
     if (found_.turned < width) attributes.push_back({"rotary_embedding_dim", found_.turned});
-    if (target_ == OptimizeTarget::kPortable)
+    if (target_ != OptimizeTarget::kOrt)
       return at_.emit(kRotary, {x, of_each_batch(found_.cos, x), of_each_batch(found_.sin, x)}, std::move(attributes));
     return rewrite::emit_node(at_, {.op = kRotary,
                                     .inputs = {x, positions(), table(found_.cos), table(found_.sin)},
@@ -127,7 +128,7 @@ class RotaryFuser {
   bool write(ir::Node& node, const FoundRotary& found, std::string& why) {
     rewrite::Patch patch(model_, {});
     ir::Node* last = found.root->producer();
-    patch.emitter().set_origin(node.name.empty() ? node.output(0)->name() : node.name);
+    patch.emitter().set_origin(rewrite::name_of(node));
     try {
       patch.replace(found.root, RotaryWriter(found, target_, patch.before(last)).write());
     } catch (const ops::CannotWrite& error) {

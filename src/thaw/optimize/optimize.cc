@@ -95,10 +95,9 @@ int run_and_look_again(Work& work) {
 }
 
 int remove_dead(Work& work) {
-  const Weight before = weigh(*work.model.graph);
+  const size_t before = work.model.graph->num_nodes();
   rewrite::remove_unused(work.model);
-  const size_t removed = before.nodes - weigh(*work.model.graph).nodes;
-  return static_cast<int>(removed);
+  return static_cast<int>(before - work.model.graph->num_nodes());
 }
 
 int fuse_activations(Work& work) {
@@ -111,11 +110,7 @@ int fuse_norms(Work& work) {
 
 int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
 
-// DirectML's rotation wants positions that have to be counted over the whole batch.
-int fuse_rotaries(Work& work) {
-  if (work.options.target == OptimizeTarget::kDirectml) return 0;
-  return fuse_rotary(work.model, work.facts, work.options.target, work.changes);
-}
+int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
 
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
 int run_for_ort(Work& work) {

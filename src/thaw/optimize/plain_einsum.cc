@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/onnx/einsum.h"
 #include "thaw/optimize/tables.h"
 
 namespace thaw::optimizing {
 namespace {
 
-struct Equation {
+struct PlainEquation {
   std::vector<std::string> terms;
   std::string result;
 };
@@ -19,30 +20,14 @@ bool is_once_each(const std::string& labels) {
 }
 
 // One letter an axis, no axis twice in a term, no ellipsis; nullopt for others.
-std::optional<Equation> equation_of(const Site& s) {
-  std::string text(s.node().attribute_string("equation", ""));
-  std::erase(text, ' ');
-  const size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow);
-  Equation found;
-  for (size_t from = 0; from <= left.size();) {
-    const size_t comma = std::min(left.find(',', from), left.size());
-    found.terms.push_back(left.substr(from, comma - from));
-    from = comma + 1;
-  }
-  if (arrow != std::string::npos) {
-    found.result = text.substr(arrow + 2);
-  } else {  // the letters that stand once, in the order of the alphabet
-    for (const char label : left)
-      if (label != ',' && std::ranges::count(left, label) == 1) found.result += label;
-    std::ranges::sort(found.result);
-  }
+std::optional<PlainEquation> equation_of(const Site& s) {
+  const auto equation = ops::parse_equation(s.node().attribute_string("equation", ""));
+  if (!equation || equation->terms.size() != s.node().inputs().size()) return std::nullopt;
+  PlainEquation found{equation->terms, equation->result()};
   const auto is_plain = [](const std::string& labels) {
-    return is_once_each(labels) &&
-           std::ranges::all_of(labels, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+    return is_once_each(labels) && labels.find(ops::kEllipsis) == std::string::npos;
   };
   if (!is_plain(found.result) || !std::ranges::all_of(found.terms, is_plain)) return std::nullopt;
-  if (found.terms.size() != s.node().inputs().size()) return std::nullopt;
   for (size_t i = 0; i < found.terms.size(); ++i)
     if (s.in(static_cast<int>(i)).rank() != static_cast<int>(found.terms[i].size())) return std::nullopt;
   return found;

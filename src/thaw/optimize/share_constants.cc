@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -11,7 +10,6 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr size_t kChunk = size_t{4} << 20;
 constexpr size_t kEnd = 4096;  // bytes at either end of a tensor that are looked at first
 
 using Kind = std::pair<ir::DataType, std::vector<int64_t>>;
@@ -32,16 +30,7 @@ size_t hash_of_ends(const ir::Tensor& tensor) {
 
 bool have_same_bytes(const ir::Tensor& a, const ir::Tensor& b) {
   if (lie_in_one_place(a, b)) return true;
-  const auto x = a.bytes(), y = b.bytes();
-  if (x.size() != y.size()) return false;
-  bool same = true;
-  for (size_t at = 0; same && at < x.size(); at += kChunk) {
-    const auto left = x.subspan(at, std::min(kChunk, x.size() - at)), right = y.subspan(at, left.size());
-    same = std::memcmp(left.data(), right.data(), left.size()) == 0;
-    release_pages(left);  // weights of gigabytes do not fit into memory twice
-    release_pages(right);
-  }
-  return same;
+  return same_bytes(a.bytes(), b.bytes());
 }
 
 int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -47,7 +48,7 @@ class Walk {
   bool apply(const Simplification& one, ir::Node& node) {
     ir::Transaction edit(model_);
     if (!emitter_) emitter_.emplace(model_, std::string());
-    emitter_->set_origin(node.name.empty() ? node.output(0)->name() : node.name);
+    emitter_->set_origin(rewrite::name_of(node));
     const size_t written = emitter_->num_nodes();
     ir::Value* now = nullptr;
     try {

@@ -21,7 +21,7 @@ const ir::Tensor* constant_of(const ir::Value* value) {
   return value && !value->is_input() ? value->constant() : nullptr;
 }
 
-const ir::Node* Site::made_by(const ir::Value* value, std::string_view op) const {
+const ir::Node* producer_of(const ir::Value* value, std::string_view op) {
   const ir::Node* node = value ? value->producer() : nullptr;
   return node && node->op_type() == op && node->domain().empty() && node->output(0) == value ? node : nullptr;
 }

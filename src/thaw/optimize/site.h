@@ -14,6 +14,9 @@ namespace thaw::optimizing {
 
 using Constants = std::unordered_set<const ir::Value*>;
 
+// The node of that operator of ai.onnx that makes a value, as its first output; null for another one.
+const ir::Node* producer_of(const ir::Value* value, std::string_view op);
+
 class Site {
  public:
   // Constants of `frozen` are not looked into: sizes were frozen in them, and are no numbers to reckon with.
@@ -30,8 +33,8 @@ class Site {
   const ops::Fact& out() const { return facts_.fact(node_.output(0)); }
 
   // The node of that operator of ai.onnx that makes a value; null for another one.
-  const ir::Node* made_by(const ir::Value* value, std::string_view op) const;
-  const ir::Node* made_by(int input, std::string_view op) const { return made_by(node_.input(input), op); }
+  const ir::Node* made_by(const ir::Value* value, std::string_view op) const { return producer_of(value, op); }
+  const ir::Node* made_by(int input, std::string_view op) const { return producer_of(node_.input(input), op); }
   // Whether this node alone reads the value, so that what makes it goes with it.
   bool is_only_reader_of(const ir::Value* value) const;
 

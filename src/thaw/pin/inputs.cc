@@ -19,12 +19,9 @@ constexpr int64_t kConstantsAreNoInputs = 4;
 
 class InputPinner {
  public:
-  InputPinner(ir::Model& model, const PinOptions& options, rewrite::Changes& changes)
-      : model_(model),
-        graph_(*model.graph),
-        options_(options),
-        changes_(changes),
-        facts_(infer::infer(model, scope_)) {}
+  InputPinner(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
+              rewrite::Changes& changes)
+      : model_(model), graph_(*model.graph), options_(options), changes_(changes), scope_(scope), facts_(facts) {}
 
   Arrays run() {
     for (const auto& [name, size] : options_.sizes) bind_size(name, size);
@@ -171,16 +168,17 @@ class InputPinner {
   ir::Graph& graph_;
   const PinOptions& options_;
   rewrite::Changes& changes_;
-  dim::Scope scope_;
-  infer::Result facts_;
+  const dim::Scope& scope_;
+  const infer::Result& facts_;
   dim::Assignment sizes_;  // of symbols
   Arrays given_;
 };
 
 }  // namespace
 
-Arrays pin_inputs(ir::Model& model, const PinOptions& options, rewrite::Changes& changes) {
-  return InputPinner(model, options, changes).run();
+Arrays pin_inputs(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
+                  rewrite::Changes& changes) {
+  return InputPinner(model, scope, facts, options, changes).run();
 }
 
 }  // namespace thaw::pinning

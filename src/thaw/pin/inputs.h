@@ -1,6 +1,7 @@
 // The inputs of a model at chosen sizes.
 #pragma once
 
+#include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/pin.h"
 #include "thaw/rewrite/pass.h"
@@ -8,6 +9,8 @@
 namespace thaw::pinning {
 
 // Declares the sizes, and makes constants of the inputs that are given. Returns what was given, as arrays.
-Arrays pin_inputs(ir::Model& model, const PinOptions& options, rewrite::Changes& changes);
+// `facts`, in `scope`, are the model's as it is.
+Arrays pin_inputs(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
+                  rewrite::Changes& changes);
 
 }  // namespace thaw::pinning

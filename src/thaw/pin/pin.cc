@@ -4,6 +4,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/ops/rule/small_tensor.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/pin/inputs.h"
 #include "thaw/pin/open_sizes.h"
@@ -13,46 +14,16 @@
 namespace thaw::pinning {
 namespace {
 
-// A small tensor of integers or truth values that inference knows to the last element; nullopt for others.
-std::optional<ir::Tensor> known_numbers(const ops::Fact& fact) {
-  if (!fact.is_tensor() || !fact.elements || !fact.has_rank()) return std::nullopt;
-  std::vector<int64_t> dims;
-  for (const dim::Dim d : *fact.shape) dims.push_back(d.constant().value_or(-1));
-  std::vector<int64_t> wide;
-  for (const ops::Element& element : *fact.elements) {
-    const auto number = element.as_int();
-    if (!number) return std::nullopt;
-    wide.push_back(*number);
-  }
-  const auto narrowed = [&]<typename T>(T) {
-    std::vector<T> numbers(wide.begin(), wide.end());
-    const auto bytes = std::as_bytes(std::span(numbers));
-    return ir::Tensor::from_bytes({}, fact.dtype, std::move(dims), {bytes.begin(), bytes.end()});
-  };
-  switch (fact.dtype) {
-    case ir::DataType::kInt64:
-      return narrowed(int64_t{});
-    case ir::DataType::kInt32:
-      return narrowed(int32_t{});
-    case ir::DataType::kBool:
-      return narrowed(uint8_t{});
-    default:
-      return std::nullopt;
-  }
-}
-
 // What sizes, and conditions on them, come to.
-void write_known_numbers(ir::Model& model, rewrite::Changes& changes) {
+void write_known_numbers(ir::Model& model, const infer::Result& facts, rewrite::Changes& changes) {
   ir::Graph& graph = *model.graph;
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
   rewrite::Patch patch(model, "pinned");
   int count = 0;
   for (ir::Node* node : graph.nodes()) {
     if (node->constant()) continue;
     for (ir::Value* output : node->outputs()) {
       if (!output || output->is_output() || !output->is_used()) continue;
-      auto tensor = known_numbers(facts.fact(output));
+      auto tensor = ops::known_numbers(facts.fact(output));
       if (!tensor) continue;
       tensor->name = graph.unique_name(output->name() + "_pinned");
       patch.replace(output, graph.add_initializer(std::move(*tensor)));
@@ -105,16 +76,18 @@ Pinned pin(ir::Model& model, const PinOptions& options) {
   size_t problems_before = 0;
   {
     dim::Scope scope;
-    problems_before = infer::infer(model, scope).problems().size();
+    const infer::Result facts = infer::infer(model, scope);
+    problems_before = facts.problems().size();
+    pinned.given = pin_inputs(model, scope, facts, options, pinned.changes);
   }
-  pinned.given = pin_inputs(model, options, pinned.changes);
   // What is declared inside was said of other sizes.
   rewrite::forget_declarations(*model.graph);
   {
     dim::Scope scope;
-    require_runnable(model, infer::infer(model, scope), problems_before);
+    const infer::Result facts = infer::infer(model, scope);
+    require_runnable(model, facts, problems_before);
+    write_known_numbers(model, facts, pinned.changes);
   }
-  write_known_numbers(model, pinned.changes);
   OptimizeOptions clean;
   clean.level = OptimizeLevel::kClean;
   clean.max_growth = options.max_growth;

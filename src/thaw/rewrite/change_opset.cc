@@ -35,11 +35,10 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 // Of one number, a list is asked for: TopK's k.
 bool wants_list(std::string_view attribute) { return attribute == "k"; }
 
-// An attribute and the operand that it became are called alike, but for these.
-std::string_view operand_of(std::string_view attribute) {
-  if (attribute == "value") return "constant_value";  // Pad
-  if (attribute == "k") return "K";                   // TopK
-  return attribute;
+// Where the operand stands that an attribute became; -1 where it became none.
+int operand_of(const OperatorSchema& schema, const std::string& attribute) {
+  const auto found = std::ranges::find(schema.inputs, attribute, attribute_of);
+  return found == schema.inputs.end() ? -1 : static_cast<int>(found - schema.inputs.begin());
 }
 
 class Changer {
@@ -136,21 +135,19 @@ class Changer {
     for (const ir::Attribute& attribute : node.attributes())
       if (!contains(after.attributes, attribute.name)) moved.push_back(attribute);
     for (const auto& [name, value] : before.integer_defaults)
-      if (!contains(after.attributes, name) && contains(after.inputs, operand_of(name)) && !node.attribute(name))
+      if (!contains(after.attributes, name) && operand_of(after, name) >= 0 && !node.attribute(name))
         moved.push_back({name, value});
     const bool reorders = before.inputs.size() <= after.inputs.size() &&
                           !std::equal(before.inputs.begin(), before.inputs.end(), after.inputs.begin());
     if (reorders && before.max_inputs <= static_cast<int>(before.inputs.size())) reorder_operands(node, before, after);
     for (const ir::Attribute& attribute : moved) {
-      const std::string_view operand = operand_of(attribute.name);
-      const auto place = std::ranges::find(after.inputs, operand);
+      const int place = operand_of(after, attribute.name);
       node.remove_attribute(attribute.name);
-      if (place == after.inputs.end()) {
-        if (std::ranges::find(kMeaningless, attribute.name) == std::end(kMeaningless))
-          throw ops::NoEqual{fmt::format("it has no attribute '{}' there", attribute.name)};
-        continue;
+      if (place >= 0) {
+        set_operand(node, place, constant_of(node, attribute));
+      } else if (std::ranges::find(kMeaningless, attribute.name) == std::end(kMeaningless)) {
+        throw ops::NoEqual{fmt::format("it has no attribute '{}' there", attribute.name)};
       }
-      set_operand(node, static_cast<int>(place - after.inputs.begin()), constant_of(node, attribute));
     }
   }
 

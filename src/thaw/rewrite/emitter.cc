@@ -12,13 +12,6 @@ namespace {
 constexpr size_t kMostShared = 1024;  // bytes of a constant that is looked for among those that there are
 constexpr size_t kMostNamed = 6;      // integers that stand in the name of a constant
 
-// An operand and the attribute that it was before are called alike, but for these.
-std::string attribute_of(const std::string& input) {
-  if (input == "constant_value") return "value";  // Pad
-  if (input == "K") return "k";                   // TopK
-  return input;
-}
-
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -64,6 +57,12 @@ std::optional<std::string> text_of(std::string_view op, const ops::Attributes& a
 }
 
 }  // namespace
+
+std::string attribute_of(const std::string& operand) {
+  if (operand == "constant_value") return "value";  // Pad
+  if (operand == "K") return "k";                   // TopK
+  return operand;
+}
 
 Emitter::Emitter(ir::Model& model, std::string prefix)
     : model_(model),

@@ -18,6 +18,9 @@
 
 namespace thaw::rewrite {
 
+// What an operand was called when it was an attribute: the same, but for a few.
+std::string attribute_of(const std::string& operand);
+
 // A node of any domain, with any number of outputs: false leaves one out, as its place must be kept.
 struct NodeSpec {
   std::string_view op;

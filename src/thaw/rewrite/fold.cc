@@ -9,6 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -115,20 +116,12 @@ class Folder {
     }
   }
 
-  // Integers and truth values that the value rules know.
+  // Integers that the value rules know.
   std::optional<ir::Tensor> by_rule(const ir::Value& value) const {
     const ops::Fact& fact = facts_.fact(&value);
     const ops::Operator* op = ops::registry().find(*value.producer());
-    if (op->evaluation != ops::Evaluation::kByRule || fact.dtype != ir::DataType::kInt64 || !fact.elements)
-      return std::nullopt;
-    std::vector<int64_t> dims, numbers;
-    for (const dim::Dim d : *fact.shape) dims.push_back(d.constant().value_or(-1));
-    for (const ops::Element& element : *fact.elements) {
-      const auto number = element.as_int();
-      if (!number) return std::nullopt;
-      numbers.push_back(*number);
-    }
-    return ir::Tensor::from_int64({}, std::move(dims), numbers);
+    if (op->evaluation != ops::Evaluation::kByRule || fact.dtype != ir::DataType::kInt64) return std::nullopt;
+    return ops::known_numbers(fact);
   }
 
   void compute() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::rewrite {
 namespace {
@@ -49,7 +50,7 @@ class Fuser {
                   .place = node->describe(),
                   .replaced = {{fmt::format("{} nodes", found->nodes().size()), std::string(fusion.name)}}};
     Patch patch(model_, std::string(fusion.name));
-    patch.emitter().set_origin(node->name.empty() ? node->output(0)->name() : node->name);
+    patch.emitter().set_origin(name_of(*node));
     try {
       patch.replace(node->output(0), fusion.build(*found, patch.before(node)));
     } catch (const ops::CannotWrite&) {

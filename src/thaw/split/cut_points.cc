@@ -53,17 +53,12 @@ class PlaceFinder {
  private:
   void count_readers() {
     for (const ir::Node* node : model_.graph->nodes())
-      if (is_work(*node))
+      if (passings_.is_work(*node))
         for (const ir::Value* operand : operands_of(*node)) ++readers_[operand];
   }
 
-  bool is_work(const ir::Node& node) const {
-    return std::ranges::any_of(
-        node.outputs(), [&](const ir::Value* output) { return output && passings_.of(output) == Passing::kTensor; });
-  }
-
   bool add_node(const ir::Node& node, const std::vector<const ir::Value*>& operands) {
-    if (!is_work(node)) return false;
+    if (!passings_.is_work(node)) return false;
     for (const ir::Value* operand : operands) {
       if (const ir::Tensor* weight = operand->constant(); weight && weighed_.insert(operand).second)
         weights_ += weight->num_bytes();
@@ -83,23 +78,17 @@ class PlaceFinder {
   void note_input(const ir::Value* input, bool is_last) {
     const bool was_read = read_.contains(input);
     if (was_read == !is_last) return;
-    const auto bytes = dim::evaluate(bytes_of(input), sizes_);
+    const auto bytes = dim::evaluate(infer::bytes_of(facts_.fact(input)), sizes_);
     const double share = bytes ? static_cast<double>(*bytes) : 0;
     read_bytes_ += is_last ? -share : share;
     read_.insert(input);
-  }
-
-  dim::Dim bytes_of(const ir::Value* value) const {
-    const ops::Fact& fact = facts_.fact(value);
-    const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));
-    return fact.is_tensor() && bits >= 8 ? fact.num_elements() * (bits / 8) : dim::Dim();
   }
 
   Place place() const {
     Place place{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
     for (const auto& [value, made] : passing_) place.passing.push_back(value);
     std::ranges::sort(place.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
-    for (const ir::Value* value : place.passing) place.bytes = place.bytes + bytes_of(value);
+    for (const ir::Value* value : place.passing) place.bytes = place.bytes + infer::bytes_of(facts_.fact(value));
     const auto bytes = place.bytes.is_known() ? dim::evaluate(place.bytes, sizes_) : std::nullopt;
     place.reckoned = bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
     return place;

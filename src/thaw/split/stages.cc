@@ -75,15 +75,20 @@ Passing Passings::of(const ir::Value* value) const {
   return found == found_.end() ? Passing::kConstant : found->second;  // an initializer
 }
 
+bool Passings::is_work(const ir::Node& node) const {
+  return std::ranges::any_of(
+      node.outputs(), [&](const ir::Value* output) { return output && of(output) == Passing::kTensor; });
+}
+
 Stages::Stages(const ir::Model& model, const Passings& passings, std::span<const Cut> cuts)
     : count_(static_cast<int>(cuts.size()) + 1) {
   const ir::Graph& graph = *model.graph;
   // What a cut's tensors need.
-  std::unordered_map<const ir::Value*, int> cut_of;
+  std::unordered_set<const ir::Value*> ends;
   for (int stage = 0; stage + 1 < count_; ++stage) {
     std::vector<const ir::Node*> open;
     for (const ir::Value* value : cuts[static_cast<size_t>(stage)]) {
-      cut_of.emplace(value, stage);
+      ends.insert(value);
       open.push_back(value->producer());
     }
     while (!open.empty()) {
@@ -105,7 +110,7 @@ Stages::Stages(const ir::Model& model, const Passings& passings, std::span<const
     for (const ir::Value* operand : operands_of(*node)) {
       if (!operand->producer()) continue;
       if (const auto staged = stages_.find(operand->producer()); staged != stages_.end())
-        earliest = std::max(earliest, staged->second + (cut_of.contains(operand) ? 1 : 0));
+        earliest = std::max(earliest, staged->second + (ends.contains(operand) ? 1 : 0));
       else if (const auto other = early.find(operand->producer()); other != early.end())
         earliest = std::max(earliest, other->second);
     }

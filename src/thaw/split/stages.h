@@ -28,6 +28,8 @@ class Passings {
  public:
   Passings(const ir::Model& model, const infer::Result& facts);
   Passing of(const ir::Value* value) const;
+  // Whether the node makes a tensor: it is work, that a part is there for.
+  bool is_work(const ir::Node& node) const;
 
  private:
   std::unordered_map<const ir::Value*, Passing> found_;

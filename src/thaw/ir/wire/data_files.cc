@@ -25,18 +25,6 @@ bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b)
          first.st_ino == second.st_ino;
 }
 
-bool same_content(const MappedFile& a, const MappedFile& b) {
-  const auto left = a.bytes(), right = b.bytes();
-  if (left.size() != right.size()) return false;
-  for (size_t at = 0; at < left.size(); at += kChunk) {
-    const size_t size = std::min(kChunk, left.size() - at);
-    if (std::memcmp(left.data() + at, right.data() + at, size) != 0) return false;
-    release_pages(left.subspan(at, size));
-    release_pages(right.subspan(at, size));
-  }
-  return true;
-}
-
 template <typename Visit>
 void for_each_model_tensor(const Model& model, Visit&& visit) {
   if (model.graph) for_each_tensor(*model.graph, [&](const Tensor& tensor) { visit(tensor, false); });
@@ -157,7 +145,7 @@ std::string DataFiles::free_name(const MappedFile* same, bool& there) {
                    .expected = "no file there, or a regular one",
                    .next = "take it away, or save under another name"});
     }
-    there = regular && same != nullptr && same_content(*MappedFile::open(path), *same);
+    there = regular && same != nullptr && same_bytes(MappedFile::open(path)->bytes(), same->bytes());
     if (std::filesystem::exists(status) && !there) continue;
     used_.insert(name);
     return name;

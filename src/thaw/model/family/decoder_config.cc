@@ -99,27 +99,14 @@ void require_layers(const Checkpoint& checkpoint, const Config& text, const Trai
   static_cast<void>(checkpoint.get(name, {text.size({"hidden_size"})}));
 }
 
-bool same_bytes(const ir::Tensor& a, const ir::Tensor& b) {
-  if (a.data_type != b.data_type) return false;
-  constexpr size_t kStep = size_t{4} << 20;
-  const auto left = a.bytes(), right = b.bytes();
-  bool is_same = left.size() == right.size();
-  for (size_t at = 0; is_same && at < left.size(); at += kStep) {
-    const size_t count = std::min(kStep, left.size() - at);
-    const auto one = left.subspan(at, count), other = right.subspan(at, count);
-    is_same = std::ranges::equal(one, other);
-    release_pages(one);
-    release_pages(other);
-  }
-  return is_same;
-}
-
 // A config that ties the head is wrong where the head has weights of its own, and transformers goes by those.
 bool is_untied_by_weights(const Checkpoint& checkpoint, const DecoderConfig& c) {
   constexpr std::string_view kHead = "lm_head.weight";
   if (!checkpoint.has(kHead)) return false;
   const std::vector<int64_t> shape{c.vocabulary, c.hidden};
-  return !same_bytes(checkpoint.get(kHead, shape), checkpoint.get(c.prefix + ".embed_tokens.weight", shape));
+  const ir::Tensor head = checkpoint.get(kHead, shape),
+                   table = checkpoint.get(c.prefix + ".embed_tokens.weight", shape);
+  return head.data_type != table.data_type || !same_bytes(head.bytes(), table.bytes());
 }
 
 }  // namespace

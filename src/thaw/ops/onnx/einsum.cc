@@ -1,5 +1,7 @@
 // Einsum: letters are sizes, "..." stands for axes that broadcast. A letter's size of 1 broadcasts to another
 // operand's.
+#include "thaw/ops/onnx/einsum.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,9 +18,7 @@ using dim::Dim;
 
 namespace {
 
-// One term: letters, with kEllipsis where "..." stands.
-constexpr char kEllipsis = '.';
-
+// One term.
 std::optional<std::string> parse_term(std::string_view text) {
   std::string term;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -34,47 +34,6 @@ std::optional<std::string> parse_term(std::string_view text) {
     }
   }
   return term;
-}
-
-struct Equation {
-  std::vector<std::string> terms;
-  std::optional<std::string> output;
-};
-
-std::optional<Equation> parse_equation(std::string_view text) {
-  Equation equation;
-  std::string_view left = text;
-  if (size_t arrow = text.find("->"); arrow != std::string_view::npos) {
-    left = text.substr(0, arrow);
-    equation.output = parse_term(text.substr(arrow + 2));
-    if (!equation.output) return std::nullopt;
-  }
-  while (true) {
-    size_t comma = left.find(',');
-    auto term = parse_term(left.substr(0, comma));
-    if (!term) return std::nullopt;
-    equation.terms.push_back(std::move(*term));
-    if (comma == std::string_view::npos) return equation;
-    left.remove_prefix(comma + 1);
-  }
-}
-
-// Without "->": the ellipsis, then the letters that appear once, in the order of their codes.
-std::string implicit_output(const std::vector<std::string>& terms) {
-  std::map<char, int> count;
-  bool ellipsis = false;
-  for (const std::string& term : terms)
-    for (char c : term) {
-      if (c == kEllipsis)
-        ellipsis = true;
-      else
-        ++count[c];
-    }
-  std::string out;
-  if (ellipsis) out += kEllipsis;
-  for (auto [letter, n] : count)
-    if (n == 1) out += letter;
-  return out;
 }
 
 struct Size {
@@ -123,7 +82,7 @@ void einsum_rule(Context& ctx) {
     }
   }
   Shape out;
-  for (char c : equation->output ? *equation->output : implicit_output(equation->terms)) {
+  for (char c : equation->result()) {
     if (c == kEllipsis) {
       if (!ellipsis_known) return;
       if (ellipsis) out.insert(out.end(), ellipsis->begin(), ellipsis->end());
@@ -148,7 +107,7 @@ std::optional<AxesMap> einsum_axes(NodeView& view) {
   if (!equation) return std::nullopt;
   std::string pattern;
   for (const std::string& term : equation->terms) pattern += (pattern.empty() ? "" : ",") + pattern_of(term);
-  return match_axes(pattern + " ->" + pattern_of(equation->output.value_or(implicit_output(equation->terms))), view);
+  return match_axes(pattern + " ->" + pattern_of(equation->result()), view);
 }
 
 std::string text_of(const std::string& term) {
@@ -176,7 +135,7 @@ void batch_einsum(BatchContext& n) {
   }
   for (int i = 0; i < n.num_inputs(); ++i)
     if (n.is_batched(i)) n.set_operand(i, n.leading(i));
-  const std::string output = equation->output.value_or(implicit_output(equation->terms));
+  const std::string output = equation->result();
   n.set_attribute({"equation", terms + "->" + samples + text_of(output)});
   n.note_change();
   n.keep(Form::kLeading);
@@ -206,6 +165,42 @@ Dim einsum_flops(NodeView& view) {
 }
 
 }  // namespace
+
+std::optional<EinsumEquation> parse_equation(std::string_view text) {
+  EinsumEquation equation;
+  std::string_view left = text;
+  if (size_t arrow = text.find("->"); arrow != std::string_view::npos) {
+    left = text.substr(0, arrow);
+    equation.output = parse_term(text.substr(arrow + 2));
+    if (!equation.output) return std::nullopt;
+  }
+  while (true) {
+    size_t comma = left.find(',');
+    auto term = parse_term(left.substr(0, comma));
+    if (!term) return std::nullopt;
+    equation.terms.push_back(std::move(*term));
+    if (comma == std::string_view::npos) return equation;
+    left.remove_prefix(comma + 1);
+  }
+}
+
+std::string EinsumEquation::result() const {
+  if (output) return *output;
+  std::map<char, int> count;
+  bool ellipsis = false;
+  for (const std::string& term : terms)
+    for (char c : term) {
+      if (c == kEllipsis)
+        ellipsis = true;
+      else
+        ++count[c];
+    }
+  std::string out;
+  if (ellipsis) out += kEllipsis;
+  for (auto [letter, n] : count)
+    if (n == 1) out += letter;
+  return out;
+}
 
 void add_einsum_ops(Registry& r) {
   r.add({.name = "Einsum",

@@ -54,6 +54,32 @@ ElementsPtr small_elements(const ir::Tensor& tensor) {
   return elements->size() == static_cast<size_t>(*count) ? elements : nullptr;
 }
 
+std::optional<ir::Tensor> known_numbers(const Fact& fact) {
+  if (!fact.is_tensor() || !fact.elements || !fact.has_rank()) return std::nullopt;
+  std::vector<int64_t> dims, wide;
+  for (const dim::Dim d : *fact.shape) dims.push_back(d.constant().value_or(-1));
+  for (const Element& element : *fact.elements) {
+    const auto number = element.as_int();
+    if (!number) return std::nullopt;
+    wide.push_back(*number);
+  }
+  const auto narrowed = [&]<typename T>(T) {
+    std::vector<T> numbers(wide.begin(), wide.end());
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return ir::Tensor::from_bytes({}, fact.dtype, std::move(dims), {bytes.begin(), bytes.end()});
+  };
+  switch (fact.dtype) {
+    case ir::DataType::kInt64:
+      return narrowed(int64_t{});
+    case ir::DataType::kInt32:
+      return narrowed(int32_t{});
+    case ir::DataType::kBool:
+      return narrowed(uint8_t{});
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<SmallTensor> small_input(Context& ctx, int i) {
   static const Elements kNoElements;
   const Elements* elements = ctx.elements(i);

@@ -29,6 +29,8 @@ std::optional<SmallTensor> small_input(Context& ctx, int i);
 // The elements of a constant as inference follows them: integers and truth values up to kMaxElements, a few floats. Null
 // for others, and where the data cannot be read.
 ElementsPtr small_elements(const ir::Tensor& tensor);
+// The other way round: integers or truth values that are known to the last one; nullopt for others.
+std::optional<ir::Tensor> known_numbers(const Fact& fact);
 // Whether a tensor of that type and that many elements is followed.
 bool is_followed(ir::DataType type, int64_t count);
 // Row-major strides.

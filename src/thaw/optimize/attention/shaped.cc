@@ -64,9 +64,4 @@ Shaped reshaped(const ops::Emit& at, const Shaped& x, const std::vector<int64_t>
   return {at.reshape(x.value, at.list(target)), std::move(dims), x.dtype};
 }
 
-const ir::Node* producer_of(const ir::Value* value, std::string_view op) {
-  const ir::Node* node = value ? value->producer() : nullptr;
-  return node && node->op_type() == op && node->domain().empty() && node->output(0) == value ? node : nullptr;
-}
-
 }  // namespace thaw::optimizing

@@ -6,6 +6,7 @@
 
 #include "thaw/infer/inference.h"
 #include "thaw/ops/rule/emit.h"
+#include "thaw/optimize/site.h"
 
 namespace thaw::optimizing {
 
@@ -26,8 +27,5 @@ Shaped transposed(const ops::Emit& at, const Shaped& x, const std::vector<int64_
 Shaped squeezed(const ops::Emit& at, const Shaped& x, int64_t axis);
 Shaped unsqueezed(const ops::Emit& at, const Shaped& x, int64_t axis);
 Shaped reshaped(const ops::Emit& at, const Shaped& x, const std::vector<int64_t>& target, ops::Shape dims);
-
-// The node of that operator of ai.onnx that makes a value; null for another one.
-const ir::Node* producer_of(const ir::Value* value, std::string_view op);
 
 }  // namespace thaw::optimizing
