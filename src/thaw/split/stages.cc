@@ -76,8 +76,8 @@ Passing Passings::of(const ir::Value* value) const {
 }
 
 bool Passings::is_work(const ir::Node& node) const {
-  return std::ranges::any_of(
-      node.outputs(), [&](const ir::Value* output) { return output && of(output) == Passing::kTensor; });
+  return std::ranges::any_of(node.outputs(),
+                             [&](const ir::Value* output) { return output && of(output) == Passing::kTensor; });
 }
 
 Stages::Stages(const ir::Model& model, const Passings& passings, std::span<const Cut> cuts)

@@ -1,0 +1,133 @@
+// Models in fewer bits: float16, bfloat16, INT8, and weights in blocks of 2 to 8 bits, with what it costs.
+//
+//   thaw::ConvertOptions options;
+//   options.precision.to = thaw::NumberFormat::kInt4;
+//   thaw::ConvertReport report = thaw::convert(model, options);
+//   for (const thaw::OutputError& error : report.errors) …  // each output beside the original's
+//   if (report.runs()) model.save("decoder_int4.onnx");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thaw/export.h"
+#include "thaw/finding.h"
+#include "thaw/model.h"
+#include "thaw/optimize.h"
+#include "thaw/run.h"
+
+namespace thaw {
+
+// What a node computes with.
+enum class NumberFormat : uint8_t {
+  kKeep,      // what it has
+  kFloat16,   // IEEE 754 binary16
+  kBfloat16,  // float32's upper half
+  kInt8,      // 8-bit weights and activations, affine: number = scale * (code - zero point)
+  kInt4,      // weights alone, in blocks along the axis that is summed over; each block with a scale of its own
+  kInt2,      // the same, of 2 bits
+  kInt3,
+  kInt8Blocks,  // the same, of 8 bits
+};
+
+// How the scale and zero point of a block of weights are chosen.
+enum class BlockMethod : uint8_t {
+  kRtn,     // from the smallest and largest weight; codes are rounded to nearest
+  kSearch,  // those of least squared error: scale and integer zero point refitted in turn with the codes
+  kHqq,     // half-quadratic splitting: least |error|^p, p < 1 (Badri and Shaji 2023)
+  kGptq,  // codes one column after another, the error passed on by the inverse Hessian of the inputs (Frantar et al. 2022)
+  kAwq,  // columns scaled by a power of their inputs' mean magnitude, folded into what comes before (Lin et al. 2023)
+};
+
+// How a product with a weight in blocks is written.
+enum class BlockForm : uint8_t {
+  kMatMulNBits,  // com.microsoft's MatMulNBits and GatherBlockQuantized
+  kQdq,          // DequantizeLinear with block_size before the product: opset 21, standard operators
+};
+
+struct BlockOptions {
+  int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
+  bool symmetric = false;  // no zero points: the middle code is 0
+  BlockMethod method = BlockMethod::kSearch;
+  BlockForm form = BlockForm::kMatMulNBits;
+  int accuracy_level = 0;  // MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 int8 activations
+};
+
+// How the range of an activation is chosen from its histogram.
+enum class RangeMethod : uint8_t { kMinMax, kPercentile, kEntropy, kMse };
+
+struct Int8Options {
+  bool dynamic = false;  // ranges of activations are measured at each run: MatMulInteger, ConvInteger
+  RangeMethod range = RangeMethod::kMinMax;
+  double percentile = 99.999;  // of kPercentile
+  bool symmetric_activations = false, symmetric_weights = true;
+  bool unsigned_activations = true, unsigned_weights = false;  // uint8, else int8
+  bool per_channel = true;                                     // a scale for each output channel of a weight
+  bool reduced_range = false;  // weights of 7 bits: no overflow on processors without VNNI
+  double smooth = 0;           // SmoothQuant's alpha: 0 none, 0.5 even (Xiao et al. 2022)
+  bool correct_bias = false;
+};
+
+// What one node, or all that no other entry names, is converted to.
+struct PrecisionOptions {
+  NumberFormat to = NumberFormat::kKeep;
+  BlockOptions blocks = {};
+  Int8Options int8 = {};
+};
+
+struct PlannedNode {
+  std::string name;  // the node's name; where it has none, its first output's
+  PrecisionOptions precision;
+};
+
+struct ConvertOptions {
+  PrecisionOptions precision = {};     // of every node that can have it
+  std::vector<PlannedNode> plan = {};  // and of some
+  std::vector<std::string> keep =
+      {};                   // patterns of names of nodes and operators ("*lm_head*", "Conv") that stay as they are
+  bool convert_io = false;  // inputs and outputs get the new type too; else Casts stand behind and before them
+  bool optimize = true;     // first, as `optimize` does
+  OptimizeTarget target = OptimizeTarget::kPortable;
+  bool check = true;                // the result is run beside the model
+  FeedOptions feeds = {};           // for the check; the rest is drawn
+  std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
+};
+
+// One output of the result beside the original's, at one choice of sizes.
+struct OutputError {
+  std::string sizes;  // "batch=1, height=96"; a sample's name
+  std::string output;
+  double max_abs = 0;  // largest difference
+  double largest = 0;  // largest element of the original's
+  double cosine = 1;   // of the two as vectors
+  double sqnr = 0;     // signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in dB; infinite where equal
+  uint64_t elements = 0;
+  uint64_t broken = 0;  // that are NaN or infinite in the result alone
+};
+
+struct ConvertReport {
+  std::vector<Change> changed;             // by node
+  std::vector<Change> left = {};           // what was to be converted and could not be, and why
+  std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
+  std::optional<OptimizeReport> optimized = {};
+  size_t nodes_before = 0, nodes_after = 0;
+  uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
+  std::vector<OutputError> errors = {};            // empty where it was not checked
+  std::vector<std::string> failures =
+      {};  // runs of the result that failed where the original's did not; broken outputs
+  std::vector<std::string> uncompared = {};
+  bool runs() const { return failures.empty(); }
+};
+
+// Changes the model in place. Its inputs, outputs and symbols stay, and so does the shape of everything; weights are
+// converted when the model is saved, a piece at a time. A model whose result does not run, or gives a NaN or an infinity
+// where it gave none, is left as it is.
+// Throws thaw::Error (kInvalidArgument) for options that contradict each other, and for names in `plan` and patterns in
+// `keep` that fit no node.
+THAW_API ConvertReport convert(Model& model, const ConvertOptions& options);
+
+}  // namespace thaw
