@@ -4,8 +4,9 @@
 //   schema_table > schema_table.inc
 //
 // A row is {domain, name, since_version, inputs, outputs, deprecated, composed, attributes}, inputs and outputs each
-// {least, most, variadic, required, formal}. Formal parameters are "name:type" and attributes "name", "name!" where it must be
-// there, or "name=default" (integers), apart by spaces.
+// {least, most, variadic, required, formal}. Formal parameters are "name:type", with "|h" and "|b" where tensors of float16
+// and bfloat16 are taken, and attributes "name", "name!" where it must be there, or "name=default" (integers), apart by
+// spaces.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -19,10 +20,15 @@ namespace {
 
 using onnx::OpSchema;
 
+bool takes(const OpSchema::FormalParameter& parameter, const char* type) {
+  return parameter.GetTypes().contains(onnx::Utils::DataTypeUtils::ToType(type));
+}
+
 std::string parameters_of(const std::vector<OpSchema::FormalParameter>& parameters) {
   std::string text;
   for (const OpSchema::FormalParameter& parameter : parameters)
-    text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr();
+    text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr() +
+            (takes(parameter, "tensor(float16)") ? "|h" : "") + (takes(parameter, "tensor(bfloat16)") ? "|b" : "");
   return text;
 }
 

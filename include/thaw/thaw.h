@@ -20,6 +20,7 @@
 #include "thaw/batch.h"
 #include "thaw/build.h"
 #include "thaw/check.h"
+#include "thaw/convert.h"
 #include "thaw/error.h"
 #include "thaw/finding.h"
 #include "thaw/fix.h"

@@ -10,9 +10,9 @@
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
-#include "thaw/cli/suggest.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/version.h"

@@ -12,7 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "thaw/cli/suggest.h"
+#include "thaw/core/suggest.h"
 #include "thaw/model.h"
 
 namespace thaw::cli {

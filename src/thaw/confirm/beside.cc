@@ -16,8 +16,8 @@ namespace {
 
 class Comparison {
  public:
-  Comparison(const run::Feeder& feeder, const Runner& wanted, const Runner& got)
-      : feeder_(feeder), wanted_(wanted), got_(got) {}
+  Comparison(const run::Feeder& feeder, const Runner& wanted, const Judge& judge)
+      : feeder_(feeder), wanted_(wanted), judge_(judge) {}
 
   // At up to `points` sizes more. False where nothing more can be tried.
   bool compare_at(run::ChosenSizes& choice, const run::Point& base, size_t points) {
@@ -62,7 +62,7 @@ class Comparison {
     check.name = point.sizes.empty() ? "the model's sizes" : run::describe(point);
     note_inputs(fed, check);
     try {
-      compare_outputs(results, got_(fed), check);
+      judge_(fed, results, check);
     } catch (const Error& error) {
       fail_check(check, error.what());
     }
@@ -71,7 +71,8 @@ class Comparison {
   }
 
   const run::Feeder& feeder_;
-  const Runner &wanted_, &got_;
+  const Runner& wanted_;
+  const Judge& judge_;
   Beside found_;
   std::vector<run::Point> seen_;
   std::string failure_;
@@ -81,13 +82,20 @@ class Comparison {
 
 Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
                   const Runner& got) {
+  return judge_beside(drawn, feeds, points, wanted, [&](const Arrays& fed, const Arrays& results, RunCheck& check) {
+    compare_outputs(results, got(fed), check);
+  });
+}
+
+Beside judge_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                    const Judge& judge) {
   if (std::string reason = lacks_memory(drawn); !reason.empty())
     return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
   dim::Scope scope;
   const ModelInputs known = look_at_inputs(drawn, scope);
   const run::Feeder feeder(known.inputs, scope, feeds);
   const run::SizeConditions conditions(known.conditions);
-  Comparison comparison(feeder, wanted, got);
+  Comparison comparison(feeder, wanted, judge);
   // Its own sizes first: it may run at no others.
   run::Point own;
   const std::map<std::string, int64_t> sizes = own_sizes(drawn, known.inputs, scope);

@@ -53,6 +53,18 @@ class Adder {
 
 }  // namespace
 
+dim::Assignment assumed_sizes(const dim::Scope& scope, const std::vector<std::pair<std::string, int64_t>>& sizes) {
+  constexpr int64_t kAssumedSize = 64;
+  dim::Assignment values;
+  const std::vector<dim::SymbolInfo>& symbols = scope.symbols();
+  for (size_t id = 0; id < symbols.size(); ++id) {
+    values[static_cast<int>(id)] = kAssumedSize;
+    for (const auto& [name, size] : sizes)
+      if (symbols[id].name == name) values[static_cast<int>(id)] = size;
+  }
+  return values;
+}
+
 dim::Dim bytes_of(const ops::Fact& fact) {
   constexpr int64_t kBitsInByte = 8;
   const auto bits = static_cast<int64_t>(ir::bits_of(fact.dtype));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "thaw/infer/infer.h"
@@ -11,6 +12,9 @@ namespace thaw::infer {
 
 // Of a tensor's elements; unknown where its type or a size is.
 dim::Dim bytes_of(const ops::Fact& fact);
+
+// Sizes to compare costs at: those that are given by name, 64 for each of the others.
+dim::Assignment assumed_sizes(const dim::Scope& scope, const std::vector<std::pair<std::string, int64_t>>& sizes = {});
 
 struct Cost {
   dim::Dim flops;  // ops/rule/cost.h

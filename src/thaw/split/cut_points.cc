@@ -14,26 +14,14 @@
 namespace thaw::splitting {
 namespace {
 
-constexpr int64_t kAssumedSize = 64;
 constexpr size_t kMostSuggested = 12;
 constexpr size_t kMostPassing = 16;  // tensors: what more pass is no narrow place
-
-dim::Assignment assumed_sizes(const dim::Scope& scope, const NamedSizes& sizes) {
-  dim::Assignment values;
-  const std::vector<dim::SymbolInfo>& symbols = scope.symbols();
-  for (size_t id = 0; id < symbols.size(); ++id) {
-    values[static_cast<int>(id)] = kAssumedSize;
-    for (const auto& [name, size] : sizes)
-      if (symbols[id].name == name) values[static_cast<int>(id)] = size;
-  }
-  return values;
-}
 
 class PlaceFinder {
  public:
   PlaceFinder(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
               const NamedSizes& sizes)
-      : model_(model), facts_(facts), passings_(passings), sizes_(assumed_sizes(scope, sizes)) {}
+      : model_(model), facts_(facts), passings_(passings), sizes_(infer::assumed_sizes(scope, sizes)) {}
 
   Places run() {
     count_readers();

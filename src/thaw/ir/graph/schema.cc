@@ -13,7 +13,7 @@ struct Parameters {
   int least, most;
   bool variadic;
   uint64_t required;        // bit i: formal parameter i may not be left out
-  std::string_view formal;  // "name:type", apart by spaces
+  std::string_view formal;  // "name:type", "name:type|h|b" where float16 and bfloat16 are taken, apart by spaces
 };
 
 // An operator as it is since an opset, until its next row.
@@ -52,8 +52,13 @@ const Row* find_row(std::string_view domain, std::string_view op_type, int64_t o
   return found;
 }
 
-void read_types(const Parameters& parameters, std::vector<std::string>& types) {
-  for (const std::string_view word : words_of(parameters.formal)) types.emplace_back(word.substr(word.find(':') + 1));
+void read_types(const Parameters& parameters, std::vector<std::string>& types, OperandTypes& all) {
+  for (const std::string_view word : words_of(parameters.formal)) {
+    const size_t colon = word.find(':'), marks = std::min(word.find('|'), word.size());
+    types.emplace_back(word.substr(colon + 1, marks - colon - 1));
+    if (word.find("|h", marks) != word.npos) all.of_float16.insert(types.back());
+    if (word.find("|b", marks) != word.npos) all.of_bfloat16.insert(types.back());
+  }
 }
 
 }  // namespace
@@ -111,8 +116,8 @@ std::optional<OperandTypes> find_operand_types(std::string_view domain, std::str
   const Row* row = find_row(domain, op_type, opset);
   if (!row) return std::nullopt;
   OperandTypes types;
-  read_types(row->inputs, types.inputs);
-  read_types(row->outputs, types.outputs);
+  read_types(row->inputs, types.inputs, types);
+  read_types(row->outputs, types.outputs, types);
   types.variadic_inputs = row->inputs.variadic;
   types.variadic_outputs = row->outputs.variadic;
   return types;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,8 @@ struct OperandTypes {
   std::vector<std::string> inputs, outputs;
   // The last of them stands for all that follow.
   bool variadic_inputs = false, variadic_outputs = false;
+  // Those that may stand for tensors of float16 and of bfloat16; a type is among them if it is one.
+  std::set<std::string, std::less<>> of_float16, of_bfloat16;
 
   // Of operand i; empty where the operator has none of that number.
   std::string_view input(size_t i) const { return at(inputs, variadic_inputs, i); }

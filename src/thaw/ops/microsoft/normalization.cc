@@ -119,6 +119,8 @@ void add_microsoft_normalization_ops(Registry& r) {
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
          .axes = axes_by(layer_norm_axes),
          .batch = batch_with(batch_shifting_axes)});
+  // Their kernels sum squares in the type of the input.
+  r.widens({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, kMicrosoft);
 }
 
 }  // namespace thaw::ops

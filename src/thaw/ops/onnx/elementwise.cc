@@ -218,6 +218,7 @@ void add_elementwise_ops(Registry& r) {
          .evaluation = Evaluation::kByRule});
   for (const char* name : kUnaryWithoutValues)
     r.add({.name = name, .shape = unary_shape, .op_class = OpClass::kElementwise});
+  r.widens({"Pow", "Reciprocal", "Exp", "Cosh", "Sinh"});
 }
 
 }  // namespace thaw::ops

@@ -277,6 +277,7 @@ void add_matmul_ops(Registry& r) {
          .batch = batch_with(batch_plain_gemm),
          .flops = flops_of_product});
   r.add({.name = "Det", .shape = det_rule, .op_class = OpClass::kContraction, .axes = axes_by("... i~ j~ -> ...")});
+  r.widens({"Det"});
 }
 
 }  // namespace thaw::ops

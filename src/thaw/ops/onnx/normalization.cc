@@ -336,6 +336,7 @@ void add_normalization_ops(Registry& r) {
          .batch = batch_with(batch_dropout),
          .newer = newer_dropout,
          .deterministic = false});
+  r.widens({"LpNormalization", "MeanVarianceNormalization", "LRN"});
 }
 
 }  // namespace thaw::ops

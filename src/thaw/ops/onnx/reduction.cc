@@ -321,6 +321,8 @@ void add_reduction_ops(Registry& r) {
   };
   add_cumulative("CumSum", cumulative<total>);
   add_cumulative("CumProd", cumulative<product>);
+  r.widens({"ReduceSum", "ReduceProd", "ReduceMean", "ReduceLogSumExp", "ReduceL1", "ReduceL2", "ReduceLogSum",
+            "ReduceSumSquare", "CumSum", "CumProd"});
 }
 
 }  // namespace thaw::ops

@@ -129,6 +129,7 @@ void add_signal_ops(Registry& r) {
          .op_class = OpClass::kGenerator,
          .operands = {kSize, kSize, kSetting},
          .axes = no_axes(kSizedByData)});
+  r.widens({"DFT", "STFT"});
   r.add({"HannWindow", "HammingWindow", "BlackmanWindow"},
         {.shape = window_rule, .op_class = OpClass::kGenerator, .operands = {kSize}, .axes = no_axes(kSizedByData)});
 }

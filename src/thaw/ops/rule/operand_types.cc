@@ -90,6 +90,11 @@ std::optional<ir::OperandTypes> operand_types(std::string_view domain, std::stri
   ir::OperandTypes types;
   types.variadic_inputs = split(found->inputs, types.inputs);
   types.variadic_outputs = split(found->outputs, types.outputs);
+  // Of float16 all, but what is kept in float32 beside it; of bfloat16 their schemas say too little.
+  for (const std::vector<std::string>* list : {&types.inputs, &types.outputs})
+    for (const std::string& parameter : *list)
+      if (parameter != "." && parameter != "U" && parameter != "T_KV_SCALE" && op != "DynamicQuantizeMatMul")
+        types.of_float16.insert(parameter);
   return types;
 }
 

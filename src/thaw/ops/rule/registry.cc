@@ -38,6 +38,14 @@ void Registry::add(std::initializer_list<std::string_view> names, Operator like)
   }
 }
 
+void Registry::widens(std::initializer_list<std::string_view> names, std::string_view domain) {
+  for (const std::string_view name : names) {
+    const auto entry = entries_.find(Key{domain, name});
+    if (entry == entries_.end()) throw std::logic_error("no such operator: " + std::string(name));
+    entry->second.widens = true;
+  }
+}
+
 const Operator* Registry::find(std::string_view domain, std::string_view name) const {
   auto it = entries_.find(Key{domain, name});
   return it == entries_.end() ? nullptr : &it->second;

@@ -66,6 +66,7 @@ struct Operator {
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   bool converts = false;      // elements keep their numbers in another type: Cast
   bool commutes = false;      // its operands may change places: Add
+  bool widens = false;        // results may be far larger or smaller than operands: powers, exponentials, sums of many
 
   bool moves_elements() const { return op_class == OpClass::kMovement; }
   bool is_elementwise() const { return op_class == OpClass::kElementwise; }
@@ -89,6 +90,8 @@ class Registry {
       add(like);
     };
   }
+  // Entries that were added before, by name: their results may be far larger or smaller than their operands.
+  void widens(std::initializer_list<std::string_view> names, std::string_view domain = {});
   const Operator* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
   const Operator* find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
   std::vector<const Operator*> all() const;  // sorted by domain and name

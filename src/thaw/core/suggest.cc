@@ -1,9 +1,9 @@
-#include "thaw/cli/suggest.h"
+#include "thaw/core/suggest.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace thaw::cli {
+namespace thaw {
 namespace {
 
 size_t edits_between(std::string_view a, std::string_view b) {
@@ -44,4 +44,4 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
   return word.empty() ? std::string() : " (did you mean '" + std::string(word) + "'?)";
 }
 
-}  // namespace thaw::cli
+}  // namespace thaw

@@ -1,8 +1,8 @@
-#include "thaw/cli/suggest.h"
+#include "thaw/core/suggest.h"
 
 #include <gtest/gtest.h>
 
-namespace thaw::cli {
+namespace thaw {
 namespace {
 
 constexpr std::string_view kVerbs[] = {"inspect", "diff", "check", "fix", "verify", "run"};
@@ -27,4 +27,4 @@ TEST(DidYouMean, IsAClauseOrNothing) {
 }
 
 }  // namespace
-}  // namespace thaw::cli
+}  // namespace thaw

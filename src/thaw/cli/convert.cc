@@ -1,0 +1,102 @@
+// thaw convert: a model in fewer bits, and what that costs.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "thaw/cli/convert_report.h"
+#include "thaw/cli/limit_options.h"
+#include "thaw/cli/options.h"
+#include "thaw/cli/output.h"
+#include "thaw/cli/run_options.h"
+#include "thaw/cli/until_exit.h"
+#include "thaw/cli/verb.h"
+#include "thaw/confirm/converted.h"
+#include "thaw/core/error.h"
+#include "thaw/quant/plan_file.h"
+#include "thaw/run/input_text.h"
+
+namespace thaw::cli {
+namespace {
+
+struct ConvertArguments {
+  std::string model, output, plan, report;
+  std::vector<std::string> values;
+  bool no_check = false, no_optimize = false, explain = false;
+  std::optional<OptimizeTarget> target;
+  ConvertOptions convert;
+  ExternalPolicy external = ExternalPolicy::kKeep;
+  Format format = Format::kText;
+};
+
+int convert_model(const ConvertArguments& options) {
+  ConvertOptions how = options.convert;
+  if (!options.plan.empty()) quantizing::read_plan(options.plan, how);
+  if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says what to convert to",
+                                              .where = "thaw convert",
+                                              .expected = "--to f16, bf16, int8 or int4, or --plan plan.json"});
+  how.optimize = !options.no_optimize;
+  how.check = !options.no_check;
+  how.target = options.target.value_or(OptimizeTarget::kPortable);
+  run::add_values(options.values, how.feeds);
+  ir::Model& model = *until_exit(ir::load(options.model));
+  ir::require_output(model, options.output);
+  const bool has_data_files = !ir::data_files_of(model).empty();
+  const ConvertReport report = confirm::convert(model, *until_exit(ir::load(options.model)), how);
+  Written files;
+  if (report.runs()) {
+    SaveOptions save;
+    save.external = options.external;
+    // What was outside the file and is made anew stays outside.
+    if (save.external == ExternalPolicy::kKeep && has_data_files) save.external = ExternalPolicy::kSingle;
+    files = ir::save(model, options.output, save);
+  }
+  write_output(options.format == Format::kJson ? convert_json(options.model, report, files)
+                                               : convert_text(report, files, options.explain));
+  return report.runs() ? kFine : kFindings;
+}
+
+void add_formats(CLI::App& app, ConvertArguments& options) {
+  add_choice<NumberFormat>(app, "--to", options.convert.precision.to,
+                           {{"f16", NumberFormat::kFloat16}, {"bf16", NumberFormat::kBfloat16}},
+                           "what its nodes compute with");
+  app.add_option("--plan", options.plan, "JSON that gives nodes a precision by name (docs/converting.md)")
+      ->type_name("FILE");
+  add_list(app, "--keep", options.convert.keep, "PATTERN",
+           "nodes that stay as they are, by name or operator, such as '*lm_head*'");
+  add_choice<bool>(app, "--io", options.convert.convert_io, {{"keep", false}, {"convert", true}},
+                   "inputs and outputs keep their types, with Casts, or are converted too (keep)");
+}
+
+}  // namespace
+
+Action define_convert(CLI::App& app) {
+  auto options = std::make_shared<ConvertArguments>();
+  add_model(app, options->model);
+  app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE")->required();
+  add_formats(app, *options);
+  app.add_option_function<std::string>(
+         "--data", [options](const std::string& path) { options->convert.data = path; },
+         "samples: an .npz file with the inputs by name, or a folder of them")
+      ->type_name("PATH");
+  add_choice<std::optional<OptimizeTarget>>(
+      app, "--target", options->target,
+      {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
+      "whose operators the result may have (portable)");
+  app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
+  app.add_flag("--explain", options->explain, "print every node, and why what stays does");
+  add_external(app, options->external);
+  app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
+  add_texts(app, "--values", options->values, "NAME=1,22,30",
+            "the elements of a small input, for the check; the rest is drawn");
+  add_limits(app);
+  add_format(app, options->format);
+  app.footer(
+      "thaw convert model.onnx -o model_f16.onnx --to f16\n"
+      "thaw convert model.onnx -o model_f16.onnx --to f16 --data samples/\n"
+      "thaw convert model.onnx -o model_bf16.onnx --to bf16 --io convert\n"
+      "thaw convert model.onnx -o mixed.onnx --plan plan.json");
+  return [options] { return convert_model(*options); };
+}
+
+}  // namespace thaw::cli

@@ -1,0 +1,95 @@
+#include "thaw/quant/convert.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/inference.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/optimize/control.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/quant/half/to_half.h"
+#include "thaw/quant/precisions.h"
+#include "thaw/quant/seen_ranges.h"
+#include "thaw/rewrite/remove_unused.h"
+
+namespace thaw::quantizing {
+namespace {
+
+// Files of IR versions before 4 list every weight among the inputs; one that a caller may replace is no constant.
+void make_weights_constants(ir::Model& model) {
+  constexpr int64_t kFirstWithout = 4;
+  if (model.ir_version >= kFirstWithout || model.ir_version <= 0) return;
+  const std::vector<ir::Value*> inputs = model.graph->inputs();
+  for (ir::Value* input : inputs)
+    if (input->constant()) model.graph->remove_input(input);
+  model.ir_version = kFirstWithout;
+}
+
+void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
+  OptimizeReport& done = report.optimized.emplace();
+  const optimizing::Weight before = optimizing::weigh(*model.graph);
+  rewrite::Changes changes = optimizing::optimize(model, {.target = options.target});
+  const optimizing::Weight after = optimizing::weigh(*model.graph);
+  done.changed = std::move(changes.made);
+  done.nodes_before = before.nodes;
+  done.nodes_after = after.nodes;
+  done.weights_before = before.bytes;
+  done.weights_after = after.bytes;
+}
+
+void inline_calls(ir::Model& model) {
+  if (model.functions.empty()) return;
+  dim::Scope scope;
+  infer::Inference facts(model, scope);
+  rewrite::Changes changes;
+  optimizing::inline_functions(model, facts, changes);
+}
+
+// Casts that follow each other, and what is cast twice.
+void tidy(ir::Model& model) {
+  optimizing::optimize(model, {.level = OptimizeLevel::kClean, .only = {"identities", "numbers", "share-nodes"}});
+}
+
+void add(rewrite::Changes changes, ConvertReport& report) {
+  std::ranges::move(changes.made, std::back_inserter(report.changed));
+  std::ranges::move(changes.left, std::back_inserter(report.left));
+}
+
+void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& precisions, const ConvertOptions& options,
+                     const Samples* samples, ConvertReport& report) {
+  HalfOptions half;
+  half.to = format == NumberFormat::kFloat16 ? ir::DataType::kFloat16 : ir::DataType::kBfloat16;
+  half.convert_io = options.convert_io;
+  half.wanted = [&](const ir::Node& node) { return precisions.of(node).to == format; };
+  if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(model, *samples);
+  half.seen_decides = !samples || !samples->are_drawn();
+  add(to_half(model, half, report.warnings), report);
+}
+
+}  // namespace
+
+void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report) {
+  ops::require_arity(model);
+  const std::unique_ptr<ir::Model> before = ir::clone(model);
+  const optimizing::Weight weight = optimizing::weigh(*model.graph);
+  report.nodes_before = weight.nodes;
+  report.weights_before = weight.bytes;
+  make_weights_constants(model);
+  if (options.optimize) optimize_first(model, options, report);
+  inline_calls(model);
+  const Precisions precisions(*before, model, options, report.left);
+  for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
+    if (options.precision.to == format ||
+        std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return node.precision.to == format; }))
+      convert_to_half(model, format, precisions, options, samples, report);
+  tidy(model);
+  rewrite::remove_unused(model);
+  const optimizing::Weight now = optimizing::weigh(*model.graph);
+  report.nodes_after = now.nodes;
+  report.weights_after = now.bytes;
+}
+
+}  // namespace thaw::quantizing

@@ -1,0 +1,90 @@
+#include "thaw/quant/half/guards.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "thaw/core/small_float.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/quant/half/narrowed.h"
+
+namespace thaw::quantizing {
+namespace {
+
+constexpr double kMostBfloat16 = 0x1.FEp127;
+// A mask of this still is 0 after a softmax, and four of them can be added.
+constexpr double kMask = 16384;
+// What was seen may be exceeded by other inputs.
+constexpr double kMargin = 4;
+constexpr double kSmallestNormal = 0x1p-14;
+
+double most_of(ir::DataType to) { return to == ir::DataType::kFloat16 ? kMostFloat16 : kMostBfloat16; }
+
+bool is_square(const ir::Node& node, const ops::Operator* op) {
+  return op && op->is_elementwise() && node.inputs().size() == 2 && node.input(0) == node.input(1);
+}
+
+}  // namespace
+
+Saturation saturation_at(const ir::Node& node, int input, ir::DataType to) {
+  const double most = most_of(to);
+  const ops::Operator* op = ops::registry().find(node);
+  const bool is_added = op && op->is_elementwise() && op->operands[input] != ops::Role::kSetting;
+  return {.lowest = is_added && to == ir::DataType::kFloat16 ? -kMask : -most, .highest = most};
+}
+
+const WeightRange& Guards::range(const ir::Value& constant) {
+  const auto [at, fresh] = ranges_.try_emplace(&constant);
+  if (fresh) at->second = range_of(*constant.constant(), to_);
+  return at->second;
+}
+
+std::string Guards::constant_keeps_wide(const ir::Node& node, int input) {
+  const ir::Value& constant = *node.input(input);
+  const WeightRange& range = this->range(constant);
+  const double largest = range.largest;
+  if (range.too_large > 0 && largest < kStandsForInfinity)
+    return fmt::format("{} of the {} numbers of '{}' are above {}, up to {:.6g}", range.too_large, range.elements,
+                       constant.name(), most_of(to_), largest);
+  if (to_ != ir::DataType::kFloat16 || largest == 0 || largest >= kSmallestNormal) return {};
+  // All of them lie where steps do not shrink any more.
+  const double kept = decode_float(kFloat16Format, encode_float(kFloat16Format, largest));
+  constexpr double kMostLost = 0.01;
+  if (std::abs(kept - largest) <= kMostLost * largest) return {};
+  return fmt::format("'{}' is at most {:.6g}, which becomes {:.6g}", constant.name(), largest, kept);
+}
+
+std::string Guards::seen_keeps_wide(const ir::Node& node, const TypedOperands& operands) const {
+  const auto note = [&](const ir::Value* value) -> std::string {
+    const auto seen = seen_.find(value);
+    if (seen == seen_.end()) return {};
+    const double largest = std::max(std::abs(seen->second.lowest), std::abs(seen->second.highest));
+    if (largest > kMostFloat16 / kMargin) return fmt::format("'{}' goes up to {:.6g}", value->name(), largest);
+    if (largest > 0 && seen->second.mean_magnitude < kSmallestNormal)
+      return fmt::format("'{}' is {:.6g} on the average", value->name(), seen->second.mean_magnitude);
+    return {};
+  };
+  for (const int i : operands.outputs)
+    if (std::string why = note(node.output(i)); !why.empty()) return why;
+  for (const int i : operands.inputs)
+    if (const ir::Value* value = node.input(i); !value->constant())
+      if (std::string why = note(value); !why.empty()) return why;
+  return {};
+}
+
+std::string Guards::keeps_wide(const ir::Node& node, const TypedOperands& operands) {
+  for (const int i : operands.inputs)
+    if (const ir::Value* value = node.input(i); value->constant() && !value->is_input())
+      if (std::string why = constant_keeps_wide(node, i); !why.empty()) return why;
+  if (to_ != ir::DataType::kFloat16) return {};
+  const bool is_measured = std::ranges::any_of(operands.outputs, [&](int i) { return seen_.contains(node.output(i)); });
+  if (is_measured)
+    if (std::string why = seen_keeps_wide(node, operands); seen_decides_ || !why.empty()) return why;
+  const ops::Operator* op = ops::registry().find(node);
+  if (op && op->widens) return "its results may leave the range of float16";
+  if (is_square(node, op)) return "it squares, and the squares may leave the range of float16";
+  return {};
+}
+
+}  // namespace thaw::quantizing

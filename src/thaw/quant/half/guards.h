@@ -1,0 +1,54 @@
+// Which nodes lose too much in 16 bits, and stay in float32.
+//
+// float16 ends at 65504 and has less than 1 % of error down to about 6e-6 alone (IEEE 754 binary16: 11 bits, exponents -14
+// to 15). What a node makes of its operands may leave that range though they lie in it: squares, powers, exponentials, sums
+// of many. bfloat16 has float32's range.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/half/typed_operands.h"
+#include "thaw/quant/half/weight_range.h"
+
+namespace thaw::quantizing {
+
+// Numbers so large that no computation reaches them: they stand for infinity, in a mask.
+inline constexpr double kStandsForInfinity = 1e9;
+inline constexpr double kMostFloat16 = 65504;
+
+// What a value was seen to hold, but for what is below -kStandsForInfinity.
+struct SeenRange {
+  double lowest = 0, highest = 0;
+  double mean_magnitude = 0;  // the largest of any sample
+};
+using SeenRanges = std::unordered_map<const ir::Value*, SeenRange>;
+
+class Guards {
+ public:
+  // `seen`: of values that were measured; empty: nothing was, and rules decide. `seen_decides`: instead of the rules, where a
+  // value was measured; else beside them.
+  Guards(ir::DataType to, SeenRanges seen, bool seen_decides)
+      : to_(to), seen_(std::move(seen)), seen_decides_(seen_decides) {}
+
+  // Why the node, which could compute in the type, does not; empty where it does. Reads its constants.
+  std::string keeps_wide(const ir::Node& node, const TypedOperands& operands);
+
+  const WeightRange& range(const ir::Value& constant);
+
+ private:
+  std::string constant_keeps_wide(const ir::Node& node, int input);
+  std::string seen_keeps_wide(const ir::Node& node, const TypedOperands& operands) const;
+
+  ir::DataType to_;
+  SeenRanges seen_;
+  bool seen_decides_;
+  std::unordered_map<const ir::Value*, WeightRange> ranges_;
+};
+
+// How constants are cut off that a node reads: a mask to what may still be added up several times.
+struct Saturation;
+Saturation saturation_at(const ir::Node& node, int input, ir::DataType to);
+
+}  // namespace thaw::quantizing

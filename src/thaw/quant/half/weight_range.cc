@@ -1,0 +1,97 @@
+#include "thaw/quant/half/weight_range.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include "thaw/core/mapped_file.h"
+#include "thaw/ir/data/tensor_source.h"
+
+namespace thaw::quantizing {
+namespace {
+
+constexpr size_t kPiece = size_t{1} << 18;  // elements
+
+struct Limits {
+  float most, least;  // what is above the one is infinite, what is at or below the other is 0
+};
+
+// Half a step above the largest number is what rounds to infinity; half of the least is what rounds to 0.
+Limits limits_of(ir::DataType to) {
+  if (to == ir::DataType::kFloat16) return {65520.0F, 0x1p-25F};
+  return {0x1.FFp127F, 0x1p-134F};
+}
+
+void join(WeightRange& into, const WeightRange& other) {
+  into.elements += other.elements;
+  into.largest = std::max(into.largest, other.largest);
+  into.too_large += other.too_large;
+  into.vanish += other.vanish;
+  into.infinite += other.infinite;
+  into.nan += other.nan;
+}
+
+WeightRange range_of_piece(const std::byte* bytes, size_t count, const Limits& limits) {
+  WeightRange range;
+  range.elements = count;
+  float largest = 0;
+  uint32_t odd = 0, vanish = 0;
+  for (size_t i = 0; i < count; ++i) {
+    float x = 0;
+    std::memcpy(&x, bytes + i * sizeof(float), sizeof x);
+    const float size = std::fabs(x);
+    odd += !(size < limits.most);
+    vanish += size <= limits.least && size > 0;
+    largest = std::max(largest, size < limits.most ? size : 0);
+  }
+  range.vanish = vanish;
+  range.largest = largest;
+  for (size_t i = 0; odd > 0 && i < count; ++i) {
+    float x = 0;
+    std::memcpy(&x, bytes + i * sizeof(float), sizeof x);
+    if (std::isnan(x)) {
+      ++range.nan;
+    } else if (std::isinf(x)) {
+      ++range.infinite;
+    } else if (std::fabs(x) >= limits.most) {
+      ++range.too_large;
+      range.largest = std::max(range.largest, static_cast<double>(std::fabs(x)));
+    }
+  }
+  return range;
+}
+
+WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limits) {
+  const size_t count = bytes.size() / sizeof(float), pieces = (count + kPiece - 1) / kPiece;
+  return tbb::parallel_reduce(
+      tbb::blocked_range<size_t>(0, pieces, 1), WeightRange{},
+      [&](const tbb::blocked_range<size_t>& part, WeightRange range) {
+        for (size_t piece = part.begin(); piece < part.end(); ++piece) {
+          const size_t first = piece * kPiece, size = std::min(kPiece, count - first);
+          const auto at = bytes.subspan(first * sizeof(float), size * sizeof(float));
+          join(range, range_of_piece(at.data(), size, limits));
+          if (pieces > 1) release_pages(at);
+        }
+        return range;
+      },
+      [](WeightRange a, const WeightRange& b) {
+        join(a, b);
+        return a;
+      });
+}
+
+}  // namespace
+
+WeightRange range_of(const ir::Tensor& tensor, ir::DataType to) {
+  const Limits limits = limits_of(to);
+  if (tensor.storage() != ir::Tensor::Storage::kMade) return range_of_bytes(tensor.bytes(), limits);
+  WeightRange range;  // a piece at a time: it is never there as a whole
+  tensor.source()->write([&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
+  return range;
+}
+
+}  // namespace thaw::quantizing

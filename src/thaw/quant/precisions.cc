@@ -1,0 +1,129 @@
+#include "thaw/quant/precisions.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
+#include "thaw/ir/graph/place.h"
+
+namespace thaw::quantizing {
+namespace {
+
+template <typename Each>
+void for_nodes(const ir::Graph& graph, const Each& each) {
+  for (const ir::Node* node : graph.nodes()) {
+    each(*node);
+    for (const ir::Graph* inner : node->subgraphs()) for_nodes(*inner, each);
+  }
+}
+
+std::unordered_set<std::string> names_of(const ir::Model& model) {
+  std::unordered_set<std::string> names;
+  for_nodes(*model.graph, [&](const ir::Node& node) { names.insert(ir::place_of(node).node); });
+  return names;
+}
+
+[[noreturn]] void refuse_name(const std::string& name, const std::unordered_set<std::string>& names) {
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("the model has no node '{}'{}", name, did_you_mean(name, known)),
+               .where = "the plan",
+               .expected = "the name of a node, or of its first output where it has none",
+               .next = "`thaw inspect --values` lists what nodes make"});
+}
+
+bool fits(const std::string& pattern, const ir::Node& node) {
+  return fnmatch(pattern.c_str(), ir::place_of(node).node.c_str(), 0) == 0 ||
+         fnmatch(pattern.c_str(), ir::operator_name(node).c_str(), 0) == 0;
+}
+
+}  // namespace
+
+std::string_view name_of(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::kKeep:
+      return "keep";
+    case NumberFormat::kFloat16:
+      return "f16";
+    case NumberFormat::kBfloat16:
+      return "bf16";
+    case NumberFormat::kInt8:
+      return "int8";
+    case NumberFormat::kInt4:
+      return "int4";
+    case NumberFormat::kInt2:
+      return "int2";
+    case NumberFormat::kInt3:
+      return "int3";
+    case NumberFormat::kInt8Blocks:
+      return "int8-blocks";
+  }
+  return "";
+}
+
+Precisions::Precisions(const ir::Model& before, const ir::Model& model, const ConvertOptions& options,
+                       std::vector<Change>& left)
+    : default_(options.precision) {
+  planned_.reserve(options.plan.size());
+  std::unordered_map<std::string, const PrecisionOptions*> by_name;
+  for (const PlannedNode& node : options.plan) {
+    planned_.push_back(node.precision);
+    by_name[node.name] = &planned_.back();
+  }
+  std::unordered_set<std::string> met;
+  std::unordered_set<const std::string*> fitting;
+  for_nodes(*model.graph, [&](const ir::Node& node) {
+    if (!by_name.empty()) {
+      const std::string name = ir::place_of(node).node;
+      if (const auto at = by_name.find(name); at != by_name.end()) {
+        by_node_[&node] = at->second;
+        met.insert(name);
+      }
+    }
+    for (const std::string& pattern : options.keep)
+      if (fits(pattern, node)) {
+        by_node_[&node] = &keep_;
+        fitting.insert(&pattern);
+      }
+  });
+  if (met.size() < by_name.size()) {
+    const std::unordered_set<std::string> names = names_of(before);
+    for (const PlannedNode& node : options.plan) {
+      if (met.contains(node.name)) continue;
+      if (!names.contains(node.name)) refuse_name(node.name, names);
+      left.push_back({.kind = std::string(name_of(node.precision.to)),
+                      .place = node.name,
+                      .part = {},
+                      .replaced = {},
+                      .nodes = 0,
+                      .why = "the optimizer has made it a part of another node"});
+    }
+  }
+  for (const std::string& pattern : options.keep) {
+    if (fitting.contains(&pattern)) continue;
+    bool was_there = false;
+    for_nodes(*before.graph, [&](const ir::Node& node) { was_there = was_there || fits(pattern, node); });
+    if (was_there) continue;
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("no node fits '{}'", pattern),
+                                              .where = "what is to be kept",
+                                              .expected = "a pattern of node names or operators, such as '*lm_head*'",
+                                              .next = "`thaw inspect --values` lists what nodes make"});
+  }
+}
+
+const PrecisionOptions& Precisions::of(const ir::Node& node) const {
+  const auto at = by_node_.find(&node);
+  return at == by_node_.end() ? default_ : *at->second;
+}
+
+bool Precisions::any_is(bool (*is)(NumberFormat)) const {
+  return is(default_.to) ||
+         std::ranges::any_of(planned_, [&](const PrecisionOptions& planned) { return is(planned.to); });
+}
+
+}  // namespace thaw::quantizing

@@ -1,0 +1,35 @@
+// Which precision each node is to have: the default, what a plan says by name, and what is kept.
+#pragma once
+
+#include <unordered_map>
+
+#include "thaw/convert.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/rewrite/pass.h"
+
+namespace thaw::quantizing {
+
+class Precisions {
+ public:
+  // `before`: the model as it was given, whose names the options may use; what of them is gone in `model` is noted in
+  // `left`. Throws thaw::Error (kInvalidArgument) for a name that neither has and a pattern that fits nothing.
+  Precisions(const ir::Model& before, const ir::Model& model, const ConvertOptions& options, std::vector<Change>& left);
+
+  const PrecisionOptions& of(const ir::Node& node) const;
+  // Of any node.
+  bool any_is(bool (*is)(NumberFormat)) const;
+
+ private:
+  PrecisionOptions default_, keep_;
+  std::vector<PrecisionOptions> planned_;
+  std::unordered_map<const ir::Node*, const PrecisionOptions*> by_node_;
+};
+
+constexpr bool is_half(NumberFormat format) {
+  return format == NumberFormat::kFloat16 || format == NumberFormat::kBfloat16;
+}
+constexpr bool is_blocks(NumberFormat format) { return format >= NumberFormat::kInt4; }
+// "int4": as a plan and the command name it.
+std::string_view name_of(NumberFormat format);
+
+}  // namespace thaw::quantizing

@@ -1,0 +1,34 @@
+// What a model is fed in use, a sample at a time: for measuring what its values hold, and what a conversion costs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/run/array.h"
+
+namespace thaw::quantizing {
+
+// An .npz file with the model's inputs by name, or a folder of them, in the order of their names. One is held at a time; they
+// may differ in size.
+class Samples {
+ public:
+  // Throws thaw::Error where there is no such file, or no .npz in the folder.
+  explicit Samples(const std::filesystem::path& path);
+
+  // What was drawn, and is in memory: what it shows adds to what is known by rule, and decides nothing else.
+  explicit Samples(std::vector<Arrays> drawn) : drawn_(std::move(drawn)) {}
+
+  size_t size() const { return files_.size() + drawn_.size(); }
+  bool are_drawn() const { return !drawn_.empty(); }
+  std::string name(size_t i) const { return files_[i].filename().string(); }  // of a file
+  // Those arrays that are named among `inputs`. Throws thaw::Error naming the file where it lacks one.
+  Arrays read(size_t i, const std::vector<std::string>& inputs) const;
+
+ private:
+  std::vector<std::filesystem::path> files_;
+  std::vector<Arrays> drawn_;
+};
+
+}  // namespace thaw::quantizing
