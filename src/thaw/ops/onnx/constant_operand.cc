@@ -28,4 +28,23 @@ ir::Value* turned_matrix(const ir::Node& node) {
   return order.empty() || std::ranges::equal(order, kTurned) ? node.input(0) : nullptr;
 }
 
+std::vector<int> operands_that_scale(const ir::Node& node) {
+  const std::string& op = node.op_type();
+  if (op == "Mul" && node.domain().empty()) {
+    for (const int i : {1, 0})
+      if (node.input(i) && node.input(i)->constant()) return {i};
+    return {};
+  }
+  const auto with_bias = [&](int scale, int bias) {
+    return node.input(bias) ? std::vector{scale, bias} : std::vector{scale};
+  };
+  // SimplifiedLayerNormalization stands in ai.onnx for ONNX Runtime, which made it up there.
+  if (node.domain().empty() && (op == "LayerNormalization" || op == "SimplifiedLayerNormalization"))
+    return with_bias(1, 2);
+  if (node.domain().empty() && op == "RMSNormalization") return {1};
+  if (node.domain() == "com.microsoft" && op == "SkipSimplifiedLayerNormalization") return {2};
+  if (node.domain() == "com.microsoft" && op == "SkipLayerNormalization") return with_bias(2, 3);
+  return {};
+}
+
 }  // namespace thaw::ops

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "thaw/ir/graph/graph.h"
 
@@ -26,7 +27,13 @@ bool looks_up_rows(const ir::Node& node);
 // The operand of a Transpose that changes the two axes of a matrix of that rank; null for other nodes.
 ir::Value* turned_matrix(const ir::Node& node);
 
-// com.microsoft's operators that read weights in blocks.
-inline constexpr std::string_view kBlockProduct = "MatMulNBits", kBlockLookup = "GatherBlockQuantized";
+// Operands such that, where each of their numbers along the last axis is multiplied by something, the first output is,
+// and nothing else changes: a factor, or a normalization's scale and bias. Those of a Mul that are constants. Empty for
+// other nodes, and where a node has more outputs that depend on them.
+std::vector<int> operands_that_scale(const ir::Node& node);
+
+// What reads weights in blocks: two operators of com.microsoft, and one of ai.onnx that makes numbers of them.
+inline constexpr std::string_view kBlockProduct = "MatMulNBits", kBlockLookup = "GatherBlockQuantized",
+                                  kDequantize = "DequantizeLinear";
 
 }  // namespace thaw::ops

@@ -8,6 +8,7 @@
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/rewrite/splice.h"
 
@@ -42,13 +43,16 @@ const ir::Tensor* constant_matrix(const ir::Value* value) {
 }
 
 // How much an error counts by how large the inputs are that meet it. None is left out: samples do not show everything.
-std::vector<float> importance_of(const ColumnStatistics* statistics) {
+std::vector<float> importance_of(const ColumnStatistics* statistics, const std::vector<float>* row_scales) {
   if (!statistics || statistics->rows == 0) return {};
   double mean = 0;
   for (const double sum : statistics->sum_squares) mean += sum / static_cast<double>(statistics->k());
   if (!(mean > 0)) return {};
   std::vector<float> importance;
-  for (const double sum : statistics->sum_squares) importance.push_back(static_cast<float>(sum / mean + 0.01));
+  for (size_t i = 0; i < statistics->sum_squares.size(); ++i) {
+    const double scale = row_scales ? (*row_scales)[i] : 1;
+    importance.push_back(static_cast<float>((statistics->sum_squares[i] / mean + 0.01) / (scale * scale)));
+  }
   return importance;
 }
 
@@ -105,17 +109,47 @@ ir::Value* Converter::summed_input(const ir::Node& node) {
 }
 
 std::string Converter::convert(ir::Node& node, int bits, const BlockOptions& options,
-                               const ColumnStatistics* statistics, rewrite::Changes& changes,
-                               std::shared_ptr<const std::vector<float>> row_scales) {
-  if (std::string why = why_not(bits, options); !why.empty()) return why;
-  if (model_.opset("").value_or(1) < opset_needed(bits, options))
-    return fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
+                               const ColumnStatistics* statistics, rewrite::Changes& changes) {
+  ir::Node* one = &node;
+  return convert(std::span(&one, 1), bits, options, statistics, changes).front();
+}
+
+std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
+                                            const ColumnStatistics* statistics, rewrite::Changes& changes) {
+  std::string why = why_not(bits, options);
+  if (why.empty() && model_.opset("").value_or(1) < opset_needed(bits, options))
+    why = fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
+  if (!why.empty()) return std::vector(nodes.size(), why);
+  Request request{.format = {.bits = bits, .block = options.block, .symmetric = options.symmetric},
+                  .options = options,
+                  .statistics = statistics,
+                  .row_scales = nullptr};
+  if (options.method == BlockMethod::kAwq) request.row_scales = scale_rows(nodes, request);
+  std::vector<std::string> reasons;
+  for (ir::Node* node : nodes) reasons.push_back(convert(*node, request, changes));
+  return reasons;
+}
+
+std::string Converter::convert(ir::Node& node, const Request& request, rewrite::Changes& changes) {
   if (!is_candidate(node)) return "none of its operands is a constant matrix that it multiplies by or looks up";
-  const Request request{.format = {.bits = bits, .block = options.block, .symmetric = options.symmetric},
-                        .options = options,
-                        .statistics = statistics,
-                        .row_scales = std::move(row_scales)};
   return ops::looks_up_rows(node) ? convert_lookup(node, request, changes) : convert_product(node, request, changes);
+}
+
+std::shared_ptr<const std::vector<float>> Converter::scale_rows(std::span<ir::Node* const> nodes,
+                                                                const Request& request) {
+  std::vector<ir::Node*> products;
+  std::vector<WeightMatrix> weights;
+  for (ir::Node* node : nodes) {
+    Operand operand;
+    Request own = request;
+    if (!is_candidate(*node) || ops::looks_up_rows(*node) || !examine(*node, own, operand).empty()) continue;
+    products.push_back(node);
+    weights.emplace_back(*operand.tensor, operand.turned);
+  }
+  if (products.empty()) return nullptr;
+  auto scales = awq_scales(weights, request.format, *request.statistics);
+  if (scales) divide_input(model_, facts_, summed_input(*products.front()), products, *scales);
+  return scales;
 }
 
 Converter::Key Converter::key_of(const Operand& operand, const Request& request) {
@@ -132,7 +166,7 @@ BlockTensors Converter::make(const Operand& operand, const Request& request, Lay
     return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
   }
   return in_blocks(std::move(weight), request.format, layout, method_of(request.options.method),
-                   importance_of(request.statistics));
+                   importance_of(request.statistics, request.row_scales.get()));
 }
 
 Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, const Operand& operand,
@@ -152,10 +186,8 @@ Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, co
   return listed;
 }
 
-std::string Converter::convert_product(ir::Node& node, const Request& asked, rewrite::Changes& changes) {
+std::string Converter::examine(const ir::Node& node, Request& request, Operand& operand) const {
   const ops::WeightProduct product = *ops::weight_product(node);
-  Request request = asked;
-  Operand operand;
   operand.value = node.input(product.weight);
   operand.turned = product.weight_is_turned;
   if (!constant_matrix(operand.value)) {
@@ -172,9 +204,22 @@ std::string Converter::convert_product(ir::Node& node, const Request& asked, rew
   const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
   if (k == 0 || n == 0) return "its weight is empty";
   if (request.statistics && request.statistics->k() != k) return "the samples' inputs do not fit its weight";
-  if (request.options.method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
+  const BlockMethod method = request.options.method;
+  if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
     return "gptq needs samples of its inputs";
+  if (method == BlockMethod::kAwq && !request.statistics) return "awq needs samples of its inputs";
+  if (method == BlockMethod::kAwq && product.x_is_turned) return "awq takes no input that is transposed";
   request.format.scale_type = type;
+  return {};
+}
+
+std::string Converter::convert_product(ir::Node& node, const Request& asked, rewrite::Changes& changes) {
+  const ops::WeightProduct product = *ops::weight_product(node);
+  Request request = asked;
+  Operand operand;
+  if (std::string why = examine(node, request, operand); !why.empty()) return why;
+  const DataType type = operand.tensor->data_type;
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
   if (request.options.form == BlockForm::kQdq) return dequantize(node, product.weight, operand, request, changes);
 
   operand.gain = product.alpha;
@@ -300,10 +345,10 @@ std::string Converter::dequantize(ir::Node& node, int input, const Operand& oper
   }
   std::vector<ir::Value*> inputs{entry.stored.codes, entry.stored.scales};
   if (entry.stored.zeros) inputs.push_back(entry.stored.zeros);
-  ir::Value* weight = at.emit("DequantizeLinear", std::move(inputs),
+  ir::Value* weight = at.emit(ops::kDequantize, std::move(inputs),
                               {{"axis", int64_t{operand.turned ? 1 : 0}}, {"block_size", request.format.block}});
   if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
-  changes.made.push_back({.kind = "DequantizeLinear",
+  changes.made.push_back({.kind = std::string(ops::kDequantize),
                           .place = node.describe(),
                           .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),
                                         std::string(ir::name_of(entry.stored.codes->constant()->data_type))}}});

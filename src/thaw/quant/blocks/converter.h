@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -43,9 +44,12 @@ class Converter {
   // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in changes.made.
   // A weight that several nodes read in one format is packed once, whichever way they read it.
   // statistics: of summed_input(node); may be null, but for the methods gptq and awq.
-  // row_scales: what the rows of the weight are multiplied by, where the product's input is divided by it (awq.h).
   std::string convert(ir::Node& node, int bits, const BlockOptions& options, const ColumnStatistics* statistics,
-                      rewrite::Changes& changes, std::shared_ptr<const std::vector<float>> row_scales = nullptr);
+                      rewrite::Changes& changes);
+  // The same of nodes with one summed_input, as the projections to q, k and v have; a reason for each. Products of the
+  // method awq must come in such a group, whole: what they read is divided once for all of them.
+  std::vector<std::string> convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
+                                   const ColumnStatistics* statistics, rewrite::Changes& changes);
 
  private:
   // What the three tensors of a weight are in the model; zeros is null where the format has none.
@@ -62,6 +66,11 @@ class Converter {
     Listed product, lookup, stored;
   };
 
+  // Finds the weight of a product and fills in what the request lacks; returns why it cannot be converted.
+  std::string examine(const ir::Node& node, Request& request, Operand& operand) const;
+  std::string convert(ir::Node& node, const Request& request, rewrite::Changes& changes);
+  // For awq: divides what products among the nodes read, and returns by what; null where nothing is gained.
+  std::shared_ptr<const std::vector<float>> scale_rows(std::span<ir::Node* const> nodes, const Request& request);
   static Key key_of(const Operand& operand, const Request& request);
   static BlockTensors make(const Operand& operand, const Request& request, Layout layout);
   Entry& entry_for_lookup(const Operand& operand, const Request& request);
