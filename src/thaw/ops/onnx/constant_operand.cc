@@ -1,0 +1,50 @@
+#include "thaw/ops/onnx/constant_operand.h"
+
+#include <algorithm>
+#include <array>
+
+namespace thaw::ops {
+
+std::optional<WeightProduct> weight_product(const ir::Node& node) {
+  if (!node.domain().empty() || node.inputs().size() < 2) return std::nullopt;
+  if (node.op_type() == "MatMul") return WeightProduct{};
+  if (node.op_type() != "Gemm") return std::nullopt;
+  return WeightProduct{.bias = node.input(2) ? 2 : -1,
+                       .x_is_turned = node.attribute_int("transA", 0) != 0,
+                       .weight_is_turned = node.attribute_int("transB", 0) != 0,
+                       .alpha = node.attribute_float("alpha", 1),
+                       .beta = node.attribute_float("beta", 1)};
+}
+
+bool looks_up_rows(const ir::Node& node) {
+  return node.domain().empty() && node.op_type() == "Gather" && node.attribute_int("axis", 0) == 0;
+}
+
+ir::Value* turned_matrix(const ir::Node& node) {
+  if (!node.domain().empty() || node.op_type() != "Transpose") return nullptr;
+  const auto order = node.attribute_ints("perm");
+  // Without an order the axes are reversed: whether there are two, the operand tells.
+  constexpr std::array<int64_t, 2> kTurned = {1, 0};
+  return order.empty() || std::ranges::equal(order, kTurned) ? node.input(0) : nullptr;
+}
+
+std::vector<int> operands_that_scale(const ir::Node& node) {
+  const std::string& op = node.op_type();
+  if (op == "Mul" && node.domain().empty()) {
+    for (const int i : {1, 0})
+      if (node.input(i) && node.input(i)->constant()) return {i};
+    return {};
+  }
+  const auto with_bias = [&](int scale, int bias) {
+    return node.input(bias) ? std::vector{scale, bias} : std::vector{scale};
+  };
+  // SimplifiedLayerNormalization stands in ai.onnx for ONNX Runtime, which made it up there.
+  if (node.domain().empty() && (op == "LayerNormalization" || op == "SimplifiedLayerNormalization"))
+    return with_bias(1, 2);
+  if (node.domain().empty() && op == "RMSNormalization") return {1};
+  if (node.domain() == "com.microsoft" && op == "SkipSimplifiedLayerNormalization") return {2};
+  if (node.domain() == "com.microsoft" && op == "SkipLayerNormalization") return with_bias(2, 3);
+  return {};
+}
+
+}  // namespace thaw::ops

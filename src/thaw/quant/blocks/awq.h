@@ -1,0 +1,33 @@
+// AWQ (Lin et al. 2023): weights that meet large inputs are scaled up before they are rounded, and the inputs down.
+//
+//   for each group of products that read one value x, with one BlockFormat:
+//     const auto scales = awq_scales(weights_of(nodes), format, statistics of x);
+//     if (scales) { divide_input(model, facts, x, nodes, *scales); each node: converter.convert(…, scales); }
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "thaw/infer/inference.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/blocks/statistics.h"
+#include "thaw/quant/blocks/weight_matrix.h"
+
+namespace thaw::quantizing::blocks {
+
+// What each place of k is multiplied by, in all of the weights, which are products' with the same x: its mean magnitude
+// to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least, over the samples. Null where
+// the power 0 is best. Where the statistics have products, the error is the outputs' own, of some of the columns; else
+// inputs are taken not to go along with each other.
+std::shared_ptr<const std::vector<float>> awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
+                                                     const ColumnStatistics& statistics);
+
+// What `nodes` read as `x` is divided by `scales` along its last axis: in the constant operands of the normalization or
+// Mul that makes x, where nothing else reads it; else by a Mul that they read instead. Facts are brought up to date.
+// x must be float32, float16 or bfloat16.
+void divide_input(ir::Model& model, infer::Inference& facts, ir::Value* x, std::span<ir::Node* const> nodes,
+                  const std::vector<float>& scales);
+
+}  // namespace thaw::quantizing::blocks

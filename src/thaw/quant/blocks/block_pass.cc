@@ -1,0 +1,175 @@
+#include "thaw/quant/blocks/block_pass.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include "thaw/core/error.h"
+#include "thaw/quant/blocks/pack_codes.h"
+
+namespace thaw::quantizing::blocks {
+namespace {
+
+constexpr int64_t kPieceWeights = int64_t{4} << 20;  // that are read before their memory is given back, about
+constexpr int64_t kStripBytes = int64_t{32} << 20;   // of codes that columns of a weight stored by rows are gathered in
+constexpr int64_t kTilesOfTask = 64;
+
+int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+// Memory that is written before it is read.
+template <typename T>
+std::unique_ptr<T[]> room_for(int64_t count) {
+  return std::unique_ptr<T[]>(new T[static_cast<size_t>(count)]);
+}
+
+}  // namespace
+
+BlockPass::BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
+                     std::vector<float> importance)
+    : weight_(std::move(weight)),
+      format_(format),
+      layout_(layout),
+      method_(method),
+      importance_(std::move(importance)),
+      blocks_((weight_.k() + format.block - 1) / format.block) {}
+
+bool BlockPass::has_whole_blocks() const {
+  if (layout_ == Layout::kColumns) return true;
+  return weight_.turned() && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
+}
+
+void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
+  const int64_t count = weight_.n() * blocks_;
+  if (kept) {
+    kept->scales.resize(static_cast<size_t>(count));
+    kept->zeros.resize(static_cast<size_t>(count));
+  }
+  if (count == 0) return;
+  const WeightMatrix::Bytes bytes(weight_);
+  if (has_whole_blocks())
+    run_columns(bytes.get(), sink, kept);
+  else
+    run_as_stored(bytes.get(), sink, kept);
+}
+
+// Calls emit(first column, columns, block, codes) for each tile of a range: codes as words where `words`, else as bytes.
+template <typename Emit>
+void BlockPass::quantize(std::span<const std::byte> bytes, Range range, bool words, Kept* kept, Emit emit) const {
+  std::atomic<bool> finite = true;
+  const bool by_blocks = layout_ == Layout::kAsStored && !weight_.turned();
+  const auto one = [&](int64_t group, int64_t block, Tile& tile, TileScales& scales, uint32_t* codes) {
+    const int64_t first_n = range.first_n + group * kLanes;
+    const int lanes = static_cast<int>(std::min<int64_t>(kLanes, range.last_n - first_n));
+    const int64_t first_k = block * format_.block;
+    tile.count = static_cast<int>(std::min(format_.block, weight_.k() - first_k));
+    weight_.read(bytes, first_k, tile.count, first_n, lanes, tile.weights);
+    tile.weighted = !importance_.empty();
+    if (tile.weighted) std::copy_n(importance_.begin() + first_k, tile.count, tile.importance);
+    method_(tile, format_, scales);
+    const bool good = words ? encode_packed(tile, format_, scales, codes)
+                            : encode(tile, format_, scales, reinterpret_cast<uint8_t*>(codes));
+    if (!good) return finite.store(false, std::memory_order_relaxed);
+    if (kept) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int64_t n = first_n + lane;
+        const auto at = static_cast<size_t>(by_blocks ? block * weight_.n() + n : n * blocks_ + block);
+        kept->scales[at] = scales.scale[lane];
+        kept->zeros[at] = static_cast<uint8_t>(scales.zero[lane]);
+      }
+    }
+    emit(first_n, lanes, block, codes);
+  };
+  // What lies together is read together: rows of a block beside each other, or blocks of the same columns.
+  const int64_t groups = (range.last_n - range.first_n + kLanes - 1) / kLanes;
+  const int64_t num_blocks = range.last_block - range.first_block;
+  const int64_t along = weight_.turned() ? num_blocks : groups, across = weight_.turned() ? groups : num_blocks;
+  const int64_t parts = (along + kTilesOfTask - 1) / kTilesOfTask;
+  tbb::parallel_for(int64_t{0}, across * parts, [&](int64_t task) {
+    const auto tile = std::make_unique_for_overwrite<Tile>();
+    TileScales scales;
+    alignas(64) uint32_t codes[kLargestBlock * kLanes / 4];
+    const int64_t first = task % parts * kTilesOfTask, last = std::min(along, first + kTilesOfTask);
+    for (int64_t i = first; i < last; ++i) {
+      if (weight_.turned())
+        one(task / parts, range.first_block + i, *tile, scales, codes);
+      else
+        one(i, range.first_block + task / parts, *tile, scales, codes);
+    }
+  });
+  if (finite.load()) return;
+  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which no block of weights can",
+                                        .where = fmt::format("tensor '{}'", weight_.tensor().name),
+                                        .expected = "finite weights",
+                                        .next = "keep what reads it as it is, or export the model again"});
+}
+
+void BlockPass::run_columns(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const {
+  const int64_t k = weight_.k(), n = weight_.n();
+  const int64_t block_bytes = format_.block * format_.bits / 8, column_bytes = blocks_ * block_bytes;
+  // Stored turned, any columns are read alone. Else reading few of them would touch every page of the weight.
+  const int64_t strip =
+      rounded_up(std::max<int64_t>(1, weight_.turned() ? kPieceWeights / k : kStripBytes / column_bytes), kLanes);
+  const int64_t band =
+      weight_.turned() ? blocks_ : std::max<int64_t>(1, kPieceWeights / (std::min(strip, n) * format_.block));
+  const auto out = room_for<std::byte>(std::min(strip, n) * column_bytes);
+  for (int64_t first = 0; first < n; first += strip) {
+    const int64_t last = std::min(n, first + strip);
+    for (int64_t block = 0; block < blocks_; block += band) {
+      const int64_t end = std::min(blocks_, block + band);
+      quantize(bytes, {first, last, block, end}, true, kept,
+               [&](int64_t column, int lanes, int64_t at, const uint32_t* words) {
+                 const int64_t num_words = block_bytes / 4;
+                 for (int lane = 0; lane < lanes; ++lane) {
+                   std::byte* to = out.get() + (column + lane - first) * column_bytes + at * block_bytes;
+                   for (int64_t i = 0; i < num_words; ++i) std::memcpy(to + i * 4, words + i * kLanes + lane, 4);
+                 }
+               });
+      weight_.release(bytes, block * format_.block, std::min(k, end * format_.block) - block * format_.block, first,
+                      last - first);
+    }
+    if (sink) sink({out.get(), static_cast<size_t>((last - first) * column_bytes)});
+  }
+}
+
+void BlockPass::run_as_stored(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const {
+  const int64_t k = weight_.k(), n = weight_.n();
+  const bool turned = weight_.turned(), is_signed = layout_ == Layout::kAsStored && format_.symmetric;
+  // Rows of the tensor that a piece has; a piece of 16 rows or whole blocks ends at the end of a byte.
+  const int64_t rows = turned ? n : k, width = turned ? k : n, unit = turned ? kLanes : format_.block;
+  const int64_t step = rounded_up(std::max<int64_t>(1, kPieceWeights / width), unit);
+  const auto codes = room_for<uint8_t>(std::min(step, rows) * width);
+  const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.bits + 7) / 8);
+  for (int64_t first = 0; first < rows; first += step) {
+    const int64_t last = std::min(rows, first + step);
+    const Range range = turned ? Range{first, last, 0, blocks_}
+                               : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
+    quantize(bytes, range, false, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* made) {
+      const auto* from = reinterpret_cast<const uint8_t*>(made);
+      const int64_t first_k = block * format_.block, count = std::min(format_.block, k - first_k);
+      for (int64_t i = 0; i < count; ++i) {
+        if (!turned) {
+          std::memcpy(codes.get() + (first_k + i - first) * n + column, from + i * kLanes, static_cast<size_t>(lanes));
+        } else {
+          for (int lane = 0; lane < lanes; ++lane)
+            codes[static_cast<size_t>((column + lane - first) * k + first_k + i)] = from[i * kLanes + lane];
+        }
+      }
+    });
+    if (turned)
+      weight_.release(bytes, 0, k, first, last - first);
+    else
+      weight_.release(bytes, first, last - first, 0, n);
+    if (!sink) continue;
+    const int64_t count = (last - first) * width;
+    const auto flip = static_cast<uint8_t>(is_signed ? format_.middle() : 0);
+    pack_codes({codes.get(), static_cast<size_t>(count)}, format_.bits, flip, out.get());
+    sink({out.get(), static_cast<size_t>((count * format_.bits + 7) / 8)});
+  }
+}
+
+}  // namespace thaw::quantizing::blocks

@@ -1,0 +1,53 @@
+// One pass over a weight: every block's scale, zero and codes, the codes in the order of their tensor. Internal to
+// quant/blocks/.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "thaw/ir/data/tensor_source.h"
+#include "thaw/quant/blocks/packed_weight.h"
+
+namespace thaw::quantizing::blocks {
+
+class BlockPass {
+ public:
+  struct Kept {
+    std::vector<float> scales;   // in the order of their tensor
+    std::vector<uint8_t> zeros;  // the same, one a byte
+  };
+
+  BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
+            std::vector<float> importance);
+
+  int64_t blocks() const { return blocks_; }
+  const WeightMatrix& weight() const { return weight_; }
+  const BlockFormat& format() const { return format_; }
+  Layout layout() const { return layout_; }
+
+  // Passes on the codes, if `sink` is one, and fills `kept`, if it is there. On all processors; the sink is called from
+  // this thread alone. Throws thaw::Error where a weight is NaN or infinite.
+  void run(const ir::TensorSource::Sink& sink, Kept* kept) const;
+
+ private:
+  struct Range {
+    int64_t first_n, last_n, first_block, last_block;
+  };
+  template <typename Emit>
+  void quantize(std::span<const std::byte> bytes, Range range, bool words, Kept* kept, Emit emit) const;
+  void run_columns(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const;
+  void run_as_stored(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const;
+  // Whether the bytes of codes are those of whole blocks, column after column.
+  bool has_whole_blocks() const;
+
+  WeightMatrix weight_;
+  BlockFormat format_;
+  Layout layout_;
+  Method method_;
+  std::vector<float> importance_;
+  int64_t blocks_;
+};
+
+}  // namespace thaw::quantizing::blocks

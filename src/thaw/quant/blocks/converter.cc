@@ -1,0 +1,360 @@
+#include "thaw/quant/blocks/converter.h"
+
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/quant/blocks/awq.h"
+#include "thaw/quant/blocks/gptq.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::quantizing::blocks {
+
+using ir::DataType;
+
+namespace {
+
+constexpr int64_t kSmallestBlock = 16;
+constexpr int64_t kOpsetOfBlocks = 21;  // DequantizeLinear's block_size and types of 4 bits
+
+Method method_of(BlockMethod method) {
+  switch (method) {
+    case BlockMethod::kRtn:
+      return rtn;
+    case BlockMethod::kHqq:
+      return hqq;
+    default:
+      return search;
+  }
+}
+
+bool is_float(DataType type) {
+  return type == DataType::kFloat || type == DataType::kFloat16 || type == DataType::kBfloat16;
+}
+
+// A matrix of constants that nobody can replace; null for others.
+const ir::Tensor* constant_matrix(const ir::Value* value) {
+  const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;
+  return tensor && tensor->dims.size() == 2 ? tensor : nullptr;
+}
+
+// How much an error counts by how large the inputs are that meet it. None is left out: samples do not show everything.
+std::vector<float> importance_of(const ColumnStatistics* statistics, const std::vector<float>* row_scales) {
+  if (!statistics || statistics->rows == 0) return {};
+  double mean = 0;
+  for (const double sum : statistics->sum_squares) mean += sum / static_cast<double>(statistics->k());
+  if (!(mean > 0)) return {};
+  std::vector<float> importance;
+  for (size_t i = 0; i < statistics->sum_squares.size(); ++i) {
+    const double scale = row_scales ? (*row_scales)[i] : 1;
+    importance.push_back(static_cast<float>((statistics->sum_squares[i] / mean + 0.01) / (scale * scale)));
+  }
+  return importance;
+}
+
+std::string_view form_name(BlockForm form) {
+  return form == BlockForm::kQdq ? "DequantizeLinear of blocks" : "weights in blocks";
+}
+
+}  // namespace
+
+std::string why_not(int bits, const BlockOptions& options) {
+  const bool qdq = options.form == BlockForm::kQdq;
+  if (bits == 3) return qdq ? "ONNX has no type of 3 bits" : "ONNX Runtime's MatMulNBits has no kernel for 3 bits";
+  if (bits != 2 && bits != 4 && bits != 8) return fmt::format("there are no blocks of {} bits", bits);
+  if (qdq && bits == 2)
+    return "ONNX Runtime 1.31 computes wrong numbers where it fuses a DequantizeLinear of 2 bits with the product";
+  if (options.block < kSmallestBlock || options.block > kLargestBlock ||
+      !std::has_single_bit(static_cast<uint64_t>(options.block)))
+    return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
+  return {};
+}
+
+int64_t opset_needed(int /*bits*/, const BlockOptions& options) {
+  return options.form == BlockForm::kQdq ? kOpsetOfBlocks : 1;
+}
+
+struct Converter::Request {
+  BlockFormat format;
+  BlockOptions options;
+  const ColumnStatistics* statistics = nullptr;
+  std::shared_ptr<const std::vector<float>> row_scales;
+};
+
+// A weight as a node reads it.
+struct Converter::Operand {
+  ir::Value* value = nullptr;  // the constant
+  const ir::Tensor* tensor = nullptr;
+  bool behind_transpose = false;
+  bool turned = false;  // the constant is [n, k]
+  float gain = 1;
+};
+
+bool Converter::is_candidate(const ir::Node& node) {
+  if (ops::looks_up_rows(node)) return constant_matrix(node.input(0)) != nullptr;
+  const auto product = ops::weight_product(node);
+  if (!product) return false;
+  const ir::Value* weight = node.input(product->weight);
+  if (constant_matrix(weight)) return true;
+  return weight && weight->producer() && constant_matrix(ops::turned_matrix(*weight->producer()));
+}
+
+ir::Value* Converter::summed_input(const ir::Node& node) {
+  const auto product = is_candidate(node) ? ops::weight_product(node) : std::nullopt;
+  return product ? node.input(product->x) : nullptr;
+}
+
+std::string Converter::convert(ir::Node& node, int bits, const BlockOptions& options,
+                               const ColumnStatistics* statistics, rewrite::Changes& changes) {
+  ir::Node* one = &node;
+  return convert(std::span(&one, 1), bits, options, statistics, changes).front();
+}
+
+std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
+                                            const ColumnStatistics* statistics, rewrite::Changes& changes) {
+  std::string why = why_not(bits, options);
+  if (why.empty() && model_.opset("").value_or(1) < opset_needed(bits, options))
+    why = fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
+  if (!why.empty()) return std::vector(nodes.size(), why);
+  Request request{.format = {.bits = bits, .block = options.block, .symmetric = options.symmetric},
+                  .options = options,
+                  .statistics = statistics,
+                  .row_scales = nullptr};
+  if (options.method == BlockMethod::kAwq) request.row_scales = scale_rows(nodes, request);
+  std::vector<std::string> reasons;
+  for (ir::Node* node : nodes) reasons.push_back(convert(*node, request, changes));
+  return reasons;
+}
+
+std::string Converter::convert(ir::Node& node, const Request& request, rewrite::Changes& changes) {
+  if (!is_candidate(node)) return "none of its operands is a constant matrix that it multiplies by or looks up";
+  return ops::looks_up_rows(node) ? convert_lookup(node, request, changes) : convert_product(node, request, changes);
+}
+
+std::shared_ptr<const std::vector<float>> Converter::scale_rows(std::span<ir::Node* const> nodes,
+                                                                const Request& request) {
+  std::vector<ir::Node*> products;
+  std::vector<WeightMatrix> weights;
+  for (ir::Node* node : nodes) {
+    Operand operand;
+    Request own = request;
+    if (!is_candidate(*node) || ops::looks_up_rows(*node) || !examine(*node, own, operand).empty()) continue;
+    products.push_back(node);
+    weights.emplace_back(*operand.tensor, operand.turned);
+  }
+  if (products.empty()) return nullptr;
+  auto scales = awq_scales(weights, request.format, *request.statistics);
+  if (scales) divide_input(model_, facts_, summed_input(*products.front()), products, *scales);
+  return scales;
+}
+
+Converter::Key Converter::key_of(const Operand& operand, const Request& request) {
+  const BlockFormat& f = request.format;
+  return {operand.value,         operand.turned, f.bits,       f.block,
+          f.symmetric,           f.scale_type,   operand.gain, request.row_scales.get(),
+          request.options.method};
+}
+
+BlockTensors Converter::make(const Operand& operand, const Request& request, Layout layout) {
+  WeightMatrix weight(*operand.tensor, operand.turned, operand.gain, request.row_scales);
+  if (request.options.method == BlockMethod::kGptq && request.statistics) {
+    const int64_t k = weight.k(), n = weight.n();
+    return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
+  }
+  return in_blocks(std::move(weight), request.format, layout, method_of(request.options.method),
+                   importance_of(request.statistics, request.row_scales.get()));
+}
+
+Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, const Operand& operand,
+                                  const BlockFormat& format) {
+  ir::Graph& graph = *operand.value->graph();
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
+  const AllDims dims = dims_of(k, n, operand.turned, format, layout);
+  const auto add = [&](ir::Tensor tensor, const std::vector<int64_t>& size, const std::string& ending) {
+    tensor.name = graph.unique_name(operand.value->name() + ending);
+    tensor.dims = size;
+    return graph.add_initializer(std::move(tensor));
+  };
+  Listed listed;
+  listed.codes = add(tensors.codes, dims.codes, fmt::format("_Q{}", format.bits));
+  listed.scales = add(tensors.scales, dims.scales, "_scales");
+  if (tensors.zeros) listed.zeros = add(*tensors.zeros, dims.zeros, "_zero_points");
+  return listed;
+}
+
+std::string Converter::examine(const ir::Node& node, Request& request, Operand& operand) const {
+  const ops::WeightProduct product = *ops::weight_product(node);
+  operand.value = node.input(product.weight);
+  operand.turned = product.weight_is_turned;
+  if (!constant_matrix(operand.value)) {
+    operand.value = ops::turned_matrix(*operand.value->producer());
+    operand.behind_transpose = true;
+    operand.turned = !operand.turned;
+  }
+  operand.tensor = constant_matrix(operand.value);
+  const DataType type = operand.tensor->data_type;
+  if (!is_float(type)) return fmt::format("its weight is {}", ir::name_of(type));
+  const ops::Fact& x = facts_.fact(node.input(product.x));
+  if (x.dtype != type) return "the type of what its weight multiplies is not known";
+  if (x.rank() < 2) return "what its weight multiplies is a vector, or its rank is not known";
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
+  if (k == 0 || n == 0) return "its weight is empty";
+  if (request.statistics && request.statistics->k() != k) return "the samples' inputs do not fit its weight";
+  const BlockMethod method = request.options.method;
+  if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
+    return "gptq needs samples of its inputs";
+  if (method == BlockMethod::kAwq && !request.statistics) return "awq needs samples of its inputs";
+  if (method == BlockMethod::kAwq && product.x_is_turned) return "awq takes no input that is transposed";
+  request.format.scale_type = type;
+  return {};
+}
+
+std::string Converter::convert_product(ir::Node& node, const Request& asked, rewrite::Changes& changes) {
+  const ops::WeightProduct product = *ops::weight_product(node);
+  Request request = asked;
+  Operand operand;
+  if (std::string why = examine(node, request, operand); !why.empty()) return why;
+  const DataType type = operand.tensor->data_type;
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
+  if (request.options.form == BlockForm::kQdq) return dequantize(node, product.weight, operand, request, changes);
+
+  operand.gain = product.alpha;
+  rewrite::Patch patch(model_, {});
+  patch.emitter().set_origin(rewrite::name_of(node));
+  const ops::Emit at = patch.before(&node);
+  Entry& entry = entries_[key_of(operand, request)];
+  if (!entry.tensors) entry.tensors = std::make_shared<BlockTensors>(make(operand, request, Layout::kColumns));
+  if (!entry.product) {
+    entry.product = list(*entry.tensors, Layout::kColumns, operand, request.format);
+    if (entry.lookup) {
+      // The lookups read what the products have, in their own dims.
+      const auto reshaped = [&](ir::Value*& old, ir::Value* now) {
+        if (!old) return;
+        ir::Node* reader = old->uses().begin()->node;
+        const ir::Tensor dims = *old->constant();
+        patch.replace(old, patch.before(reader).reshape(now, patch.before(reader).list(dims.dims)));
+        old->graph()->remove_initializer(old);
+        old = nullptr;
+      };
+      reshaped(entry.lookup.zeros, entry.product.zeros);
+      reshaped(entry.lookup.scales, entry.product.scales);
+      reshaped(entry.lookup.codes, entry.product.codes);
+    }
+  }
+  ir::Value* rows = product.x_is_turned ? at.transpose(node.input(product.x), {1, 0}) : node.input(product.x);
+  std::vector<ir::Value*> inputs{rows, entry.product.codes, entry.product.scales};
+  if (entry.product.zeros) inputs.push_back(entry.product.zeros);
+  ops::Attributes attributes{
+      {"K", k}, {"N", n}, {"bits", int64_t{request.format.bits}}, {"block_size", request.format.block}};
+  if (request.options.accuracy_level != 0)
+    attributes.push_back({"accuracy_level", int64_t{request.options.accuracy_level}});
+  ir::Value* result = rewrite::emit_node(at, {.op = ops::kBlockProduct,
+                                              .inputs = std::move(inputs),
+                                              .attributes = std::move(attributes),
+                                              .domain = ops::kMicrosoft})
+                          .front();
+  if (product.bias >= 0) {
+    ir::Value* bias = node.input(product.bias);
+    result = at.add(result, product.beta == 1 ? bias : at.mul(bias, at.scalar(product.beta, type)));
+  }
+  changes.made.push_back({.kind = std::string(ops::kBlockProduct),
+                          .place = node.describe(),
+                          .replaced = {{node.op_type(), std::string(ops::kBlockProduct)}}});
+  patch.replace(node.output(0), result);
+  node.graph()->remove_node(&node);
+  patch.apply(facts_);
+  return {};
+}
+
+Converter::Entry& Converter::entry_for_lookup(const Operand& operand, const Request& request) {
+  const Key own = key_of(operand, request);
+  // A product's codes serve, whatever method they are of, and save a second tensor.
+  for (auto& [key, entry] : entries_) {
+    Key other = key;
+    std::get<BlockMethod>(other) = std::get<BlockMethod>(own);
+    if (other == own && entry.tensors) return entry;
+  }
+  return entries_[own];
+}
+
+std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewrite::Changes& changes) {
+  if (asked.options.form == BlockForm::kQdq)
+    return "standard operators would dequantize the whole table at every run to look up some of its rows";
+  Request request = asked;
+  request.statistics = nullptr;
+  request.row_scales = nullptr;
+  if (request.options.method == BlockMethod::kGptq || request.options.method == BlockMethod::kAwq)
+    request.options.method = BlockMethod::kSearch;  // its inputs are indices
+  const Operand operand{.value = node.input(0), .tensor = constant_matrix(node.input(0)), .turned = true};
+  const DataType type = operand.tensor->data_type;
+  if (!is_float(type)) return fmt::format("its table is {}", ir::name_of(type));
+  const int64_t rows = operand.tensor->dims[0], width = operand.tensor->dims[1];
+  if (rows == 0 || width == 0) return "its table is empty";
+  if (width * request.format.bits % 8 != 0)
+    return fmt::format("a row of {} codes of {} bits ends within a byte", width, request.format.bits);
+  request.format.scale_type = type;
+
+  rewrite::Patch patch(model_, {});
+  patch.emitter().set_origin(rewrite::name_of(node));
+  const ops::Emit at = patch.before(&node);
+  const bool fits = width % request.format.block == 0;  // else the bytes are not those of a product
+  Entry own;
+  Entry& entry = fits ? entry_for_lookup(operand, request) : own;
+  if (!entry.tensors) entry.tensors = std::make_shared<BlockTensors>(make(operand, request, Layout::kTable));
+  Listed listed = entry.lookup;
+  if (entry.product) {
+    const AllDims dims = dims_of(width, rows, true, request.format, Layout::kTable);
+    listed.codes = at.reshape(entry.product.codes, at.list(dims.codes));
+    listed.scales = at.reshape(entry.product.scales, at.list(dims.scales));
+    if (entry.product.zeros) listed.zeros = at.reshape(entry.product.zeros, at.list(dims.zeros));
+  } else if (!listed) {
+    listed = entry.lookup = list(*entry.tensors, Layout::kTable, operand, request.format);
+  }
+  std::vector<ir::Value*> inputs{listed.codes, node.input(1), listed.scales};
+  if (listed.zeros) inputs.push_back(listed.zeros);
+  ir::Value* result = rewrite::emit_node(at, {.op = ops::kBlockLookup,
+                                              .inputs = std::move(inputs),
+                                              .attributes = {{"gather_axis", int64_t{0}},
+                                                             {"quantize_axis", int64_t{1}},
+                                                             {"bits", int64_t{request.format.bits}},
+                                                             {"block_size", request.format.block}},
+                                              .domain = ops::kMicrosoft})
+                          .front();
+  changes.made.push_back({.kind = std::string(ops::kBlockLookup),
+                          .place = node.describe(),
+                          .replaced = {{node.op_type(), std::string(ops::kBlockLookup)}}});
+  patch.replace(node.output(0), result);
+  node.graph()->remove_node(&node);
+  patch.apply(facts_);
+  return {};
+}
+
+std::string Converter::dequantize(ir::Node& node, int input, const Operand& operand, const Request& request,
+                                  rewrite::Changes& changes) {
+  rewrite::Patch patch(model_, {});
+  patch.emitter().set_origin(rewrite::name_of(node));
+  const ops::Emit at = patch.before(&node);
+  Entry& entry = entries_[key_of(operand, request)];
+  if (!entry.stored) {
+    entry.tensors = std::make_shared<BlockTensors>(make(operand, request, Layout::kAsStored));
+    entry.stored = list(*entry.tensors, Layout::kAsStored, operand, request.format);
+  }
+  std::vector<ir::Value*> inputs{entry.stored.codes, entry.stored.scales};
+  if (entry.stored.zeros) inputs.push_back(entry.stored.zeros);
+  ir::Value* weight = at.emit(ops::kDequantize, std::move(inputs),
+                              {{"axis", int64_t{operand.turned ? 1 : 0}}, {"block_size", request.format.block}});
+  if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
+  changes.made.push_back({.kind = std::string(ops::kDequantize),
+                          .place = node.describe(),
+                          .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),
+                                        std::string(ir::name_of(entry.stored.codes->constant()->data_type))}}});
+  node.set_input(input, weight);
+  patch.apply(facts_);
+  return {};
+}
+
+}  // namespace thaw::quantizing::blocks

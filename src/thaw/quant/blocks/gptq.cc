@@ -1,0 +1,212 @@
+#include "thaw/quant/blocks/gptq.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include "thaw/core/error.h"
+
+namespace thaw::quantizing::blocks {
+namespace {
+
+constexpr double kDampening = 0.01;  // of the mean of the Hessian's diagonal, added to it
+constexpr int64_t kRowsOfTask = 64;
+
+// Places of k in the order in which they are taken.
+struct TakingOrder {
+  std::vector<int64_t> blocks;
+  std::vector<int64_t> places;  // [k], block by block
+};
+
+TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
+  const int64_t k = statistics.k(), blocks = (k + block - 1) / block;
+  const auto& squares = statistics.sum_squares;
+  TakingOrder order;
+  order.blocks.resize(static_cast<size_t>(blocks));
+  std::iota(order.blocks.begin(), order.blocks.end(), 0);
+  std::vector<double> largest(static_cast<size_t>(blocks), 0);
+  for (int64_t i = 0; i < k; ++i) largest[static_cast<size_t>(i / block)] += squares[static_cast<size_t>(i)];
+  std::ranges::stable_sort(order.blocks, std::ranges::greater(),
+                           [&](int64_t b) { return largest[static_cast<size_t>(b)]; });
+  for (const int64_t b : order.blocks) {
+    const auto begin = static_cast<ptrdiff_t>(order.places.size());
+    for (int64_t i = b * block; i < std::min(k, (b + 1) * block); ++i) order.places.push_back(i);
+    std::stable_sort(order.places.begin() + begin, order.places.end(), [&](int64_t a, int64_t c) {
+      return squares[static_cast<size_t>(a)] > squares[static_cast<size_t>(c)];
+    });
+  }
+  return order;
+}
+
+// In place: the lower half of the symmetric a [k, k] becomes L with a = L L^T. Returns whether a is positive definite.
+bool cholesky(std::vector<double>& a, int64_t k) {
+  constexpr int64_t kPanel = 64;
+  const auto at = [&](int64_t i, int64_t j) -> double& { return a[static_cast<size_t>(i * k + j)]; };
+  for (int64_t first = 0; first < k; first += kPanel) {
+    const int64_t last = std::min(k, first + kPanel);
+    for (int64_t j = first; j < last; ++j) {
+      double pivot = at(j, j);
+      for (int64_t p = first; p < j; ++p) pivot -= at(j, p) * at(j, p);
+      if (!(pivot > 0)) return false;
+      at(j, j) = std::sqrt(pivot);
+      for (int64_t i = j + 1; i < last; ++i) {
+        double sum = at(i, j);
+        for (int64_t p = first; p < j; ++p) sum -= at(i, p) * at(j, p);
+        at(i, j) = sum / at(j, j);
+      }
+    }
+    // Rows below the panel, each by itself; then what the panel takes off the rest.
+    tbb::parallel_for(last, k, [&](int64_t i) {
+      for (int64_t j = first; j < last; ++j) {
+        double sum = at(i, j);
+        for (int64_t p = first; p < j; ++p) sum -= at(i, p) * at(j, p);
+        at(i, j) = sum / at(j, j);
+      }
+    });
+    tbb::parallel_for(last, k, [&](int64_t i) {
+      for (int64_t j = last; j <= i; ++j) {
+        double sum = 0;
+        for (int64_t p = first; p < last; ++p) sum += at(i, p) * at(j, p);
+        at(i, j) -= sum;
+      }
+    });
+  }
+  return true;
+}
+
+// The upper factor U of the inverse Hessian, H^-1 = U^T U, in the order given; row j is divided by its diagonal, which
+// makes it what is taken off the places after j for an error of 1 at j.
+//
+// With the order turned round, H = L L^T gives it without an inverse: reading L^-1 from its end is U.
+std::vector<float> corrections(const ColumnStatistics& statistics, const std::vector<int64_t>& places) {
+  const int64_t k = statistics.k();
+  std::vector<double> factor(static_cast<size_t>(k * k));
+  double mean = 0;
+  for (int64_t i = 0; i < k; ++i) mean += statistics.products[static_cast<size_t>(i * k + i)] / static_cast<double>(k);
+  if (!(mean > 0)) mean = 1;
+  for (double damp = kDampening;; damp *= 10) {
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t from = places[static_cast<size_t>(k - 1 - i)];
+      for (int64_t j = 0; j <= i; ++j)
+        factor[static_cast<size_t>(i * k + j)] =
+            statistics.products[static_cast<size_t>(from * k + places[static_cast<size_t>(k - 1 - j)])];
+      factor[static_cast<size_t>(i * k + i)] += damp * mean;
+    }
+    if (cholesky(factor, k)) break;
+  }
+  // Columns of M = L^-1, each by itself: L M = 1. Row j of U is row k-1-j of M read backwards.
+  std::vector<float> upper(static_cast<size_t>(k * k));
+  tbb::parallel_for(int64_t{0}, k, [&](int64_t column) {
+    std::vector<double> m(static_cast<size_t>(k), 0);
+    m[static_cast<size_t>(column)] = 1 / factor[static_cast<size_t>(column * k + column)];
+    for (int64_t i = column + 1; i < k; ++i) {
+      double sum = 0;
+      for (int64_t p = column; p < i; ++p) sum -= factor[static_cast<size_t>(i * k + p)] * m[static_cast<size_t>(p)];
+      m[static_cast<size_t>(i)] = sum / factor[static_cast<size_t>(i * k + i)];
+    }
+    for (int64_t i = column; i < k; ++i)
+      upper[static_cast<size_t>((k - 1 - i) * k + (k - 1 - column))] = static_cast<float>(m[static_cast<size_t>(i)]);
+  });
+  tbb::parallel_for(int64_t{0}, k, [&](int64_t j) {
+    const float diagonal = upper[static_cast<size_t>(j * k + j)];
+    for (int64_t i = j; i < k; ++i) upper[static_cast<size_t>(j * k + i)] /= diagonal;
+  });
+  return upper;
+}
+
+}  // namespace
+
+ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const ColumnStatistics& statistics) {
+  const int64_t k = weight.k(), n = weight.n(), block = format.block, blocks = (k + block - 1) / block;
+  const TakingOrder order = taking_order(statistics, block);
+  const std::vector<float> upper = corrections(statistics, order.places);
+  ChosenCodes chosen;
+  chosen.codes.resize(static_cast<size_t>(n * blocks * block));
+  chosen.scales.resize(static_cast<size_t>(n * blocks));
+  chosen.zeros.resize(static_cast<size_t>(n * blocks));
+  const WeightMatrix::Bytes bytes(weight);
+  std::atomic<bool> finite = true;
+  tbb::parallel_for(int64_t{0}, (n + kLanes - 1) / kLanes, [&](int64_t group) {
+    const int64_t first_n = group * kLanes;
+    const int lanes = static_cast<int>(std::min<int64_t>(kLanes, n - first_n));
+    // The columns of this task in the order of taking, each place corrected by those before it.
+    std::vector<float> left(static_cast<size_t>(k * kLanes)), off(static_cast<size_t>(block * kLanes));
+    const auto tile = std::make_unique_for_overwrite<Tile>();
+    TileScales scales;
+    std::vector<float> in_order(static_cast<size_t>(k * kLanes));
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int count = static_cast<int>(std::min(block, k - b * block));
+      weight.read(bytes.get(), b * block, count, first_n, lanes, left.data() + b * block * kLanes);
+    }
+    for (const float number : left)
+      if (!std::isfinite(number)) return finite.store(false);
+    for (int64_t i = 0; i < k; ++i)
+      std::memcpy(in_order.data() + i * kLanes, left.data() + order.places[static_cast<size_t>(i)] * kLanes,
+                  kLanes * sizeof(float));
+    int64_t first = 0;
+    for (const int64_t b : order.blocks) {
+      const int count = static_cast<int>(std::min(block, k - b * block));
+      tile->count = count;
+      tile->weighted = true;
+      for (int i = 0; i < count; ++i) {
+        std::memcpy(tile->weights + i * kLanes, in_order.data() + (first + i) * kLanes, kLanes * sizeof(float));
+        // What an error here costs after those that follow have made good what they can: 1 / U_jj^2, about the
+        // conditional variance of the input; the diagonal itself serves as well and needs no second factor.
+        tile->importance[i] = static_cast<float>(
+            statistics.sum_squares[static_cast<size_t>(order.places[static_cast<size_t>(first + i)])]);
+      }
+      float most = 0;
+      for (int i = 0; i < count; ++i) most = std::max(most, tile->importance[i]);
+      for (int i = 0; i < count; ++i) tile->importance[i] = most > 0 ? tile->importance[i] / most + 0.01F : 1.0F;
+      search(*tile, format, scales);
+      const auto levels = static_cast<float>(format.levels());
+      for (int i = 0; i < count; ++i) {
+        float* column = in_order.data() + (first + i) * kLanes;
+        float* error = off.data() + i * kLanes;
+        const int64_t place = order.places[static_cast<size_t>(first + i)];
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const float code =
+              std::clamp(std::nearbyint(column[lane] / scales.scale[lane] + scales.zero[lane]), 0.0F, levels);
+          error[lane] = column[lane] - (code - scales.zero[lane]) * scales.scale[lane];
+          if (lane < lanes)
+            chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + place)] = static_cast<uint8_t>(code);
+        }
+        const float* row = upper.data() + (first + i) * k + first;
+        for (int j = i + 1; j < count; ++j)
+          for (int lane = 0; lane < kLanes; ++lane)
+            in_order[static_cast<size_t>((first + j) * kLanes + lane)] -= error[lane] * row[j];
+      }
+      // What the block was off, of all places after it at once.
+      for (int64_t j = first + count; j < k; ++j) {
+        float* column = in_order.data() + j * kLanes;
+        for (int i = 0; i < count; ++i) {
+          const float factor = upper[static_cast<size_t>((first + i) * k + j)];
+          for (int lane = 0; lane < kLanes; ++lane)
+            column[lane] -= off[static_cast<size_t>(i * kLanes + lane)] * factor;
+        }
+      }
+      for (int lane = 0; lane < lanes; ++lane) {
+        const auto at = static_cast<size_t>((first_n + lane) * blocks + b);
+        chosen.scales[at] = scales.scale[lane];
+        chosen.zeros[at] = static_cast<uint8_t>(scales.zero[lane]);
+        for (int64_t i = count; i < block; ++i)
+          chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + b * block + i)] =
+              static_cast<uint8_t>(scales.zero[lane]);
+      }
+      first += count;
+    }
+  });
+  if (finite.load()) return chosen;
+  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which no block of weights can",
+                                        .where = fmt::format("tensor '{}'", weight.tensor().name),
+                                        .expected = "finite weights",
+                                        .next = "keep what reads it as it is, or export the model again"});
+}
+
+}  // namespace thaw::quantizing::blocks

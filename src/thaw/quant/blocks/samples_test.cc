@@ -1,0 +1,183 @@
+// gptq and awq: what products of samples that they have not seen come to.
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "thaw/ir/graph/builder.h"
+#include "thaw/quant/blocks/awq.h"
+#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/gptq.h"
+#include "thaw/rewrite/pass_testing.h"
+#include "thaw/rewrite/remove_unused.h"
+#include "thaw/run/session.h"
+
+namespace thaw::quantizing::blocks {
+namespace {
+
+using ir::DataType;
+
+constexpr int64_t kIn = 128, kOut = 80, kSeen = 512, kHeldOut = 256;
+
+// Activations as they come: few directions make most of them, and some channels are far larger than others.
+std::vector<float> activations(int64_t rows, uint32_t seed) {
+  std::mt19937 shape(1), random(seed);
+  std::normal_distribution<float> normal;
+  constexpr int64_t kDirections = 24;
+  std::vector<float> mix(kDirections * kIn), sizes(kIn);
+  for (float& number : mix) number = normal(shape);
+  for (float& size : sizes) size = std::exp(0.8F * normal(shape));
+  std::vector<float> x;
+  for (int64_t r = 0; r < rows; ++r) {
+    float direction[kDirections];
+    for (float& number : direction) number = normal(random);
+    for (int64_t i = 0; i < kIn; ++i) {
+      float sum = 1.5F * normal(random);
+      for (int64_t d = 0; d < kDirections; ++d) sum += direction[d] * mix[static_cast<size_t>(d * kIn + i)];
+      x.push_back(sum * sizes[static_cast<size_t>(i)]);
+    }
+  }
+  return x;
+}
+
+std::vector<float> some_weights(uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 0.05F);
+  std::vector<float> weights(kIn * kOut);
+  for (float& weight : weights) weight = normal(random);
+  return weights;
+}
+
+ColumnStatistics statistics_of(const std::vector<float>& x) {
+  ColumnStatistics statistics(kIn, true);
+  statistics.add(x);
+  statistics.finish();
+  return statistics;
+}
+
+std::unique_ptr<ir::Model> model_of(bool has_norm) {
+  ir::ModelBuilder m(21);
+  ir::Value* x = m.add_input("x", DataType::kFloat, {"rows", kIn});
+  if (has_norm) {
+    std::vector<float> ones(kIn, 1), some(kIn, 0.25F);
+    x = m.add_node("LayerNormalization", {x, m.add_floats("scale", {kIn}, ones), m.add_floats("bias", {kIn}, some)});
+  }
+  m.add_output(m.add_node("MatMul", {x, m.add_floats("w", {kIn, kOut}, some_weights(1))}), "y");
+  m.add_output(m.add_node("MatMul", {x, m.add_floats("v", {kIn, kOut}, some_weights(2))}), "z");
+  return m.build();
+}
+
+std::vector<double> run_on(const ir::Model& model, const std::vector<float>& x) {
+  run::Session session(model, {.optimization = Optimization::kNone});
+  const std::vector<double> numbers(x.begin(), x.end());
+  const auto rows = static_cast<int64_t>(x.size()) / kIn;
+  const Arrays outputs = session.run({{"x", Array::from_doubles(DataType::kFloat, {rows, kIn}, numbers)}});
+  std::vector<double> all = run::to_doubles(outputs.at("y")), z = run::to_doubles(outputs.at("z"));
+  all.insert(all.end(), z.begin(), z.end());
+  return all;
+}
+
+// The mean squared error of the outputs on samples that the statistics do not hold.
+double held_out_error(BlockMethod method, bool has_norm, int bits, bool symmetric, bool with_statistics = true) {
+  const auto original = model_of(has_norm), converted = model_of(has_norm);
+  const std::vector<float> seen = activations(kSeen, 11), held_out = activations(kHeldOut, 12);
+  // Of a model with a norm the statistics are its output's: close to those of its input, as that is centred.
+  const ColumnStatistics statistics = statistics_of(seen);
+  dim::Scope scope;
+  infer::Inference facts(*converted, scope);
+  Converter converter(*converted, facts);
+  std::vector<ir::Node*> nodes;
+  for (ir::Node* node : converted->graph->nodes())
+    if (Converter::is_candidate(*node)) nodes.push_back(node);
+  rewrite::Changes changes;
+  const BlockOptions options{.symmetric = symmetric, .method = method, .accuracy_level = 1};
+  for (const std::string& why :
+       converter.convert(nodes, bits, options, with_statistics ? &statistics : nullptr, changes))
+    EXPECT_EQ(why, "");
+  rewrite::remove_unused(*converted);
+  rewrite::expect_ensured(*original, *converted);
+  const auto a = run_on(*original, held_out), b = run_on(*converted, held_out);
+  double error = 0;
+  for (size_t i = 0; i < a.size(); ++i) error += (a[i] - b[i]) * (a[i] - b[i]) / static_cast<double>(a.size());
+  return error;
+}
+
+TEST(BlockSamples, GptqAndAwqAreBelowSearchOnWhatTheyHaveNotSeen) {
+  for (const bool symmetric : {false, true}) {
+    for (const int bits : {2, 4, 8}) {
+      const double search = held_out_error(BlockMethod::kSearch, false, bits, symmetric, false);
+      const double weighted = held_out_error(BlockMethod::kSearch, false, bits, symmetric);
+      const double gptq = held_out_error(BlockMethod::kGptq, false, bits, symmetric);
+      const double awq = held_out_error(BlockMethod::kAwq, false, bits, symmetric);
+      EXPECT_LT(weighted, search);
+      EXPECT_LT(gptq, 0.6 * search);
+      EXPECT_LT(awq, search);
+    }
+  }
+}
+
+TEST(BlockSamples, AwqFoldsItsScalesIntoTheNormBefore) {
+  const auto original = model_of(true), converted = model_of(true);
+  const ColumnStatistics statistics = statistics_of(activations(kSeen, 11));
+  dim::Scope scope;
+  infer::Inference facts(*converted, scope);
+  std::vector<ir::Node*> products;
+  for (ir::Node* node : converted->graph->nodes())
+    if (Converter::is_candidate(*node)) products.push_back(node);
+  std::vector<float> scales;
+  for (int64_t i = 0; i < kIn; ++i) scales.push_back(std::ldexp(1.0F, static_cast<int>(i % 5) - 2));
+  const size_t nodes = converted->graph->nodes().size();
+  divide_input(*converted, facts, Converter::summed_input(*products.front()), products, scales);
+  EXPECT_EQ(converted->graph->nodes().size(), nodes);
+  rewrite::remove_unused(*converted);
+  run::Session session(*converted);
+  // The products see what they saw, divided.
+  const std::vector<float> x = activations(4, 13);
+  ir::Value* normed = Converter::summed_input(*products.front());
+  for (ir::Node* product : products) {
+    std::vector<float> unscaled;
+    const std::vector<double> w = product->input(1)->constant()->to_double();
+    for (size_t i = 0; i < w.size(); ++i) unscaled.push_back(static_cast<float>(w[i]) * scales[i / kOut]);
+    ir::Tensor tensor = ir::Tensor::from_float("u" + product->output(0)->name(), {kIn, kOut}, unscaled);
+    product->set_input(1, converted->graph->add_initializer(std::move(tensor)));
+  }
+  EXPECT_EQ(normed->producer()->op_type(), "LayerNormalization");
+  const auto a = run_on(*original, x), b = run_on(*converted, x);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4);
+  EXPECT_LT(held_out_error(BlockMethod::kAwq, true, 4, false), held_out_error(BlockMethod::kRtn, true, 4, false));
+}
+
+TEST(BlockSamples, StatisticsLeaveOutRowsThatAreNotFinite) {
+  ColumnStatistics statistics(2, true);
+  statistics.add(std::vector<float>{1, 2, NAN, 1, 3, -4, INFINITY, 0});
+  statistics.finish();
+  EXPECT_EQ(statistics.rows, 2);
+  EXPECT_EQ(statistics.sum_abs, (std::vector<double>{4, 6}));
+  EXPECT_EQ(statistics.sum_squares, (std::vector<double>{10, 20}));
+  EXPECT_EQ(statistics.products, (std::vector<float>{10, -10, -10, 20}));
+}
+
+TEST(BlockSamples, InputsThatWereNeverSeenDoNoHarm) {
+  std::vector<float> x = activations(kSeen, 11);
+  for (size_t i = 0; i < x.size(); ++i)
+    if (i % kIn < 20) x[i] = 0;
+  const ColumnStatistics statistics = statistics_of(x);
+  const std::vector<float> weights = some_weights(1);
+  const WeightMatrix weight(ir::Tensor::from_float("w", {kIn, kOut}, weights), false);
+  const BlockFormat format{};
+  const ChosenCodes chosen = gptq(weight, format, statistics);
+  for (const float scale : chosen.scales) EXPECT_TRUE(std::isfinite(scale) && scale != 0);
+  double error = 0;
+  for (int64_t i = 0; i < 20; ++i) {
+    for (int64_t n = 0; n < kOut; ++n) {
+      const auto block = static_cast<size_t>(n * (kIn / 32) + i / 32);
+      const double decoded =
+          (chosen.codes[static_cast<size_t>(n * kIn + i)] - chosen.zeros[block]) * chosen.scales[block];
+      error += std::abs(decoded - weights[static_cast<size_t>(i * kOut + n)]) / (20 * kOut);
+    }
+  }
+  EXPECT_LT(error, 0.01);  // of weights of 0.05
+}
+
+}  // namespace
+}  // namespace thaw::quantizing::blocks

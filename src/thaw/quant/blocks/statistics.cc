@@ -1,0 +1,56 @@
+#include "thaw/quant/blocks/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <tbb/parallel_for.h>
+
+namespace thaw::quantizing::blocks {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 64;
+
+}  // namespace
+
+ColumnStatistics::ColumnStatistics(int64_t k, bool with_products)
+    : sum_abs(static_cast<size_t>(k), 0.0),
+      sum_squares(static_cast<size_t>(k), 0.0),
+      products(with_products ? static_cast<size_t>(k * k) : 0, 0.0F) {}
+
+void ColumnStatistics::add(std::span<const float> x) {
+  const int64_t width = k();
+  if (width == 0) return;
+  std::vector<float> good;  // rows that are finite, and their squares' sums
+  for (int64_t first = 0; first < static_cast<int64_t>(x.size()) / width;) {
+    good.clear();
+    int64_t taken = 0;
+    for (; taken < kRowsAtOnce && first < static_cast<int64_t>(x.size()) / width; ++first) {
+      const auto row = x.subspan(static_cast<size_t>(first * width), static_cast<size_t>(width));
+      if (!std::ranges::all_of(row, [](float number) { return std::isfinite(number); })) continue;
+      good.insert(good.end(), row.begin(), row.end());
+      ++taken;
+    }
+    rows += taken;
+    tbb::parallel_for(int64_t{0}, width, [&](int64_t i) {
+      const auto at = static_cast<size_t>(i);
+      float* to = products.empty() ? nullptr : products.data() + i * width;
+      for (int64_t r = 0; r < taken; ++r) {
+        const float* row = good.data() + r * width;
+        sum_abs[at] += std::abs(row[i]);
+        sum_squares[at] += static_cast<double>(row[i]) * row[i];
+        if (!to || row[i] == 0) continue;
+        for (int64_t j = i; j < width; ++j) to[j] += row[i] * row[j];
+      }
+    });
+  }
+}
+
+void ColumnStatistics::finish() {
+  const int64_t width = k();
+  if (products.empty()) return;
+  for (int64_t i = 0; i < width; ++i)
+    for (int64_t j = 0; j < i; ++j)
+      products[static_cast<size_t>(i * width + j)] = products[static_cast<size_t>(j * width + i)];
+}
+
+}  // namespace thaw::quantizing::blocks

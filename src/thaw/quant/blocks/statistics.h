@@ -1,0 +1,28 @@
+// What is known of the inputs of a product: its rows as samples gave them, summed up.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace thaw::quantizing::blocks {
+
+// Of x [rows, k], all samples' rows one below the other.
+struct ColumnStatistics {
+  explicit ColumnStatistics(int64_t k, bool with_products = false);
+
+  int64_t rows = 0;
+  std::vector<double> sum_abs;      // [k]
+  std::vector<double> sum_squares;  // [k]
+  std::vector<float> products;      // x^T x, [k, k], where it is gathered; its upper half holds until finish()
+
+  int64_t k() const { return static_cast<int64_t>(sum_abs.size()); }
+  bool has_products() const { return !products.empty(); }
+
+  // Takes rows of x [*, k] in, on all processors. Rows with a NaN or an infinity are left out.
+  void add(std::span<const float> x);
+  // After the last rows: fills the lower half of the products.
+  void finish();
+};
+
+}  // namespace thaw::quantizing::blocks

@@ -1,0 +1,62 @@
+// Sixteen blocks of weights beside each other: what every method works on.
+//
+// A weight's column (its row, where it is stored turned) is cut into blocks along the axis that a product sums over. A
+// tile holds the same block of sixteen columns, a column a lane, so that all that is reckoned of a block (its extremes,
+// its least squares) is reckoned of sixteen at once and nothing crosses lanes.
+//
+//   weight ~ scale * (code - zero),  code and zero integers of 0 to 2^bits - 1
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "thaw/ir/data/types.h"
+
+namespace thaw::quantizing::blocks {
+
+inline constexpr int kLanes = 16;
+inline constexpr int kLargestBlock = 256;
+
+struct BlockFormat {
+  int bits = 4;            // 2, 4 or 8
+  int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
+  bool symmetric = false;  // the zero of each block is the middle code, 2^(bits - 1), and not stored
+  ir::DataType scale_type = ir::DataType::kFloat;  // kFloat, kFloat16 or kBfloat16: what scales are rounded to
+
+  int levels() const { return (1 << bits) - 1; }
+  int middle() const { return 1 << (bits - 1); }
+  bool operator==(const BlockFormat&) const = default;
+};
+
+struct Tile {
+  alignas(64) float weights[kLargestBlock * kLanes];  // [count, kLanes]
+  // How much the square of an error at each place of the block counts; 1 where nothing is known of the inputs.
+  alignas(64) float importance[kLargestBlock];
+  bool weighted = false;  // whether importance is set
+  int count = 0;          // places that the block has: fewer than its length at the end of a column
+};
+
+struct TileScales {
+  alignas(64) float scale[kLanes];  // never 0; may be negative
+  alignas(64) float zero[kLanes];   // integers
+};
+
+// The methods that need nothing but the weights. Weights must be finite. A block of zeros has scale 1.
+//
+// From the extremes, as ONNX Runtime has it: with zero points the range is widened to hold 0; without, the weight of
+// largest magnitude becomes the code 0, which is farther from the middle than the largest code.
+void rtn(const Tile& tile, const BlockFormat& format, TileScales& result);
+// Least sum of importance * error^2, over scales and integer zeros; never worse than rtn in any block.
+void search(const Tile& tile, const BlockFormat& format, TileScales& result);
+// Half-quadratic splitting (Badri and Shaji 2023): the scale and zero near rtn's that make sum |error|^0.7 small.
+void hqq(const Tile& tile, const BlockFormat& format, TileScales& result);
+
+// Codes [format.block, kLanes], the nearest of each weight. Places past the tile's count get the zero of their block.
+// Returns whether all weights were finite.
+bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
+// The same, a block's codes as words [format.block * bits / 32, kLanes], the first code in the lowest bits.
+bool encode_packed(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words);
+// The sum of importance * error^2 of each lane.
+void errors_of(const Tile& tile, const BlockFormat& format, const TileScales& scales, std::span<float, kLanes> errors);
+
+}  // namespace thaw::quantizing::blocks

@@ -1,0 +1,80 @@
+#include "thaw/quant/blocks/weight_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "thaw/core/mapped_file.h"
+#include "thaw/ir/data/floats.h"
+#include "thaw/ir/data/tensor_source.h"
+
+namespace thaw::quantizing::blocks {
+namespace {
+
+size_t bytes_of_one(const ir::Tensor& tensor) { return static_cast<size_t>(ir::bits_of(tensor.data_type)) / 8; }
+
+}  // namespace
+
+WeightMatrix::WeightMatrix(ir::Tensor tensor, bool turned, float gain,
+                           std::shared_ptr<const std::vector<float>> row_scales)
+    : tensor_(std::move(tensor)),
+      k_(tensor_.dims[turned ? 1 : 0]),
+      n_(tensor_.dims[turned ? 0 : 1]),
+      turned_(turned),
+      gain_(gain),
+      row_scales_(std::move(row_scales)) {
+  if (!tensor_.source()) mapped_ = tensor_.bytes();
+}
+
+WeightMatrix::Bytes::Bytes(const WeightMatrix& matrix) : bytes_(matrix.mapped_) {
+  const ir::TensorSource* source = matrix.tensor_.source();
+  if (!source) return;
+  made_.reserve(matrix.tensor_.num_bytes());
+  source->write([&](std::span<const std::byte> piece) { made_.insert(made_.end(), piece.begin(), piece.end()); });
+  bytes_ = made_;
+}
+
+void WeightMatrix::read(std::span<const std::byte> bytes, int64_t first_k, int count, int64_t first_n, int lanes,
+                        float* weights) const {
+  const ir::DataType type = tensor_.data_type;
+  const size_t size = bytes_of_one(tensor_);
+  if (lanes < kLanes) std::fill_n(weights, count * kLanes, 0.0F);
+  if (turned_) {
+    std::array<float, kLargestBlock> row;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::byte* from = bytes.data() + static_cast<size_t>((first_n + lane) * k_ + first_k) * size;
+      ir::to_floats(type, from, {row.data(), static_cast<size_t>(count)});
+      for (int i = 0; i < count; ++i) weights[i * kLanes + lane] = row[static_cast<size_t>(i)];
+    }
+  } else {
+    for (int i = 0; i < count; ++i) {
+      const std::byte* from = bytes.data() + static_cast<size_t>((first_k + i) * n_ + first_n) * size;
+      float* to = weights + i * kLanes;
+      if (type == ir::DataType::kFloat)
+        std::memcpy(to, from, static_cast<size_t>(lanes) * sizeof(float));
+      else
+        ir::to_floats(type, from, {to, static_cast<size_t>(lanes)});
+    }
+  }
+  if (gain_ == 1 && !row_scales_) return;
+  for (int i = 0; i < count; ++i) {
+    const float scale = gain_ * (row_scales_ ? (*row_scales_)[static_cast<size_t>(first_k + i)] : 1.0F);
+    for (int lane = 0; lane < lanes; ++lane) weights[i * kLanes + lane] *= scale;
+  }
+}
+
+void WeightMatrix::release(std::span<const std::byte> bytes, int64_t first_k, int64_t count, int64_t first_n,
+                           int64_t num) const {
+  if (mapped_.empty()) return;
+  const size_t size = bytes_of_one(tensor_);
+  const int64_t first_row = turned_ ? first_n : first_k, rows = turned_ ? num : count;
+  const int64_t first = turned_ ? first_k : first_n, width = turned_ ? count : num, stride = turned_ ? k_ : n_;
+  const auto give_back = [&](int64_t from, int64_t elements) {
+    release_pages(bytes.subspan(static_cast<size_t>(from) * size, static_cast<size_t>(elements) * size));
+  };
+  if (width == stride) return give_back(first_row * stride, rows * stride);
+  for (int64_t row = first_row; row < first_row + rows; ++row) give_back(row * stride + first, width);
+}
+
+}  // namespace thaw::quantizing::blocks
