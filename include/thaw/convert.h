@@ -55,6 +55,7 @@ struct BlockOptions {
   BlockMethod method = BlockMethod::kSearch;
   BlockForm form = BlockForm::kMatMulNBits;
   int accuracy_level = 0;  // MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 int8 activations
+  bool operator==(const BlockOptions&) const = default;
 };
 
 // How the range of an activation is chosen from its histogram.

@@ -34,7 +34,7 @@ int convert_model(const ConvertArguments& options) {
   if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says what to convert to",
                                               .where = "thaw convert",
-                                              .expected = "--to f16, bf16, int8 or int4, or --plan plan.json"});
+                                              .expected = "--to f16, bf16 or int4, or --plan plan.json"});
   how.optimize = !options.no_optimize;
   how.check = !options.no_check;
   how.target = options.target.value_or(OptimizeTarget::kPortable);
@@ -57,15 +57,40 @@ int convert_model(const ConvertArguments& options) {
 }
 
 void add_formats(CLI::App& app, ConvertArguments& options) {
+  using enum NumberFormat;
   add_choice<NumberFormat>(app, "--to", options.convert.precision.to,
-                           {{"f16", NumberFormat::kFloat16}, {"bf16", NumberFormat::kBfloat16}},
-                           "what its nodes compute with");
+                           {{"f16", kFloat16},
+                            {"bf16", kBfloat16},
+                            {"int4", kInt4},
+                            {"int2", kInt2},
+                            {"int3", kInt3},
+                            {"int8-blocks", kInt8Blocks}},
+                           "what its nodes compute with, or what its weights are stored in");
   app.add_option("--plan", options.plan, "JSON that gives nodes a precision by name (docs/converting.md)")
       ->type_name("FILE");
   add_list(app, "--keep", options.convert.keep, "PATTERN",
            "nodes that stay as they are, by name or operator, such as '*lm_head*'");
   add_choice<bool>(app, "--io", options.convert.convert_io, {{"keep", false}, {"convert", true}},
                    "inputs and outputs keep their types, with Casts, or are converted too (keep)");
+}
+
+void add_blocks(CLI::App& app, BlockOptions& blocks) {
+  add_choice<BlockMethod>(app, "--method", blocks.method,
+                          {{"rtn", BlockMethod::kRtn},
+                           {"search", BlockMethod::kSearch},
+                           {"hqq", BlockMethod::kHqq},
+                           {"gptq", BlockMethod::kGptq},
+                           {"awq", BlockMethod::kAwq}},
+                          "how the scales of blocks are chosen (search); gptq and awq need --data");
+  app.add_option("--block", blocks.block, "weights that share a scale: 16, 32, 64, 128 or 256 (32)")->type_name("N");
+  app.add_flag("--symmetric", blocks.symmetric, "blocks without zero points");
+  add_choice<BlockForm>(app, "--form", blocks.form,
+                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
+                        "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");
+  app.add_option("--accuracy-level", blocks.accuracy_level,
+                 "MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 INT8 activations (0)")
+      ->type_name("0|1|2|3|4")
+      ->check(CLI::Range(0, 4));
 }
 
 }  // namespace
@@ -75,6 +100,7 @@ Action define_convert(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE")->required();
   add_formats(app, *options);
+  add_blocks(app, options->convert.precision.blocks);
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },
          "samples: an .npz file with the inputs by name, or a folder of them")
@@ -95,6 +121,8 @@ Action define_convert(CLI::App& app) {
       "thaw convert model.onnx -o model_f16.onnx --to f16\n"
       "thaw convert model.onnx -o model_f16.onnx --to f16 --data samples/\n"
       "thaw convert model.onnx -o model_bf16.onnx --to bf16 --io convert\n"
+      "thaw convert model.onnx -o model_int4.onnx --to int4 --block 64\n"
+      "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
   return [options] { return convert_model(*options); };
 }

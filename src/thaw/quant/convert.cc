@@ -13,6 +13,7 @@
 #include "thaw/quant/half/to_half.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
+#include "thaw/quant/to_blocks.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::quantizing {
@@ -80,7 +81,9 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   make_weights_constants(model);
   if (options.optimize) optimize_first(model, options, report);
   inline_calls(model);
+  raise_opset_for_blocks(model, options);
   const Precisions precisions(*before, model, options, report.left);
+  if (precisions.any_is(is_blocks)) to_blocks(model, precisions, samples, report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
     if (options.precision.to == format ||
         std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return node.precision.to == format; }))

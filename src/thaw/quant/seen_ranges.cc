@@ -1,7 +1,6 @@
 #include "thaw/quant/seen_ranges.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,12 +16,20 @@
 namespace thaw::quantizing {
 namespace {
 
-constexpr std::array<const char*, 3> kMeasures = {"ReduceMin", "ReduceMax", "ReduceMean"};
-
 struct Measured {
   const ir::Value* value;
-  std::array<std::string, 3> outputs;  // by kMeasures
+  std::string lowest, highest, mean_magnitude;  // outputs
 };
+
+// An output that has all elements of the value in one.
+std::string reduce(ir::Graph& graph, const char* op, ir::Value* value) {
+  ir::Value* result = graph.add_value(graph.unique_name(fmt::format("{}_of_{}", op, value->name())));
+  ir::Node* node = graph.add_node(op, "", {value}, {result});
+  node->set_attribute({.name = "keepdims", .value = int64_t{0}});
+  result->set_type(ir::Type::tensor(ir::DataType::kFloat, std::vector<ir::DeclaredDim>{}));
+  graph.add_output(result);
+  return result->name();
+}
 
 constexpr int64_t kFirstWhere = 9;  // opset
 
@@ -46,18 +53,13 @@ struct Unmasked {
 
 // An output for each measure of the value, over all of its elements.
 Measured measure(ir::Graph& graph, const ir::Value* of, ir::Value* value, const Unmasked& unmasked) {
-  Measured measured{.value = of, .outputs = {}};
+  Measured measured{.value = of};
   value = unmasked.of(graph, value);
   ir::Value* magnitude = graph.add_value(graph.unique_name("magnitude_of_" + value->name()));
   graph.add_node("Abs", "", {value}, {magnitude});
-  for (size_t i = 0; i < kMeasures.size(); ++i) {
-    ir::Value* result = graph.add_value(graph.unique_name(fmt::format("{}_of_{}", kMeasures[i], value->name())));
-    ir::Node* node = graph.add_node(kMeasures[i], "", {i == 2 ? magnitude : value}, {result});
-    node->set_attribute({.name = "keepdims", .value = int64_t{0}});
-    result->set_type(ir::Type::tensor(ir::DataType::kFloat, std::vector<ir::DeclaredDim>{}));
-    graph.add_output(result);
-    measured.outputs[i] = result->name();
-  }
+  measured.lowest = reduce(graph, "ReduceMin", value);
+  measured.highest = reduce(graph, "ReduceMax", value);
+  measured.mean_magnitude = reduce(graph, "ReduceMean", magnitude);
   return measured;
 }
 
@@ -94,14 +96,14 @@ SeenRanges seen_ranges(const ir::Model& model, const Samples& samples) {
   std::vector<std::string> inputs, wanted;
   for (const ir::Value* input : model.graph->inputs())
     if (!input->constant()) inputs.push_back(input->name());
-  for (const Measured& each : measured) wanted.insert(wanted.end(), each.outputs.begin(), each.outputs.end());
+  for (const Measured& each : measured) wanted.insert(wanted.end(), {each.lowest, each.highest, each.mean_magnitude});
   run::Session session(*own, {});
   SeenRanges seen;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays results = session.run(samples.read(i, inputs), wanted);
     for (const Measured& each : measured) {
-      const double lowest = number(results.at(each.outputs[0])), highest = number(results.at(each.outputs[1]));
-      const double mean = number(results.at(each.outputs[2]));
+      const double lowest = number(results.at(each.lowest)), highest = number(results.at(each.highest));
+      const double mean = number(results.at(each.mean_magnitude));
       if (!(lowest <= highest)) continue;  // of no elements, or a NaN
       SeenRange& range = seen.try_emplace(each.value, SeenRange{lowest, highest, 0}).first->second;
       range.lowest = std::min(range.lowest, lowest);

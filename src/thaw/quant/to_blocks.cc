@@ -1,0 +1,156 @@
+#include "thaw/quant/to_blocks.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "thaw/core/error.h"
+#include "thaw/infer/inference.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/input_statistics.h"
+#include "thaw/rewrite/change_opset.h"
+
+namespace thaw::quantizing {
+namespace {
+
+// Bytes of statistics that are gathered in one round over the samples.
+constexpr int64_t kMostHeld = int64_t{1} << 29;
+
+int bits_of_blocks(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::kInt2:
+      return 2;
+    case NumberFormat::kInt3:
+      return 3;
+    case NumberFormat::kInt8Blocks:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+bool needs_data(BlockMethod method) { return method == BlockMethod::kGptq || method == BlockMethod::kAwq; }
+
+// Nodes that read one value and get weights of one kind: awq divides what they read for all of them.
+struct Group {
+  ir::Value* input;  // null of lookups
+  const PrecisionOptions* precision;
+  std::vector<ir::Node*> nodes;
+  std::string name = {};  // of the input, as the model had it before anything was changed
+};
+
+class Grouper {
+ public:
+  explicit Grouper(const Precisions& precisions) : precisions_(precisions) {}
+
+  std::vector<Group> run(const ir::Graph& graph) {
+    add(graph, true);
+    return std::move(groups_);
+  }
+
+ private:
+  void add(const ir::Graph& graph, bool is_main) {
+    for (ir::Node* node : graph.nodes()) {
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner, false);
+      const PrecisionOptions& precision = precisions_.of(*node);
+      if (is_blocks(precision.to) && blocks::Converter::is_candidate(*node))
+        group_for(*node, precision, is_main).nodes.push_back(node);
+    }
+  }
+
+  Group& group_for(const ir::Node& node, const PrecisionOptions& precision, bool is_main) {
+    ir::Value* input = blocks::Converter::summed_input(node);
+    std::vector<size_t>& readers = by_input_[input];
+    if (input)
+      for (const size_t i : readers)
+        if (groups_[i].precision->to == precision.to && groups_[i].precision->blocks == precision.blocks)
+          return groups_[i];
+    readers.push_back(groups_.size());
+    const bool is_seen = input && is_main && input->graph() == node.graph();
+    return groups_.emplace_back(
+        Group{.input = input, .precision = &precision, .nodes = {}, .name = is_seen ? input->name() : std::string()});
+  }
+
+  const Precisions& precisions_;
+  std::vector<Group> groups_;
+  std::unordered_map<const ir::Value*, std::vector<size_t>> by_input_;  // numbers of groups
+};
+
+int64_t width_of(const Group& group, const infer::Inference& facts) {
+  const ops::Fact& fact = facts.fact(group.input);
+  if (!fact.shape || fact.shape->empty()) return 0;
+  return fact.shape->back().constant().value_or(0);
+}
+
+}  // namespace
+
+void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
+  int64_t needed = 1;
+  const auto look_at = [&](const PrecisionOptions& precision) {
+    if (is_blocks(precision.to))
+      needed = std::max(needed, blocks::opset_needed(bits_of_blocks(precision.to), precision.blocks));
+  };
+  look_at(options.precision);
+  for (const PlannedNode& node : options.plan) look_at(node.precision);
+  if (model.opset("").value_or(1) >= needed) return;
+  rewrite::Changes changes;
+  rewrite::change_opset(model, needed, changes);
+}
+
+void to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report) {
+  const std::vector<Group> groups = Grouper(precisions).run(*model.graph);
+  const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
+  dim::Scope scope;
+  infer::Inference facts(model, scope);
+  blocks::Converter converter(model, facts);
+  for (size_t first = 0; first < groups.size();) {
+    // As many at once as statistics may be held of.
+    std::vector<std::string> names;
+    bool with_products = false;
+    size_t last = first;
+    for (int64_t held = 0; last < groups.size(); ++last) {
+      const Group& group = groups[last];
+      if (needs_data(group.precision->blocks.method) && !samples)
+        throw Error(ErrorCode::kInvalidArgument, {.what = "the method needs to see what the weights multiply",
+                                                  .where = "gptq and awq",
+                                                  .expected = "--data, an .npz file of inputs or a folder of them"});
+      if (!samples || group.name.empty()) continue;
+      const int64_t width = width_of(group, facts);
+      const bool products = needs_data(group.precision->blocks.method);
+      if (held > 0 && held + 4 * width * width > kMostHeld && products) break;
+      if (products) held += 4 * width * width;
+      with_products = with_products || products;
+      names.push_back(group.name);
+    }
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    const InputStatistics seen =
+        names.empty() ? InputStatistics() : input_statistics(*before, names, with_products, *samples);
+    for (; first < last; ++first) {
+      const Group& group = groups[first];
+      std::vector<std::string> places;
+      for (const ir::Node* node : group.nodes) places.push_back(ir::place_of(*node).node);
+      const auto found = seen.find(group.name);
+      rewrite::Changes changes;
+      const std::vector<std::string> reasons =
+          converter.convert(group.nodes, bits_of_blocks(group.precision->to), group.precision->blocks,
+                            found == seen.end() ? nullptr : &found->second, changes);
+      std::ranges::move(changes.made, std::back_inserter(report.changed));
+      for (size_t i = 0; i < reasons.size(); ++i)
+        if (!reasons[i].empty())
+          report.left.push_back({.kind = std::string(name_of(group.precision->to)),
+                                 .place = places[i],
+                                 .part = {},
+                                 .replaced = {},
+                                 .nodes = 0,
+                                 .why = reasons[i]});
+    }
+  }
+}
+
+}  // namespace thaw::quantizing

@@ -1,0 +1,18 @@
+// The weights of a model in blocks of few bits: which nodes go together, and what is measured for them first.
+#pragma once
+
+#include "thaw/convert.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/precisions.h"
+#include "thaw/quant/samples.h"
+
+namespace thaw::quantizing {
+
+// Raises the opset where the blocks that are asked for take a newer one. To be called before nodes are looked at.
+void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options);
+
+// Every node of the main graph and of graphs inside it that is to have blocks. `samples` may be null, but for the methods that
+// need some: throws thaw::Error (kInvalidArgument) then.
+void to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report);
+
+}  // namespace thaw::quantizing
