@@ -168,7 +168,7 @@ def test_nan_and_vanishing_weights_are_named(thaw, save):
     w = random(8, 8)
     w[1, 1] = np.nan
     path = save(model("g (float[n, 8] x) => (float[n, 8] y) { h = MatMul(x, odd) y = MatMul(h, small) }",
-                      odd=w, small=np.concatenate([random(4, 8), random(4, 8, scale=1e-10)])), "odd")
+                      odd=w, small=np.concatenate([random(4, 8, scale=1e-4), random(4, 8, scale=1e-10)])), "odd")
     _, report = convert(thaw, path, "--no-check")
     assert any("1 of the 64 numbers of 'odd' are NaN" in w for w in report["warnings"])
     assert any("32 of the 64 numbers of 'small' are too small" in w for w in report["warnings"])

@@ -14,6 +14,8 @@
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/quant/to_blocks.h"
+#include "thaw/rewrite/change_opset.h"
+#include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::quantizing {
@@ -59,6 +61,23 @@ void add(rewrite::Changes changes, ConvertReport& report) {
   std::ranges::move(changes.left, std::back_inserter(report.left));
 }
 
+bool is_asked(const ConvertOptions& options, NumberFormat format) {
+  return options.precision.to == format ||
+         std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return node.precision.to == format; });
+}
+
+// Convolutions, pools and most of what else there is take bfloat16 since opset 22. A model that cannot be taken there keeps
+// its opset, and more of its nodes stay in float32.
+void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
+  constexpr int64_t kFirstForAll = 22;
+  if (!is_asked(options, NumberFormat::kBfloat16) || model.opset("").value_or(1) >= kFirstForAll) return;
+  try {
+    rewrite::Changes changes;
+    rewrite::change_opset(model, kFirstForAll, changes);
+  } catch (const Error&) {
+  }
+}
+
 void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& precisions, const ConvertOptions& options,
                      const Samples* samples, ConvertReport& report) {
   HalfOptions half;
@@ -73,6 +92,7 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
 }  // namespace
 
 void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report) {
+  require_blocks(options);
   ops::require_arity(model);
   const std::unique_ptr<ir::Model> before = ir::clone(model);
   const optimizing::Weight weight = optimizing::weigh(*model.graph);
@@ -82,14 +102,15 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   if (options.optimize) optimize_first(model, options, report);
   inline_calls(model);
   raise_opset_for_blocks(model, options);
+  raise_opset_for_bfloat16(model, options);
   const Precisions precisions(*before, model, options, report.left);
   if (precisions.any_is(is_blocks)) to_blocks(model, precisions, samples, report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
-    if (options.precision.to == format ||
-        std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return node.precision.to == format; }))
-      convert_to_half(model, format, precisions, options, samples, report);
+    if (is_asked(options, format)) convert_to_half(model, format, precisions, options, samples, report);
+  if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
   tidy(model);
   rewrite::remove_unused(model);
+  rewrite::declare_truly(model);
   const optimizing::Weight now = optimizing::weigh(*model.graph);
   report.nodes_after = now.nodes;
   report.weights_after = now.bytes;

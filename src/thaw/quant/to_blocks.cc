@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/place.h"
@@ -88,6 +90,19 @@ int64_t width_of(const Group& group, const infer::Inference& facts) {
 }
 
 }  // namespace
+
+void require_blocks(const ConvertOptions& options) {
+  const auto require = [](const PrecisionOptions& precision, std::string where) {
+    if (!is_blocks(precision.to)) return;
+    std::string why = blocks::why_not(bits_of_blocks(precision.to), precision.blocks);
+    if (!why.empty())
+      throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
+                                                .where = std::move(where),
+                                                .expected = "2, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
+  };
+  require(options.precision, "weights in blocks");
+  for (const PlannedNode& node : options.plan) require(node.precision, fmt::format("the plan for '{}'", node.name));
+}
 
 void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
   int64_t needed = 1;

@@ -8,6 +8,9 @@
 
 namespace thaw::quantizing {
 
+// Throws thaw::Error (kInvalidArgument) for blocks that there are not: of 48 weights, of 3 bits.
+void require_blocks(const ConvertOptions& options);
+
 // Raises the opset where the blocks that are asked for take a newer one. To be called before nodes are looked at.
 void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options);
 

@@ -26,6 +26,9 @@ Part& part_of(std::vector<Part>& parts, ir::Value* value, double Part::* number)
   return part;
 }
 
+// A node that can be taken apart has all of its operands: a file may leave out one that the operator needs.
+bool has_all_operands(const ir::Node& node) { return std::ranges::find(node.inputs(), nullptr) == node.inputs().end(); }
+
 class ProductReader {
  public:
   explicit ProductReader(const infer::Result& facts) : facts_(facts) {}
@@ -44,7 +47,8 @@ class ProductReader {
       return;
     }
     const ir::Node* node = value->producer();
-    const bool opens = node && depth > 0 && (is_root || is_read_once(*value)) && out_.factors.size() < kMostParts;
+    const bool opens = node && has_all_operands(*node) && depth > 0 && (is_root || is_read_once(*value)) &&
+                       out_.factors.size() < kMostParts;
     if (!opens || !take_apart(*node, exponent, depth - 1))
       part_of(out_.factors, value, &Factor::exponent).exponent += exponent;
   }
@@ -93,7 +97,8 @@ class SumReader {
       return;
     }
     const ir::Node* node = value->producer();
-    const bool opens = node && depth > 0 && (is_root || is_read_once(*value)) && out_.terms.size() < kMostParts;
+    const bool opens = node && has_all_operands(*node) && depth > 0 && (is_root || is_read_once(*value)) &&
+                       out_.terms.size() < kMostParts;
     const bool adds = opens && (is(*node, "Add") || is(*node, "Sum"));
     const bool subtracts = opens && is(*node, "Sub"), negates = opens && is(*node, "Neg");
     if (!adds && !subtracts && !negates) {

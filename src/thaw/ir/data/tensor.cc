@@ -92,24 +92,37 @@ std::span<const std::byte> Tensor::bytes() const {
     require_size(*this, raw_.size());
     return raw_;
   }
+  // A source asks other tensors for their bytes, on any thread: no lock is held while it does.
+  if (storage_ == Storage::kMade) return made_bytes();
   std::lock_guard lock(mutex_of(this));
   if (!raw_owner_) {
     if (storage_ == Storage::kExternal) {
       const uint64_t size = bits_of(data_type) ? num_bytes() : external_->length.value_or(0);
       raw_ = folder_->view(*external_, size, describe(*this), raw_owner_);
-    } else if (storage_ == Storage::kMade) {
-      auto made = std::make_shared<std::vector<std::byte>>();
-      made->reserve(num_bytes());
-      source_->write([&](std::span<const std::byte> piece) { made->insert(made->end(), piece.begin(), piece.end()); });
-      require_size(*this, made->size());
-      raw_ = *made;
-      raw_owner_ = std::move(made);
     } else {
       auto decoded = std::make_shared<const std::vector<std::byte>>(decode_typed(*this, wire_));
       require_size(*this, decoded->size());
       raw_ = *decoded;
       raw_owner_ = std::move(decoded);
     }
+  }
+  return raw_;
+}
+
+std::span<const std::byte> Tensor::made_bytes() const {
+  const auto known = [this] {
+    std::lock_guard lock(mutex_of(this));
+    return raw_owner_ != nullptr;
+  };
+  if (known()) return raw_;
+  auto made = std::make_shared<std::vector<std::byte>>();
+  made->reserve(num_bytes());
+  source_->write([&](std::span<const std::byte> piece) { made->insert(made->end(), piece.begin(), piece.end()); });
+  require_size(*this, made->size());
+  std::lock_guard lock(mutex_of(this));
+  if (!raw_owner_) {
+    raw_ = *made;
+    raw_owner_ = std::move(made);
   }
   return raw_;
 }

@@ -72,6 +72,8 @@ class Tensor {
                      std::shared_ptr<const TensorSource> source);
 
  private:
+  std::span<const std::byte> made_bytes() const;
+
   friend class TensorReader;
   friend class TensorWriter;
   Storage storage_ = Storage::kRaw;

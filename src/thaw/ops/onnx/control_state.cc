@@ -4,12 +4,12 @@ namespace thaw::ops {
 namespace {
 
 // The steps from which on it is given up.
-constexpr int kElements = 2, kSequences = 3, kSizes = 6, kRanks = 7, kEverything = 8;
+constexpr int kElements = 2, kItems = 3, kSizes = 6, kRanks = 7, kEverything = 8;
 
 // Gives up the part of a fact that has not settled by this step.
 Fact widened(Fact fact, int step) {
   if (step < kElements) return fact;
-  if (fact.kind != Fact::Kind::kTensor && step >= kSequences) return Fact();
+  if (fact.kind != Fact::Kind::kTensor && step >= kItems) return Fact();
   fact.elements = nullptr;
   fact.items = nullptr;
   if (step >= kSizes && fact.shape) fact.shape = Shape(fact.shape->size());

@@ -297,7 +297,8 @@ void warn(Guards& guards, const std::vector<Candidate>& candidates, std::vector<
       if (range.nan > 0 || (is_trained && range.infinite > 0))
         warnings.push_back(fmt::format("{} of the {} numbers of '{}' are NaN and {} infinite, as they were", range.nan,
                                        range.elements, value->name(), range.infinite));
-      if (static_cast<double>(range.vanish) > kFew * static_cast<double>(range.elements))
+      // Next to larger ones they are no loss.
+      if (range.largest<kFew&& static_cast<double>(range.vanish)> kFew * static_cast<double>(range.elements))
         warnings.push_back(fmt::format("{} of the {} numbers of '{}' are too small for the type and become 0",
                                        range.vanish, range.elements, value->name()));
     }
