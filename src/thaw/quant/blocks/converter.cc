@@ -36,10 +36,15 @@ bool is_float(DataType type) {
   return type == DataType::kFloat || type == DataType::kFloat16 || type == DataType::kBfloat16;
 }
 
-// A matrix of constants that nobody can replace; null for others.
-const ir::Tensor* constant_matrix(const ir::Value* value) {
+// Constants that nobody can replace, matrices or stacks of them; null for others.
+const ir::Tensor* constant_weight(const ir::Value* value) {
   const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;
-  return tensor && tensor->dims.size() == 2 ? tensor : nullptr;
+  return tensor && tensor->dims.size() >= 2 && is_float(tensor->data_type) ? tensor : nullptr;
+}
+
+std::string why_no_matrix(const ir::Tensor& tensor) {
+  if (tensor.dims.size() != 2) return fmt::format("its weight is no matrix, but has {} axes", tensor.dims.size());
+  return tensor.num_elements() == 0 ? "its weight is empty" : "";
 }
 
 // How much an error counts by how large the inputs are that meet it. None is left out: samples do not show everything.
@@ -95,12 +100,12 @@ struct Converter::Operand {
 };
 
 bool Converter::is_candidate(const ir::Node& node) {
-  if (ops::looks_up_rows(node)) return constant_matrix(node.input(0)) != nullptr;
+  if (ops::looks_up_rows(node)) return constant_weight(node.input(0)) != nullptr;
   const auto product = ops::weight_product(node);
   if (!product) return false;
   const ir::Value* weight = node.input(product->weight);
-  if (constant_matrix(weight)) return true;
-  return weight && weight->producer() && constant_matrix(ops::turned_matrix(*weight->producer()));
+  if (constant_weight(weight)) return true;
+  return weight && weight->producer() && constant_weight(ops::turned_matrix(*weight->producer()));
 }
 
 ir::Value* Converter::summed_input(const ir::Node& node) {
@@ -190,19 +195,18 @@ std::string Converter::examine(const ir::Node& node, Request& request, Operand& 
   const ops::WeightProduct product = *ops::weight_product(node);
   operand.value = node.input(product.weight);
   operand.turned = product.weight_is_turned;
-  if (!constant_matrix(operand.value)) {
+  if (!constant_weight(operand.value)) {
     operand.value = ops::turned_matrix(*operand.value->producer());
     operand.behind_transpose = true;
     operand.turned = !operand.turned;
   }
-  operand.tensor = constant_matrix(operand.value);
+  operand.tensor = constant_weight(operand.value);
+  if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;
-  if (!is_float(type)) return fmt::format("its weight is {}", ir::name_of(type));
   const ops::Fact& x = facts_.fact(node.input(product.x));
   if (x.dtype != type) return "the type of what its weight multiplies is not known";
   if (x.rank() < 2) return "what its weight multiplies is a vector, or its rank is not known";
-  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
-  if (k == 0 || n == 0) return "its weight is empty";
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0];
   if (request.statistics && request.statistics->k() != k) return "the samples' inputs do not fit its weight";
   const BlockMethod method = request.options.method;
   if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
@@ -289,11 +293,10 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
   request.row_scales = nullptr;
   if (request.options.method == BlockMethod::kGptq || request.options.method == BlockMethod::kAwq)
     request.options.method = BlockMethod::kSearch;  // its inputs are indices
-  const Operand operand{.value = node.input(0), .tensor = constant_matrix(node.input(0)), .turned = true};
+  const Operand operand{.value = node.input(0), .tensor = constant_weight(node.input(0)), .turned = true};
+  if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;
-  if (!is_float(type)) return fmt::format("its table is {}", ir::name_of(type));
   const int64_t rows = operand.tensor->dims[0], width = operand.tensor->dims[1];
-  if (rows == 0 || width == 0) return "its table is empty";
   if (width * request.format.bits % 8 != 0)
     return fmt::format("a row of {} codes of {} bits ends within a byte", width, request.format.bits);
   request.format.scale_type = type;

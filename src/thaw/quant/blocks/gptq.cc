@@ -130,7 +130,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
   chosen.codes.resize(static_cast<size_t>(n * blocks * block));
   chosen.scales.resize(static_cast<size_t>(n * blocks));
   chosen.zeros.resize(static_cast<size_t>(n * blocks));
-  const WeightMatrix::Bytes bytes(weight);
+  const WeightMatrix::All all(weight);
   std::atomic<bool> finite = true;
   tbb::parallel_for(int64_t{0}, (n + kLanes - 1) / kLanes, [&](int64_t group) {
     const int64_t first_n = group * kLanes;
@@ -142,7 +142,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
     std::vector<float> in_order(static_cast<size_t>(k * kLanes));
     for (int64_t b = 0; b < blocks; ++b) {
       const int count = static_cast<int>(std::min(block, k - b * block));
-      weight.read(bytes.get(), b * block, count, first_n, lanes, left.data() + b * block * kLanes);
+      weight.read(all.rows(), b * block, count, first_n, lanes, left.data() + b * block * kLanes);
     }
     for (const float number : left)
       if (!std::isfinite(number)) return finite.store(false);
