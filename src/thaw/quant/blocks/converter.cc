@@ -1,5 +1,6 @@
 #include "thaw/quant/blocks/converter.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <utility>
@@ -19,7 +20,8 @@ using ir::DataType;
 namespace {
 
 constexpr int64_t kSmallestBlock = 16;
-constexpr int64_t kOpsetOfBlocks = 21;  // DequantizeLinear's block_size and types of 4 bits
+constexpr int64_t kOpsetOfBlocks = 21, kVersionOfBlocks = 10;    // DequantizeLinear's block_size and types of 4 bits
+constexpr int64_t kOpsetOfTwoBits = 25, kVersionOfTwoBits = 13;  // of ONNX's file format, the version
 
 Method method_of(BlockMethod method) {
   switch (method) {
@@ -71,16 +73,15 @@ std::string why_not(int bits, const BlockOptions& options) {
   const bool qdq = options.form == BlockForm::kQdq;
   if (bits == 3) return qdq ? "ONNX has no type of 3 bits" : "ONNX Runtime's MatMulNBits has no kernel for 3 bits";
   if (bits != 2 && bits != 4 && bits != 8) return fmt::format("there are no blocks of {} bits", bits);
-  if (qdq && bits == 2)
-    return "ONNX Runtime 1.31 computes wrong numbers where it fuses a DequantizeLinear of 2 bits with the product";
   if (options.block < kSmallestBlock || options.block > kLargestBlock ||
       !std::has_single_bit(static_cast<uint64_t>(options.block)))
     return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
   return {};
 }
 
-int64_t opset_needed(int /*bits*/, const BlockOptions& options) {
-  return options.form == BlockForm::kQdq ? kOpsetOfBlocks : 1;
+int64_t opset_needed(int bits, const BlockOptions& options) {
+  if (options.form != BlockForm::kQdq) return 1;
+  return bits == 2 ? kOpsetOfTwoBits : kOpsetOfBlocks;
 }
 
 struct Converter::Request {
@@ -338,6 +339,10 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
 
 std::string Converter::dequantize(ir::Node& node, int input, const Operand& operand, const Request& request,
                                   rewrite::Changes& changes) {
+  const bool is_of_two = request.format.bits == 2;
+  if (is_of_two && !operand.turned && operand.tensor->dims[1] % 4 != 0)
+    return "ONNX Runtime 1.31 computes wrong numbers where a row of its codes of 2 bits ends within a byte";
+  model_.ir_version = std::max(model_.ir_version, is_of_two ? kVersionOfTwoBits : kVersionOfBlocks);
   rewrite::Patch patch(model_, {});
   patch.emitter().set_origin(rewrite::name_of(node));
   const ops::Emit at = patch.before(&node);

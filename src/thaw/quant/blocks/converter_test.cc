@@ -112,7 +112,7 @@ struct Case {
 };
 
 std::unique_ptr<ir::Model> product_model(const Case& c) {
-  ir::ModelBuilder m(21);
+  ir::ModelBuilder m(c.bits == 2 ? 25 : 21);
   const std::vector<double> weights = sayable(c.k, c.n, c.bits, c.block, c.symmetric);
   const bool is_turned = c.weight_is_turned != c.behind_transpose;
   ir::Value* x = c.x_is_turned ? m.add_input("x", c.type, {c.k, "rows"}) : m.add_input("x", c.type, {"rows", c.k});
@@ -176,6 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"MatMul", 64, 18, 4, 32, false, kNBits, DataType::kFloat16},
                     Case{"MatMul", 64, 18, 4, 32, true, kNBits, DataType::kFloat, false, false, false, 1, 1, true},
                     Case{"MatMul", 70, 35, 4, 32, false, kQdq}, Case{"MatMul", 64, 21, 4, 16, true, kQdq},
+                    Case{"MatMul", 64, 20, 2, 16, false, kQdq}, Case{"MatMul", 70, 24, 2, 32, true, kQdq},
+                    Case{"Gemm", 64, 21, 2, 32, false, kQdq, DataType::kFloat, true, false, true},
                     Case{"MatMul", 48, 9, 8, 32, false, kQdq}, Case{"MatMul", 48, 9, 8, 16, true, kQdq},
                     Case{"MatMul", 41, 9, 4, 16, false, kQdq, DataType::kFloat, false, false, false, 1, 1, true},
                     Case{"Gemm", 64, 24, 4, 32, false, kNBits, DataType::kFloat, true},
@@ -333,7 +335,8 @@ TEST(BlockConverter, SaysWhyNot) {
   const auto plain = product(DataType::kFloat, {32, 4}, {"n", 32});
   EXPECT_THAT(why(plain, 3, {}), HasSubstr("no kernel for 3 bits"));
   EXPECT_THAT(why(plain, 3, {.form = kQdq}), HasSubstr("no type of 3 bits"));
-  EXPECT_THAT(why(plain, 2, {.form = kQdq}), HasSubstr("wrong numbers"));
+  EXPECT_THAT(why(plain, 2, {.form = kQdq}), HasSubstr("takes opset 25"));
+  EXPECT_THAT(why(product(DataType::kFloat, {32, 6}, {"n", 32}), 2, {.form = kQdq}, 25), HasSubstr("wrong numbers"));
   EXPECT_THAT(why(plain, 5, {}), HasSubstr("no blocks of 5 bits"));
   EXPECT_THAT(why(plain, 4, {.block = 8}), HasSubstr("not 8"));
   EXPECT_THAT(why(plain, 4, {.block = 48}), HasSubstr("not 48"));
