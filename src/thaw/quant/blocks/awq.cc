@@ -8,6 +8,7 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/quant/blocks/matrix_kernels.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
@@ -47,8 +48,7 @@ double output_error(std::span<const float> errors, const ColumnStatistics& stati
     }
     float met[kLanes] = {};
     const float* row = statistics.products.data() + i * k;
-    for (int64_t j = 0; j < k; ++j)
-      for (int lane = 0; lane < kLanes; ++lane) met[lane] += row[j] * errors[static_cast<size_t>(j * kLanes + lane)];
+    add_scaled_rows(errors.data(), static_cast<size_t>(k), kLanes, row, met, kLanes);
     for (int lane = 0; lane < kLanes; ++lane) sum += static_cast<double>(here[lane]) * met[lane];
   }
   return sum;
