@@ -66,9 +66,10 @@ std::vector<double> input(int64_t count) {
   return x;
 }
 
-std::vector<double> result_of(const ir::Model& model, const Array& x, const std::string& output = "y") {
-  // What ONNX Runtime fuses a DequantizeLinear into rounds the activations too.
-  run::Session session(model, {.optimization = Optimization::kNone});
+// What ONNX Runtime fuses a DequantizeLinear into rounds the activations too: by default it fuses nothing here.
+std::vector<double> result_of(const ir::Model& model, const Array& x, const std::string& output = "y",
+                              Optimization optimization = Optimization::kNone) {
+  run::Session session(model, {.optimization = optimization});
   return run::to_doubles(session.run({{"x", x}}).at(output));
 }
 
@@ -155,6 +156,9 @@ TEST_P(Products, AreTheSameInBlocks) {
     for (const double number : expected) largest = std::max(largest, std::abs(number));
     for (size_t i = 0; i < found.size(); ++i)
       EXPECT_NEAR(found[i], expected[i], largest * (c.type == DataType::kFloat ? 1e-5 : 2e-3)) << i;
+    const std::vector<double> fused = result_of(*converted, x, "y", Optimization::kAll);
+    ASSERT_EQ(fused.size(), expected.size());
+    for (size_t i = 0; i < fused.size(); ++i) EXPECT_NEAR(fused[i], expected[i], largest * 0.03) << i;
     if (c.form == BlockForm::kMatMulNBits) {
       // And from a file: what is written there is made by another pass.
       TempFolder folder;

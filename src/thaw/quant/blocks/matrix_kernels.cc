@@ -25,6 +25,27 @@ double dot_of(const double* a, const double* b, size_t count) {
   return sum;
 }
 
+void combine_rows(const double* factors, const double* rows, size_t count, double* to) {
+  const hn::CappedTag<double, kLanes / 2> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t lane = 0; lane < kLanes; lane += 2 * lanes) {
+    auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+    const auto add = [&](size_t i, auto& low, auto& high) HWY_ATTR {
+      const auto factor = hn::Set(d, factors[i]);
+      low = hn::MulAdd(factor, hn::LoadU(d, rows + i * kLanes + lane), low);
+      high = hn::MulAdd(factor, hn::LoadU(d, rows + i * kLanes + lane + lanes), high);
+    };
+    size_t i = 0;
+    for (; i + 2 <= count; i += 2) {
+      add(i, sum0, sum1);
+      add(i + 1, sum2, sum3);
+    }
+    if (i < count) add(i, sum0, sum1);
+    hn::StoreU(hn::Add(sum0, sum2), d, to + lane);
+    hn::StoreU(hn::Add(sum1, sum3), d, to + lane + lanes);
+  }
+}
+
 void add_rows(const float* rows, size_t num_rows, size_t stride, const float* factors, float* to, size_t count) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
@@ -95,10 +116,15 @@ HWY_AFTER_NAMESPACE();
 namespace thaw::quantizing::blocks {
 
 HWY_EXPORT(dot_of);
+HWY_EXPORT(combine_rows);
 HWY_EXPORT(add_rows);
 HWY_EXPORT(take_off_lanes);
 
 double dot(const double* a, const double* b, size_t count) { return HWY_DYNAMIC_DISPATCH(dot_of)(a, b, count); }
+
+void combine(const double* factors, const double* rows, size_t count, double* to) {
+  HWY_DYNAMIC_DISPATCH(combine_rows)(factors, rows, count, to);
+}
 
 void add_scaled_rows(const float* rows, size_t num_rows, size_t stride, const float* factors, float* to, size_t count) {
   HWY_DYNAMIC_DISPATCH(add_rows)(rows, num_rows, stride, factors, to, count);

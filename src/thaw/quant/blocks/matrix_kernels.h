@@ -9,6 +9,9 @@ namespace thaw::quantizing::blocks {
 // The sum of a[i] * b[i].
 double dot(const double* a, const double* b, size_t count);
 
+// to[l] = sum over i of factors[i] * rows[i * kLanes + l], of kLanes lanes.
+void combine(const double* factors, const double* rows, size_t count, double* to);
+
 // to[j] += sum over i of factors[i] * rows[i * stride + j], for j below count.
 void add_scaled_rows(const float* rows, size_t num_rows, size_t stride, const float* factors, float* to, size_t count);
 
