@@ -125,9 +125,10 @@ ir::Tensor divided(const ir::Tensor& tensor, const Scales& scales) {
 std::vector<int> foldable(const ir::Value* x, std::span<ir::Node* const> nodes, int64_t k, ir::DataType type) {
   const ir::Node* before = x->producer();
   if (!before || x->is_output() || !x->graph()->returned_by(x).empty() || before->output(0) != x) return {};
-  for (const ir::Use& use : x->uses())
-    if (std::ranges::find(nodes, use.node) == nodes.end()) return {};
-  const std::vector<int> operands = ops::operands_that_scale(*before);
+  size_t reads = 0;
+  for (const ir::Node* node : nodes) reads += static_cast<size_t>(std::ranges::count(node->inputs(), x));
+  if (reads != x->uses().size()) return {};
+  std::vector<int> operands = ops::operands_that_scale(*before);
   for (const int i : operands) {
     const ir::Value* value = before->input(i);
     const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;
