@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
       if (!why.empty()) std::printf("left %s: %s\n", place.c_str(), why.c_str());
     }
     rewrite::remove_unused(*model);
-    ir::save(*model, argv[2]);
+    ir::save(*model, argv[2], {.external = ir::ExternalPolicy::kSingle});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

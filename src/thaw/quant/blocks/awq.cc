@@ -8,6 +8,7 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/quant/blocks/matrix_kernels.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
@@ -47,15 +48,14 @@ double output_error(std::span<const float> errors, const ColumnStatistics& stati
     }
     float met[kLanes] = {};
     const float* row = statistics.products.data() + i * k;
-    for (int64_t j = 0; j < k; ++j)
-      for (int lane = 0; lane < kLanes; ++lane) met[lane] += row[j] * errors[static_cast<size_t>(j * kLanes + lane)];
+    add_scaled_rows(errors.data(), static_cast<size_t>(k), kLanes, row, met, kLanes);
     for (int lane = 0; lane < kLanes; ++lane) sum += static_cast<double>(here[lane]) * met[lane];
   }
   return sum;
 }
 
 // How far the outputs of sixteen columns are off when their rows are scaled so.
-double error_of(const WeightMatrix& weight, std::span<const std::byte> bytes, int64_t first_n, const Scales& scales,
+double error_of(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows, int64_t first_n, const Scales& scales,
                 const BlockFormat& format, const ColumnStatistics& statistics) {
   const int64_t k = weight.k();
   const int lanes = static_cast<int>(std::min<int64_t>(kLanes, weight.n() - first_n));
@@ -66,7 +66,7 @@ double error_of(const WeightMatrix& weight, std::span<const std::byte> bytes, in
   for (int64_t first = 0; first < k; first += format.block) {
     tile->count = static_cast<int>(std::min(format.block, k - first));
     tile->weighted = false;
-    weight.read(bytes, first, tile->count, first_n, lanes, tile->weights);
+    weight.read(rows, first, tile->count, first_n, lanes, tile->weights);
     for (int i = 0; i < tile->count * kLanes; ++i) tile->weights[i] *= scales[static_cast<size_t>(first + i / kLanes)];
     rtn(*tile, format, chosen);
     encode(*tile, format, chosen, codes.data());
@@ -90,17 +90,17 @@ std::shared_ptr<const std::vector<float>> awq_scales(std::span<const WeightMatri
     tried.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
   std::vector<double> errors(tried.size(), 0.0);
   for (const WeightMatrix& weight : weights) {
-    const WeightMatrix::Bytes bytes(weight);
+    const WeightMatrix::All all(weight);
     const int64_t groups = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(groups, kGroupsLookedAt);
     std::mutex adding;
     tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(tried.size()), [&](int64_t task) {
       const auto power = static_cast<size_t>(task / looked_at);
       const int64_t group = task % looked_at * groups / looked_at;
-      const double error = error_of(weight, bytes.get(), group * kLanes, tried[power], format, statistics);
+      const double error = error_of(weight, all.rows(), group * kLanes, tried[power], format, statistics);
       const std::lock_guard lock(adding);
       errors[power] += error;
     });
-    weight.release(bytes.get(), 0, weight.k(), 0, weight.n());
+    weight.release(0, weight.k(), 0, weight.n());
   }
   size_t best = 0;
   for (size_t power = 1; power < tried.size(); ++power)
@@ -125,9 +125,10 @@ ir::Tensor divided(const ir::Tensor& tensor, const Scales& scales) {
 std::vector<int> foldable(const ir::Value* x, std::span<ir::Node* const> nodes, int64_t k, ir::DataType type) {
   const ir::Node* before = x->producer();
   if (!before || x->is_output() || !x->graph()->returned_by(x).empty() || before->output(0) != x) return {};
-  for (const ir::Use& use : x->uses())
-    if (std::ranges::find(nodes, use.node) == nodes.end()) return {};
-  const std::vector<int> operands = ops::operands_that_scale(*before);
+  size_t reads = 0;
+  for (const ir::Node* node : nodes) reads += static_cast<size_t>(std::ranges::count(node->inputs(), x));
+  if (reads != x->uses().size()) return {};
+  std::vector<int> operands = ops::operands_that_scale(*before);
   for (const int i : operands) {
     const ir::Value* value = before->input(i);
     const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;

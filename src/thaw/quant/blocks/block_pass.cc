@@ -50,16 +50,15 @@ void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
     kept->zeros.resize(static_cast<size_t>(count));
   }
   if (count == 0) return;
-  const WeightMatrix::Bytes bytes(weight_);
-  if (has_whole_blocks())
-    run_columns(bytes.get(), sink, kept);
-  else
-    run_as_stored(bytes.get(), sink, kept);
+  if (!has_whole_blocks()) return run_as_stored(sink, kept);
+  const auto mapped = weight_.mapped();
+  if (mapped && !weight_.turned()) return run_strips(*mapped, sink, kept);
+  run_columns(sink, kept);
 }
 
 // Calls emit(first column, columns, block, codes) for each tile of a range: codes as words where `words`, else as bytes.
 template <typename Emit>
-void BlockPass::quantize(std::span<const std::byte> bytes, Range range, bool words, Kept* kept, Emit emit) const {
+void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool words, Kept* kept, Emit emit) const {
   std::atomic<bool> finite = true;
   const bool by_blocks = layout_ == Layout::kAsStored && !weight_.turned();
   const auto one = [&](int64_t group, int64_t block, Tile& tile, TileScales& scales, uint32_t* codes) {
@@ -67,7 +66,7 @@ void BlockPass::quantize(std::span<const std::byte> bytes, Range range, bool wor
     const int lanes = static_cast<int>(std::min<int64_t>(kLanes, range.last_n - first_n));
     const int64_t first_k = block * format_.block;
     tile.count = static_cast<int>(std::min(format_.block, weight_.k() - first_k));
-    weight_.read(bytes, first_k, tile.count, first_n, lanes, tile.weights);
+    weight_.read(rows, first_k, tile.count, first_n, lanes, tile.weights);
     tile.weighted = !importance_.empty();
     if (tile.weighted) std::copy_n(importance_.begin() + first_k, tile.count, tile.importance);
     method_(tile, format_, scales);
@@ -108,35 +107,53 @@ void BlockPass::quantize(std::span<const std::byte> bytes, Range range, bool wor
                                         .next = "keep what reads it as it is, or export the model again"});
 }
 
-void BlockPass::run_columns(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const {
-  const int64_t k = weight_.k(), n = weight_.n();
+// Blocks of whole columns at `out`, which begins with the range's first column.
+void BlockPass::quantize_columns(const WeightMatrix::StoredRows& rows, Range range, Kept* kept, std::byte* out) const {
   const int64_t block_bytes = format_.block * format_.bits / 8, column_bytes = blocks_ * block_bytes;
-  // Stored turned, any columns are read alone. Else reading few of them would touch every page of the weight.
-  const int64_t strip =
-      rounded_up(std::max<int64_t>(1, weight_.turned() ? kPieceWeights / k : kStripBytes / column_bytes), kLanes);
-  const int64_t band =
-      weight_.turned() ? blocks_ : std::max<int64_t>(1, kPieceWeights / (std::min(strip, n) * format_.block));
-  const auto out = room_for<std::byte>(std::min(strip, n) * column_bytes);
+  quantize(rows, range, true, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* words) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      std::byte* to = out + (column + lane - range.first_n) * column_bytes + block * block_bytes;
+      for (int64_t i = 0; i < block_bytes / 4; ++i) std::memcpy(to + i * 4, words + i * kLanes + lane, 4);
+    }
+  });
+}
+
+// As the rows come. Those of a turned weight are columns; of another one all columns wait for their last block.
+void BlockPass::run_columns(const ir::TensorSource::Sink& sink, Kept* kept) const {
+  const int64_t n = weight_.n(), column_bytes = blocks_ * format_.block * format_.bits / 8;
+  const bool turned = weight_.turned();
+  const int64_t step = turned ? rounded_up(std::max<int64_t>(1, kPieceWeights / weight_.k()), kLanes)
+                              : rounded_up(std::max<int64_t>(1, kPieceWeights / n), format_.block);
+  const auto out = room_for<std::byte>((turned ? std::min(step, n) : n) * column_bytes);
+  weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& rows) {
+    if (!turned) {
+      const int64_t end = (last + format_.block - 1) / format_.block;
+      return quantize_columns(rows, {0, n, first / format_.block, end}, kept, out.get());
+    }
+    quantize_columns(rows, {first, last, 0, blocks_}, kept, out.get());
+    if (sink) sink({out.get(), static_cast<size_t>((last - first) * column_bytes)});
+  });
+  if (!turned && sink) sink({out.get(), static_cast<size_t>(n * column_bytes)});
+}
+
+// Columns of a mapped weight that is stored by rows: as many at once as leaves long pieces of each row to read.
+void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::TensorSource::Sink& sink, Kept* kept) const {
+  const int64_t k = weight_.k(), n = weight_.n(), column_bytes = blocks_ * format_.block * format_.bits / 8;
+  const int64_t strip = std::min(n, rounded_up(std::max<int64_t>(1, kStripBytes / column_bytes), kLanes));
+  const int64_t band = std::max<int64_t>(1, kPieceWeights / (strip * format_.block));
+  const auto out = room_for<std::byte>(strip * column_bytes);
   for (int64_t first = 0; first < n; first += strip) {
     const int64_t last = std::min(n, first + strip);
     for (int64_t block = 0; block < blocks_; block += band) {
-      const int64_t end = std::min(blocks_, block + band);
-      quantize(bytes, {first, last, block, end}, true, kept,
-               [&](int64_t column, int lanes, int64_t at, const uint32_t* words) {
-                 const int64_t num_words = block_bytes / 4;
-                 for (int lane = 0; lane < lanes; ++lane) {
-                   std::byte* to = out.get() + (column + lane - first) * column_bytes + at * block_bytes;
-                   for (int64_t i = 0; i < num_words; ++i) std::memcpy(to + i * 4, words + i * kLanes + lane, 4);
-                 }
-               });
-      weight_.release(bytes, block * format_.block, std::min(k, end * format_.block) - block * format_.block, first,
-                      last - first);
+      const int64_t end = std::min(blocks_, block + band), first_k = block * format_.block;
+      quantize_columns(rows, {first, last, block, end}, kept, out.get());
+      weight_.release(first_k, std::min(k, end * format_.block) - first_k, first, last - first);
     }
     if (sink) sink({out.get(), static_cast<size_t>((last - first) * column_bytes)});
   }
 }
 
-void BlockPass::run_as_stored(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const {
+void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t k = weight_.k(), n = weight_.n();
   const bool turned = weight_.turned(), is_signed = layout_ == Layout::kAsStored && format_.symmetric;
   // Rows of the tensor that a piece has; a piece of 16 rows or whole blocks ends at the end of a byte.
@@ -144,11 +161,10 @@ void BlockPass::run_as_stored(std::span<const std::byte> bytes, const ir::Tensor
   const int64_t step = rounded_up(std::max<int64_t>(1, kPieceWeights / width), unit);
   const auto codes = room_for<uint8_t>(std::min(step, rows) * width);
   const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.bits + 7) / 8);
-  for (int64_t first = 0; first < rows; first += step) {
-    const int64_t last = std::min(rows, first + step);
+  weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& stored) {
     const Range range = turned ? Range{first, last, 0, blocks_}
                                : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
-    quantize(bytes, range, false, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* made) {
+    quantize(stored, range, false, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* made) {
       const auto* from = reinterpret_cast<const uint8_t*>(made);
       const int64_t first_k = block * format_.block, count = std::min(format_.block, k - first_k);
       for (int64_t i = 0; i < count; ++i) {
@@ -160,16 +176,12 @@ void BlockPass::run_as_stored(std::span<const std::byte> bytes, const ir::Tensor
         }
       }
     });
-    if (turned)
-      weight_.release(bytes, 0, k, first, last - first);
-    else
-      weight_.release(bytes, first, last - first, 0, n);
-    if (!sink) continue;
+    if (!sink) return;
     const int64_t count = (last - first) * width;
     const auto flip = static_cast<uint8_t>(is_signed ? format_.middle() : 0);
     pack_codes({codes.get(), static_cast<size_t>(count)}, format_.bits, flip, out.get());
     sink({out.get(), static_cast<size_t>((count * format_.bits + 7) / 8)});
-  }
+  });
 }
 
 }  // namespace thaw::quantizing::blocks

@@ -36,9 +36,11 @@ class BlockPass {
     int64_t first_n, last_n, first_block, last_block;
   };
   template <typename Emit>
-  void quantize(std::span<const std::byte> bytes, Range range, bool words, Kept* kept, Emit emit) const;
-  void run_columns(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const;
-  void run_as_stored(std::span<const std::byte> bytes, const ir::TensorSource::Sink& sink, Kept* kept) const;
+  void quantize(const WeightMatrix::StoredRows& rows, Range range, bool words, Kept* kept, Emit emit) const;
+  void quantize_columns(const WeightMatrix::StoredRows& rows, Range range, Kept* kept, std::byte* out) const;
+  void run_columns(const ir::TensorSource::Sink& sink, Kept* kept) const;
+  void run_strips(const WeightMatrix::StoredRows& rows, const ir::TensorSource::Sink& sink, Kept* kept) const;
+  void run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const;
   // Whether the bytes of codes are those of whole blocks, column after column.
   bool has_whole_blocks() const;
 

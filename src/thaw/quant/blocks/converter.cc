@@ -1,5 +1,6 @@
 #include "thaw/quant/blocks/converter.h"
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <utility>
@@ -19,7 +20,8 @@ using ir::DataType;
 namespace {
 
 constexpr int64_t kSmallestBlock = 16;
-constexpr int64_t kOpsetOfBlocks = 21;  // DequantizeLinear's block_size and types of 4 bits
+constexpr int64_t kOpsetOfBlocks = 21, kVersionOfBlocks = 10;    // DequantizeLinear's block_size and types of 4 bits
+constexpr int64_t kOpsetOfTwoBits = 25, kVersionOfTwoBits = 13;  // of ONNX's file format, the version
 
 Method method_of(BlockMethod method) {
   switch (method) {
@@ -36,10 +38,15 @@ bool is_float(DataType type) {
   return type == DataType::kFloat || type == DataType::kFloat16 || type == DataType::kBfloat16;
 }
 
-// A matrix of constants that nobody can replace; null for others.
-const ir::Tensor* constant_matrix(const ir::Value* value) {
+// Constants that nobody can replace, matrices or stacks of them; null for others.
+const ir::Tensor* constant_weight(const ir::Value* value) {
   const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;
-  return tensor && tensor->dims.size() == 2 ? tensor : nullptr;
+  return tensor && tensor->dims.size() >= 2 && is_float(tensor->data_type) ? tensor : nullptr;
+}
+
+std::string why_no_matrix(const ir::Tensor& tensor) {
+  if (tensor.dims.size() != 2) return fmt::format("its weight is no matrix, but has {} axes", tensor.dims.size());
+  return tensor.num_elements() == 0 ? "its weight is empty" : "";
 }
 
 // How much an error counts by how large the inputs are that meet it. None is left out: samples do not show everything.
@@ -66,16 +73,15 @@ std::string why_not(int bits, const BlockOptions& options) {
   const bool qdq = options.form == BlockForm::kQdq;
   if (bits == 3) return qdq ? "ONNX has no type of 3 bits" : "ONNX Runtime's MatMulNBits has no kernel for 3 bits";
   if (bits != 2 && bits != 4 && bits != 8) return fmt::format("there are no blocks of {} bits", bits);
-  if (qdq && bits == 2)
-    return "ONNX Runtime 1.31 computes wrong numbers where it fuses a DequantizeLinear of 2 bits with the product";
   if (options.block < kSmallestBlock || options.block > kLargestBlock ||
       !std::has_single_bit(static_cast<uint64_t>(options.block)))
     return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
   return {};
 }
 
-int64_t opset_needed(int /*bits*/, const BlockOptions& options) {
-  return options.form == BlockForm::kQdq ? kOpsetOfBlocks : 1;
+int64_t opset_needed(int bits, const BlockOptions& options) {
+  if (options.form != BlockForm::kQdq) return 1;
+  return bits == 2 ? kOpsetOfTwoBits : kOpsetOfBlocks;
 }
 
 struct Converter::Request {
@@ -95,12 +101,12 @@ struct Converter::Operand {
 };
 
 bool Converter::is_candidate(const ir::Node& node) {
-  if (ops::looks_up_rows(node)) return constant_matrix(node.input(0)) != nullptr;
+  if (ops::looks_up_rows(node)) return constant_weight(node.input(0)) != nullptr;
   const auto product = ops::weight_product(node);
   if (!product) return false;
   const ir::Value* weight = node.input(product->weight);
-  if (constant_matrix(weight)) return true;
-  return weight && weight->producer() && constant_matrix(ops::turned_matrix(*weight->producer()));
+  if (constant_weight(weight)) return true;
+  return weight && weight->producer() && constant_weight(ops::turned_matrix(*weight->producer()));
 }
 
 ir::Value* Converter::summed_input(const ir::Node& node) {
@@ -190,19 +196,18 @@ std::string Converter::examine(const ir::Node& node, Request& request, Operand& 
   const ops::WeightProduct product = *ops::weight_product(node);
   operand.value = node.input(product.weight);
   operand.turned = product.weight_is_turned;
-  if (!constant_matrix(operand.value)) {
+  if (!constant_weight(operand.value)) {
     operand.value = ops::turned_matrix(*operand.value->producer());
     operand.behind_transpose = true;
     operand.turned = !operand.turned;
   }
-  operand.tensor = constant_matrix(operand.value);
+  operand.tensor = constant_weight(operand.value);
+  if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;
-  if (!is_float(type)) return fmt::format("its weight is {}", ir::name_of(type));
   const ops::Fact& x = facts_.fact(node.input(product.x));
   if (x.dtype != type) return "the type of what its weight multiplies is not known";
   if (x.rank() < 2) return "what its weight multiplies is a vector, or its rank is not known";
-  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
-  if (k == 0 || n == 0) return "its weight is empty";
+  const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0];
   if (request.statistics && request.statistics->k() != k) return "the samples' inputs do not fit its weight";
   const BlockMethod method = request.options.method;
   if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
@@ -289,11 +294,10 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
   request.row_scales = nullptr;
   if (request.options.method == BlockMethod::kGptq || request.options.method == BlockMethod::kAwq)
     request.options.method = BlockMethod::kSearch;  // its inputs are indices
-  const Operand operand{.value = node.input(0), .tensor = constant_matrix(node.input(0)), .turned = true};
+  const Operand operand{.value = node.input(0), .tensor = constant_weight(node.input(0)), .turned = true};
+  if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;
-  if (!is_float(type)) return fmt::format("its table is {}", ir::name_of(type));
   const int64_t rows = operand.tensor->dims[0], width = operand.tensor->dims[1];
-  if (rows == 0 || width == 0) return "its table is empty";
   if (width * request.format.bits % 8 != 0)
     return fmt::format("a row of {} codes of {} bits ends within a byte", width, request.format.bits);
   request.format.scale_type = type;
@@ -335,6 +339,10 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
 
 std::string Converter::dequantize(ir::Node& node, int input, const Operand& operand, const Request& request,
                                   rewrite::Changes& changes) {
+  const bool is_of_two = request.format.bits == 2;
+  if (is_of_two && !operand.turned && operand.tensor->dims[1] % 4 != 0)
+    return "ONNX Runtime 1.31 computes wrong numbers where a row of its codes of 2 bits ends within a byte";
+  model_.ir_version = std::max(model_.ir_version, is_of_two ? kVersionOfTwoBits : kVersionOfBlocks);
   rewrite::Patch patch(model_, {});
   patch.emitter().set_origin(rewrite::name_of(node));
   const ops::Emit at = patch.before(&node);

@@ -11,12 +11,12 @@
 #include <tbb/parallel_for.h>
 
 #include "thaw/core/error.h"
+#include "thaw/quant/blocks/matrix_kernels.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
 
 constexpr double kDampening = 0.01;  // of the mean of the Hessian's diagonal, added to it
-constexpr int64_t kRowsOfTask = 64;
 
 // Places of k in the order in which they are taken.
 struct TakingOrder {
@@ -47,34 +47,25 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
 // In place: the lower half of the symmetric a [k, k] becomes L with a = L L^T. Returns whether a is positive definite.
 bool cholesky(std::vector<double>& a, int64_t k) {
   constexpr int64_t kPanel = 64;
-  const auto at = [&](int64_t i, int64_t j) -> double& { return a[static_cast<size_t>(i * k + j)]; };
+  const auto row = [&](int64_t i) { return a.data() + i * k; };
   for (int64_t first = 0; first < k; first += kPanel) {
     const int64_t last = std::min(k, first + kPanel);
-    for (int64_t j = first; j < last; ++j) {
-      double pivot = at(j, j);
-      for (int64_t p = first; p < j; ++p) pivot -= at(j, p) * at(j, p);
+    // Of row i, the places [first, end) below the diagonal.
+    const auto solve = [&](int64_t i, int64_t end) {
+      for (int64_t j = first; j < end; ++j)
+        row(i)[j] = (row(i)[j] - dot(row(i) + first, row(j) + first, static_cast<size_t>(j - first))) / row(j)[j];
+    };
+    for (int64_t i = first; i < last; ++i) {
+      solve(i, i);
+      const double pivot = row(i)[i] - dot(row(i) + first, row(i) + first, static_cast<size_t>(i - first));
       if (!(pivot > 0)) return false;
-      at(j, j) = std::sqrt(pivot);
-      for (int64_t i = j + 1; i < last; ++i) {
-        double sum = at(i, j);
-        for (int64_t p = first; p < j; ++p) sum -= at(i, p) * at(j, p);
-        at(i, j) = sum / at(j, j);
-      }
+      row(i)[i] = std::sqrt(pivot);
     }
     // Rows below the panel, each by itself; then what the panel takes off the rest.
+    tbb::parallel_for(last, k, [&](int64_t i) { solve(i, last); });
     tbb::parallel_for(last, k, [&](int64_t i) {
-      for (int64_t j = first; j < last; ++j) {
-        double sum = at(i, j);
-        for (int64_t p = first; p < j; ++p) sum -= at(i, p) * at(j, p);
-        at(i, j) = sum / at(j, j);
-      }
-    });
-    tbb::parallel_for(last, k, [&](int64_t i) {
-      for (int64_t j = last; j <= i; ++j) {
-        double sum = 0;
-        for (int64_t p = first; p < last; ++p) sum += at(i, p) * at(j, p);
-        at(i, j) -= sum;
-      }
+      for (int64_t j = last; j <= i; ++j)
+        row(i)[j] -= dot(row(i) + first, row(j) + first, static_cast<size_t>(last - first));
     });
   }
   return true;
@@ -100,18 +91,22 @@ std::vector<float> corrections(const ColumnStatistics& statistics, const std::ve
     }
     if (cholesky(factor, k)) break;
   }
-  // Columns of M = L^-1, each by itself: L M = 1. Row j of U is row k-1-j of M read backwards.
+  // Columns of M = L^-1, from L M = 1, sixteen at once so that L is read that much less often. Row j of U is row k-1-j of
+  // M read backwards.
   std::vector<float> upper(static_cast<size_t>(k * k));
-  tbb::parallel_for(int64_t{0}, k, [&](int64_t column) {
-    std::vector<double> m(static_cast<size_t>(k), 0);
-    m[static_cast<size_t>(column)] = 1 / factor[static_cast<size_t>(column * k + column)];
-    for (int64_t i = column + 1; i < k; ++i) {
-      double sum = 0;
-      for (int64_t p = column; p < i; ++p) sum -= factor[static_cast<size_t>(i * k + p)] * m[static_cast<size_t>(p)];
-      m[static_cast<size_t>(i)] = sum / factor[static_cast<size_t>(i * k + i)];
+  tbb::parallel_for(int64_t{0}, (k + kLanes - 1) / kLanes, [&](int64_t group) {
+    const int64_t first = group * kLanes, lanes = std::min<int64_t>(kLanes, k - first);
+    std::vector<double> m(static_cast<size_t>((k - first) * kLanes));
+    for (int64_t i = first; i < k; ++i) {
+      const double* row = factor.data() + i * k;
+      double* here = m.data() + (i - first) * kLanes;
+      combine(row + first, m.data(), static_cast<size_t>(i - first), here);
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        here[lane] = ((i == first + lane ? 1.0 : 0.0) - here[lane]) / row[i];
+        if (i >= first + lane)
+          upper[static_cast<size_t>((k - 1 - i) * k + (k - 1 - first - lane))] = static_cast<float>(here[lane]);
+      }
     }
-    for (int64_t i = column; i < k; ++i)
-      upper[static_cast<size_t>((k - 1 - i) * k + (k - 1 - column))] = static_cast<float>(m[static_cast<size_t>(i)]);
   });
   tbb::parallel_for(int64_t{0}, k, [&](int64_t j) {
     const float diagonal = upper[static_cast<size_t>(j * k + j)];
@@ -130,7 +125,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
   chosen.codes.resize(static_cast<size_t>(n * blocks * block));
   chosen.scales.resize(static_cast<size_t>(n * blocks));
   chosen.zeros.resize(static_cast<size_t>(n * blocks));
-  const WeightMatrix::Bytes bytes(weight);
+  const WeightMatrix::All all(weight);
   std::atomic<bool> finite = true;
   tbb::parallel_for(int64_t{0}, (n + kLanes - 1) / kLanes, [&](int64_t group) {
     const int64_t first_n = group * kLanes;
@@ -142,7 +137,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
     std::vector<float> in_order(static_cast<size_t>(k * kLanes));
     for (int64_t b = 0; b < blocks; ++b) {
       const int count = static_cast<int>(std::min(block, k - b * block));
-      weight.read(bytes.get(), b * block, count, first_n, lanes, left.data() + b * block * kLanes);
+      weight.read(all.rows(), b * block, count, first_n, lanes, left.data() + b * block * kLanes);
     }
     for (const float number : left)
       if (!std::isfinite(number)) return finite.store(false);
@@ -178,19 +173,11 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
             chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + place)] = static_cast<uint8_t>(code);
         }
         const float* row = upper.data() + (first + i) * k + first;
-        for (int j = i + 1; j < count; ++j)
-          for (int lane = 0; lane < kLanes; ++lane)
-            in_order[static_cast<size_t>((first + j) * kLanes + lane)] -= error[lane] * row[j];
+        take_off(error, 1, row + i + 1, static_cast<size_t>(k), column + kLanes, static_cast<size_t>(count - i - 1));
       }
       // What the block was off, of all places after it at once.
-      for (int64_t j = first + count; j < k; ++j) {
-        float* column = in_order.data() + j * kLanes;
-        for (int i = 0; i < count; ++i) {
-          const float factor = upper[static_cast<size_t>((first + i) * k + j)];
-          for (int lane = 0; lane < kLanes; ++lane)
-            column[lane] -= off[static_cast<size_t>(i * kLanes + lane)] * factor;
-        }
-      }
+      take_off(off.data(), static_cast<size_t>(count), upper.data() + first * k + first + count, static_cast<size_t>(k),
+               in_order.data() + (first + count) * kLanes, static_cast<size_t>(k - first - count));
       for (int lane = 0; lane < lanes; ++lane) {
         const auto at = static_cast<size_t>((first_n + lane) * blocks + b);
         chosen.scales[at] = scales.scale[lane];

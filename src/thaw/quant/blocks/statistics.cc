@@ -1,9 +1,12 @@
 #include "thaw/quant/blocks/statistics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <tbb/parallel_for.h>
+
+#include "thaw/quant/blocks/matrix_kernels.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
@@ -33,14 +36,15 @@ void ColumnStatistics::add(std::span<const float> x) {
     rows += taken;
     tbb::parallel_for(int64_t{0}, width, [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
-      float* to = products.empty() ? nullptr : products.data() + i * width;
+      std::array<float, kRowsAtOnce> here;
       for (int64_t r = 0; r < taken; ++r) {
-        const float* row = good.data() + r * width;
-        sum_abs[at] += std::abs(row[i]);
-        sum_squares[at] += static_cast<double>(row[i]) * row[i];
-        if (!to || row[i] == 0) continue;
-        for (int64_t j = i; j < width; ++j) to[j] += row[i] * row[j];
+        const float number = here[static_cast<size_t>(r)] = good[static_cast<size_t>(r * width + i)];
+        sum_abs[at] += std::abs(number);
+        sum_squares[at] += static_cast<double>(number) * number;
       }
+      if (products.empty()) return;
+      add_scaled_rows(good.data() + i, static_cast<size_t>(taken), static_cast<size_t>(width), here.data(),
+                      products.data() + i * width + i, static_cast<size_t>(width - i));
     });
   }
 }

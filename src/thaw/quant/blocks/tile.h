@@ -14,7 +14,7 @@
 
 namespace thaw::quantizing::blocks {
 
-inline constexpr int kLanes = 16;
+inline constexpr int64_t kLanes = 16;
 inline constexpr int kLargestBlock = 256;
 
 struct BlockFormat {

@@ -27,15 +27,58 @@ WeightMatrix::WeightMatrix(ir::Tensor tensor, bool turned, float gain,
   if (!tensor_.source()) mapped_ = tensor_.bytes();
 }
 
-WeightMatrix::Bytes::Bytes(const WeightMatrix& matrix) : bytes_(matrix.mapped_) {
+std::optional<WeightMatrix::StoredRows> WeightMatrix::mapped() const {
+  if (tensor_.source()) return std::nullopt;
+  return StoredRows{mapped_};
+}
+
+WeightMatrix::All::All(const WeightMatrix& matrix) : rows_{matrix.mapped_} {
   const ir::TensorSource* source = matrix.tensor_.source();
   if (!source) return;
   made_.reserve(matrix.tensor_.num_bytes());
   source->write([&](std::span<const std::byte> piece) { made_.insert(made_.end(), piece.begin(), piece.end()); });
-  bytes_ = made_;
+  rows_.bytes = made_;
 }
 
-void WeightMatrix::read(std::span<const std::byte> bytes, int64_t first_k, int count, int64_t first_n, int lanes,
+void WeightMatrix::for_rows(int64_t step, const EachRows& each) const {
+  const int64_t rows = turned_ ? n_ : k_, width = turned_ ? k_ : n_;
+  const size_t row_bytes = static_cast<size_t>(width) * bytes_of_one(tensor_);
+  if (rows == 0 || width == 0) return;
+  const ir::TensorSource* source = tensor_.source();
+  if (!source) {
+    for (int64_t first = 0; first < rows; first += step) {
+      const int64_t last = std::min(rows, first + step);
+      each(first, last, {mapped_});
+      if (turned_)
+        release(0, k_, first, last - first);
+      else
+        release(first, last - first, 0, n_);
+    }
+    return;
+  }
+  std::vector<std::byte> waiting;
+  const size_t full = static_cast<size_t>(std::min(step, rows)) * row_bytes;
+  waiting.reserve(full);
+  int64_t first = 0;
+  const auto pass_on = [&] {
+    const auto count = static_cast<int64_t>(waiting.size() / row_bytes);
+    if (count == 0) return;
+    each(first, first + count, {waiting, first});
+    first += count;
+    waiting.clear();
+  };
+  source->write([&](std::span<const std::byte> piece) {
+    while (!piece.empty()) {
+      const auto part = piece.first(std::min(piece.size(), full - waiting.size()));
+      waiting.insert(waiting.end(), part.begin(), part.end());
+      piece = piece.subspan(part.size());
+      if (waiting.size() == full) pass_on();
+    }
+  });
+  pass_on();
+}
+
+void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes,
                         float* weights) const {
   const ir::DataType type = tensor_.data_type;
   const size_t size = bytes_of_one(tensor_);
@@ -43,13 +86,14 @@ void WeightMatrix::read(std::span<const std::byte> bytes, int64_t first_k, int c
   if (turned_) {
     std::array<float, kLargestBlock> row;
     for (int lane = 0; lane < lanes; ++lane) {
-      const std::byte* from = bytes.data() + static_cast<size_t>((first_n + lane) * k_ + first_k) * size;
+      const std::byte* from =
+          rows.bytes.data() + static_cast<size_t>((first_n + lane - rows.first) * k_ + first_k) * size;
       ir::to_floats(type, from, {row.data(), static_cast<size_t>(count)});
       for (int i = 0; i < count; ++i) weights[i * kLanes + lane] = row[static_cast<size_t>(i)];
     }
   } else {
     for (int i = 0; i < count; ++i) {
-      const std::byte* from = bytes.data() + static_cast<size_t>((first_k + i) * n_ + first_n) * size;
+      const std::byte* from = rows.bytes.data() + static_cast<size_t>((first_k + i - rows.first) * n_ + first_n) * size;
       float* to = weights + i * kLanes;
       if (type == ir::DataType::kFloat)
         std::memcpy(to, from, static_cast<size_t>(lanes) * sizeof(float));
@@ -64,14 +108,13 @@ void WeightMatrix::read(std::span<const std::byte> bytes, int64_t first_k, int c
   }
 }
 
-void WeightMatrix::release(std::span<const std::byte> bytes, int64_t first_k, int64_t count, int64_t first_n,
-                           int64_t num) const {
+void WeightMatrix::release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const {
   if (mapped_.empty()) return;
   const size_t size = bytes_of_one(tensor_);
   const int64_t first_row = turned_ ? first_n : first_k, rows = turned_ ? num : count;
   const int64_t first = turned_ ? first_k : first_n, width = turned_ ? count : num, stride = turned_ ? k_ : n_;
   const auto give_back = [&](int64_t from, int64_t elements) {
-    release_pages(bytes.subspan(static_cast<size_t>(from) * size, static_cast<size_t>(elements) * size));
+    release_pages(mapped_.subspan(static_cast<size_t>(from) * size, static_cast<size_t>(elements) * size));
   };
   if (width == stride) return give_back(first_row * stride, rows * stride);
   for (int64_t row = first_row; row < first_row + rows; ++row) give_back(row * stride + first, width);

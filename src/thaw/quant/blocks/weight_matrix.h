@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,24 +28,36 @@ class WeightMatrix {
   const ir::Tensor& tensor() const { return tensor_; }
   float gain() const { return gain_; }
 
-  // The tensor's bytes while they are needed: mapped ones as they are, those of a source made for as long as this lives.
-  class Bytes {
-   public:
-    explicit Bytes(const WeightMatrix& matrix);
-    std::span<const std::byte> get() const { return bytes_; }
-
-   private:
-    std::vector<std::byte> made_;
-    std::span<const std::byte> bytes_;
+  // Some rows of the tensor as they are stored: [k, n]'s, or turned, [n, k]'s.
+  struct StoredRows {
+    std::span<const std::byte> bytes;
+    int64_t first = 0;  // the row that the bytes begin with
   };
+
+  // Mapped bytes, whole; none where a source makes them.
+  std::optional<StoredRows> mapped() const;
+  // All rows from first to last, about `step` of them at once (and a multiple of it but for the last). Mapped bytes are
+  // given back once each(first, last, rows) is through with them; of those that a source makes no more is held at once.
+  using EachRows = std::function<void(int64_t first, int64_t last, const StoredRows& rows)>;
+  void for_rows(int64_t step, const EachRows& each) const;
 
   // weights [count, kLanes] = places [first_k, first_k + count) of the columns [first_n, first_n + lanes); lanes past
   // those are 0.
-  void read(std::span<const std::byte> bytes, int64_t first_k, int count, int64_t first_n, int lanes,
-            float* weights) const;
+  void read(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes, float* weights) const;
 
   // Gives back the memory of mapped bytes: of places [first_k, first_k + count) of the columns [first_n, first_n + num).
-  void release(std::span<const std::byte> bytes, int64_t first_k, int64_t count, int64_t first_n, int64_t num) const;
+  void release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const;
+
+  // For methods that read here and there: mapped bytes, or those of a source made for as long as this lives.
+  class All {
+   public:
+    explicit All(const WeightMatrix& matrix);
+    const StoredRows& rows() const { return rows_; }
+
+   private:
+    std::vector<std::byte> made_;
+    StoredRows rows_;
+  };
 
  private:
   ir::Tensor tensor_;
