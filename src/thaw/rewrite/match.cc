@@ -361,4 +361,13 @@ std::vector<std::string_view> root_operators(const Pattern& pattern) {
   return {};
 }
 
+bool may_match(const Pattern& pattern, const std::set<std::string, std::less<>>& operators) {
+  const PatternNode& node = pattern.node();
+  const auto fits = [&](const Pattern& part) { return may_match(part, operators); };
+  if (node.kind == Kind::kEither) return std::ranges::any_of(node.operands, fits);
+  const auto is_there = [&](const std::string& name) { return operators.contains(name); };
+  if (node.kind == Kind::kNode && std::ranges::none_of(node.operators, is_there)) return false;
+  return std::ranges::all_of(node.operands, fits);
+}
+
 }  // namespace thaw::rewrite

@@ -65,6 +65,7 @@ class ScoresReader {
       found_.is_reshaped = true;
       return follow(node->input(0), factor);
     }
+    if (op == "Transpose") return take_turned_product(*node, value, factor);
     if (op == "Mul") return follow_product(*node, factor);
     if (op == "Div") {
       const auto by = scalar_of(node->input(1), facts_);
@@ -97,6 +98,21 @@ class ScoresReader {
     found_.product = *product;
     found_.first = value;
     found_.scale = factor * product->scale * (found_.softcap > 0 ? found_.softcap : 1);
+    return true;
+  }
+
+  // (k q^T)^T is q k^T.
+  bool take_turned_product(const ir::Node& transpose, ir::Value* value, double factor) {
+    ir::Value* inner = transpose.input(0);
+    const ir::Node* node = inner ? inner->producer() : nullptr;
+    const auto given = transpose.attribute_ints("perm");
+    if (!node || !is_read_once(*inner) || !may_be_matrix_product(*node)) return false;
+    const int rank = facts_.fact(value).rank();
+    if (rank < 2 || !swaps_last_two({given.begin(), given.end()}, rank) || !take_product(*node, value, factor))
+      return false;
+    const MatrixProduct product = found_.product;
+    found_.product.left = with_last_two_swapped(at_, product.right);
+    found_.product.right = with_last_two_swapped(at_, product.left);
     return true;
   }
 

@@ -1,0 +1,489 @@
+"""Attention and rotary embeddings as exporters and models write them. Four heads of 8."""
+import math
+
+import numpy as np
+
+from spellings import near_miss, spelling
+
+SCALE = 1 / math.sqrt(8)
+
+
+def qkv(g, keys="s", kv_width=32):
+    return g.input("q", "b", "s", 32), g.input("k", "b", keys, kv_width), g.input("v", "b", keys, kv_width)
+
+
+def heads(g, x, count=4, perm=(0, 2, 1, 3)):
+    return g.transpose(g.reshape(x, 0, -1, count, 8), *perm)
+
+
+def joined(g, o):
+    return g.reshape(g.transpose(o, 0, 2, 1, 3), 0, -1, 32)
+
+
+def softmax(g, x):
+    return g.Softmax(x, axis=-1)
+
+
+def attention(g, q, k, v, mask=None, scale=SCALE, weights=softmax):
+    """q, k and v as heads."""
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) * scale
+    s = s if mask is None else mask(s)
+    return joined(g, weights(g, s) @ v)
+
+
+def plain(g, mask=None, keys="s", **how):
+    q, k, v = (heads(g, x) for x in qkv(g, keys))
+    return attention(g, q, k, v, mask, **how)
+
+
+MHA = {"left": {"ort": ["MultiHeadAttention"], "portable": ["Attention"]}, "portable": (23,)}
+ORT = {"left": ["MultiHeadAttention"]}
+
+
+@spelling(**MHA)
+def attention_of_bert(g):
+    """The mask of 0 and 1 as 0 and -10000, read by all layers."""
+    keep = g.cast(g.reduced("Unsqueeze", g.input("keep", "b", "s", kind="i"), (1, 2)), "f")
+    added = (1.0 - keep) * -10000.0
+    q, k, v = (heads(g, x) for x in qkv(g))
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) / math.sqrt(8)
+    return joined(g, softmax(g, s + added) @ v)
+
+
+@spelling(**MHA)
+def attention_without_mask(g):
+    return plain(g)
+
+
+@spelling(**MHA)
+def attention_across(g):
+    return plain(g, keys="t")
+
+
+@spelling(**MHA)
+def attention_keys_transposed_at_once(g):
+    q, k, v = qkv(g)
+    s = (heads(g, q) @ heads(g, k, perm=(0, 2, 3, 1))) / math.sqrt(8)
+    return joined(g, softmax(g, s) @ heads(g, v))
+
+
+@spelling(**MHA)
+def attention_scale_on_the_query(g):
+    """ViT of timm: q times its scale."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    return joined(g, softmax(g, (q * SCALE) @ g.transpose(k, 0, 1, 3, 2)) @ v)
+
+
+@spelling(**MHA)
+def attention_scale_on_the_projection(g):
+    """BART, Whisper, OPT: before the heads are split."""
+    q, k, v = qkv(g)
+    q = heads(g, q * SCALE)
+    return joined(g, softmax(g, q @ heads(g, k, perm=(0, 2, 3, 1))) @ heads(g, v))
+
+
+@spelling(**MHA)
+def attention_scale_by_both_roots(g):
+    """torch's scaled_dot_product_attention."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    root = SCALE ** 0.5
+    return joined(g, softmax(g, (q * root) @ (g.transpose(k, 0, 1, 3, 2) * root)) @ v)
+
+
+@spelling(**MHA)
+def attention_scale_computed_from_the_shape(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    width = g.Gather(g.Shape(q), g.constant(np.array(-1)))
+    root = g.Sqrt(g.Div(1.0, g.Sqrt(g.cast(width, "f"))))
+    return joined(g, softmax(g, (q * root) @ (g.transpose(k, 0, 1, 3, 2) * root)) @ v)
+
+
+@spelling(**MHA)
+def attention_scale_on_the_keys(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    return joined(g, softmax(g, q @ (g.transpose(k, 0, 1, 3, 2) / math.sqrt(8))) @ v)
+
+
+@spelling(**MHA)
+def attention_of_t5(g):
+    """No scale, and a bias of positions that is added."""
+    bias = g.input("bias", 1, 4, "s", "s")
+    q, k, v = (heads(g, x) for x in qkv(g))
+    return joined(g, softmax(g, (q @ g.transpose(k, 0, 1, 3, 2)) + bias) @ v)
+
+
+@spelling(**MHA)
+def attention_of_gpt2(g):
+    """Causal by Where with the lowest number, and a mask that is added."""
+    added = g.input("added", "b", 1, 1, "s")
+    causal = g.input("causal", 1, 1, "s", "s", kind="b")
+    lowest = g.value(-3.4028234663852886e38)
+    return plain(g, lambda s: g.Where(causal, s, lowest) + added)
+
+
+@spelling(**MHA)
+def attention_of_distilbert(g):
+    keep = g.input("keep", "b", "s", kind="i")
+    gone = g.reduced("Unsqueeze", g.Equal(keep, g.constant(np.array(0))), (1, 2))
+    return plain(g, lambda s: g.Where(gone, g.value(-3.4028234663852886e38), s))
+
+
+@spelling(**MHA)
+def attention_of_llama(g):
+    """Softmax in float32, an additive causal mask."""
+    added = g.input("added", "b", 1, "s", "s")
+    return plain(g, lambda s: s + added)
+
+
+@spelling(**ORT)
+def attention_in_float16_with_softmax_in_float32(g):
+    g.half = True
+    added = g.input("added", "b", 1, "s", "s")
+    return plain(g, lambda s: s + added, weights=lambda g, s: g.cast(g.Softmax(g.cast(s, "f"), axis=-1), "h"))
+
+
+@spelling(**{**MHA, "ort": (14, 18)})
+def attention_causal_by_trilu(g):
+    size = g.reshape(g.slice(g.Shape(g.input("ids", "b", "s", kind="i")), 1, 2, 0), 1)
+    square = g.Expand(g.constant(np.ones((1, 1), np.int64)), g.Concat(size, size, axis=0))
+    keep = g.cast(g.Trilu(square, upper=0), "b")
+    return plain(g, lambda s: g.Where(keep, s, g.value(-1e9)))
+
+
+@spelling(**MHA)
+def attention_of_scaled_dot_product_boolean(g):
+    """torch: a boolean mask becomes 0 and minus infinity, weights that are NaN become 0."""
+    keep = g.input("keep", "b", 1, "s", "s", kind="b")
+    added = g.Where(keep, g.value(0.0), g.value(-np.inf))
+    def weights(g, s):
+        p = g.Softmax(s, axis=-1)
+        return g.Where(g.IsNaN(p), g.value(0.0), p)
+    return plain(g, lambda s: s + added, weights=weights)
+
+
+@spelling(**MHA)
+def attention_softmax_by_hand(g):
+    def weights(g, s):
+        e = g.Exp(s - g.reduced("ReduceMax", s))
+        return e / g.reduced("ReduceSum", e)
+    return plain(g, weights=weights)
+
+
+@spelling(**MHA)
+def attention_packed_split(g):
+    x = g.input("x", "b", "s", 96)
+    q, k, v = (heads(g, part) for part in g.split(x, [32, 32, 32]))
+    return attention(g, q, k, v)
+
+
+@spelling(**MHA)
+def attention_packed_of_vit(g):
+    x = g.transpose(g.reshape(g.input("x", "b", "s", 96), 0, -1, 3, 4, 8), 2, 0, 3, 1, 4)
+    q, k, v = (g.Gather(x, g.constant(np.array(i)), axis=0) for i in range(3))
+    return attention(g, q, k, v)
+
+
+@spelling(**MHA)
+def attention_packed_of_gpt_neox(g):
+    """Heads first, then q, k and v of each."""
+    x = g.transpose(g.reshape(g.input("x", "b", "s", 96), 0, -1, 4, 24), 0, 2, 1, 3)
+    q, k, v = g.split(x, [8, 8, 8])
+    return attention(g, q, k, v)
+
+
+@spelling(**MHA)
+def attention_packed_by_slices(g):
+    x = g.input("x", "b", "s", 96)
+    q, k, v = (heads(g, g.slice(x, 32 * i, 32 * i + 32)) for i in range(3))
+    return attention(g, q, k, v)
+
+
+@spelling(**MHA)
+def attention_projected(g):
+    x = g.input("x", "b", "s", 32)
+    q, k, v = (heads(g, (x @ g.weight(32, 32)) + g.weight(32)) for _ in range(3))
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) * SCALE
+    return joined(g, softmax(g, s) @ v)
+
+
+@spelling(**MHA)
+def attention_by_einsum(g):
+    q, k, v = (g.reshape(x, 0, -1, 4, 8) for x in qkv(g))
+    s = g.Einsum(q, k, equation="bqhd,bkhd->bhqk") * SCALE
+    return g.reshape(g.Einsum(softmax(g, s), v, equation="bhqk,bkhd->bqhd"), 0, -1, 32)
+
+
+@spelling(**MHA)
+def attention_by_einsum_of_keras(g):
+    """MultiHeadAttention of Keras: keys before queries."""
+    q, k, v = (g.reshape(x, 0, -1, 4, 8) for x in qkv(g))
+    s = g.Einsum(k, q * SCALE, equation="aecd,abcd->acbe")
+    return g.reshape(g.Einsum(softmax(g, s), v, equation="acbe,aecd->abcd"), 0, -1, 32)
+
+
+@spelling(**MHA)
+def attention_of_three_axes_of_torch(g):
+    """nn.MultiheadAttention: [positions, batch * heads, width], turned."""
+    q, k, v = (g.input(n, "s", "b", 32) for n in "qkv")
+    shape = g.Shape(q)
+    positions, batch = (g.slice(shape, i, i + 1, 0) for i in range(2))
+    split = g.Concat(positions, g.Mul(batch, [4]), [8], axis=0)
+    q, k, v = (g.transpose(g.Reshape(x, split), 1, 0, 2) for x in (q, k, v))
+    o = softmax(g, (q * SCALE) @ g.transpose(k, 0, 2, 1)) @ v
+    return g.Reshape(g.transpose(o, 1, 0, 2), shape)
+
+
+@spelling(**MHA)
+def attention_of_three_axes_of_bart(g):
+    """[batch * heads, positions, width] by a Reshape of the heads."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    three = g.Concat([-1], g.slice(g.Shape(q), 2, 3, 0), [8], axis=0)
+    a, b, c = (g.Reshape(x, three) for x in (q, k, v))
+    o = softmax(g, (a * SCALE) @ g.transpose(b, 0, 2, 1)) @ c
+    return joined(g, g.Reshape(o, g.Concat([-1], [4], g.slice(g.Shape(q), 2, 3, 0), [8], axis=0)))
+
+
+@spelling(**MHA)
+def attention_of_swin(g):
+    """A bias of positions for each head, and a mask for each window."""
+    q, k, v = (heads(g, g.input(n, "b", 16, 32)) for n in "qkv")
+    return attention(g, q, k, v, lambda s: s + g.weight(1, 4, 16, 16))
+
+
+@spelling(**MHA)
+def attention_grouped_by_expand(g):
+    q, k, v = qkv(g, kv_width=16)
+    def repeated(x):
+        five = g.Expand(g.reduced("Unsqueeze", heads(g, x, 2), (2,)), [1, 1, 2, 1, 1])
+        return g.reshape(five, 0, 4, -1, 8)
+    return attention(g, heads(g, q), repeated(k), repeated(v))
+
+
+@spelling(**MHA)
+def attention_of_one_head_of_keys(g):
+    """Falcon, StarCoder: all heads read the same keys."""
+    q, k, v = g.input("q", "b", "s", 32), g.input("k", "b", "s", 8), g.input("v", "b", "s", 8)
+    s = (heads(g, q) @ g.reduced("Unsqueeze", g.transpose(k, 0, 2, 1), (1,))) * SCALE
+    return joined(g, softmax(g, s) @ g.reduced("Unsqueeze", v, (1,)))
+
+
+@spelling(**MHA)
+def attention_with_a_cache(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    k = g.Concat(g.input("past_k", "b", 4, "t", 8), k, axis=2)
+    v = g.Concat(g.input("past_v", "b", 4, "t", 8), v, axis=2)
+    return attention(g, q, k, v), k, v
+
+
+@spelling(**MHA)
+def attention_with_norms_of_q_and_k(g):
+    """Qwen 3."""
+    q, k, v = qkv(g)
+    def normed(x):
+        x = g.reshape(x, 0, -1, 4, 8)
+        return g.transpose(x * g.Reciprocal(g.Sqrt(g.mean(x ** 2.0) + 1e-6)) * g.weight(8), 0, 2, 1, 3)
+    return attention(g, normed(q), normed(k), heads(g, v))
+
+
+@spelling({"portable": ["Attention"]}, ort=(), portable=(23,))
+def attention_with_softcap(g):
+    return plain(g, lambda s: g.Tanh(s / 30.0) * 30.0)
+
+
+@spelling(**MHA)
+def attention_of_deberta(g):
+    """Scores of content and positions, all divided by the root of three widths."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    relative = g.input("relative", "b", 4, "s", "s")
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) / math.sqrt(24) + relative / math.sqrt(24)
+    return joined(g, softmax(g, s) @ v)
+
+
+@spelling(**MHA)
+def attention_of_a_vision_tower_without_batch(g):
+    q, k, v = (g.transpose(g.reshape(g.input(n, "s", 32), -1, 4, 8), 1, 0, 2) for n in "qkv")
+    o = softmax(g, (q @ g.transpose(k, 0, 2, 1)) * SCALE) @ v
+    return g.reshape(g.transpose(o, 1, 0, 2), -1, 32)
+
+
+@spelling(**MHA)
+def attention_of_one_head(g):
+    """VAE of diffusers."""
+    q, k, v = qkv(g)
+    return softmax(g, (q @ g.transpose(k, 0, 2, 1)) * 32 ** -0.5) @ v
+
+
+# Rotary.
+def rotary(g, x, rotated, cos, sin):
+    return x * cos + rotated * sin
+
+
+def half_turned(g, x, width=8):
+    x1, x2 = g.slice(x, 0, width // 2), g.slice(x, width // 2, 2 ** 63 - 1)
+    return g.Concat(-x2, x1, axis=-1)
+
+
+def angles(g, width=8, axis=1):
+    frequencies = g.constant((10000.0 ** -(np.arange(0, width, 2) / width)).astype(np.float32))
+    a = g.reduced("Unsqueeze", g.cast(g.input("ids", "b", "s", kind="i"), "f"), (2,)) * frequencies
+    a = g.Concat(a, a, axis=-1)
+    return g.reduced("Unsqueeze", g.Cos(a), (axis,)), g.reduced("Unsqueeze", g.Sin(a), (axis,))
+
+
+ROTARY = {"left": {"ort": ["RotaryEmbedding"], "portable": ["RotaryEmbedding"]}, "portable": (23,)}
+
+
+@spelling(**ROTARY)
+def rotary_of_llama(g):
+    x = g.input("x", "b", 4, "s", 8)
+    return rotary(g, x, half_turned(g, x), *angles(g))
+
+
+@spelling(**ROTARY)
+def rotary_negative_by_product(g):
+    x = g.input("x", "b", 4, "s", 8)
+    x1, x2 = g.split(x, [4, 4])
+    cos, sin = angles(g)
+    return (cos * x) + (sin * g.Concat(x2 * -1.0, x1, axis=-1))
+
+
+@spelling(**ROTARY)
+def rotary_from_the_end(g):
+    """Slices that count from the end."""
+    x = g.input("x", "b", 4, "s", 8)
+    cos, sin = angles(g)
+    return x * cos + g.Concat(-g.slice(x, -4, 2 ** 63 - 1), g.slice(x, 0, -4), axis=3) * sin
+
+
+@spelling(**ROTARY)
+def rotary_sine_first(g):
+    x = g.input("x", "b", 4, "s", 8)
+    cos, sin = angles(g)
+    return sin * half_turned(g, x) + cos * x
+
+
+@spelling(**ROTARY)
+def rotary_partial_of_gpt_neox(g):
+    x = g.input("x", "b", 4, "s", 16)
+    turning, rest = g.slice(x, 0, 8), g.slice(x, 8, 2 ** 63 - 1)
+    return g.Concat(rotary(g, turning, half_turned(g, turning), *angles(g)), rest, axis=-1)
+
+
+@spelling(**ROTARY)
+def rotary_interleaved_of_gpt_j(g):
+    x = g.input("x", "b", "s", 4, 8)
+    even, odd = g.slice(x, 0, 2 ** 63 - 1, step=2), g.slice(x, 1, 2 ** 63 - 1, step=2)
+    a = g.input("a", "b", "s", 1, 4)
+    cos, sin = g.Cos(a), g.Sin(a)
+    first, second = even * cos - odd * sin, odd * cos + even * sin
+    return g.reshape(g.Concat(g.reduced("Unsqueeze", first, (-1,)), g.reduced("Unsqueeze", second, (-1,)), axis=-1), 0, 0, 0, 8)
+
+
+@spelling(**ROTARY)
+def rotary_by_complex_numbers(g):
+    """The first Llama: pairs as real and imaginary parts."""
+    x = g.reshape(g.input("x", "b", "s", 4, 8), 0, 0, 4, 4, 2)
+    real, imaginary = (g.Gather(x, g.constant(np.array(i)), axis=-1) for i in range(2))
+    a = g.input("a", "b", "s", 1, 4)
+    cos, sin = g.Cos(a), g.Sin(a)
+    first, second = real * cos - imaginary * sin, real * sin + imaginary * cos
+    both = g.Concat(g.reduced("Unsqueeze", first, (-1,)), g.reduced("Unsqueeze", second, (-1,)), axis=-1)
+    return g.reshape(both, 0, 0, 0, 8)
+
+
+@spelling(**ROTARY)
+def rotary_of_two_halves(g):
+    x = g.input("x", "b", 4, "s", 8)
+    x1, x2 = g.split(x, [4, 4])
+    a = g.input("a", "b", 1, "s", 4)
+    cos, sin = g.Cos(a), g.Sin(a)
+    return g.Concat(x1 * cos - x2 * sin, x1 * sin + x2 * cos, axis=-1)
+
+
+@spelling(**ROTARY)
+def rotary_scaled_by_a_factor(g):
+    """YaRN: cos and sin times a number."""
+    x = g.input("x", "b", 4, "s", 8)
+    cos, sin = angles(g)
+    return rotary(g, x, half_turned(g, x), cos * 1.2, sin * 1.2)
+
+
+# Near-misses.
+NONE = ("MultiHeadAttention", "Attention", "GroupQueryAttention")
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_softmax_over_queries(g):
+    return plain(g, weights=lambda g, s: g.Softmax(s, axis=2))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_mask_after_the_softmax(g):
+    keep = g.input("keep", "b", 1, "s", "s")
+    return plain(g, weights=lambda g, s: g.Softmax(s, axis=-1) * keep)
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_scale_of_each_head(g):
+    return plain(g, scale=g.weight(4, 1, 1))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_whose_weights_are_an_output(g):
+    kept = []
+    def weights(g, s):
+        kept.append(g.Softmax(s, axis=-1))
+        return kept[0]
+    return plain(g, weights=weights), kept[0]
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_mask_that_still_counts(g):
+    keep = g.input("keep", "b", 1, "s", "s", kind="b")
+    return plain(g, lambda s: g.Where(keep, s, g.value(-3.0)))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_with_talking_heads(g):
+    """CaiT: weights of heads are mixed before they are multiplied with v."""
+    def weights(g, s):
+        p = g.Softmax(s, axis=-1)
+        return g.transpose(g.transpose(p, 0, 2, 3, 1) @ g.weight(4, 4), 0, 3, 1, 2)
+    return plain(g, weights=weights)
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_with_a_sigmoid(g):
+    return plain(g, weights=lambda g, s: g.Sigmoid(s))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_normed_by_another(g):
+    return plain(g, weights=lambda g, s: g.Relu(s) / g.reduced("ReduceSum", g.Relu(s) + 1e-6))
+
+
+@near_miss("RotaryEmbedding", portable=(23,))
+def rotary_with_the_sign_on_the_other_half(g):
+    x = g.input("x", "b", 4, "s", 8)
+    cos, sin = angles(g)
+    return x * cos + g.Concat(g.slice(x, 4, 8), -g.slice(x, 0, 4), axis=-1) * sin
+
+
+@near_miss(portable=(23,))
+def rotary_of_two_axes(g):
+    """Each half of a head turns by the angles of an axis of its own, one half after the other: no pair spans the head."""
+    x = g.input("x", "b", 4, "s", 8)
+    parts = []
+    for i, name in enumerate(("rows", "columns")):
+        part = g.slice(x, 4 * i, 4 * i + 4)
+        a = g.input(name, "b", 1, "s", 2)
+        a = g.Concat(a, a, axis=-1)
+        parts.append(part * g.Cos(a) + g.Concat(-g.slice(part, 2, 4), g.slice(part, 0, 2), axis=-1) * g.Sin(a))
+    return g.Concat(*parts, axis=-1)
+
+
+@near_miss("RotaryEmbedding", portable=(23,))
+def rotary_with_an_angle_each(g):
+    x = g.input("x", "b", 4, "s", 8)
+    a = g.input("a", "b", 1, "s", 8)
+    return x * g.Cos(a) + half_turned(g, x) * g.Sin(a)
