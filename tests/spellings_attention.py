@@ -251,6 +251,14 @@ def attention_of_swin(g):
 
 
 @spelling(**MHA)
+def attention_of_shifted_swin(g):
+    """Four windows an image; the mask of each is the same in all images."""
+    q, k, v = (heads(g, g.reshape(g.input(n, "b", 4, 9, 32), -1, 9, 32)) for n in "qkv")
+    bias, mask = g.weight(1, 4, 9, 9), g.weight(1, 4, 1, 9, 9)
+    return attention(g, q, k, v, lambda s: g.reshape(g.reshape(s + bias, -1, 4, 4, 9, 9) + mask, -1, 4, 9, 9))
+
+
+@spelling(**MHA)
 def attention_grouped_by_expand(g):
     q, k, v = qkv(g, kv_width=16)
     def repeated(x):
@@ -311,6 +319,45 @@ def attention_of_one_head(g):
     """VAE of diffusers."""
     q, k, v = qkv(g)
     return softmax(g, (q @ g.transpose(k, 0, 2, 1)) * 32 ** -0.5) @ v
+
+
+@spelling(**MHA)
+def attention_of_yolo(g):
+    """C2PSA: positions last, the weights on the right and turned."""
+    x = g.reshape(g.input("x", "b", 96, "h", "w"), 0, 4, 24, -1)
+    q, k, v = g.split(x, [8, 8, 8], axis=2)
+    s = g.Softmax((g.transpose(q, 0, 1, 3, 2) @ k) * SCALE, axis=-1)
+    return g.reshape(v @ g.transpose(s, 0, 1, 3, 2), 0, 32, -1)
+
+
+@spelling(**MHA)
+def attention_of_vqgan(g):
+    q, k, v = (g.reshape(g.input(n, "b", 16, "h", "w"), 0, 16, -1) for n in "qkv")
+    s = g.Softmax((g.transpose(q, 0, 2, 1) @ k) * 0.25, axis=2)
+    return v @ g.transpose(s, 0, 2, 1)
+
+
+@spelling(**MHA)
+def attention_of_segments(g):
+    """Positions see those of their own document."""
+    ids = g.input("ids", "b", "s", kind="i")
+    same = g.Equal(g.reduced("Unsqueeze", ids, (1, 3)), g.reduced("Unsqueeze", ids, (1, 2)))
+    return plain(g, lambda s: g.Where(same, s, g.value(-1e9)))
+
+
+@spelling(**MHA)
+def attention_in_a_sliding_window(g):
+    place = g.cast(g.input("place", "s", kind="i"), "f")
+    apart = g.reduced("Unsqueeze", place, (1,)) - g.reduced("Unsqueeze", place, (0,))
+    keep = g.And(g.GreaterOrEqual(apart, 0.0), g.Less(apart, 4.0))
+    return plain(g, lambda s: g.Where(keep, s, g.value(-3.4028234663852886e38)))
+
+
+@spelling(**MHA)
+def attention_of_alibi(g):
+    slopes = g.constant(np.array([0.5, 0.25, 0.125, 0.0625], np.float32).reshape(1, 4, 1, 1))
+    place = g.cast(g.input("place", "b", 1, 1, "s", kind="i"), "f")
+    return plain(g, lambda s: s + slopes * place)
 
 
 # Rotary.
@@ -398,6 +445,52 @@ def rotary_of_two_halves(g):
     a = g.input("a", "b", 1, "s", 4)
     cos, sin = g.Cos(a), g.Sin(a)
     return g.Concat(x1 * cos - x2 * sin, x1 * sin + x2 * cos, axis=-1)
+
+
+@spelling(**ROTARY)
+def rotary_of_a_cut_table(g):
+    """Rows of a table for as many positions as there are."""
+    x = g.input("x", "b", 4, "s", 8)
+    a = np.outer(np.arange(16), 10000.0 ** -(np.arange(0, 8, 2) / 8))
+    a = np.concatenate([a, a], -1).astype(np.float32)
+    end = g.slice(g.Shape(x), 2, 3, 0)
+    cos, sin = (g.reduced("Unsqueeze", g.Slice(g.constant(t), [0], end, [0]), (0, 1)) for t in (np.cos(a), np.sin(a)))
+    return rotary(g, x, half_turned(g, x), cos, sin)
+
+
+@spelling(**ROTARY)
+def rotary_of_gathered_rows(g):
+    x = g.input("x", "b", 4, "s", 8)
+    a = np.outer(np.arange(16), 10000.0 ** -(np.arange(0, 8, 2) / 8))
+    a = np.concatenate([a, a], -1).astype(np.float32)
+    ids = g.input("ids", "b", "s", kind="i")
+    cos, sin = (g.reduced("Unsqueeze", g.Gather(g.constant(t), ids, axis=0), (1,)) for t in (np.cos(a), np.sin(a)))
+    return rotary(g, x, half_turned(g, x), cos, sin)
+
+
+@spelling({"ort": ["RotaryEmbedding"]})
+def rotary_in_float16_with_angles_in_float32(g):
+    cos, sin = (g.cast(t, "h") for t in angles(g))
+    g.half = True
+    x = g.input("x", "b", 4, "s", 8)
+    return rotary(g, x, half_turned(g, x), cos, sin)
+
+
+@spelling({"ort": ["SkipSimplifiedLayerNormalization"] + ["MultiHeadAttention"]})
+def attention_of_a_decoder_layer(g):
+    """Llama: norm, projections, rotary of q and k, grouped heads, sum and norm."""
+    x = g.input("x", "b", "s", 32)
+    def norm(x):
+        return g.weight(32) * (x * g.Reciprocal(g.Sqrt(g.mean(x ** 2.0) + 1e-6)))
+    n = norm(x)
+    cos, sin = angles(g)
+    added = g.input("added", "b", 1, "s", "s")
+    q, k, v = heads(g, n @ g.weight(32, 32)), heads(g, n @ g.weight(32, 16), 2), heads(g, n @ g.weight(32, 16), 2)
+    q, k = (rotary(g, part, half_turned(g, part), cos, sin) for part in (q, k))
+    def repeated(part):
+        return g.reshape(g.Expand(g.reduced("Unsqueeze", part, (2,)), [1, 1, 2, 1, 1]), 0, 4, -1, 8)
+    o = attention(g, q, repeated(k), repeated(v), lambda s: s + added)
+    return norm(x + (o @ g.weight(32, 32)))
 
 
 @spelling(**ROTARY)
