@@ -354,6 +354,33 @@ def attention_in_a_sliding_window(g):
 
 
 @spelling(**MHA)
+def attention_with_sinks(g):
+    """gpt-oss: a score of each head that takes its part and has no value."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    added = g.input("added", "b", 1, "s", "s")
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) * SCALE + added
+    shape = g.Concat(g.slice(g.Shape(q), 0, 1, 0), [-1], g.slice(g.Shape(q), 2, 3, 0), [-1], axis=0)
+    one = g.constant(np.ones(4, np.int64))
+    shape = g.Where(g.Equal(shape, g.constant(np.full(4, -1))), one, shape)
+    both = g.Concat(s, g.Expand(g.reshape(g.weight(4), 1, -1, 1, 1), shape), axis=-1)
+    p = g.Softmax(both - g.reduced("ReduceMax", both), axis=-1)
+    return joined(g, g.slice(p, 0, -1) @ v)
+
+
+@spelling(**MHA)
+def attention_with_sinks_without_mask(g):
+    q, k, v = (heads(g, x) for x in qkv(g, "t"))
+    sinks = g.Expand(g.weight(1, 4, 1, 1), g.Concat(g.slice(g.Shape(q), 0, 1, 0), [4], g.slice(g.Shape(q), 2, 3, 0), [1], axis=0))
+    p = g.Softmax(g.Concat((q @ g.transpose(k, 0, 1, 3, 2)) * SCALE, sinks, axis=-1), axis=-1)
+    return joined(g, g.slice(p, 0, -1) @ v)
+
+
+@spelling(**MHA)
+def attention_largest_taken_off(g):
+    return plain(g, weights=lambda g, s: g.Softmax(s - g.reduced("ReduceMax", s), axis=-1))
+
+
+@spelling(**MHA)
 def attention_of_alibi(g):
     slopes = g.constant(np.array([0.5, 0.25, 0.125, 0.0625], np.float32).reshape(1, 4, 1, 1))
     place = g.cast(g.input("place", "b", 1, 1, "s", kind="i"), "f")
@@ -534,6 +561,14 @@ def attention_whose_weights_are_an_output(g):
 def attention_mask_that_still_counts(g):
     keep = g.input("keep", "b", 1, "s", "s", kind="b")
     return plain(g, lambda s: g.Where(keep, s, g.value(-3.0)))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_with_a_sink_of_the_first_place(g):
+    """What is left out is the first, and the sink stands last."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    p = g.Softmax(g.Concat((q @ g.transpose(k, 0, 1, 3, 2)) * SCALE, g.input("sink", "b", 4, "s", 1), axis=-1), axis=-1)
+    return joined(g, g.slice(p, 1, 2 ** 63 - 1) @ v)
 
 
 @near_miss(*NONE, portable=(23,))

@@ -59,6 +59,8 @@ const Pattern kHardSwish = kX * op_of({"Clip"}, {kX + 3, 0, 6}) / 6;
 const Pattern kHardSwishOf = kX * op("HardSigmoid", {kX}).named("gate");
 const Pattern kRaised = op("Exp", {kX - op_of({"ReduceMax"}, {kX}).with("keepdims", 1).named("largest")}).named("exp");
 const Pattern kSoftmax = kRaised / op_of({"ReduceSum"}, {kRaised}).with("keepdims", 1).named("sum");
+const Pattern kLoweredSoftmax =
+    op("Softmax", {kX - op_of({"ReduceMax"}, {kX}).with("keepdims", 1).named("largest")}).named("softmax");
 const Pattern kLeakyRelu = op("Max", {kX, any_number("alpha") * kX});
 const Pattern kOfSum = either({op("Gelu", {any("x") + any("bias")}, ops::kMicrosoft).named("gelu"),
                                op("Gelu", {any("x") + any("bias")}).named("gelu"),
@@ -144,6 +146,22 @@ ir::Value* softmax(const Match& m, const Emit& at) {
   return at.emit("Softmax", {m["x"]}, {{"axis", axis == last ? int64_t{-1} : axis}});
 }
 
+// Softmax takes the largest off by itself.
+bool is_lowered(const Match& m) {
+  const auto axes = m.axes("largest");
+  const int64_t axis = m.node("softmax").attribute_int("axis", -1), rank = m.fact("x").rank();
+  return m.node("softmax").attribute("axis") && axes && axes->size() == 1 &&
+         axes->front() == (axis < 0 ? axis + rank : axis) && axes->front() == rank - 1;
+}
+
+ir::Value* softmax_alone(const Match& m, const Emit& at) {
+  return rewrite::emit_node(at, {.op = "Softmax",
+                                 .inputs = {m["x"]},
+                                 .attributes = {{"axis", int64_t{m.fact("x").rank() - 1}}},
+                                 .as_it_is = true})
+      .front();
+}
+
 bool is_leaky(const Match& m) { return m.number("alpha") > 0 && m.number("alpha") < 1; }
 
 ir::Value* leaky_relu(const Match& m, const Emit& at) {
@@ -188,6 +206,7 @@ std::vector<rewrite::Fusion> fused_activations(OptimizeTarget target) {
       {.name = kSoftplusName, .pattern = kStableSoftplus, .build = plain<kSoftplusName>},
       {.name = kMishName, .pattern = kMish, .build = plain<kMishName>},
       {.name = "Softmax", .pattern = kSoftmax, .holds = is_softmax, .build = softmax},
+      {.name = "Softmax", .pattern = kLoweredSoftmax, .holds = is_lowered, .build = softmax_alone},
       {.name = "LeakyRelu", .pattern = kLeakyRelu, .holds = is_leaky, .build = leaky_relu},
   };
   if (ort) {

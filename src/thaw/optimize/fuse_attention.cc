@@ -5,6 +5,7 @@
 // product of q and k, and how the heads stand in all of them (attention/heads.h).
 #include <fmt/format.h>
 
+#include "thaw/optimize/attention/sinks.h"
 #include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
@@ -83,7 +84,9 @@ class AttentionFuser {
   }
 
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
-    auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
+    const auto with_sink = weights_.lacks_last ? scores_with_sink(*weights_.softmax, facts_) : std::nullopt;
+    if (weights_.lacks_last && !with_sink) return std::nullopt;
+    auto scores = find_scores(with_sink ? with_sink->scores : weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
     if (!clear_masked(weights_, *scores)) {
       why_ = "its weights are cleared where no mask of the scores is";
@@ -101,7 +104,9 @@ class AttentionFuser {
         why_ = "MultiHeadAttention has no softcap";
         return std::nullopt;
       }
-      return FoundAttention{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
+      FoundAttention found{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
+      if (!with_sink || add_sink(found, with_sink->sink, facts_, at)) return found;
+      why_ = "the axes of the sink are not known to be those of the scores";
     }
     return std::nullopt;
   }
