@@ -5,12 +5,14 @@ import pytest
 
 import spellings_activations
 import spellings_attention
+import spellings_more_norms
 import spellings_norms
 import spellings_products
+import spellings_rotary
 from conftest import session
 from spellings import NEAR_MISSES, SPELLINGS, fits
 
-FILL_THE_REGISTRY = (spellings_activations, spellings_attention, spellings_norms, spellings_products)
+FILL_THE_REGISTRY = (spellings_activations, spellings_attention, spellings_more_norms, spellings_norms, spellings_products, spellings_rotary)
 SIZES = ({"b": 2, "s": 5, "t": 7, "h": 11, "w": 13, "b4": 8}, {"b": 3, "s": 7, "t": 4, "h": 9, "w": 5, "b4": 12})
 
 
