@@ -29,6 +29,11 @@ def bias_sum_and_layer_norm(g):
 
 
 @spelling("SkipLayerNormalization")
+def bias_of_three_axes_sum_and_layer_norm(g):
+    return layer_norm(g, (x_of(g) + g.weight(1, 1, 16)) + x_of(g, "y"))
+
+
+@spelling("SkipLayerNormalization")
 def skip_first_bias_and_layer_norm(g):
     return layer_norm(g, x_of(g, "y") + (g.weight(16) + x_of(g)))
 

@@ -114,6 +114,23 @@ def layer_norm_mean_of_square_less_power(g):
 
 
 @spelling(**LAYER)
+def layer_norm_of_flax(g):
+    """The variance as a difference that is kept from below 0."""
+    x = x_of(g)
+    mean = g.mean(x)
+    variance = g.Max(g.value(0.0, x), g.mean(x * x) - mean * mean)
+    return (x - mean) * (g.Reciprocal(g.Sqrt(variance + 1e-6)) * g.weight(16)) + g.weight(16)
+
+
+@spelling("LayerNormalization")
+def layer_norm_of_absolutes(g):
+    x = x_of(g)
+    d = x - g.mean(x)
+    a = g.Abs(d)
+    return d / g.Sqrt(g.mean(a * a) + EPSILON) * g.weight(16) + g.weight(16)
+
+
+@spelling(**LAYER)
 def layer_norm_by_sums(g):
     x = x_of(g)
     d = x - g.reduced("ReduceSum", x) / 16.0

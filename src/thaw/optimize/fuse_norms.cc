@@ -114,6 +114,31 @@ ir::Value* again(const ir::Node& norm, std::vector<ir::Value*> inputs, const Emi
       .front();
 }
 
+// The norm by the root mean square of what has no mean is that by the variance.
+bool is_of_centred(const Match& m) {
+  const ir::Node& norm = m.node("norm");
+  const int rank = m.fact("x").rank();
+  const int64_t axis = norm.attribute_int("axis", -1);
+  auto axes = m.axes("mean");
+  if (!axes || rank < 1 || norm.outputs().size() > 1) return false;
+  std::ranges::sort(*axes);
+  const int64_t first = axis < 0 ? axis + rank : axis;
+  if (static_cast<int64_t>(axes->size()) != rank - first) return false;
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != first + static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+template <bool ort>
+ir::Value* norm_of_centred(const Match& m, const Emit& at) {
+  const ir::Node& norm = m.node("norm");
+  return rewrite::emit_node(at, {.op = kLayerNorm,
+                                 .inputs = {m["x"], m["scale"]},
+                                 .attributes = {norm.attributes().begin(), norm.attributes().end()},
+                                 .as_it_is = ort})
+      .front();
+}
+
 // A norm whose weight is 1 for each place, or that has no bias yet, takes the product or sum after it.
 AxisRange axes_of_node(const Match& m) {
   const int rank = m.fact("norm").rank();
@@ -228,6 +253,12 @@ std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target) {
       {.name = "weight of a norm", .pattern = layer_norm * weight, .holds = can_take_weight, .build = take_weight},
       {.name = "weight of a norm", .pattern = rms_norm * weight, .holds = can_take_weight, .build = take_weight},
       {.name = "bias of a norm", .pattern = layer_norm + bias, .holds = can_take_bias, .build = take_bias},
+      {.name = kLayerNorm,
+       .pattern =
+           op(rms_name, {any("x") - op_of({"ReduceMean"}, {any("x")}).with("keepdims", 1).named("mean"), any("scale")})
+               .named("norm"),
+       .holds = is_of_centred,
+       .build = ort ? norm_of_centred<true> : norm_of_centred<false>},
       {.name = "norm between Casts",
        .pattern = op("Cast", {either_norm}),
        .holds = is_between_casts,

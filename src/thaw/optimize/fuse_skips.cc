@@ -5,6 +5,7 @@
 
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/fusions.h"
+#include "thaw/optimize/norm_parameters.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 
@@ -73,7 +74,8 @@ class SkipFinder {
 
   bool is_bias(const ir::Value* bias, const ir::Value* x) const {
     const ops::Fact &own = facts_.fact(bias), &data = facts_.fact(x);
-    return own.rank() == 1 && data.rank() >= 2 && dim::same(own.dim(0), data.dim(data.rank() - 1));
+    const bool fits = data.rank() >= 2 && lies_along(own, data, {data.rank() - 1, 1});
+    return fits && (own.rank() == 1 || data.dim(data.rank() - 1).is_constant());
   }
 
   // x and the bias that a sum, read by nothing else, is of.
@@ -96,6 +98,7 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const 
   const bool is_read_otherwise = !is_read_once(*sum);
   rewrite::Patch patch(model, {});
   patch.emitter().set_origin(norm.name.empty() ? result->name() : norm.name);
+  const ops::Emit at = patch.after(found.last);  // where the sum stood, as others may read it before the norm does
   rewrite::NodeSpec spec{.op = op,
                          .inputs = {found.x, found.skip, norm.input(1)},
                          .attributes = {{"epsilon", norm.attribute_float("epsilon", 1e-5F)}},
@@ -104,14 +107,14 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const 
   if (norm.input(2)) spec.inputs.push_back(norm.input(2));
   if (found.bias) {
     spec.inputs.resize(norm.op_type() == "LayerNormalization" ? 4 : 3);
-    spec.inputs.push_back(found.bias);
+    const ops::Fact& data = facts.fact(sum);
+    spec.inputs.push_back(as_dims(found.bias, facts.fact(found.bias), data, {data.rank() - 1, 1}, at));
   }
   if (!is_read_otherwise) spec.outputs = {true};
   changes.made.push_back({.kind = std::string(op),
                           .place = norm.describe(),
                           .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
-  // Where the sum stood, as others may read it before the norm does.
-  const std::vector<ir::Value*> made = rewrite::emit_node(patch.after(found.last), std::move(spec));
+  const std::vector<ir::Value*> made = rewrite::emit_node(at, std::move(spec));
   patch.replace(result, made.front());
   norm.graph()->remove_node(&norm);
   if (is_read_otherwise) patch.replace(sum, made.back());
