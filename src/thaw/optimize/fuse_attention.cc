@@ -5,6 +5,7 @@
 // product of q and k, and how the heads stand in all of them (attention/heads.h).
 #include <fmt/format.h>
 
+#include "thaw/optimize/attention/sinks.h"
 #include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
@@ -30,12 +31,30 @@ class AttentionFuser {
   }
 
  private:
-  // Looked at before anything else, as most products have none. Of an Einsum either operand may be the weights.
+  // Looked at before anything else, as most products have none. Of an Einsum either operand may be the weights, and of
+  // another product the right one where it is turned: v^T p^T is (p v)^T.
   bool has_softmax(const ir::Node& product) {
+    is_turned_ = false;
     weights_ = find_weights(product.input(0), facts_, opset_, why_);
     if (!weights_.softmax && product.op_type() == "Einsum")
       weights_ = find_weights(product.input(1), facts_, opset_, why_);
+    if (weights_.softmax) return true;
+    const ir::Node* transpose = producer_of(product.input(1), "Transpose");
+    if (!transpose || !is_read_once(*product.input(1))) return false;
+    const auto given = transpose->attribute_ints("perm");
+    is_turned_ = swaps_last_two({given.begin(), given.end()}, facts_.fact(product.input(1)).rank());
+    if (is_turned_) weights_ = find_weights(transpose->input(0), facts_, opset_, why_);
     return weights_.softmax != nullptr;
+  }
+
+  std::optional<MatrixProduct> product_with_values(const ir::Node& product, const ops::Emit& at) const {
+    auto values = matrix_product(product, facts_, at);
+    if (!values || !is_turned_) return values;
+    MatrixProduct turned{with_last_two_swapped(at, values->right), with_last_two_swapped(at, values->left),
+                         values->scale};
+    for (int axis = 0; axis < turned.left.rank(); ++axis) turned.turned.push_back(axis);
+    std::swap(turned.turned[turned.turned.size() - 2], turned.turned.back());
+    return values->turned.empty() ? std::optional(std::move(turned)) : std::nullopt;
   }
 
   bool replace(ir::Node* product) {
@@ -43,7 +62,7 @@ class AttentionFuser {
     patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     try {
-      const auto values = matrix_product(*product, facts_, at);
+      const auto values = product_with_values(*product, at);
       // The weights as they are, not turned.
       if (!values || values->scale != 1 || !are_weights(values->left)) return false;
       auto found = find(*values, product, at);
@@ -65,7 +84,9 @@ class AttentionFuser {
   }
 
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
-    auto scores = find_scores(weights_.softmax->input(0), facts_, at, why_);
+    const auto with_sink = weights_.lacks_last ? scores_with_sink(*weights_.softmax, facts_) : std::nullopt;
+    if (weights_.lacks_last && !with_sink) return std::nullopt;
+    auto scores = find_scores(with_sink ? with_sink->scores : weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
     if (!clear_masked(weights_, *scores)) {
       why_ = "its weights are cleared where no mask of the scores is";
@@ -83,7 +104,9 @@ class AttentionFuser {
         why_ = "MultiHeadAttention has no softcap";
         return std::nullopt;
       }
-      return FoundAttention{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
+      FoundAttention found{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
+      if (!with_sink || add_sink(found, with_sink->sink, facts_, at)) return found;
+      why_ = "the axes of the sink are not known to be those of the scores";
     }
     return std::nullopt;
   }
@@ -141,6 +164,7 @@ class AttentionFuser {
   rewrite::Changes& changes_;
   int64_t opset_;
   FoundWeights weights_;
+  bool is_turned_ = false;  // weights on the right
   std::string why_;
 };
 

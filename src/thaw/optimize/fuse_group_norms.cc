@@ -5,31 +5,20 @@
 
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
+#include "thaw/optimize/norm_patterns.h"
 
 namespace thaw::optimizing {
 namespace {
 
 using ops::Emit;
 using rewrite::any;
-using rewrite::any_number;
 using rewrite::Match;
 using rewrite::op;
 using rewrite::op_of;
 using rewrite::Pattern;
-using rewrite::power;
-using rewrite::sqrt;
 
 constexpr std::string_view kInstanceNorm = "InstanceNormalization", kGroupNorm = "GroupNormalization";
 constexpr AxisRange kChannels{1, 1};
-
-Pattern spatial_mean(const Pattern& x, std::string_view name) {
-  return op_of({"ReduceMean"}, {x}).with("keepdims", 1).named(name);
-}
-
-const Pattern kImage = any("x");
-const Pattern kImageCentred = (kImage - spatial_mean(kImage, "mean")).named("centred");
-const Pattern kInstance =
-    kImageCentred / sqrt(spatial_mean(power(kImageCentred, 2), "variance") + any_number("epsilon"));
 
 bool is_over_what_follows_channels(const Match& m, std::string_view name) {
   auto axes = m.axes(name);
@@ -52,6 +41,23 @@ ir::Value* instance_norm(const Match& m, const Emit& at) {
   const ops::Fact& x = m.fact("x");
   const std::vector<int64_t> channels = *constant_dims(x, kChannels);
   return at.emit(kInstanceNorm, {m["x"], filled(1, channels, x.dtype, at), filled(0, channels, x.dtype, at)},
+                 {{"epsilon", static_cast<float>(m.number("epsilon"))}});
+}
+
+bool is_instance_norm_by_moments(const Match& m) {
+  const auto fits = [&](std::string_view name) {
+    return !m.has(name) || lies_along(m.fact(name), m.fact("x"), kChannels);
+  };
+  return is_instance_norm(m) && fits("weight") && fits("bias");
+}
+
+ir::Value* instance_norm_by_moments(const Match& m, const Emit& at) {
+  const ops::Fact& x = m.fact("x");
+  const auto own = [&](std::string_view name, double otherwise) {
+    if (m.has(name)) return as_dims(m[name], m.fact(name), x, kChannels, at);
+    return filled(otherwise, *constant_dims(x, kChannels), x.dtype, at);
+  };
+  return at.emit(kInstanceNorm, {m["x"], own("weight", 1), own("bias", 0)},
                  {{"epsilon", static_cast<float>(m.number("epsilon"))}});
 }
 
@@ -98,9 +104,14 @@ ir::Value* group_norm(const Match& m, const Emit& at) {
 }  // namespace
 
 std::vector<rewrite::Fusion> fused_group_norms(OptimizeTarget target) {
+  static const Pattern kInstance = standardized(MeansBy::kMeans), kByMoments = standardized_by_moments(MeansBy::kMeans);
   const Pattern norm = op_of({kInstanceNorm, kGroupNorm}, {any("data"), any("scale"), any("shift")}).named("norm");
   const Pattern split = op_of({"Reshape"}, {any("x")}).named("split");
   std::vector<rewrite::Fusion> fusions{
+      {.name = kInstanceNorm,
+       .pattern = kByMoments,
+       .holds = is_instance_norm_by_moments,
+       .build = instance_norm_by_moments},
       {.name = kInstanceNorm, .pattern = kInstance, .holds = is_instance_norm, .build = instance_norm},
       {.name = "scale of a norm", .pattern = norm * any("weight"), .holds = can_take_scale, .build = take_scale},
       {.name = "bias of a norm", .pattern = norm + any("bias"), .holds = can_take_shift, .build = take_shift},

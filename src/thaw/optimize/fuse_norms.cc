@@ -4,8 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "thaw/ir/data/floats.h"
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
+#include "thaw/optimize/norm_patterns.h"
+#include "thaw/optimize/site.h"
 #include "thaw/rewrite/emitter.h"
 
 namespace thaw::optimizing {
@@ -13,38 +16,13 @@ namespace {
 
 using ops::Emit;
 using rewrite::any;
-using rewrite::any_number;
-using rewrite::either;
 using rewrite::Match;
 using rewrite::op;
 using rewrite::op_of;
 using rewrite::Pattern;
-using rewrite::power;
-using rewrite::sqrt;
 
 constexpr std::string_view kLayerNorm = "LayerNormalization", kRms = "RMSNormalization",
                            kOrtRms = "SimplifiedLayerNormalization";
-
-Pattern reduction(std::string_view op, const Pattern& x, std::string_view name) {
-  return op_of({op}, {x}).with("keepdims", 1).named(name);
-}
-
-// A mean, or a sum times a number that has to be one over the count.
-Pattern mean_of(const Pattern& x, std::string_view name) {
-  return either(
-      {reduction("ReduceMean", x, name), reduction("ReduceSum", x, name) * any_number(std::string(name) + " share")});
-}
-
-Pattern mean_square_of(const Pattern& x) {
-  const Pattern share = any_number("variance share");
-  return either({mean_of(power(x, 2), "variance"), reduction("ReduceSumSquare", x, "variance") * share,
-                 power(reduction("ReduceL2", x, "variance"), 2) * share});
-}
-
-const Pattern kX = any("x");
-const Pattern kCentred = (kX - mean_of(kX, "mean")).named("centred");
-const Pattern kStandardized = kCentred / sqrt(mean_square_of(kCentred) + any_number("epsilon"));
-const Pattern kScaled = kX / sqrt(mean_square_of(kX) + any_number("epsilon"));
 
 // The axes that are normed, where they are the last ones and each part is over the same; nullopt for others.
 std::optional<AxisRange> normed_axes(const Match& m, bool centred) {
@@ -87,13 +65,21 @@ bool is_weighted_norm(const Match& m) {
   return axes && lies_along(m.fact("weight"), m.fact("x"), *axes);
 }
 
+bool is_norm_by_moments(const Match& m) {
+  const auto axes = axes_of_norm(m, true);
+  const auto fits = [&](std::string_view name) { return !m.has(name) || lies_along(m.fact(name), m.fact("x"), *axes); };
+  return axes && fits("weight") && fits("bias") && (m.has("weight") || constant_dims(m.fact("x"), *axes));
+}
+
 // ONNX Runtime has LayerNormalization at every opset, ONNX as from 17 on.
 ir::Value* write_norm(const Match& m, const Emit& at, std::string_view name, bool ort, AxisRange axes,
-                      ir::Value* weight) {
+                      ir::Value* weight, ir::Value* bias = nullptr) {
+  std::vector<ir::Value*> inputs{m["x"], weight};
+  if (bias) inputs.push_back(bias);
   ops::Attributes attributes{
       {"axis", int64_t{-axes.count}}, {"epsilon", static_cast<float>(m.number("epsilon"))}, {"stash_type", int64_t{1}}};
   return rewrite::emit_node(
-             at, {.op = name, .inputs = {m["x"], weight}, .attributes = std::move(attributes), .as_it_is = ort})
+             at, {.op = name, .inputs = std::move(inputs), .attributes = std::move(attributes), .as_it_is = ort})
       .front();
 }
 
@@ -110,12 +96,46 @@ ir::Value* weighted_norm(const Match& m, const Emit& at) {
   return write_norm(m, at, name, ort, axes, as_dims(m["weight"], m.fact("weight"), m.fact("x"), axes, at));
 }
 
+template <bool ort>
+ir::Value* norm_by_moments(const Match& m, const Emit& at) {
+  const AxisRange axes = *axes_of_norm(m, true);
+  const ops::Fact& x = m.fact("x");
+  const auto own = [&](std::string_view name) { return as_dims(m[name], m.fact(name), x, axes, at); };
+  ir::Value* weight = m.has("weight") ? own("weight") : filled(1, *constant_dims(x, axes), x.dtype, at);
+  return write_norm(m, at, kLayerNorm, ort, axes, weight, m.has("bias") ? own("bias") : nullptr);
+}
+
 // The norm on other operands.
 ir::Value* again(const ir::Node& norm, std::vector<ir::Value*> inputs, const Emit& at) {
   return rewrite::emit_node(at, {.op = norm.op_type(),
                                  .inputs = std::move(inputs),
                                  .attributes = {norm.attributes().begin(), norm.attributes().end()},
                                  .as_it_is = true})
+      .front();
+}
+
+// The norm by the root mean square of what has no mean is that by the variance.
+bool is_of_centred(const Match& m) {
+  const ir::Node& norm = m.node("norm");
+  const int rank = m.fact("x").rank();
+  const int64_t axis = norm.attribute_int("axis", -1);
+  auto axes = m.axes("mean");
+  if (!axes || rank < 1 || norm.outputs().size() > 1) return false;
+  std::ranges::sort(*axes);
+  const int64_t first = axis < 0 ? axis + rank : axis;
+  if (static_cast<int64_t>(axes->size()) != rank - first) return false;
+  for (size_t i = 0; i < axes->size(); ++i)
+    if ((*axes)[i] != first + static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+template <bool ort>
+ir::Value* norm_of_centred(const Match& m, const Emit& at) {
+  const ir::Node& norm = m.node("norm");
+  return rewrite::emit_node(at, {.op = kLayerNorm,
+                                 .inputs = {m["x"], m["scale"]},
+                                 .attributes = {norm.attributes().begin(), norm.attributes().end()},
+                                 .as_it_is = ort})
       .front();
 }
 
@@ -153,14 +173,28 @@ ir::Value* narrow(const Match& m, const ir::Value* wide, ir::DataType type) {
   return m.fact(cast->input(0)).dtype == type ? cast->input(0) : nullptr;
 }
 
+// The same numbers in 16 bits, of a constant that was widened when it was folded; nullopt where one is no such number.
+std::optional<ir::Tensor> narrowed(const ir::Value* wide, ir::DataType type) {
+  const ir::Tensor* tensor = constant_of(wide);
+  if (!tensor || tensor->data_type != ir::DataType::kFloat) return std::nullopt;
+  const std::vector<double> numbers = tensor->to_double();
+  std::vector<float> before(numbers.begin(), numbers.end()), after(before.size());
+  std::vector<std::byte> bytes(before.size() * 2);
+  ir::from_floats(before, type, bytes.data());
+  ir::to_floats(type, bytes.data(), after);
+  if (before != after) return std::nullopt;
+  return ir::Tensor::from_bytes({}, type, tensor->dims, std::move(bytes));
+}
+
 // A norm in float32 between Casts, which the operator does by itself: it reckons in float32.
 bool is_between_casts(const Match& m) {
   const ir::Node& norm = m.node("norm");
   const ir::DataType type = m.fact(m.root()).dtype;
   if ((type != ir::DataType::kFloat16 && type != ir::DataType::kBfloat16) || norm.outputs().size() > 1) return false;
   if (norm.attribute_int("stash_type", 1) != 1 || !narrow(m, norm.input(0), type)) return false;
-  if (!narrow(m, norm.input(1), type) && !is_filled_with(norm.input(1), 1)) return false;
-  return !norm.input(2) || narrow(m, norm.input(2), type);
+  const auto is_narrow = [&](ir::Value* value) { return narrow(m, value, type) || narrowed(value, type); };
+  if (!is_narrow(norm.input(1)) && !is_filled_with(norm.input(1), 1)) return false;
+  return !norm.input(2) || is_narrow(norm.input(2));
 }
 
 ir::Value* without_casts(const Match& m, const Emit& at) {
@@ -170,6 +204,10 @@ ir::Value* without_casts(const Match& m, const Emit& at) {
   for (ir::Value* input : norm.inputs()) {
     if (ir::Value* before = narrow(m, input, type)) {
       inputs.push_back(before);
+      continue;
+    }
+    if (auto constant = narrowed(input, type)) {
+      inputs.push_back(at.writer().constant(*std::move(constant)));
       continue;
     }
     const ops::Fact& weight = m.fact(input);
@@ -189,7 +227,13 @@ std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target) {
   const Pattern layer_norm = op(kLayerNorm, {any("data"), any("ones")}).named("norm");
   const Pattern rms_norm = op(rms_name, {any("data"), any("ones")}).named("norm");
   const Pattern either_norm = op_of({kLayerNorm, rms_name}, {any("data"), any("scale")}).named("norm");
+  static const Pattern kStandardized = standardized(MeansBy::kMeansOrSums), kScaled = scaled_by_root_mean_square();
+  static const Pattern kByMoments = standardized_by_moments(MeansBy::kMeansOrSums);
   std::vector<rewrite::Fusion> fusions{
+      {.name = kLayerNorm,
+       .pattern = kByMoments,
+       .holds = is_norm_by_moments,
+       .build = ort ? norm_by_moments<true> : norm_by_moments<false>},
       {.name = kLayerNorm,
        .pattern = kStandardized * weight,
        .holds = is_weighted_norm<true>,
@@ -209,12 +253,19 @@ std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target) {
       {.name = "weight of a norm", .pattern = layer_norm * weight, .holds = can_take_weight, .build = take_weight},
       {.name = "weight of a norm", .pattern = rms_norm * weight, .holds = can_take_weight, .build = take_weight},
       {.name = "bias of a norm", .pattern = layer_norm + bias, .holds = can_take_bias, .build = take_bias},
+      {.name = kLayerNorm,
+       .pattern =
+           op(rms_name, {any("x") - op_of({"ReduceMean"}, {any("x")}).with("keepdims", 1).named("mean"), any("scale")})
+               .named("norm"),
+       .holds = is_of_centred,
+       .build = ort ? norm_of_centred<true> : norm_of_centred<false>},
       {.name = "norm between Casts",
        .pattern = op("Cast", {either_norm}),
        .holds = is_between_casts,
        .build = without_casts},
   };
   for (rewrite::Fusion& fusion : fused_group_norms(target)) fusions.push_back(std::move(fusion));
+  for (rewrite::Fusion& fusion : fused_lengths()) fusions.push_back(std::move(fusion));
   return fusions;
 }
 

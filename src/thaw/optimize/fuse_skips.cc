@@ -1,8 +1,11 @@
 // Sums that a norm follows: com.microsoft's SkipLayerNormalization and SkipSimplifiedLayerNormalization.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/fusions.h"
+#include "thaw/optimize/norm_parameters.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 
@@ -12,80 +15,111 @@ namespace {
 std::string_view skipping(const ir::Node& norm) {
   if (!norm.domain().empty()) return {};
   if (norm.op_type() == "LayerNormalization") return "SkipLayerNormalization";
-  if (norm.op_type() == "SimplifiedLayerNormalization") return "SkipSimplifiedLayerNormalization";
+  if (norm.op_type() == "SimplifiedLayerNormalization" || norm.op_type() == "RMSNormalization")
+    return "SkipSimplifiedLayerNormalization";
   return {};
 }
 
-// A norm over the last axis of three, with constant weights, that gives nothing but its result.
+// A norm over the last axis of three, or of two without a batch, with constant weights, that gives nothing but its result.
 bool is_plain(const ir::Node& norm, const ops::Fact& x) {
   const int64_t axis = norm.attribute_int("axis", -1);
   const auto outputs = norm.outputs();
-  return x.rank() == 3 && (axis == -1 || axis == 2) && norm.attribute_int("stash_type", 1) == 1 &&
-         constant_of(norm.input(1)) && (!norm.input(2) || constant_of(norm.input(2))) &&
+  return (x.rank() == 3 || x.rank() == 2) && (axis == -1 || axis == x.rank() - 1) &&
+         norm.attribute_int("stash_type", 1) == 1 && constant_of(norm.input(1)) &&
+         (!norm.input(2) || constant_of(norm.input(2))) &&
          std::none_of(outputs.begin() + 1, outputs.end(), [](const ir::Value* v) { return v && v->is_used(); });
 }
 
-// The Add of two tensors of one shape that makes a value; null where there is none.
-ir::Node* sum_of_alike(const ir::Value* value, const infer::Inference& facts) {
-  ir::Node* add = value ? value->producer() : nullptr;
-  if (!add || !add->domain().empty() || add->op_type() != "Add" || value->is_output()) return nullptr;
-  const ops::Fact &a = facts.fact(add->input(0)), &b = facts.fact(add->input(1));
-  const bool alike = a.rank() == 3 && have_same_shape(a, b);
-  return alike && !constant_of(add->input(0)) && !constant_of(add->input(1)) ? add : nullptr;
-}
+bool is_sum(const ir::Node* node) { return node && node->domain().empty() && node->op_type() == "Add"; }
 
-// A sum of one of the two, read by nothing else, and a number for each place of the last axis.
-struct Biased {
-  ir::Node* add = nullptr;
-  ir::Value *x = nullptr, *bias = nullptr, *skip = nullptr;
+// What is added before a norm: two tensors of one shape, and perhaps a number for each place of the last axis, before the
+// one or after both.
+struct SkipSum {
+  ir::Node* last = nullptr;  // the sum that the norm reads
+  ir::Node* inner = nullptr;
+  ir::Value *x = nullptr, *skip = nullptr, *bias = nullptr;
 };
 
-Biased biased(const ir::Node& sum, const infer::Inference& facts) {
-  for (const int side : {0, 1}) {
-    ir::Value* value = sum.input(side);
-    ir::Node* add = value->producer();
-    if (!add || !add->domain().empty() || add->op_type() != sum.op_type() || !is_read_once(*value)) continue;
+class SkipFinder {
+ public:
+  explicit SkipFinder(const infer::Inference& facts) : facts_(facts) {}
+
+  std::optional<SkipSum> find(const ir::Value* value) const {
+    ir::Node* last = value ? value->producer() : nullptr;
+    if (!is_sum(last)) return std::nullopt;
+    ir::Value *a = last->input(0), *b = last->input(1);
+    if (are_alike(a, b)) {
+      for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)})
+        if (const auto biased = with_bias(one, *last))
+          return SkipSum{last, one->producer(), biased->first, other, biased->second};
+      return SkipSum{last, nullptr, a, b};
+    }
+    for (const auto& [sum, bias] : {std::pair(a, b), std::pair(b, a)}) {
+      ir::Node* inner = sum->producer();
+      if (is_bias(bias, sum) && is_sum(inner) && is_own(*sum, *last) && are_alike(inner->input(0), inner->input(1)))
+        return SkipSum{last, inner, inner->input(0), inner->input(1), bias};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_own(const ir::Value& value, const ir::Node& reader) {
+    return is_read_once(value) && value.producer()->graph() == reader.graph();
+  }
+
+  bool are_alike(const ir::Value* a, const ir::Value* b) const {
+    return have_same_shape(facts_.fact(a), facts_.fact(b)) && facts_.fact(a).rank() >= 2 && !constant_of(a) &&
+           !constant_of(b);
+  }
+
+  bool is_bias(const ir::Value* bias, const ir::Value* x) const {
+    const ops::Fact &own = facts_.fact(bias), &data = facts_.fact(x);
+    const bool fits = data.rank() >= 2 && lies_along(own, data, {data.rank() - 1, 1});
+    return fits && (own.rank() == 1 || data.dim(data.rank() - 1).is_constant());
+  }
+
+  // x and the bias that a sum, read by nothing else, is of.
+  std::optional<std::pair<ir::Value*, ir::Value*>> with_bias(const ir::Value* value, const ir::Node& reader) const {
+    const ir::Node* add = value->producer();
+    if (!is_sum(add) || !is_own(*value, reader)) return std::nullopt;
     for (const int place : {0, 1}) {
       ir::Value *x = add->input(1 - place), *bias = add->input(place);
-      if (facts.fact(bias).rank() == 1 && have_same_shape(facts.fact(x), facts.fact(value)) &&
-          dim::same(facts.fact(bias).dim(0), facts.fact(x).dim(2)))
-        return {add, x, bias, sum.input(1 - side)};
+      if (is_bias(bias, x) && have_same_shape(facts_.fact(x), facts_.fact(value))) return std::pair(x, bias);
     }
+    return std::nullopt;
   }
-  return {};
-}
 
-void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, ir::Node& add, std::string_view op,
+  const infer::Inference& facts_;
+};
+
+void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const SkipSum& found, std::string_view op,
                rewrite::Changes& changes) {
-  ir::Value *sum = add.output(0), *result = norm.output(0);
-  const bool is_read_otherwise = sum->uses().size() > 1;
+  ir::Value *sum = found.last->output(0), *result = norm.output(0);
+  const bool is_read_otherwise = !is_read_once(*sum);
   rewrite::Patch patch(model, {});
   patch.emitter().set_origin(norm.name.empty() ? result->name() : norm.name);
+  const ops::Emit at = patch.after(found.last);  // where the sum stood, as others may read it before the norm does
   rewrite::NodeSpec spec{.op = op,
-                         .inputs = {add.input(0), add.input(1), norm.input(1)},
+                         .inputs = {found.x, found.skip, norm.input(1)},
                          .attributes = {{"epsilon", norm.attribute_float("epsilon", 1e-5F)}},
                          .domain = ops::kMicrosoft,
                          .outputs = {true, false, false, is_read_otherwise}};
-  const bool is_centred = norm.op_type() == "LayerNormalization";
   if (norm.input(2)) spec.inputs.push_back(norm.input(2));
-  const Biased with_bias = biased(add, facts);
-  if (with_bias.add) {
-    spec.inputs.resize(is_centred ? 4 : 3);
-    spec.inputs[0] = with_bias.x;
-    spec.inputs[1] = with_bias.skip;
-    spec.inputs.push_back(with_bias.bias);
+  if (found.bias) {
+    spec.inputs.resize(norm.op_type() == "LayerNormalization" ? 4 : 3);
+    const ops::Fact& data = facts.fact(sum);
+    spec.inputs.push_back(as_dims(found.bias, facts.fact(found.bias), data, {data.rank() - 1, 1}, at));
   }
   if (!is_read_otherwise) spec.outputs = {true};
   changes.made.push_back({.kind = std::string(op),
                           .place = norm.describe(),
                           .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
-  // Where the sum stood, as others may read it before the norm does.
-  const std::vector<ir::Value*> made = rewrite::emit_node(patch.after(&add), std::move(spec));
+  const std::vector<ir::Value*> made = rewrite::emit_node(at, std::move(spec));
   patch.replace(result, made.front());
   norm.graph()->remove_node(&norm);
   if (is_read_otherwise) patch.replace(sum, made.back());
-  add.graph()->remove_node(&add);
-  if (with_bias.add) add.graph()->remove_node(with_bias.add);
+  found.last->graph()->remove_node(found.last);
+  if (found.inner) found.inner->graph()->remove_node(found.inner);
   patch.apply(facts);
 }
 
@@ -96,9 +130,9 @@ int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& chan
   for (ir::Node* norm : model.graph->nodes()) {
     const std::string_view op = skipping(*norm);
     if (op.empty() || !is_plain(*norm, facts.fact(norm->input(0)))) continue;
-    ir::Node* add = sum_of_alike(norm->input(0), facts);
-    if (!add || add->graph() != norm->graph() || !norm->output(0)->is_used()) continue;
-    fuse_skip(model, facts, *norm, *add, op, changes);
+    const auto found = SkipFinder(facts).find(norm->input(0));
+    if (!found || found->last->graph() != norm->graph() || !norm->output(0)->is_used()) continue;
+    fuse_skip(model, facts, *norm, *found, op, changes);
     ++count;
   }
   return count;

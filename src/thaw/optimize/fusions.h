@@ -16,6 +16,9 @@ std::vector<rewrite::Fusion> fused_norms(OptimizeTarget target);
 // Norms of instances and groups, over the axes after the channels; a part of fused_norms.
 std::vector<rewrite::Fusion> fused_group_norms(OptimizeTarget target);
 
+// x over its length, along the last axis.
+std::vector<rewrite::Fusion> fused_lengths();
+
 // Softmax over scaled products of q and k, a mask added, times v. Returns how many.
 int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes);
 
@@ -25,9 +28,11 @@ int fuse_rotary(ir::Model& model, infer::Inference& facts, OptimizeTarget target
 // Sums that a norm follows: SkipLayerNormalization and its kin, which give the sum too. Returns how many.
 int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
-// What follows a convolution channel by channel goes into its weights, zeros around what it reads into its pads. Returns
+// What follows a convolution or a Gemm channel by channel goes into its weights, zeros around what it reads into its pads. Returns
 // how many.
 int fuse_convolutions(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+// The same of a MatMul with a weight, where BatchNormalization follows. Returns how many.
+int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 // com.microsoft's FusedConv: a convolution and its activation. Returns how many.
 int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 

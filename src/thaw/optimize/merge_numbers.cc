@@ -130,13 +130,16 @@ ir::Value* one_clip(const Site& s) {
   return clip(s, inner->input(0), {within(first->low), within(first->high)});
 }
 
-// Min(Max(x, low), high) and Max(Min(x, high), low) of one limit each
+// Min(Max(x, low), high), Min(Relu(x), high) and Max(Min(x, high), low) of one limit each
 ir::Value* limits_as_clip(const Site& s) {
   const bool outer_is_min = s.node().op_type() == "Min";
   if (s.node().inputs().size() != 2) return nullptr;
   for (const int side : {0, 1}) {
     const auto outer = s.number(s.input(1 - side));
     const ir::Node* inner = s.made_by(side, outer_is_min ? "Max" : "Min");
+    const ir::Node* relu = outer && outer_is_min ? s.made_by(side, "Relu") : nullptr;
+    if (relu && s.is_only_reader_of(s.input(side)) && s.keeps_shape_of(side))
+      return clip(s, relu->input(0), {0, *outer});
     if (!outer || !inner || inner->inputs().size() != 2 || !s.is_only_reader_of(s.input(side))) continue;
     for (const int at : {0, 1}) {
       const auto number = s.number(inner->input(1 - at));
@@ -144,6 +147,17 @@ ir::Value* limits_as_clip(const Site& s) {
       if (!number || !have_same_shape(s.fact(x), s.out()) || s.fact(x).dtype != s.out().dtype) continue;
       return clip(s, x, outer_is_min ? Limits{*number, *outer} : Limits{*outer, *number});
     }
+  }
+  return nullptr;
+}
+
+// x * -1 and x / -1
+ir::Value* negated(const Site& s) {
+  for (const int side : {1, 0}) {
+    const bool divides = s.node().op_type() == "Div";
+    if (divides && side == 0) break;
+    if (s.number(s.input(side)) == -1.0 && s.keeps_shape_of(1 - side) && ir::is_floating(s.out().dtype))
+      return s.at().emit("Neg", {s.input(1 - side)});
   }
   return nullptr;
 }
@@ -171,6 +185,7 @@ const Simplification kTable[] = {
     {"undo what is undone", {"Not", "Neg"}, undone},
     {"do once what is done twice", {"Relu", "Abs", "Floor", "Ceil", "Round", "Sign"}, once},
     {"turn a Where round", {"Where"}, other_way_round},
+    {"a sign for a product", {"Mul", "Div"}, negated},
     {"merge limits", {"Clip", "Relu"}, one_clip},
     {"limits as a Clip", {"Min", "Max"}, limits_as_clip},
     {"leave spreading to the operator",

@@ -112,6 +112,8 @@ int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, 
 
 int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
 
+int fold_by_channel(Work& work) { return run_pass<fuse_convolutions>(work) + run_pass<fuse_linear_norms>(work); }
+
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
 int run_for_ort(Work& work) {
   return work.options.target == OptimizeTarget::kOrt ? run_pass<pass>(work) : 0;
@@ -151,8 +153,9 @@ constexpr Step kSteps[] = {
     {"rotary", "halves of heads that turn against each other", fuse_rotaries, OptimizeLevel::kFuse},
     {"attention", "softmax over scaled products of q and k, times v", fuse_attentions, OptimizeLevel::kFuse},
     {"skips", "a sum and the normalization after it become one (ort)", run_for_ort<fuse_skips>, OptimizeLevel::kFuse},
-    {"convolutions", "what follows a convolution by channel, and zeros around its input, go into it",
-     run_pass<fuse_convolutions>, OptimizeLevel::kFuse},
+    {"convolutions",
+     "what follows a convolution or a product with a weight by channel, and zeros around its input, go into it",
+     fold_by_channel, OptimizeLevel::kFuse},
     {"block-weights", "a MatMul with a weight that is dequantized by blocks becomes MatMulNBits (ort)",
      run_for_ort<fuse_block_weights>, OptimizeLevel::kFuse},
     {"conv-activations", "a convolution and its activation become one (ort)", run_for_ort<fuse_conv_activations>,

@@ -19,17 +19,18 @@ class ScaledWeight final : public ir::TensorSource {
   const std::vector<std::vector<float>>& scales() const { return scales_; }
 
   void write(const Sink& sink) const override {
-    const size_t rows = static_cast<size_t>(weight_.dims[0] * (layout_.by_first_axis ? 1 : weight_.dims[1]));
+    const bool by_group = layout_.axis == ChannelLayout::kSecondOfGroup, by_last = layout_.axis == ChannelLayout::kLast;
+    const size_t rows = static_cast<size_t>(weight_.dims[0] * (by_group ? weight_.dims[1] : 1));
     const auto count = static_cast<size_t>(weight_.num_elements());
     if (count == 0) return;
     const size_t width = count / rows, row_bytes = bytes_.size() / rows;
     std::vector<float> numbers(width);
     std::vector<std::byte> out(row_bytes);
     for (size_t row = 0; row < rows; ++row) {
-      const size_t channel = channel_of(static_cast<int64_t>(row));
+      const size_t channel = by_last ? 0 : channel_of(static_cast<int64_t>(row));
       ir::to_floats(weight_.data_type, bytes_.data() + row * row_bytes, numbers);
       for (const std::vector<float>& scale : scales_)
-        for (float& number : numbers) number *= scale[channel];
+        for (size_t i = 0; i < width; ++i) numbers[i] *= scale[by_last ? i : channel];
       ir::from_floats(numbers, weight_.data_type, out.data());
       sink(out);
     }
@@ -37,7 +38,7 @@ class ScaledWeight final : public ir::TensorSource {
 
  private:
   size_t channel_of(int64_t row) const {
-    if (layout_.by_first_axis) return static_cast<size_t>(row);
+    if (layout_.axis == ChannelLayout::kFirst) return static_cast<size_t>(row);
     const int64_t each = weight_.dims[1], inputs_of_group = weight_.dims[0] / layout_.groups;
     return static_cast<size_t>(row / each / inputs_of_group * each + row % each);
   }
@@ -51,7 +52,8 @@ class ScaledWeight final : public ir::TensorSource {
 }  // namespace
 
 int64_t num_channels(const ir::Tensor& weight, ChannelLayout layout) {
-  return layout.by_first_axis ? weight.dims[0] : weight.dims[1] * layout.groups;
+  if (layout.axis == ChannelLayout::kLast) return weight.dims.back();
+  return layout.axis == ChannelLayout::kFirst ? weight.dims[0] : weight.dims[1] * layout.groups;
 }
 
 ir::Tensor scaled(const ir::Tensor& weight, ChannelLayout layout, std::vector<float> scale) {

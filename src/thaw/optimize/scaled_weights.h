@@ -1,16 +1,21 @@
-// Weights of convolutions, each output channel times a number of its own.
+// Weights of convolutions and matrix products, each output channel times a number of its own.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "thaw/ir/data/tensor.h"
 
 namespace thaw::optimizing {
 
-// How a weight's first two axes name output channels: by the first (Conv), or, where each input channel has a row of
-// them, by the second and the group that the first stands in (ConvTranspose).
+// Which axis of a weight has the output channels.
 struct ChannelLayout {
-  bool by_first_axis = true;
+  enum Axis : uint8_t {
+    kFirst,          // of Conv
+    kSecondOfGroup,  // of ConvTranspose: each input channel has a row of those of its group
+    kLast,           // of a matrix that is multiplied from the right
+  };
+  Axis axis = kFirst;
   int64_t groups = 1;
 };
 

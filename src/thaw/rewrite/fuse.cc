@@ -27,22 +27,32 @@ void remove_unread(std::vector<const ir::Node*> nodes) {
 class Fuser {
  public:
   Fuser(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes)
-      : model_(model), facts_(facts), changes_(changes) {
-    for (const Fusion& fusion : fusions)
-      for (const std::string_view op : root_operators(fusion.pattern)) by_operator_[op].push_back(&fusion);
+      : model_(model), facts_(facts), fusions_(fusions), changes_(changes) {
+    for (const ir::Node* node : model.graph->nodes()) operators_.insert(node->op_type());
+    choose();
   }
 
   int run() {
     for (ir::Node* node : model_.graph->nodes()) {
       const auto fusions = by_operator_.find(node->op_type());
       if (fusions == by_operator_.end() || !node->output(0)) continue;
-      for (const Fusion* fusion : fusions->second)
+      // A copy, as those that are tried become more with what is made.
+      for (const std::vector<const Fusion*> tried = fusions->second; const Fusion* fusion : tried)
         if (apply(*fusion, node)) break;
     }
     return applied_;
   }
 
  private:
+  // The fusions whose operators are in the graph.
+  void choose() {
+    by_operator_.clear();
+    for (const Fusion& fusion : fusions_) {
+      if (!may_match(fusion.pattern, operators_)) continue;
+      for (const std::string_view op : root_operators(fusion.pattern)) by_operator_[op].push_back(&fusion);
+    }
+  }
+
   bool apply(const Fusion& fusion, ir::Node* node) {
     const auto found = match(fusion.pattern, node->output(0), model_, facts_.result());
     if (!found || (fusion.holds && !fusion.holds(*found))) return false;
@@ -51,8 +61,11 @@ class Fuser {
                   .replaced = {{fmt::format("{} nodes", found->nodes().size()), std::string(fusion.name)}}};
     Patch patch(model_, std::string(fusion.name));
     patch.emitter().set_origin(name_of(*node));
+    std::string made;
     try {
-      patch.replace(node->output(0), fusion.build(*found, patch.before(node)));
+      ir::Value* now = fusion.build(*found, patch.before(node));
+      if (now->producer()) made = now->producer()->op_type();
+      patch.replace(node->output(0), now);
     } catch (const ops::CannotWrite&) {
       return false;
     }
@@ -60,12 +73,15 @@ class Fuser {
     patch.apply(facts_);
     changes_.made.push_back(std::move(change));
     ++applied_;
+    if (!made.empty() && operators_.insert(std::move(made)).second) choose();
     return true;
   }
 
   ir::Model& model_;
   infer::Inference& facts_;
+  std::span<const Fusion> fusions_;
   Changes& changes_;
+  std::set<std::string, std::less<>> operators_;  // that the graph has, or had
   std::unordered_map<std::string_view, std::vector<const Fusion*>> by_operator_;
   int applied_ = 0;
 };

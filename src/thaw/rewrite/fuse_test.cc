@@ -48,6 +48,25 @@ Array result(const ir::Model& model) {
   return session.run({{"x", Array::from_doubles(DataType::kFloat, {2, 3, 4}, values)}}).at("y");
 }
 
+TEST(Fuse, FindsWhatReadsTheOperatorThatAnotherFusionMade) {
+  const Fusion fusions[] = {
+      kFusions[0],
+      {.name = "Elu of Gelu",
+       .pattern = op("Neg", {op("Gelu", {kX})}),
+       .build = [](const Match& m, const ops::Emit& e) { return e.emit("Elu", {m["x"]}); }},
+  };
+  ir::ModelBuilder b(20);
+  Value* x = b.add_input("x", DataType::kFloat, {"n", 4});
+  b.add_output(b.add_node("Neg", {gelu(b, x)}), ir::tensor_type(DataType::kFloat, {"n", 4}), "y");
+  auto m = b.build();
+  dim::Scope scope;
+  infer::Inference facts(*m, scope);
+  Changes changes;
+  EXPECT_EQ(fuse(*m, facts, fusions, changes), 2);
+  ASSERT_EQ(m->graph->nodes().size(), 1u);
+  EXPECT_EQ((*m->graph->nodes().begin())->op_type(), "Elu");
+}
+
 TEST(Fuse, ReplacesEachMatchAndKeepsTheNumbers) {
   auto m = model(20, 5);
   const auto original = ir::clone(*m);

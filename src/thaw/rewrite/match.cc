@@ -183,10 +183,7 @@ class Matcher {
                                    [&](const Pattern& one) { return attempt([&] { return matches(one, value); }); });
       case Kind::kProduct:
       case Kind::kSum:
-        // All that it is made of; else less of it, where a part is arithmetic of its own.
-        for (const int depth : {16, 1, 2, 3})
-          if (attempt([&] { return matches_parts(pattern, value, depth); })) return true;
-        return false;
+        return matches_arithmetic(pattern, value);
     }
     return false;
   }
@@ -236,17 +233,31 @@ class Matcher {
     return at == schema->integer_defaults.end() ? std::nullopt : std::optional(at->second);
   }
 
-  bool matches_parts(const PatternNode& pattern, ir::Value* value, int depth) {
+  // All that it is made of; else less of it, where a part is arithmetic of its own.
+  bool matches_arithmetic(const PatternNode& pattern, ir::Value* value) {
+    size_t opened = 0, all = 0;
+    if (attempt([&] { return matches_parts(pattern, value, 16, all); })) return true;
+    for (const int depth : {1, 2, 3}) {
+      if (static_cast<size_t>(depth) >= all) return false;  // all of it again
+      if (attempt([&] { return matches_parts(pattern, value, depth, opened); })) return true;
+    }
+    return false;
+  }
+
+  // `opened`: how many nodes were taken apart.
+  bool matches_parts(const PatternNode& pattern, ir::Value* value, int depth, size_t& opened) {
     std::vector<std::pair<ir::Value*, double>> parts;
     double number = 0;
     if (pattern.kind == Kind::kProduct) {
       const Product product = product_of(value, facts_, depth);
       number = product.coefficient;
+      opened = product.nodes.size();
       for (const Factor& factor : product.factors) parts.emplace_back(factor.value, factor.exponent);
       found_.nodes_.insert(found_.nodes_.end(), product.nodes.begin(), product.nodes.end());
     } else {
       const Sum sum = sum_of(value, facts_, depth);
       number = sum.constant;
+      opened = sum.nodes.size();
       for (const Summand& term : sum.terms) parts.emplace_back(term.value, term.coefficient);
       found_.nodes_.insert(found_.nodes_.end(), sum.nodes.begin(), sum.nodes.end());
     }
@@ -359,6 +370,15 @@ std::vector<std::string_view> root_operators(const Pattern& pattern) {
       return {};
   }
   return {};
+}
+
+bool may_match(const Pattern& pattern, const std::set<std::string, std::less<>>& operators) {
+  const PatternNode& node = pattern.node();
+  const auto fits = [&](const Pattern& part) { return may_match(part, operators); };
+  if (node.kind == Kind::kEither) return std::ranges::any_of(node.operands, fits);
+  const auto is_there = [&](const std::string& name) { return operators.contains(name); };
+  if (node.kind == Kind::kNode && std::ranges::none_of(node.operators, is_there)) return false;
+  return std::ranges::all_of(node.operands, fits);
 }
 
 }  // namespace thaw::rewrite

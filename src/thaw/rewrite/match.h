@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,5 +93,7 @@ class Match {
 std::optional<Match> match(const Pattern& pattern, ir::Value* root, const ir::Model& model, const infer::Result& facts);
 // The operators that a value matching the pattern may come from.
 std::vector<std::string_view> root_operators(const Pattern& pattern);
+// Whether a graph with nodes of these operators alone may hold a match: all that the pattern cannot do without are there.
+bool may_match(const Pattern& pattern, const std::set<std::string, std::less<>>& operators);
 
 }  // namespace thaw::rewrite

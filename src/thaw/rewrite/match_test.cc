@@ -130,5 +130,14 @@ TEST_F(Matching, EitherHasOtherNames) {
   EXPECT_NEAR(sum->number("share"), 0.125, 1e-6);
 }
 
+TEST(MayMatch, AsksForTheOperatorsThatAPatternCannotDoWithout) {
+  EXPECT_TRUE(may_match(kGelu, {"Erf", "Softmax"}));
+  EXPECT_FALSE(may_match(kGelu, {"Mul", "Div", "Add", "Tanh"}));
+  const Pattern squares = either({op_of({"ReduceMean"}, {power(kX, 2)}), op_of({"ReduceSumSquare"}, {kX})});
+  EXPECT_TRUE(may_match(squares, {"ReduceSumSquare"}));
+  EXPECT_FALSE(may_match(squares, {"ReduceSum", "Mul"}));
+  EXPECT_TRUE(may_match(kX * maybe("Cast", kX), {}));
+}
+
 }  // namespace
 }  // namespace thaw::rewrite

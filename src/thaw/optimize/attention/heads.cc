@@ -230,7 +230,7 @@ std::optional<FoundHeads> find_heads(const FoundScores& scores, const MatrixProd
   if (is_reshaped || found->view == HeadsView::kFolded) {
     const auto view = view_of_scores(*found, facts.fact(scores.first));
     const auto result = view_of_scores(*found, facts.fact(values.left.value));
-    if (!view || !result) {
+    if (!view || !result || *view == HeadsView::kWindows || *result == HeadsView::kWindows) {
       why = "the scores are reshaped to what is not known to be heads";
       return std::nullopt;
     }
@@ -249,6 +249,10 @@ std::optional<HeadsView> view_of_scores(const FoundHeads& heads, const ops::Fact
     return is_same ? std::optional(heads.view) : std::nullopt;
   }
   if (rank == 3) return has_queries ? std::optional(HeadsView::kMerged) : std::nullopt;
+  const auto windows = scores.dim(1).constant();
+  if (rank == 5 && windows && has_queries && scores.dim(2).is_constant(heads.heads) &&
+      dim::same(scores.dim(0) * *windows, heads.batch()))
+    return HeadsView::kWindows;
   if (!dim::same(scores.dim(0), heads.batch())) return std::nullopt;
   if (rank == 4 && scores.dim(1).is_constant(heads.heads) && has_queries) return HeadsView::kFour;
   const bool is_of_keys = scores.dim(1).is_constant(heads.kv_heads);

@@ -14,6 +14,7 @@ enum class HeadsView : uint8_t {
   kMerged,      // [batch * heads, queries, keys]: the Reshapes before tell the two apart
   kFolded,      // [batch, heads of keys, queries of the group, keys]
   kGrouped,     // [batch, heads of keys, group, queries, keys]
+  kWindows,     // [images, windows of each, heads, queries, keys] of a batch of windows; of scores on the way alone
   kHeadsFirst,  // [heads, queries, keys] of one batch
   kBatchFirst,  // [batch, queries, keys] of one head; also where nothing tells batch and heads apart
 };

@@ -19,7 +19,8 @@ class MaskWriter {
   std::optional<Shaped> write(const FoundMask& found, HeadsView view) {
     const auto given = shaped(found.value, facts_);
     if (!given) return refuse("the shape of the mask is not known");
-    auto mask = with_four_axes(*given, view);
+    auto mask =
+        view == HeadsView::kWindows ? of_windows(*given, facts_.fact(found.at).dim(1)) : with_four_axes(*given, view);
     if (!mask || !fits(*mask)) return refuse("the axes of the mask are not known to be those of the scores");
     const bool chooses = found.kind != FoundMask::Kind::kAdded;
     if (chooses != (mask->dtype == ir::DataType::kBool) || (!chooses && !ir::is_floating(mask->dtype)))
@@ -50,12 +51,35 @@ class MaskWriter {
     return mask;
   }
 
+  // One for each window of an image, the same in all images: for each window of the batch.
+  std::optional<Shaped> of_windows(const Shaped& given, dim::Dim windows) const {
+    if (given.rank() < 1 || given.rank() > 5) return std::nullopt;
+    const Shaped mask = given.rank() < 5 ? with_axes_before(given, 5) : given;
+    if (!mask.dim(0).is_constant(1)) return std::nullopt;
+    if (mask.dim(1).is_constant(1)) return squeezed(at_, mask, 0);
+    std::vector<int64_t> target{-1};
+    for (int axis = 2; axis < 5; ++axis) {
+      const auto size = mask.dim(axis).constant();
+      if (!size) return std::nullopt;
+      target.push_back(*size);
+    }
+    if (!dim::same(mask.dim(1), windows)) return std::nullopt;
+    const ir::Node* turned = producer_of(heads_.query.value, "Transpose");
+    const bool keeps_batch =
+        turned && !turned->attribute_ints("perm").empty() && turned->attribute_ints("perm")[0] == 0;
+    ir::Value* batch = at_.slice(at_.shape(keeps_batch ? turned->input(0) : heads_.query.value), 0, 1);
+    ir::Value* images = at_.div(batch, at_.list({*windows.constant()}));
+    ir::Value* all = at_.emit("Expand", {mask.value, at_.concat({images, at_.list({1, 1, 1, 1})}, 0)});
+    return reshaped(at_, {all, {}, mask.dtype}, target, {heads_.batch(), mask.dim(2), mask.dim(3), mask.dim(4)});
+  }
+
   std::optional<Shaped> with_four_axes(const Shaped& mask, HeadsView view) const {
     const int rank = mask.rank();
     const auto is_one = [&](int axis) { return mask.dim(axis).is_constant(1); };
     if (rank < 1) return std::nullopt;
     switch (view) {
       case HeadsView::kFour:
+      case HeadsView::kWindows:
       case HeadsView::kHeadsFirst:
         break;
       case HeadsView::kMerged:

@@ -15,13 +15,6 @@ bool is_fused_matmul(const ir::Node& node) {
   return node.op_type() == "FusedMatMul" && node.domain() == ops::kMicrosoft;
 }
 
-Shaped with_last_two_swapped(const ops::Emit& at, const Shaped& x) {
-  std::vector<int64_t> permutation;
-  for (int axis = 0; axis < x.rank(); ++axis) permutation.push_back(axis);
-  std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
-  return transposed(at, x, permutation);
-}
-
 std::optional<MatrixProduct> matmul(const ir::Node& node, const infer::Inference& facts, const ops::Emit& at) {
   const auto left = shaped(node.input(0), facts), right = shaped(node.input(1), facts);
   if (!left || !right || left->rank() < 2 || left->rank() != right->rank()) return std::nullopt;
@@ -93,6 +86,21 @@ std::optional<MatrixProduct> einsum(const ir::Node& node, const infer::Inference
 }
 
 }  // namespace
+
+Shaped with_last_two_swapped(const ops::Emit& at, const Shaped& x) {
+  std::vector<int64_t> permutation;
+  for (int axis = 0; axis < x.rank(); ++axis) permutation.push_back(axis);
+  std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
+  return transposed(at, x, permutation);
+}
+
+bool swaps_last_two(const std::vector<int64_t>& permutation, int rank) {
+  if (permutation.empty()) return rank == 2;
+  if (static_cast<int>(permutation.size()) != rank) return false;
+  for (int i = 0; i < rank; ++i)
+    if (permutation[static_cast<size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
+  return true;
+}
 
 bool may_be_matrix_product(const ir::Node& node) {
   return (node.domain().empty() && (node.op_type() == "MatMul" || node.op_type() == "Einsum")) || is_fused_matmul(node);

@@ -16,6 +16,10 @@ struct MatrixProduct {
   std::vector<int64_t> turned = {};
 };
 
+// Of the last two axes; a Transpose says nothing of its permutation where it turns all axes round.
+bool swaps_last_two(const std::vector<int64_t>& permutation, int rank);
+Shaped with_last_two_swapped(const ops::Emit& at, const Shaped& x);
+
 // Operators that products of matrices are written with.
 bool may_be_matrix_product(const ir::Node& node);
 // nullopt where the node is none. It may write Transposes.

@@ -28,6 +28,23 @@ bool is_conversion(const ir::Node& node, const infer::Inference& facts) {
          float_bits(facts.fact(node.output(0)).dtype) > 0;
 }
 
+std::optional<int64_t> one_integer(const ir::Value* value) {
+  const ir::Tensor* tensor = constant_of(value);
+  const bool is_one = tensor && ir::is_integer(tensor->data_type) && tensor->num_elements() == 1;
+  return is_one ? std::optional(tensor->to_int64().front()) : std::nullopt;
+}
+
+// A Slice of all but the last place of the last axis.
+bool leaves_out_last(const ir::Node& node, const infer::Inference& facts) {
+  if (node.op_type() != "Slice" || !node.input(3)) return false;
+  const ops::Fact &whole = facts.fact(node.input(0)), &part = facts.fact(node.output(0));
+  const int last = whole.rank() - 1;
+  const auto axis = one_integer(node.input(3)), step = node.input(4) ? one_integer(node.input(4)) : 1;
+  return last >= 0 && part.rank() == whole.rank() && (axis == last || axis == -1) && step == 1 &&
+         one_integer(node.input(1)) == 0 &&
+         (one_integer(node.input(2)) == -1 || dim::same(part.dim(last) + 1, whole.dim(last)));
+}
+
 // A softmax of more bits than the product that it is of; of fewer it would be another.
 bool is_widening(const ir::Node& node, const infer::Inference& facts) {
   return is_conversion(node, facts) &&
@@ -65,6 +82,7 @@ class ScoresReader {
       found_.is_reshaped = true;
       return follow(node->input(0), factor);
     }
+    if (op == "Transpose") return take_turned_product(*node, value, factor);
     if (op == "Mul") return follow_product(*node, factor);
     if (op == "Div") {
       const auto by = scalar_of(node->input(1), facts_);
@@ -97,6 +115,21 @@ class ScoresReader {
     found_.product = *product;
     found_.first = value;
     found_.scale = factor * product->scale * (found_.softcap > 0 ? found_.softcap : 1);
+    return true;
+  }
+
+  // (k q^T)^T is q k^T.
+  bool take_turned_product(const ir::Node& transpose, ir::Value* value, double factor) {
+    ir::Value* inner = transpose.input(0);
+    const ir::Node* node = inner ? inner->producer() : nullptr;
+    const auto given = transpose.attribute_ints("perm");
+    if (!node || !is_read_once(*inner) || !may_be_matrix_product(*node)) return false;
+    const int rank = facts_.fact(value).rank();
+    if (rank < 2 || !swaps_last_two({given.begin(), given.end()}, rank) || !take_product(*node, value, factor))
+      return false;
+    const MatrixProduct product = found_.product;
+    found_.product.left = with_last_two_swapped(at_, product.right);
+    found_.product.right = with_last_two_swapped(at_, product.left);
     return true;
   }
 
@@ -206,6 +239,8 @@ FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int
     }
     if (node->op_type() == "Reshape") {
       found.is_reshaped = true;
+    } else if (!found.lacks_last && leaves_out_last(*node, facts)) {
+      found.lacks_last = true;
     } else if (node->op_type() != "Identity" && !is_conversion(*node, facts)) {
       return {};
     }

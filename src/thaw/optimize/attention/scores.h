@@ -34,6 +34,7 @@ struct FoundWeights {
   bool is_guarded = false;            // 0 where they are NaN, as where all scores are minus infinity
   const ir::Value* kept = nullptr;    // 0 where this mask is false, or true
   bool is_kept_where_true = true;
+  bool lacks_last = false;  // without the last of what the softmax gives
 };
 
 // What is between is read once.

@@ -214,9 +214,9 @@ class RotaryFinder {
     }
     if (!std::equal(found.cos.dims.begin(), found.cos.dims.end() - 1, found.sin.dims.begin(), dim::same)) return false;
     const dim::Dim second = found.cos.from_back(2), third = found.cos.rank() > 2 ? found.cos.from_back(3) : dim::Dim(1);
-    if (third.is_constant(1) && dim::same(second, found.x.from_back(2)) && !second.is_constant(1)) {
+    if (third.is_constant(1) && is_one_for_each(second, found.x.from_back(2))) {
       found.positions_first = false;
-    } else if (second.is_constant(1) && dim::same(third, found.x.from_back(3)) && !third.is_constant(1)) {
+    } else if (second.is_constant(1) && is_one_for_each(third, found.x.from_back(3))) {
       found.positions_first = true;
     } else {
       why_ = "the angles are not known to be one for each position";
@@ -228,6 +228,13 @@ class RotaryFinder {
     if (!heads || !fits) return false;
     found.heads = *heads;
     return true;
+  }
+
+  // Rows of angles for positions that they are multiplied with: as many, or, cut from a table of two rows or more, as many
+  // wherever the product runs at all.
+  static bool is_one_for_each(dim::Dim rows, dim::Dim positions) {
+    return !rows.is_constant(1) &&
+           (dim::same(rows, positions) || dim::same(dim::min(rows, dim::Dim(2)), dim::min(positions, dim::Dim(2))));
   }
 
   bool is_last_axis(const ir::Node& node) const {
