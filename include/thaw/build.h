@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "thaw/array.h"
+#include "thaw/convert.h"
 #include "thaw/export.h"
 
 namespace thaw {
@@ -29,6 +30,10 @@ enum class Lora : uint8_t { kVision, kSpeech, kNone };
 struct BuildOptions {
   std::string part = "all";           // "vision", "text", "audio", "embedding"
   DataType dtype = DataType::kFloat;  // of weights and activations: kFloat, kFloat16 or kBfloat16
+  // Matrices that are multiplied by or looked up in: as dtype says (kKeep), or in blocks of 4 or 8 bits (kInt4,
+  // kInt8Blocks), by a method that needs no data. kPortable has them as DequantizeLinear, in opset 21.
+  NumberFormat weights = NumberFormat::kKeep;
+  BlockOptions blocks = {};
   BuildTarget target = BuildTarget::kPortable;
   int64_t opset = 20;     // 18 to 20
   bool kv_cache = false;  // text: past_key_values.* in, present.* out, and position_ids

@@ -2,9 +2,12 @@
 #include "thaw/model/build.h"
 
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "thaw/cli/block_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -18,6 +21,7 @@ namespace {
 struct BuildArguments {
   std::string checkpoint, output;
   BuildOptions build;
+  std::pair<ir::DataType, NumberFormat> type = {ir::DataType::kFloat, NumberFormat::kKeep};
   Format format = Format::kText;
 };
 
@@ -66,7 +70,9 @@ std::string as_text(const BuildReport& report) {
 }
 
 int build_models(const BuildArguments& options) {
-  const BuildReport report = model::build(model::Checkpoint::open(options.checkpoint), options.output, options.build);
+  BuildOptions how = options.build;
+  std::tie(how.dtype, how.weights) = options.type;
+  const BuildReport report = model::build(model::Checkpoint::open(options.checkpoint), options.output, how);
   write_output(options.format == Format::kJson ? as_json(report) : as_text(report));
   return kFine;
 }
@@ -83,10 +89,16 @@ Action define_build(CLI::App& app) {
       app, "--part", options->build.part,
       {{"all", "all"}, {"vision", "vision"}, {"text", "text"}, {"audio", "audio"}, {"embedding", "embedding"}},
       "which part of the model; all of them by default");
-  add_choice<ir::DataType>(
-      app, "--dtype", options->build.dtype,
-      {{"f32", ir::DataType::kFloat}, {"f16", ir::DataType::kFloat16}, {"bf16", ir::DataType::kBfloat16}},
-      "the type of weights and activations; f32 by default");
+  add_choice<std::pair<ir::DataType, NumberFormat>>(
+      app, "--dtype", options->type,
+      {{"f32", {ir::DataType::kFloat, NumberFormat::kKeep}},
+       {"f16", {ir::DataType::kFloat16, NumberFormat::kKeep}},
+       {"bf16", {ir::DataType::kBfloat16, NumberFormat::kKeep}},
+       {"int4", {ir::DataType::kFloat, NumberFormat::kInt4}},
+       {"int4-f16", {ir::DataType::kFloat16, NumberFormat::kInt4}},
+       {"int8-blocks", {ir::DataType::kFloat, NumberFormat::kInt8Blocks}}},
+      "the type of weights and activations, f32 by default; or of matrices alone, in blocks");
+  add_blocks(app, options->build.blocks);
   add_choice<BuildTarget>(
       app, "--target", options->build.target,
       {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/block_options.h"
 #include "thaw/cli/convert_report.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
@@ -74,25 +75,6 @@ void add_formats(CLI::App& app, ConvertArguments& options) {
                    "inputs and outputs keep their types, with Casts, or are converted too (keep)");
 }
 
-void add_blocks(CLI::App& app, BlockOptions& blocks) {
-  add_choice<BlockMethod>(app, "--method", blocks.method,
-                          {{"rtn", BlockMethod::kRtn},
-                           {"search", BlockMethod::kSearch},
-                           {"hqq", BlockMethod::kHqq},
-                           {"gptq", BlockMethod::kGptq},
-                           {"awq", BlockMethod::kAwq}},
-                          "how the scales of blocks are chosen (search); gptq and awq need --data");
-  app.add_option("--block", blocks.block, "weights that share a scale: 16, 32, 64, 128 or 256 (32)")->type_name("N");
-  app.add_flag("--symmetric", blocks.symmetric, "blocks without zero points");
-  add_choice<BlockForm>(app, "--form", blocks.form,
-                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
-                        "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");
-  app.add_option("--accuracy-level", blocks.accuracy_level,
-                 "MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 INT8 activations (0)")
-      ->type_name("0|1|2|3|4")
-      ->check(CLI::Range(0, 4));
-}
-
 }  // namespace
 
 Action define_convert(CLI::App& app) {
@@ -100,7 +82,11 @@ Action define_convert(CLI::App& app) {
   add_model(app, options->model);
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE")->required();
   add_formats(app, *options);
-  add_blocks(app, options->convert.precision.blocks);
+  BlockOptions& blocks = options->convert.precision.blocks;
+  add_blocks(app, blocks);
+  add_choice<BlockForm>(app, "--form", blocks.form,
+                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
+                        "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },
          "samples: an .npz file with the inputs by name, or a folder of them")

@@ -11,6 +11,9 @@
 #include "thaw/core/mapped_file.h"
 #include "thaw/model/family/family.h"
 #include "thaw/model/genai.h"
+#include "thaw/quant/convert.h"
+#include "thaw/quant/precisions.h"
+#include "thaw/quant/to_blocks.h"
 
 namespace thaw::model {
 namespace {
@@ -22,6 +25,13 @@ void check_options(const BuildOptions& options) {
                  .where = "--opset",
                  .expected = "18, 19 or 20",
                  .next = "leave the option out for 20"});
+  }
+  if (options.weights != NumberFormat::kKeep &&
+      (!quantizing::is_blocks(options.weights) || quantizing::needs_data(options.blocks.method))) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = "weights are built in blocks by methods that need no samples",
+                                              .where = "--dtype int4",
+                                              .expected = "the method rtn, search or hqq",
+                                              .next = "build in f32, then `thaw convert` with --data"});
   }
   if (options.target == BuildTarget::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "DirectML has no kernels of bfloat16",
@@ -70,6 +80,18 @@ void make_folder(const std::filesystem::path& folder) {
                                         .next = "choose another folder, or check the permissions of the one above it"});
 }
 
+// As the target has blocks: standard operators, or those of com.microsoft.
+void put_into_blocks(ir::Model& model, const BuildOptions& options) {
+  ConvertOptions convert;
+  convert.precision.to = options.weights;
+  convert.precision.blocks = options.blocks;
+  convert.precision.blocks.form =
+      options.target == BuildTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
+  convert.optimize = false;
+  ConvertReport report;
+  quantizing::convert(model, convert, nullptr, report);
+}
+
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options) {
@@ -99,6 +121,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   std::vector<std::unique_ptr<ir::Model>> models;
   for (const Part* each : parts) {
     models.push_back(each->build({checkpoint, weights, options}));
+    if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options);
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),

@@ -36,8 +36,6 @@ int bits_of_blocks(NumberFormat format) {
   }
 }
 
-bool needs_data(BlockMethod method) { return method == BlockMethod::kGptq || method == BlockMethod::kAwq; }
-
 // Nodes that read one value and get weights of one kind: awq divides what they read for all of them.
 struct Group {
   ir::Value* input;  // null of lookups

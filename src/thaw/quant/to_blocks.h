@@ -8,6 +8,9 @@
 
 namespace thaw::quantizing {
 
+// Whether the method takes samples.
+constexpr bool needs_data(BlockMethod method) { return method == BlockMethod::kGptq || method == BlockMethod::kAwq; }
+
 // Throws thaw::Error (kInvalidArgument) for blocks that there are not: of 48 weights, of 3 bits.
 void require_blocks(const ConvertOptions& options);
 

@@ -1,0 +1,158 @@
+"""thaw convert --to int4 and its kin: weights in blocks, in both forms, by every method; what stays and why."""
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, numpy_helper
+
+from conftest import run
+from convert_half_test import convert, dims, model, random
+
+MLP = """mlp (float[batch, seq, 64] x) => (float[batch, seq, 64] y) {
+  n = LayerNormalization(x, scale, bias)
+  g = MatMul(n, gate) u = MatMul(n, up)
+  s = Sigmoid(g) a = Mul(g, s) h = Mul(a, u)
+  d = MatMul(h, down) y = Add(d, x)
+}"""
+GEMM = """g (float[n, 64] x) => (float[n, 48] y, float[n, 64] z) {
+  y = Gemm<alpha = 0.5, transB = 1>(x, wt, b)
+  z = Gemm(y, w, c)
+}"""
+TIED = """t (int64[batch, seq] ids) => (float[batch, seq, 96] logits) {
+  h = Gather(table, ids)
+  t = Transpose<perm = [1, 0]>(table)
+  logits = MatMul(h, t)
+}"""
+
+
+@pytest.fixture
+def mlp(save):
+    return save(model(MLP, opset=17, scale=random(64) + 1, bias=random(64), gate=random(64, 96), up=random(64, 96),
+                      down=random(96, 64)), "mlp")
+
+
+def operators(path):
+    return [n.op_type for n in onnx.load(path).graph.node]
+
+
+def sqnr(before, after, feeds):
+    got = run(after, feeds)
+    return min(10 * np.log10((w**2).sum() / ((w - g) ** 2).sum()) for w, g in zip(run(before, feeds), got, strict=True))
+
+
+@pytest.mark.parametrize("form", ["matmulnbits", "qdq"])
+@pytest.mark.parametrize("block", [16, 32, 128])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_products_in_both_forms(thaw, mlp, form, block, symmetric):
+    options = ["--symmetric"] if symmetric else []
+    out, report = convert(thaw, mlp, "--form", form, "--block", block, *options, to="int4")
+    assert sum(op in ("MatMulNBits", "DequantizeLinear") for op in operators(out)) == 3
+    assert [dims(v) for v in onnx.load(out).graph.input] == [["batch", "seq", 64]]
+    assert report["weights_after"] < 0.4 * report["weights_before"]
+    for batch, seq in ((1, 1), (3, 7), (2, 31)):
+        assert sqnr(mlp, out, {"x": random(batch, seq, 64, scale=1)}) > 15
+    assert not thaw.findings(out)
+
+
+def test_a_gemm_keeps_its_factors_and_bias(thaw, save):
+    path = save(model(GEMM, wt=random(48, 64), w=random(48, 64), b=random(48), c=random(64)), "gemm")
+    out, _ = convert(thaw, path, "--block", 16, to="int8-blocks")
+    assert operators(out).count("MatMulNBits") == 2
+    assert sqnr(path, out, {"x": random(5, 64, scale=1)}) > 35
+
+
+def test_a_tied_table_stays_one(thaw, save):
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    out, _ = convert(thaw, path, to="int4")
+    assert sorted(set(operators(out)) - {"Reshape"}) == ["GatherBlockQuantized", "MatMulNBits"]
+    packed = [i for i in onnx.load(out).graph.initializer if i.data_type == TensorProto.UINT8 and len(i.raw_data) > 1000]
+    assert len(packed) == 1 and len(packed[0].raw_data) == 96 * 64 // 2
+    assert sqnr(path, out, {"ids": np.arange(14).reshape(2, 7)}) > 15
+
+
+def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
+    # Inputs that go along with each other, as activations do: what a column is off another one makes good.
+    path = save(model("g (float[n, 128] x) => (float[n, 64] y) { y = MatMul(x, w) }", w=random(128, 64)), "method")
+    mix = random(8, 128, scale=1) * np.geomspace(0.05, 4, 128, dtype=np.float32)
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    for i, n in enumerate((97, 131, 211)):
+        np.savez(folder / f"{i}.npz", x=random(n, 8, scale=1) @ mix + random(n, 128, scale=0.05))
+    held_out = {"x": random(301, 8, scale=1) @ mix + random(301, 128, scale=0.05)}
+    quality = {}
+    for method in ("rtn", "hqq", "search", "awq", "gptq"):
+        data = ["--data", folder] if method in ("awq", "gptq") else []
+        out, _ = convert(thaw, path, "--method", method, "--symmetric", *data, to="int4")
+        quality[method] = sqnr(path, out, held_out)
+    assert quality["search"] > quality["rtn"]
+    assert quality["gptq"] > quality["search"] and quality["awq"] > quality["search"]
+    assert "--data" in thaw.error("convert", path, "-o", tmp_path / "o.onnx", "--to", "int4", "--method", "gptq")
+
+
+def test_the_rest_may_be_float16(thaw, mlp, tmp_path):
+    names = [n.output[0] for n in onnx.load(mlp).graph.node if n.op_type == "MatMul"]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"default": "f16", "nodes": [{"name": n, "to": "int4", "block": 16} for n in names]}))
+    out = tmp_path / "mixed.onnx"
+    thaw("convert", mlp, "-o", out, "--plan", plan, code=0)
+    made = onnx.load(out)
+    scales = {i.name: i.data_type for i in made.graph.initializer if i.data_type != TensorProto.UINT8}
+    assert operators(out).count("MatMulNBits") == 3 and set(scales.values()) == {TensorProto.FLOAT16}
+    assert sqnr(mlp, out, {"x": random(2, 5, 64, scale=1)}) > 15
+
+
+def test_only_what_the_plan_names(thaw, mlp, tmp_path):
+    plan = tmp_path / "plan.json"
+    down = next(n.output[0] for n in onnx.load(mlp).graph.node if "down" in n.input)
+    plan.write_text(json.dumps({"nodes": [{"name": down, "to": "int4", "method": "rtn"}]}))
+    out = tmp_path / "one.onnx"
+    thaw("convert", mlp, "-o", out, "--plan", plan, code=0)
+    assert operators(out).count("MatMulNBits") == 1 and operators(out).count("MatMul") == 2
+    plan.write_text(json.dumps({"nodes": [{"name": down, "to": "int4", "block": 48}]}))
+    assert "not 48" in thaw.error("convert", mlp, "-o", out, "--plan", plan)
+
+
+def test_wrong_weights_and_options_are_errors(thaw, save, tmp_path):
+    w = random(64, 64)
+    w[3, 5] = np.inf
+    path = save(model("g (float[n, 64] x) => (float[n, 64] y) { y = MatMul(x, odd) }", odd=w), "odd")
+    out = tmp_path / "o.onnx"
+    assert "'odd'" in thaw.error("convert", path, "-o", out, "--to", "int4")
+    assert not out.exists()
+    assert "3 bits" in thaw.error("convert", path, "-o", out, "--to", "int3")
+    assert "not 48" in thaw.error("convert", path, "-o", out, "--to", "int4", "--block", 48)
+
+
+def test_zeros_and_single_values_are_exact(thaw, save):
+    w = np.zeros((64, 32), np.float32)
+    w[:, 1] = 0.3
+    w[:32, 2] = -7
+    path = save(model("g (float[n, 64] x) => (float[n, 32] y) { y = MatMul(x, w) }", w=w), "plain")
+    out, report = convert(thaw, path, to="int4")
+    assert all(e["broken"] == 0 and (e["sqnr"] is None or e["sqnr"] > 100) for e in report["errors"])
+
+
+def test_a_stale_declaration_does_not_survive(thaw, save):
+    # A quantizer that takes the declared size for the weight's: "Inferred shape (896) and existing shape (3584) differ".
+    made = model("""g (float[n, 64] x) => (float[n, 64] y) { h = MatMul(x, up) r = Relu(h) y = MatMul(r, down) }""",
+                 up=random(64, 128), down=random(128, 64))
+    stale = onnx.helper.make_tensor_value_info("h", TensorProto.FLOAT, ["n", 64])
+    made.graph.value_info.append(stale)
+    path = save(made, "stale")
+    for to in ("int4", "f16"):
+        out, _ = convert(thaw, path, "--form", "qdq", "--no-optimize", to=to)
+        onnx.shape_inference.infer_shapes(onnx.load(out), strict_mode=True, data_prop=True)
+        declared = {v.name: dims(v) for v in onnx.load(out).graph.value_info}
+        assert declared.get("h", ["n", 128])[1] == 128
+
+
+def test_converting_again_changes_nothing(thaw, mlp, tmp_path):
+    out, _ = convert(thaw, mlp, to="int4")
+    again = tmp_path / "again.onnx"
+    report = thaw.json("convert", out, "-o", again, "--to", "int4", code=0)
+    assert report["converted"] == [] and "nothing was converted" in report["warnings"]
+    x = {"x": random(2, 5, 64, scale=1)}
+    np.testing.assert_array_equal(run(out, x)[0], run(again, x)[0])
+    weights = [numpy_helper.to_array(i) for i in onnx.load(out).graph.initializer]
+    assert sum(w.nbytes for w in weights) <= report["weights_before"]
