@@ -19,3 +19,10 @@ def test_the_benchmarks_run(thaw, tmp_path):
     assert set(results["growth"]["runs"]) == {"100", "300"}
     assert results["weights"]["runs"]["thaw inspect --format json"]["peak_mb"] > 0
     assert results["lifting"]["nodes"] > 100 and results["lifting"]["runs"]["thaw lift --no-check"]["exit"] == 0
+
+
+def test_weights_in_blocks_are_no_worse_than_the_peers(thaw):
+    command = [sys.executable, str(SOURCE / "bench" / "blocks.py"), "--thaw", str(thaw.path), "--only", "error", "--check"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.count("gauss") == 2 and "one value" in run.stdout
