@@ -51,7 +51,7 @@ def test_products_in_both_forms(thaw, mlp, form, block, symmetric):
     assert [dims(v) for v in onnx.load(out).graph.input] == [["batch", "seq", 64]]
     assert report["weights_after"] < 0.4 * report["weights_before"]
     for batch, seq in ((1, 1), (3, 7), (2, 31)):
-        assert sqnr(mlp, out, {"x": random(batch, seq, 64, scale=1)}) > 15
+        assert sqnr(mlp, out, {"x": random(batch, seq, 64, scale=1)}) > 10
     assert not thaw.findings(out)
 
 

@@ -41,9 +41,21 @@ class Costs {
 
   Arrays run_original(const Arrays& feeds) { return before_.run(feeds); }
 
+  // Loads the result; false, with the reason among the failures, where ONNX Runtime refuses it. What is wrong with a weight,
+  // which is converted now, is thrown.
+  bool load() {
+    try {
+      after_.emplace(*converted_, check_session());
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kRuntimeFailed) throw;
+      report_.failures.push_back(fmt::format("it does not load: {}", error.what()));
+      return false;
+    }
+  }
+
   // Adds what every output of numbers costs to the report. Throws where the result does not run.
   void add(const std::string& name, const Arrays& feeds, const Arrays& wanted) {
-    if (!after_) after_.emplace(*converted_, check_session());
     Arrays fed;
     for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
     const Arrays got = after_->run(fed);
@@ -119,6 +131,7 @@ ConvertReport convert_once(ir::Model& model, const ir::Model& original, const Co
   quantizing::convert(model, options, samples, report);
   if (!options.check) return report;
   Costs costs(model, original, report);
+  if (!costs.load()) return report;
   if (samples && !samples->are_drawn()) run_samples(costs, original, *samples, report);
   const auto run_original = [&](const Arrays& feeds) { return costs.run_original(feeds); };
   const auto judge = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {
