@@ -1,7 +1,7 @@
 """The peers, each as the process that a user would start: peers.command(name, model, output) gives its command line.
 
 Run as a script, this file is the process for the libraries that have no command of their own:
-    python peers.py onnx|osi|ort MODEL OUTPUT
+    python peers.py onnx|osi|ort|f16 MODEL OUTPUT
 """
 import importlib.util
 import sys
@@ -15,6 +15,7 @@ PEERS = {
     "onnxslim": ("simplifier", ("onnxslim",)),
     "onnxruntime, basic": ("optimizer", ("onnxruntime",)),
     "onnxruntime.transformers optimizer": ("optimizer", ("onnxruntime", "onnx")),
+    "onnxruntime float16": ("converter", ("onnxruntime", "onnx")),
 }
 
 
@@ -35,6 +36,7 @@ def command(name, model, output, external=False):
         "onnxsim": [python, "-m", "onnxsim", model, output, *(["--save-as-external-data"] if external else [])],
         "onnxslim": [python, "-m", "onnxslim", model, output],
         "onnxruntime, basic": [python, __file__, "ort", model, output],
+        "onnxruntime float16": [python, __file__, "f16", model, output],
         "onnxruntime.transformers optimizer": [python, "-m", "onnxruntime.transformers.optimizer", "--input", model,
                                                "--output", output, "--model_type", "bert", "--opt_level", "0"],
     }[name]
@@ -57,6 +59,11 @@ def main():
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.optimized_model_filepath = output
         onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    elif what == "f16":
+        import onnx
+        from onnxruntime.transformers import float16
+        converted = float16.convert_float_to_float16(onnx.load(model), keep_io_types=True, disable_shape_infer=True)
+        onnx.save(converted, output, save_as_external_data=True, location=output.rsplit("/", 1)[-1] + ".data")
     else:
         sys.exit(f"peers.py: unknown peer '{what}'")
 

@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import measure  # noqa: E402
+import converting  # noqa: E402
 import optimizing  # noqa: E402
 import peers  # noqa: E402
 from figures import cells, record, slope, table  # noqa: E402
@@ -26,7 +27,9 @@ BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per no
         "lifting over reading the traces in Python": ("<=", 1),
         "clean, nodes of the decoder": ("<=", 2629), "clean, times faster than the fastest simplifier": (">=", 50),
         "fuse on a tower, seconds": ("<=", 0.5), "optimize, growth exponent": ("<=", 1.15),
-        "optimize of large weights over copying them": ("<=", 2), "optimize of large weights, MB": ("<=", 300)}
+        "optimize of large weights over copying them": ("<=", 2), "optimize of large weights, MB": ("<=", 300),
+        "convert to f16, seconds": ("<=", 4), "convert to f16, MB": ("<=", 300),
+        "convert to int4 by rtn, seconds": ("<=", 3), "convert to int4 by search over rtn": ("<=", 4)}
 
 
 class Bench:
@@ -158,6 +161,10 @@ class Bench:
         """`optimize` against the simplifiers and ONNX Runtime's optimizer."""
         optimizing.run(self)
 
+    def converting(self):
+        """`convert` of a model whose external weights are large."""
+        converting.run(self)
+
     def need(self, rows):
         self.broken += [f"{name}: exit {run.code}: {run.output.strip()[-300:]}" for name, run in rows if not run.ok]
 
@@ -167,7 +174,7 @@ def parse():
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--programs", default="build-bench/bench", help="where the Google Benchmark programs are")
     parser.add_argument("--json", help="where the figures go (default: bench.json beside the programs)")
-    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting", "optimizing"])
+    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting", "optimizing", "converting"])
     parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
     parser.add_argument("--layers", type=int, default=36)
     parser.add_argument("--blocks", type=int, default=32)

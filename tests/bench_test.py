@@ -9,7 +9,7 @@ from conftest import SOURCE
 def test_the_benchmarks_run(thaw, tmp_path):
     figures = tmp_path / "bench.json"
     command = [sys.executable, str(SOURCE / "bench" / "run.py"), "--thaw", str(thaw.path), "--only", "processes",
-               "growth", "weights", "lifting", "--layers", "1", "--blocks", "2", "--chain", "100", "300", "--gigabytes", "0.02", "--repeats", "1",
+               "growth", "weights", "lifting", "converting", "--layers", "1", "--blocks", "2", "--chain", "100", "300", "--gigabytes", "0.02", "--repeats", "1",
                "--peers", "onnx.shape_inference, data_prop", "--json", str(figures)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
@@ -18,6 +18,7 @@ def test_the_benchmarks_run(thaw, tmp_path):
     assert all(r["seconds"] > 0 and r["exit"] == 0 for r in results["processes"]["runs"].values())
     assert set(results["growth"]["runs"]) == {"100", "300"}
     assert results["weights"]["runs"]["thaw inspect --format json"]["peak_mb"] > 0
+    assert all(r["exit"] == 0 for r in results["converting"]["runs"].values())
     assert results["lifting"]["nodes"] > 100 and results["lifting"]["runs"]["thaw lift --no-check"]["exit"] == 0
 
 

@@ -303,3 +303,15 @@ def test_external_weights_are_converted_as_they_are_written(thaw, tmp_path):
     assert (tmp_path / "external_f16.onnx.data").stat().st_size == 2 * 512 * 512 * 2
     assert len(report["files"]) == 2
     assert_near(path, out, {"x": random(3, 512, scale=1)})
+
+
+def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
+    # It runs for two numbers alone, which nobody would draw.
+    path = save(model("g (float[n, 67] x, int64[2] k) => (float[n, p] y) { r = Reshape(w, k) y = MatMul(x, r) }",
+                      w=random(67 * 5)), "picky")
+    out = tmp_path / "o.onnx"
+    text = thaw("convert", path, "-o", out, "--to", "f16", code=1).stdout
+    assert "not compared" in text and "--values" in text and not out.exists()
+    thaw("convert", path, "-o", out, "--to", "f16", "--no-check", code=0)
+    assert out.exists()
+    thaw("convert", path, "-o", out, "--to", "f16", "--values", "k=67,5", code=0)

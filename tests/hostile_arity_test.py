@@ -266,6 +266,8 @@ VERBS = {
     "lift": lambda path, out: ["lift", path, path, "-o", out, "--no-check"],
     "optimize": lambda path, out: ["optimize", path, "-o", out, "--no-check"],
     "optimize, newer": lambda path, out: ["optimize", path, "-o", out, "--no-check", "--opset", "23", "--target", "ort"],
+    "convert": lambda path, out: ["convert", path, "-o", out, "--no-check", "--no-optimize", "--to", "f16"],
+    "convert, blocks": lambda path, out: ["convert", path, "-o", out, "--no-check", "--to", "int4", "--form", "qdq"],
     "pin": lambda path, out: ["pin", path, "-o", out, "--no-check", "--dims", "n=3"],
     "split": lambda path, out: ["split", path, "-o", out.with_suffix(""), "--no-check", "--parts", "2"],
 }

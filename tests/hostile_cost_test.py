@@ -36,6 +36,8 @@ def calls(path, made, out):
     yield "fix", path, *result
     yield "optimize", path, *result
     yield "optimize", path, *result, "--target", "ort", "--opset", "23"
+    yield "convert", path, *result, "--to", "f16"
+    yield "convert", path, *result, "--to", "int4", "--form", "qdq", "--no-optimize"
     yield "pin", path, *result, "--dims", f"{a_size(made)}=3"
     yield "split", path
     yield "split", path, "--parts", "2", "-o", out / "parts", "--no-check"

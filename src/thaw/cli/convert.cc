@@ -45,7 +45,9 @@ int convert_model(const ConvertArguments& options) {
   const bool has_data_files = !ir::data_files_of(model).empty();
   const ConvertReport report = confirm::convert(model, *until_exit(ir::load(options.model)), how);
   Written files;
-  if (report.runs()) {
+  // What was asked to be compared and could not be is not written either.
+  const bool is_proven = report.runs() && (options.no_check || !report.errors.empty() || report.uncompared.empty());
+  if (is_proven) {
     SaveOptions save;
     save.external = options.external;
     // What was outside the file and is made anew stays outside.
@@ -54,7 +56,7 @@ int convert_model(const ConvertArguments& options) {
   }
   write_output(options.format == Format::kJson ? convert_json(options.model, report, files)
                                                : convert_text(report, files, options.explain));
-  return report.runs() ? kFine : kFindings;
+  return is_proven ? kFine : kFindings;
 }
 
 void add_formats(CLI::App& app, ConvertArguments& options) {

@@ -68,7 +68,10 @@ std::string convert_text(const ConvertReport& report, const Written& files, bool
   text += lines("warning", report.warnings);
   text += lines("FAILS", report.failures);
   text += report::uncompared_text(report.uncompared);
-  return text + (files.empty() ? "nothing was written\n" : written_text(files));
+  if (!files.empty()) return text + written_text(files);
+  if (report.runs())
+    text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
+  return text + "nothing was written\n";
 }
 
 std::string convert_json(const std::string& model, const ConvertReport& report, const Written& files) {

@@ -83,6 +83,8 @@ std::string Guards::keeps_wide(const ir::Node& node, const TypedOperands& operan
     if (std::string why = seen_keeps_wide(node, operands); seen_decides_ || !why.empty()) return why;
   const ops::Operator* op = ops::registry().find(node);
   if (op && op->widens) return "its results may leave the range of float16";
+  if (op && op->moves_elements() && node.attribute_string("reduction", "none") != "none")
+    return "it puts numbers together that fall in one place";
   if (is_square(node, op)) return "it squares, and the squares may leave the range of float16";
   return {};
 }

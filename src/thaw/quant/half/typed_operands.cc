@@ -41,6 +41,17 @@ std::string type_attribute(const ir::Node& node, int64_t opset) {
   return {};
 }
 
+// Why the type is more than what the numbers are held in; empty where it is not.
+std::string why_bound(const ir::Node& node, const ops::Operator* op) {
+  if (node.attribute("to") && !(op && op->converts)) return "it reads the bits of a type as those of another";
+  for (const ir::Attribute& attribute : node.attributes()) {
+    const auto* tensor = attribute.as<std::shared_ptr<ir::Tensor>>();
+    if (tensor && *tensor && (*tensor)->data_type == ir::DataType::kFloat && attribute.name != "value")
+      return fmt::format("its attribute '{}' is float32", attribute.name);
+  }
+  return {};
+}
+
 std::string name_of_type(ir::DataType type) { return std::string(ir::name_of(type)); }
 
 }  // namespace
@@ -64,6 +75,8 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     if (held == Held::kFloatsInside) found.why_not = "it makes a sequence of float32";
   }
   if (!node.subgraphs().empty()) found.why_not = "what goes into its graphs and comes out stays as it is";
+  const ops::Operator* op = ops::registry().find(node);
+  if (found.why_not.empty()) found.why_not = why_bound(node, op);
   const int64_t opset = model.opset(node.domain()).value_or(1);
   const auto types = ops::operand_types(node.domain(), node.op_type(), opset);
   if (!types && found.why_not.empty())
@@ -74,7 +87,6 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
   }
 
   const auto& taken = to == ir::DataType::kFloat16 ? types->of_float16 : types->of_bfloat16;
-  const ops::Operator* op = ops::registry().find(node);
   std::set<std::string_view> bound;  // type parameters of operands that are computed with
   for (const int i : inputs) {
     const std::string_view parameter = types->input(static_cast<size_t>(i));
