@@ -5,6 +5,7 @@
 
 #include "thaw/cli/block_options.h"
 #include "thaw/cli/convert_report.h"
+#include "thaw/cli/int8_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -35,7 +36,7 @@ int convert_model(const ConvertArguments& options) {
   if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says what to convert to",
                                               .where = "thaw convert",
-                                              .expected = "--to f16, bf16 or int4, or --plan plan.json"});
+                                              .expected = "--to f16, bf16, int8 or int4, or --plan plan.json"});
   how.optimize = !options.no_optimize;
   how.check = !options.no_check;
   how.target = options.target.value_or(OptimizeTarget::kPortable);
@@ -64,6 +65,7 @@ void add_formats(CLI::App& app, ConvertArguments& options) {
   add_choice<NumberFormat>(app, "--to", options.convert.precision.to,
                            {{"f16", kFloat16},
                             {"bf16", kBfloat16},
+                            {"int8", kInt8},
                             {"int4", kInt4},
                             {"int2", kInt2},
                             {"int3", kInt3},
@@ -89,6 +91,7 @@ Action define_convert(CLI::App& app) {
   add_choice<BlockForm>(app, "--form", blocks.form,
                         {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
                         "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");
+  add_int8(app, options->convert.precision.int8);
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },
          "samples: an .npz file with the inputs by name, or a folder of them")
@@ -109,6 +112,8 @@ Action define_convert(CLI::App& app) {
       "thaw convert model.onnx -o model_f16.onnx --to f16\n"
       "thaw convert model.onnx -o model_f16.onnx --to f16 --data samples/\n"
       "thaw convert model.onnx -o model_bf16.onnx --to bf16 --io convert\n"
+      "thaw convert model.onnx -o model_int8.onnx --to int8 --data samples/\n"
+      "thaw convert model.onnx -o model_int8.onnx --to int8 --dynamic\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --block 64\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");

@@ -14,6 +14,7 @@
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/quant/to_blocks.h"
+#include "thaw/quant/to_int8.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -103,8 +104,10 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   inline_calls(model);
   raise_opset_for_blocks(model, options);
   raise_opset_for_bfloat16(model, options);
+  raise_opset_for_int8(model, options);
   const Precisions precisions(*before, model, options, report.left);
   if (precisions.any_is(is_blocks)) to_blocks(model, precisions, samples, report);
+  if (precisions.any_is(is_int8)) to_int8(model, precisions, samples, report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
     if (is_asked(options, format)) convert_to_half(model, format, precisions, options, samples, report);
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");

@@ -121,6 +121,10 @@ const PrecisionOptions& Precisions::of(const ir::Node& node) const {
   return at == by_node_.end() ? default_ : *at->second;
 }
 
+bool Precisions::any(bool (*is)(const PrecisionOptions&)) const {
+  return is(default_) || std::ranges::any_of(planned_, is);
+}
+
 bool Precisions::any_is(bool (*is)(NumberFormat)) const {
   return is(default_.to) ||
          std::ranges::any_of(planned_, [&](const PrecisionOptions& planned) { return is(planned.to); });

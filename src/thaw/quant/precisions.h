@@ -18,6 +18,7 @@ class Precisions {
   const PrecisionOptions& of(const ir::Node& node) const;
   // Of any node.
   bool any_is(bool (*is)(NumberFormat)) const;
+  bool any(bool (*is)(const PrecisionOptions&)) const;
 
  private:
   PrecisionOptions default_, keep_;
@@ -28,6 +29,7 @@ class Precisions {
 constexpr bool is_half(NumberFormat format) {
   return format == NumberFormat::kFloat16 || format == NumberFormat::kBfloat16;
 }
+constexpr bool is_int8(NumberFormat format) { return format == NumberFormat::kInt8; }
 constexpr bool is_blocks(NumberFormat format) { return format >= NumberFormat::kInt4; }
 // "int4": as a plan and the command name it.
 std::string_view name_of(NumberFormat format);

@@ -47,4 +47,11 @@ std::vector<int> operands_that_scale(const ir::Node& node) {
   return {};
 }
 
+bool keeps_factors_of_channels(const ir::Node& node) {
+  constexpr std::array<std::string_view, 7> kNames = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Identity",
+                                                      "LeakyRelu",   "MaxPool",           "Relu"};
+  return node.domain().empty() && node.outputs().size() == 1 &&
+         std::ranges::find(kNames, node.op_type()) != kNames.end();
+}
+
 }  // namespace thaw::ops

@@ -32,6 +32,9 @@ ir::Value* turned_matrix(const ir::Node& node);
 // other nodes, and where a node has more outputs that depend on them.
 std::vector<int> operands_that_scale(const ir::Node& node);
 
+// Whether the first output is multiplied by a positive factor, channel by channel, where the first operand is: f(s x) = s f(x).
+bool keeps_factors_of_channels(const ir::Node& node);
+
 // What reads weights in blocks: two operators of com.microsoft, and one of ai.onnx that makes numbers of them.
 inline constexpr std::string_view kBlockProduct = "MatMulNBits", kBlockLookup = "GatherBlockQuantized",
                                   kDequantize = "DequantizeLinear";

@@ -1,0 +1,32 @@
+// What ONNX Runtime computes in 8 bits where DequantizeLinear stands before an operator and QuantizeLinear behind it, as a
+// table: its selectors of groups of such nodes (onnxruntime/core/optimizer/qdq_transformer/selectors_actions), read for 1.31.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::ops {
+
+enum class Int8Kernel : uint8_t {
+  kNone,
+  kConvolution,  // sums of products with a weight; in 8 bits only where its result is quantized too
+  kProduct,      // the same; its result may be float32
+  kRecurrent,    // its weights alone may be in 8 bits: they are made float32 before it
+  kSameScale,    // passes numbers on: operand and result have one scale and zero point
+  kOwnScale,     // reads 8 bits and makes 8 bits of another scale
+  kCut,          // cuts numbers off: behind another, the range of what is quantized says the same
+};
+
+// kNone for an operator that the table does not have, and for a node whose attributes it does not take.
+Int8Kernel int8_kernel(const ir::Node& node);
+
+// The operator that makes codes of numbers; ops/onnx/constant_operand.h has the one that makes numbers of codes.
+inline constexpr std::string_view kQuantize = "QuantizeLinear";
+
+// Sums of products with a weight that has a form for activations whose scales are measured at each run: MatMulInteger,
+// ConvInteger.
+bool has_integer_form(const ir::Node& node);
+
+}  // namespace thaw::ops

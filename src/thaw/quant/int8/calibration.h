@@ -1,0 +1,52 @@
+// What tensors hold over samples, measured inside the runtime: what leaves it are a few numbers a tensor, or, for histograms,
+// as many tensors at once as a limit of memory allows.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/int8/affine.h"
+#include "thaw/quant/int8/histogram.h"
+#include "thaw/run/array.h"
+
+namespace thaw::quantizing::int8 {
+
+// What the model is fed, a sample at a time; they may differ in size.
+struct Calibrating {
+  size_t samples = 0;
+  // Sample i: the arrays of these inputs.
+  std::function<run::Arrays(size_t i, const std::vector<std::string>& inputs)> read;
+};
+
+// How the range of one tensor is chosen.
+struct RangeRequest {
+  RangeMethod method = RangeMethod::kMinMax;
+  double percentile = 99.999;
+  Codes codes;
+  bool symmetric = false;
+};
+
+// By names of float32 tensors of the main graph. Tensors that had no elements on any sample have the range 0 to 0. Throws
+// thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and where the model does not
+// run on one.
+std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
+                                             const Calibrating& data);
+
+// Of each place along an axis: all other axes are reduced.
+struct PlaceStatistics {
+  std::vector<double> largest;  // magnitude
+  std::vector<double> mean;
+};
+struct PlacesRequest {
+  int axis = -1;  // from the back where negative
+  int rank = 0;
+};
+std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
+                                                       const std::map<std::string, PlacesRequest>& wanted,
+                                                       const Calibrating& data);
+
+}  // namespace thaw::quantizing::int8

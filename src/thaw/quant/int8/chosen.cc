@@ -1,0 +1,229 @@
+#include "thaw/quant/int8/chosen.h"
+
+#include <algorithm>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::quantizing::int8 {
+namespace {
+
+using ops::Int8Kernel;
+
+bool is_computed(const ir::Value* value) { return value && !(value->constant() && !value->is_input()); }
+
+// A table of float32 that rows are looked up in.
+bool is_lookup(const ir::Node& node) {
+  if (!ops::looks_up_rows(node) || is_computed(node.input(0))) return false;
+  const ir::Tensor& table = *node.input(0)->constant();
+  return table.data_type == ir::DataType::kFloat && table.dims.size() >= 2 && table.num_elements() > 0;
+}
+
+void leave_inside(const ir::Graph& graph, const Wanted& wanted, std::vector<LeftNode>& left) {
+  for (const ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) leave_inside(*inner, wanted, left);
+    if (ops::int8_kernel(*node) != Int8Kernel::kProduct && ops::int8_kernel(*node) != Int8Kernel::kConvolution)
+      continue;
+    if (wanted(*node)) left.push_back({node, "it stands in a graph inside a node, whose tensors are not measured"});
+  }
+}
+
+class TensorChooser {
+ public:
+  TensorChooser(ir::Model& model, const infer::Result& facts, const Wanted& wanted, Chosen& chosen)
+      : graph_(*model.graph), facts_(facts), wanted_(wanted), chosen_(chosen) {}
+
+  void run() {
+    for (ChosenNode& node : chosen_.nodes) mark(node);
+    for (ir::Node* node : graph_.nodes()) can_pass(*node);
+    std::vector<ir::Node*> backwards(can_.rbegin(), can_.rend());
+    for (ir::Node* node : backwards) want(*node);
+    for (ir::Node* node : can_) pass(*node);
+    collect();
+  }
+
+ private:
+  struct Mark {
+    const Int8Options* options = nullptr;
+    ir::Value* scale_of = nullptr;
+    bool for_all = false;
+    std::vector<ir::Use> readers = {};
+  };
+
+  // What of a node's result is quantized: where nothing but a Relu or Clip reads it, what that makes of it.
+  ir::Value* final_of(const ir::Node& node, int output = 0) const {
+    ir::Value* value = node.output(output);
+    if (value->uses().size() != 1 || value->is_output() || !graph_.returned_by(value).empty()) return value;
+    const ir::Node* reader = value->uses()[0].node;
+    const bool is_cut = reader->graph() == &graph_ && value->uses()[0].index == 0 &&
+                        ops::int8_kernel(*reader) == Int8Kernel::kCut && reader->output(0);
+    return is_cut ? reader->output(0) : value;
+  }
+
+  static bool is_pair(const ir::Value* value) {
+    return value->producer() && value->producer()->op_type() == ops::kDequantize;
+  }
+
+  void mark(ChosenNode& node) {
+    if (node.weighted.kernel == Int8Kernel::kRecurrent) return;
+    ir::Value* data = node.weighted.node->input(node.weighted.data);
+    if (!is_pair(data)) {
+      Mark& read = marks_[data];
+      if (!read.options) read.options = node.options;
+      read.readers.push_back({node.weighted.node, node.weighted.data});
+    }
+    // Only what is read from a pair is in 8 bits by then.
+    if (node.weighted.kernel == Int8Kernel::kConvolution) mark_made(final_of(*node.weighted.node), node.options);
+  }
+
+  void mark_made(ir::Value* value, const Int8Options* options) {
+    if (already_paired(value)) return;
+    Mark& made = marks_[value];
+    if (!made.options) made.options = options;
+    made.for_all = true;
+  }
+
+  // Whether a QuantizeLinear reads it, and nothing else does.
+  static bool already_paired(const ir::Value* value) {
+    return value->uses().size() == 1 && value->uses()[0].node->op_type() == ops::kQuantize;
+  }
+
+  // Operands that hold what is computed with: the first of what moves, all of float32 else.
+  std::vector<int> passed_operands(const ir::Node& node) const {
+    const ops::Operator* op = ops::registry().find(node);
+    std::vector<int> found;
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      if (!node.input(i)) continue;
+      const ops::Role role = op ? op->operands[i] : ops::Role::kData;
+      if (role != ops::Role::kData && role != ops::Role::kWeight) continue;
+      found.push_back(i);
+      if (ops::int8_kernel(node) == Int8Kernel::kSameScale) break;
+    }
+    return found;
+  }
+
+  void can_pass(ir::Node& node) {
+    const Int8Kernel kernel = ops::int8_kernel(node);
+    if ((kernel != Int8Kernel::kSameScale && kernel != Int8Kernel::kOwnScale) || !wanted_(node)) return;
+    const std::vector<int> operands = passed_operands(node);
+    if (operands.empty()) return;
+    for (const int i : operands) {
+      const ir::Value* value = node.input(i);
+      if (facts_.fact(value).dtype != ir::DataType::kFloat || !is_computed(value)) return;
+      if (!marks_.contains(node.input(i)) && !can_be_.contains(value)) return;
+    }
+    can_.push_back(&node);
+    for (int o = 0; o < static_cast<int>(node.outputs().size()); ++o)
+      if (node.output(o)) can_be_.insert(result_of(node, o));
+  }
+
+  // What moves numbers has no range of its own that a Relu behind it could share.
+  ir::Value* result_of(const ir::Node& node, int output) const {
+    return ops::int8_kernel(node) == Int8Kernel::kSameScale ? node.output(output) : final_of(node, output);
+  }
+
+  void want(ir::Node& node) {
+    bool is_wanted = false;
+    for (int o = 0; o < static_cast<int>(node.outputs().size()); ++o)
+      is_wanted = is_wanted || (node.output(o) && is_wanted_[result_of(node, o)]) ||
+                  (node.output(o) && is_read(result_of(node, o)));
+    if (!is_wanted) return;
+    wanted_nodes_.insert(&node);
+    for (const int i : passed_operands(node)) is_wanted_[node.input(i)] = true;
+  }
+
+  // By a product.
+  bool is_read(ir::Value* value) const {
+    const auto mark = marks_.find(value);
+    return mark != marks_.end() && !mark->second.readers.empty();
+  }
+
+  void pass(ir::Node& node) {
+    if (!wanted_nodes_.contains(&node)) return;
+    const std::vector<int> operands = passed_operands(node);
+    const Mark* first = nullptr;
+    for (const int i : operands) {
+      Mark& read = marks_.at(node.input(i));
+      read.readers.push_back({&node, i});
+      if (!first) first = &read;
+    }
+    chosen_.passing.push_back(&node);
+    const Int8Options* options = first->options;
+    ir::Value* root = first->scale_of ? first->scale_of : node.input(operands.front());
+    for (int o = 0; o < static_cast<int>(node.outputs().size()); ++o) {
+      if (!node.output(o)) continue;
+      ir::Value* result = result_of(node, o);
+      mark_made(result, options);
+      const auto mark = marks_.find(result);
+      if (mark == marks_.end() || ops::int8_kernel(node) != Int8Kernel::kSameScale) continue;
+      mark->second.scale_of = root;
+      mark->second.options = options;
+    }
+  }
+
+  void collect() {
+    const auto add = [&](ir::Value* value) {
+      const auto at = marks_.find(value);
+      if (at == marks_.end()) return;
+      const Mark& mark = at->second;
+      chosen_.tensors.push_back(
+          {value, mark.scale_of ? mark.scale_of : value, mark.options, mark.for_all, mark.readers});
+    };
+    for (ir::Value* input : graph_.inputs()) add(input);
+    for (ir::Node* node : graph_.nodes())
+      for (ir::Value* output : node->outputs())
+        if (output) add(output);
+  }
+
+  ir::Graph& graph_;
+  const infer::Result& facts_;
+  const Wanted& wanted_;
+  Chosen& chosen_;
+  std::unordered_map<ir::Value*, Mark> marks_;
+  std::unordered_set<const ir::Value*> can_be_;
+  std::vector<ir::Node*> can_;
+  std::unordered_set<ir::Node*> wanted_nodes_;
+  std::unordered_map<ir::Value*, bool> is_wanted_;
+};
+
+}  // namespace
+
+std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
+                                        std::vector<LeftNode>& left) {
+  std::vector<ChosenNode> nodes;
+  for (ir::Node* node : model.graph->nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) leave_inside(*inner, wanted, left);
+    const Int8Options* options = wanted(*node);
+    if (!options) continue;
+    Considered considered = consider(*node, model, facts);
+    if (considered.found) nodes.push_back({std::move(*considered.found), options});
+    if (!considered.why_not.empty()) left.push_back({node, std::move(considered.why_not)});
+  }
+  return nodes;
+}
+
+std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {
+  std::vector<Lookup> lookups;
+  for (ir::Node* node : model.graph->nodes())
+    if (const Int8Options* options = is_lookup(*node) ? wanted(*node) : nullptr) lookups.push_back({node, options});
+  return lookups;
+}
+
+void note(const ir::Node& node, const std::string& why, rewrite::Changes& changes) {
+  auto& list = why.empty() ? changes.made : changes.left;
+  list.push_back({.kind = "int8", .place = rewrite::name_of(node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
+}
+
+Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
+  Chosen chosen;
+  chosen.nodes = choose_weighted(model, facts, wanted, chosen.left);
+  chosen.lookups = choose_lookups(model, wanted);
+  TensorChooser(model, facts, wanted, chosen).run();
+  return chosen;
+}
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,61 @@
+// Which tensors of a model are quantized: what products read, what convolutions make, and what lies between those where every
+// step in between can be in 8 bits.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/infer/infer.h"
+#include "thaw/quant/int8/request.h"
+#include "thaw/quant/int8/weight_operand.h"
+#include "thaw/rewrite/pass.h"
+
+namespace thaw::quantizing::int8 {
+
+// A tensor that goes through QuantizeLinear and DequantizeLinear.
+struct QuantizedTensor {
+  ir::Value* value = nullptr;
+  ir::Value* scale_of = nullptr;  // the tensor whose scale and zero point it has; itself, as a rule
+  const Int8Options* options = nullptr;
+  // All that read it do so behind the pair; else only `readers`: what makes it computes in float32 anyway.
+  bool for_all = false;
+  std::vector<ir::Use> readers;
+};
+
+struct ChosenNode {
+  WeightedNode weighted;
+  const Int8Options* options = nullptr;
+};
+
+struct Lookup {
+  ir::Node* node = nullptr;
+  const Int8Options* options = nullptr;
+};
+
+struct LeftNode {
+  const ir::Node* node = nullptr;
+  std::string why;
+};
+
+struct Chosen {
+  std::vector<ChosenNode> nodes;
+  std::vector<Lookup> lookups;           // of rows in tables of constants
+  std::vector<ir::Node*> passing;        // nodes that only pass quantized tensors on
+  std::vector<QuantizedTensor> tensors;  // in the order in which they are made
+  std::vector<LeftNode> left;
+};
+
+// Of the main graph's nodes; those of graphs inside are left. Nodes that read and make quantized tensors already are passed by.
+Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted);
+
+// The nodes with weights alone.
+std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
+                                        std::vector<LeftNode>& left);
+
+std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted);
+
+// Adds to what was made, or, where there is a reason, to what was left.
+void note(const ir::Node& node, const std::string& why, rewrite::Changes& changes);
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,158 @@
+#include "thaw/quant/int8/qdq_writer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "thaw/ops/onnx/constant_operand.h"
+
+namespace thaw::quantizing::int8 {
+namespace {
+
+using ir::DataType;
+
+ir::Tensor scalar_of(std::string name, DataType type, int code) {
+  return ir::Tensor::from_bytes(std::move(name), type, {}, {static_cast<std::byte>(code)});
+}
+
+}  // namespace
+
+ir::Value* QdqWriter::add_node(std::string_view op, std::vector<ir::Value*> inputs, const std::string& name,
+                               ir::Node* before) {
+  ir::Value* result = graph_.add_value(graph_.unique_name(name));
+  graph_.add_node(std::string(op), "", std::move(inputs), {result}, result->name(), before);
+  return result;
+}
+
+ir::Value* QdqWriter::dequantize(ir::Value* codes, ir::Value* scale, ir::Value* zero, int axis, const std::string& name,
+                                 ir::Node* before) {
+  std::vector<ir::Value*> operands{codes, scale};
+  if (zero) operands.push_back(zero);
+  ir::Value* result = add_node(ops::kDequantize, std::move(operands), name, before);
+  if (axis >= 0) result->producer()->set_attribute({.name = "axis", .value = static_cast<int64_t>(axis)});
+  return result;
+}
+
+void QdqWriter::set_scale(ir::Value* of, const Affine& affine, const Codes& codes) {
+  if (scales_.contains(of)) return;
+  scales_[of] = {
+      graph_.add_initializer(
+          ir::Tensor::from_float(graph_.unique_name(of->name() + "_scale"), {}, std::vector<float>{affine.scale})),
+      graph_.add_initializer(scalar_of(graph_.unique_name(of->name() + "_zero_point"), codes.type, affine.zero))};
+}
+
+void QdqWriter::put_pair(const QuantizedTensor& tensor) {
+  ir::Value* value = tensor.value;
+  const Parameters& with = scales_.at(tensor.scale_of);
+  const std::vector<ir::Use> all(value->uses().begin(), value->uses().end());
+  ir::Node* before = value->producer() ? graph_.next(value->producer()) : graph_.nodes().front();
+  ir::Value* codes = add_node(ops::kQuantize, {value, with.scale, with.zero}, value->name() + "_quantized", before);
+  ir::Value* numbers = dequantize(codes, with.scale, with.zero, -1, value->name() + "_dequantized", before);
+  if (!tensor.for_all) {
+    for (const ir::Use& use : tensor.readers) use.node->set_input(use.index, numbers);
+    return;
+  }
+  for (const ir::Use& use : all) use.node->set_input(use.index, numbers);
+  for (ir::Graph* inner : graph_.returned_by(value))
+    for (size_t i = 0; i < inner->outputs().size(); ++i)
+      if (inner->outputs()[i] == value) inner->set_output(static_cast<int>(i), numbers);
+  if (!value->is_output()) return;
+  const std::string name = value->name();
+  const ir::Type type = value->type;
+  for (size_t i = 0; i < graph_.outputs().size(); ++i)
+    if (graph_.outputs()[i] == value) graph_.set_output(static_cast<int>(i), numbers);
+  if (type.kind != ir::Type::Kind::kNone) numbers->set_type(type);
+  graph_.rename(value, graph_.unique_name(name + "_float"));
+  graph_.rename(numbers, name);
+}
+
+QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const WeightScales& scales) {
+  CodedConstants& made =
+      weights_[{weight, scales.channels.axis, static_cast<int>(scales.codes.type), scales.codes.lowest}];
+  if (made.codes) return made;
+  const std::string& name = weight->name();
+  made.codes = graph_.add_initializer(coded(*weight->constant(), graph_.unique_name(name + "_quantized"), scales));
+  made.scale = graph_.add_initializer(scale_tensor(scales, graph_.unique_name(name + "_scale")));
+  made.zero = graph_.add_initializer(zero_point_tensor(scales, graph_.unique_name(name + "_zero_point")));
+  return made;
+}
+
+ir::Value* QdqWriter::turned(CodedConstants& constants, const std::string& name) {
+  if (!constants.turned) {
+    constants.turned = add_node("Transpose", {constants.codes}, name + "_turned", graph_.nodes().front());
+    constants.turned->producer()->set_attribute({.name = "perm", .value = std::vector<int64_t>{1, 0}});
+  }
+  return constants.turned;
+}
+
+void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales) {
+  CodedConstants& made = constants_of(weight.value, scales);
+  ir::Value*& numbers = made.decoded[weight.behind_transpose];
+  if (!numbers) {
+    // Behind the last node that reads nothing, so that all that may come to read it stands behind.
+    ir::Node* before = graph_.nodes().front();
+    ir::Value* codes = made.codes;
+    int axis = scales.channels.axis;
+    if (weight.behind_transpose) {
+      // Codes are turned, not numbers: kernels want DequantizeLinear right before them.
+      codes = turned(made, weight.value->name());
+      if (axis >= 0) axis = 1 - axis;
+    }
+    numbers = dequantize(codes, made.scale, made.zero, axis, weight.value->name() + "_dequantized", before);
+  }
+  node.set_input(weight.input, numbers);
+}
+
+void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight) {
+  const ir::Value* bias = node.input(input);
+  const ir::Tensor& tensor = *bias->constant();
+  std::vector<float> scales;
+  std::vector<std::byte> bytes(static_cast<size_t>(tensor.num_elements()) * sizeof(int32_t));
+  for_pieces(tensor, [&](int64_t first, std::span<const float> numbers) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto channel = static_cast<size_t>(first) + i;
+      const float scale = data_scale * weight.affine[weight.channels.axis < 0 ? 0 : channel].scale;
+      scales.push_back(scale);
+      const double code = std::nearbyint(static_cast<double>(numbers[i]) / static_cast<double>(scale));
+      const auto rounded = static_cast<int32_t>(std::clamp<double>(code, INT32_MIN, INT32_MAX));
+      std::memcpy(bytes.data() + channel * sizeof rounded, &rounded, sizeof rounded);
+    }
+  });
+  const std::string name = bias->name();
+  ir::Value* codes = graph_.add_initializer(
+      ir::Tensor::from_bytes(graph_.unique_name(name + "_quantized"), DataType::kInt32, tensor.dims, std::move(bytes)));
+  const bool one_for_all = weight.channels.axis < 0;
+  ir::Value* scale = graph_.add_initializer(
+      ir::Tensor::from_float(graph_.unique_name(name + "_scale"), one_for_all ? std::vector<int64_t>{} : tensor.dims,
+                             one_for_all ? std::vector<float>{scales.empty() ? 1 : scales.front()} : scales));
+  node.set_input(input, dequantize(codes, scale, nullptr, one_for_all ? -1 : 0, name + "_dequantized", &node));
+}
+
+void QdqWriter::put_rows(ir::Node& node, const WeightScales& rows) {
+  ir::Value *table = node.input(0), *indices = node.input(1), *old = node.output(0);
+  CodedConstants& made = constants_of(table, rows);
+  // A scale for each row, of as many axes as a row has.
+  std::vector<int64_t> dims(table->constant()->dims.size(), 1);
+  dims[0] = rows.channels.count;
+  std::vector<float> numbers;
+  for (const Affine& affine : rows.affine) numbers.push_back(affine.scale);
+  const std::string& name = old->name();
+  ir::Value* scales =
+      graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name(table->name() + "_row_scales"), dims, numbers));
+  ir::Value* codes = add_node("Gather", {made.codes, indices}, name + "_codes", &node);
+  ir::Value* scale = add_node("Gather", {scales, indices}, name + "_scales", &node);
+  ir::Value* cast = add_node("Cast", {codes}, name + "_numbers", &node);
+  cast->producer()->set_attribute({.name = "to", .value = static_cast<int64_t>(DataType::kFloat)});
+  if (rows.affine.front().zero != 0) {
+    ir::Value* zero = graph_.add_initializer(
+        ir::Tensor::from_float(graph_.unique_name(table->name() + "_middle"), {},
+                               std::vector<float>{static_cast<float>(rows.affine.front().zero)}));
+    cast = add_node("Sub", {cast, zero}, name + "_centered", &node);
+  }
+  graph_.release_output(&node, 0);
+  graph_.add_node("Mul", "", {cast, scale}, {old}, node.name, &node);
+  graph_.remove_node(&node);
+}
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,54 @@
+// The nodes and constants of static INT8.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/coded_weight.h"
+
+namespace thaw::quantizing::int8 {
+
+class QdqWriter {
+ public:
+  explicit QdqWriter(ir::Model& model) : graph_(*model.graph) {}
+
+  // Constants with the scale and zero point of a tensor, once for all that share them.
+  void set_scale(ir::Value* of, const Affine& affine, const Codes& codes);
+  // The tensor goes through a pair, behind what makes it.
+  void put_pair(const QuantizedTensor& tensor);
+  // The node reads codes behind a DequantizeLinear; equal scales of one constant once.
+  void put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales);
+  // The node reads its bias in 32 bits: scale of what it multiplies times that of the weight.
+  void put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight);
+  // The node looks up codes of rows, and their scales: number = scale of its row * code.
+  void put_rows(ir::Node& node, const WeightScales& rows);
+
+  // Constants of a weight: codes of its shape, scales and zero points. Equal ones once.
+  struct CodedConstants {
+    ir::Value *codes = nullptr, *scale = nullptr, *zero = nullptr;
+    std::map<bool, ir::Value*> decoded = {};  // by whether it is turned
+    ir::Value* turned = nullptr;              // the codes of a matrix
+  };
+  CodedConstants& constants_of(ir::Value* weight, const WeightScales& scales);
+  // The codes as [columns, rows]; a Transpose, which a runtime computes once.
+  ir::Value* turned(CodedConstants& constants, const std::string& name);
+
+ private:
+  struct Parameters {
+    ir::Value *scale = nullptr, *zero = nullptr;
+  };
+  ir::Value* add_node(std::string_view op, std::vector<ir::Value*> inputs, const std::string& name, ir::Node* before);
+  ir::Value* dequantize(ir::Value* codes, ir::Value* scale, ir::Value* zero, int axis, const std::string& name,
+                        ir::Node* before);
+
+  ir::Graph& graph_;
+  std::unordered_map<const ir::Value*, Parameters> scales_;
+  std::map<std::tuple<const ir::Value*, int, int, int>, CodedConstants> weights_;  // by axis, type and lowest code
+};
+
+}  // namespace thaw::quantizing::int8

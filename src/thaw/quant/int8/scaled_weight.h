@@ -1,0 +1,18 @@
+// A float32 weight times factors, made on its way into the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/data/tensor.h"
+
+namespace thaw::quantizing::int8 {
+
+// Element e times factors[e / inner % factors.size()].
+ir::Tensor scaled(const ir::Tensor& weight, std::string name, std::vector<float> factors, int64_t inner);
+
+// The largest magnitude among elements e of each place e / inner % places.
+std::vector<double> largest_of(const ir::Tensor& weight, int64_t places, int64_t inner);
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,185 @@
+#include "thaw/quant/int8/to_dynamic.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/infer/infer.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/qdq_writer.h"
+#include "thaw/quant/int8/weight_chooser.h"
+#include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/splice.h"
+
+namespace thaw::quantizing::int8 {
+namespace {
+
+using ir::DataType;
+using ops::Int8Kernel;
+
+// ONNX Runtime's ConvInteger takes weights of uint8, with one zero point.
+Int8Options of_convolution(const Int8Options& options) {
+  Int8Options own = options;
+  own.unsigned_weights = own.symmetric_weights = true;
+  return own;
+}
+
+Int8Options options_of(const ChosenNode& node) {
+  return node.weighted.kernel == Int8Kernel::kConvolution ? of_convolution(*node.options) : *node.options;
+}
+
+// A weight and what it is multiplied with, both as integers.
+class IntegerWriter {
+ public:
+  IntegerWriter(ir::Model& model, rewrite::Patch& patch, QdqWriter& constants)
+      : graph_(*model.graph), patch_(patch), constants_(constants) {}
+
+  void put_product(const ChosenNode& chosen, const WeightScales& scales) {
+    ir::Node& node = *chosen.weighted.node;
+    const WeightOperand& weight = chosen.weighted.weights.front();
+    const auto form = ops::weight_product(node);
+    patch_.emitter().set_origin(rewrite::name_of(node));
+    const ops::Emit at = patch_.before(&node);
+    const Measured x = measured(node.input(chosen.weighted.data));
+    QdqWriter::CodedConstants& w = constants_.constants_of(weight.value, scales);
+    const bool is_turned = weight.behind_transpose != form->weight_is_turned;
+    ir::Value* codes = is_turned ? constants_.turned(w, weight.value->name()) : w.codes;
+    ir::Value* data = form->x_is_turned ? at.transpose(x.codes, {1, 0}) : x.codes;
+    ir::Value* w_zero = has_zero_points(scales) ? w.zero : nullptr;
+    ir::Value* sum = chosen.weighted.data == 0 ? at.emit("MatMulInteger", trimmed({data, codes, x.zero, w_zero}))
+                                               : at.emit("MatMulInteger", {codes, data, w_zero, x.zero});
+    ir::Value* y = scaled(at, sum, x, form->alpha == 1 ? w.scale : scale_constant(at, scales, {}, form->alpha));
+    if (form->bias >= 0) {
+      ir::Value* bias = node.input(form->bias);
+      y = at.add(y, form->beta == 1 ? bias : at.mul(bias, at.scalar(form->beta, DataType::kFloat)));
+    }
+    patch_.replace(node.output(0), y);
+    graph_.remove_node(&node);
+  }
+
+  void put_convolution(const ChosenNode& chosen, const WeightScales& scales) {
+    ir::Node& node = *chosen.weighted.node;
+    const WeightOperand& weight = chosen.weighted.weights.front();
+    patch_.emitter().set_origin(rewrite::name_of(node));
+    const ops::Emit at = patch_.before(&node);
+    const Measured x = measured(node.input(chosen.weighted.data));
+    const QdqWriter::CodedConstants& w = constants_.constants_of(weight.value, scales);
+    ir::Value* zero = at.writer().constant(
+        ir::Tensor::from_bytes({}, scales.codes.type, {}, {static_cast<std::byte>(scales.affine.front().zero)}));
+    const auto given = node.attributes();
+    ir::Value* sum =
+        at.emit("ConvInteger", {x.codes, w.codes, x.zero, zero}, ops::Attributes(given.begin(), given.end()));
+    // Along the axis of channels, before those of the image.
+    std::vector<int64_t> dims(weight.tensor->dims.size() - 1, 1);
+    dims[0] = scales.channels.count;
+    ir::Value* y = scaled(at, sum, x, scale_constant(at, scales, dims, 1));
+    if (ir::Value* bias = node.input(2)) {
+      dims[0] = -1;
+      y = at.add(y, at.reshape(bias, at.list(dims)));
+    }
+    patch_.replace(node.output(0), y);
+    graph_.remove_node(&node);
+  }
+
+ private:
+  struct Measured {
+    ir::Value *codes = nullptr, *scale = nullptr, *zero = nullptr;
+  };
+
+  // Once for all that read it, behind what makes it.
+  const Measured& measured(ir::Value* value) {
+    Measured& made = measured_[value];
+    if (made.codes) return made;
+    ir::Node* before = value->producer() ? graph_.next(value->producer()) : graph_.nodes().front();
+    const auto add = [&](const char* what) { return graph_.add_value(graph_.unique_name(value->name() + what)); };
+    made = {add("_quantized"), add("_scale"), add("_zero_point")};
+    graph_.add_node("DynamicQuantizeLinear", "", {value}, {made.codes, made.scale, made.zero},
+                    graph_.unique_name(value->name() + "_DynamicQuantizeLinear"), before);
+    return made;
+  }
+
+  static bool has_zero_points(const WeightScales& scales) {
+    return std::ranges::any_of(scales.affine, [](const Affine& affine) { return affine.zero != 0; });
+  }
+
+  static std::vector<ir::Value*> trimmed(std::vector<ir::Value*> operands) {
+    while (!operands.back()) operands.pop_back();
+    return operands;
+  }
+
+  static ir::Value* scale_constant(const ops::Emit& at, const WeightScales& scales, std::vector<int64_t> dims,
+                                   float factor) {
+    std::vector<float> numbers;
+    for (const Affine& affine : scales.affine) numbers.push_back(affine.scale * factor);
+    if (dims.empty() && scales.channels.axis >= 0) dims = {scales.channels.count};
+    return at.floats(dims, numbers);
+  }
+
+  static ir::Value* scaled(const ops::Emit& at, ir::Value* sum, const Measured& x, ir::Value* weight_scale) {
+    return at.mul(at.cast(sum, DataType::kFloat), at.mul(x.scale, weight_scale));
+  }
+
+  ir::Graph& graph_;
+  rewrite::Patch& patch_;
+  QdqWriter& constants_;
+  std::unordered_map<ir::Value*, Measured> measured_;
+};
+
+// Why a node whose weights could be codes has no form of integers; empty where it has one, or needs none.
+std::string why_no_integers(const ChosenNode& node) {
+  if (node.weighted.kernel == Int8Kernel::kRecurrent || ops::has_integer_form(*node.weighted.node)) return {};
+  return fmt::format("there is no {} of integers", ir::operator_name(*node.weighted.node));
+}
+
+}  // namespace
+
+void to_dynamic(ir::Model& model, const Wanted& all_wanted, rewrite::Changes& changes) {
+  const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
+    const Int8Options* options = all_wanted(node);
+    return options && options->dynamic ? options : nullptr;
+  };
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  std::vector<LeftNode> left;
+  std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left);
+  std::erase_if(nodes, [&](const ChosenNode& node) {
+    std::string why = why_no_integers(node);
+    if (why.empty()) return false;
+    left.push_back({node.weighted.node, std::move(why)});
+    return true;
+  });
+  const std::vector<Lookup> lookups = choose_lookups(model, wanted);
+  WeightChooser weights;
+  for (const ChosenNode& node : nodes)
+    for (const WeightOperand& weight : node.weighted.weights) weights.of(weight, options_of(node));
+  for (const Lookup& lookup : lookups) weights.of_rows(lookup);
+
+  for (const LeftNode& each : left) note(*each.node, each.why, changes);
+  for (const ChosenNode& node : nodes) note(*node.weighted.node, {}, changes);
+  for (const Lookup& lookup : lookups) note(*lookup.node, {}, changes);
+  rewrite::Patch patch(model, {});
+  QdqWriter constants(model);
+  IntegerWriter writer(model, patch, constants);
+  for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
+  for (const ChosenNode& node : nodes) {
+    const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
+    if (node.weighted.kernel == Int8Kernel::kProduct) {
+      writer.put_product(node, scales);
+    } else if (node.weighted.kernel == Int8Kernel::kConvolution) {
+      writer.put_convolution(node, scales);
+    } else {
+      for (const WeightOperand& weight : node.weighted.weights)
+        constants.put_weight(*node.weighted.node, weight, weights.of(weight, options_of(node)));
+    }
+  }
+  patch.apply();
+}
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,16 @@
+// Dynamic INT8: activations are quantized by what they hold at each run, and products are of integers.
+//
+//   x -> DynamicQuantizeLinear -> MatMulInteger or ConvInteger -> Cast -> Mul by both scales -> Add of the bias
+#pragma once
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/int8/request.h"
+#include "thaw/rewrite/pass.h"
+
+namespace thaw::quantizing::int8 {
+
+// Of the nodes that `wanted` gives options which are dynamic; weights of what has no such form (LSTM) are kept as codes alone.
+// Throws thaw::Error for a weight with a NaN or an infinity; the model is then as it was.
+void to_dynamic(ir::Model& model, const Wanted& wanted, rewrite::Changes& changes);
+
+}  // namespace thaw::quantizing::int8

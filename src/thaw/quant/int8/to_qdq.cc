@@ -1,0 +1,95 @@
+#include "thaw/quant/int8/to_qdq.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "thaw/infer/infer.h"
+#include "thaw/ir/graph/transaction.h"
+#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/qdq_writer.h"
+#include "thaw/quant/int8/weight_chooser.h"
+
+namespace thaw::quantizing::int8 {
+namespace {
+
+using ops::Int8Kernel;
+
+struct Scaled {
+  Affine affine;
+  Codes codes;
+};
+using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
+
+TensorScales measure(const ir::Model& model, const Chosen& chosen, const Calibrating& data) {
+  std::map<std::string, RangeRequest> wanted;
+  std::map<std::string, const QuantizedTensor*> tensors;
+  for (const QuantizedTensor& tensor : chosen.tensors) {
+    if (tensor.scale_of != tensor.value) continue;
+    const Int8Options& options = *tensor.options;
+    wanted[tensor.value->name()] = {options.range, options.percentile, activation_codes(options),
+                                    options.symmetric_activations};
+    tensors[tensor.value->name()] = &tensor;
+  }
+  TensorScales scales;
+  for (const auto& [name, range] : measured_ranges(model, wanted, data)) {
+    const RangeRequest& request = wanted.at(name);
+    scales[tensors.at(name)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
+  }
+  return scales;
+}
+
+}  // namespace
+
+void to_qdq(ir::Model& model, const Wanted& all_wanted, const Calibrating& data, rewrite::Changes& changes) {
+  const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
+    const Int8Options* options = all_wanted(node);
+    return options && !options->dynamic ? options : nullptr;
+  };
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const Chosen chosen = choose(model, facts, wanted);
+  const TensorScales tensors = measure(model, chosen, data);
+  std::unordered_map<const ir::Value*, const ir::Value*> scale_of;
+  for (const QuantizedTensor& tensor : chosen.tensors) scale_of[tensor.value] = tensor.scale_of;
+  // 0 where the node reads what is quantized already.
+  const auto data_scale = [&](const ChosenNode& node) {
+    const auto root = scale_of.find(node.weighted.node->input(node.weighted.data));
+    return root == scale_of.end() ? 0.0F : tensors.at(root->second).affine.scale;
+  };
+  WeightChooser weights;
+  for (const ChosenNode& node : chosen.nodes)
+    if (node.weighted.bias >= 0 && data_scale(node) > 0) weights.require_for_bias(node, data_scale(node));
+  // Everything that may be wrong with a weight is found before anything is changed.
+  for (const ChosenNode& node : chosen.nodes)
+    for (const WeightOperand& weight : node.weighted.weights) weights.of(weight, *node.options);
+  for (const Lookup& lookup : chosen.lookups) weights.of_rows(lookup);
+
+  for (const LeftNode& left : chosen.left) note(*left.node, left.why, changes);
+  for (const ChosenNode& node : chosen.nodes) note(*node.weighted.node, {}, changes);
+  for (const ir::Node* node : chosen.passing) note(*node, {}, changes);
+  for (const Lookup& lookup : chosen.lookups) note(*lookup.node, {}, changes);
+  ir::Transaction edit(model);
+  QdqWriter writer(model);
+  for (const ChosenNode& node : chosen.nodes) {
+    const float scale = data_scale(node);
+    for (const WeightOperand& weight : node.weighted.weights)
+      writer.put_weight(*node.weighted.node, weight, weights.of(weight, *node.options));
+    if (node.weighted.bias >= 0 && scale > 0)
+      writer.put_bias(*node.weighted.node, node.weighted.bias, scale,
+                      weights.of(node.weighted.weights.front(), *node.options));
+  }
+  for (const Lookup& lookup : chosen.lookups) writer.put_rows(*lookup.node, weights.of_rows(lookup));
+  for (const QuantizedTensor& tensor : chosen.tensors) {
+    const Scaled& scaled = tensors.at(tensor.scale_of);
+    writer.set_scale(tensor.scale_of, scaled.affine, scaled.codes);
+    writer.put_pair(tensor);
+  }
+  edit.keep();
+}
+
+}  // namespace thaw::quantizing::int8

@@ -1,0 +1,109 @@
+#include "thaw/quant/int8/weight_operand.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/infer/facts_view.h"
+#include "thaw/ir/graph/place.h"
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::quantizing::int8 {
+namespace {
+
+using ops::Int8Kernel;
+using ops::Role;
+
+const ir::Tensor* constant_of(const ir::Value* value) {
+  return value && !value->is_input() ? value->constant() : nullptr;
+}
+
+// The axis of operand `weight` that the result keeps and `data` does not have.
+int channel_axis(const ir::Node& node, int weight, int data, const ir::Model& model, const infer::Result& facts) {
+  infer::NodeFacts view(facts, model, node);
+  const auto map = ops::axes_of(view);
+  if (!map) return -1;
+  int found = -1;
+  for (const ops::AxisLink& link : map->links) {
+    if (link.outputs.empty() || link.axis_of_input(data)) continue;
+    if (const auto axis = link.axis_of_input(weight)) found = std::max(found, *axis);
+  }
+  return found;
+}
+
+// Why a constant cannot be kept in 8 bits; empty where it can.
+std::string why_wide(const ir::Tensor& tensor) {
+  if (tensor.data_type != ir::DataType::kFloat)
+    return fmt::format("its weight is {}, not float32", ir::name_of(tensor.data_type));
+  if (tensor.dims.empty()) return "its weight is one number";
+  if (tensor.dims.size() == 1) return "its weight is a vector";
+  if (tensor.num_elements() == 0) return "its weight has no elements";
+  return {};
+}
+
+bool is_coded(const ir::Value* value) {
+  return value && value->producer() && value->producer()->op_type() == ops::kDequantize;
+}
+
+// The constant behind an operand, where it is one or a Transpose makes it of one.
+std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_turned) {
+  ir::Value* value = node.input(input);
+  if (const ir::Tensor* tensor = constant_of(value)) return WeightOperand{input, value, tensor, false, -1};
+  if (!may_be_turned || !value || !value->producer()) return std::nullopt;
+  ir::Value* before = ops::turned_matrix(*value->producer());
+  const ir::Tensor* tensor = constant_of(before);
+  if (!tensor || tensor->dims.size() != 2) return std::nullopt;
+  return WeightOperand{input, before, tensor, true, -1};
+}
+
+bool adds_bias_as_it_is(const ir::Node& node) {
+  return node.attribute_float("alpha", 1) == 1 && node.attribute_float("beta", 1) == 1;
+}
+
+}  // namespace
+
+Considered consider(ir::Node& node, const ir::Model& model, const infer::Result& facts) {
+  const ops::Operator* op = ops::registry().find(node);
+  if (!op || op->op_class != ops::OpClass::kContraction) return {};
+  WeightedNode found{.node = &node, .kernel = ops::int8_kernel(node)};
+  const bool has_kernel = found.kernel == Int8Kernel::kConvolution || found.kernel == Int8Kernel::kProduct ||
+                          found.kernel == Int8Kernel::kRecurrent;
+  bool is_quantized = false;
+  std::string why;
+  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+    if (op->operands[i] != Role::kWeight) continue;
+    is_quantized = is_quantized || is_coded(node.input(i));
+    if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct)) {
+      if (why.empty()) why = why_wide(*weight->tensor);
+      weight->axis = channel_axis(node, i, found.data, model, facts);
+      if (weight->behind_transpose && weight->axis >= 0) weight->axis = 1 - weight->axis;
+      found.weights.push_back(*weight);
+    }
+  }
+  if (found.weights.empty() && !is_quantized && found.kernel == Int8Kernel::kProduct && node.inputs().size() == 2) {
+    // A constant on the left: nothing but its rows would be channels, for which kernels have one scale.
+    if (const auto weight = weight_at(node, 0, false)) {
+      why = why_wide(*weight->tensor);
+      found.weights.push_back(*weight);
+      found.data = 1;
+    }
+  }
+  if (is_quantized) return {};
+  if (found.weights.empty())
+    return {{}, has_kernel ? "both of its operands are computed, and products of two such keep their precision" : ""};
+  if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
+  if (!why.empty()) return {{}, why};
+  const ops::Fact& fact = facts.fact(node.input(found.data));
+  if (fact.dtype != ir::DataType::kFloat) return {{}, "what it multiplies is not float32"};
+  if (constant_of(node.input(found.data))) return {{}, "all of its operands are constants"};
+  const int bias = op->operands.find(Role::kBias);
+  if (found.kernel != Int8Kernel::kRecurrent && bias >= 0 && adds_bias_as_it_is(node)) {
+    const ir::Tensor* tensor = constant_of(node.input(bias));
+    if (tensor && tensor->data_type == ir::DataType::kFloat && tensor->dims.size() == 1) found.bias = bias;
+  }
+  return {std::move(found), {}};
+}
+
+}  // namespace thaw::quantizing::int8
