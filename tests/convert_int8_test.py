@@ -2,6 +2,7 @@
 import numpy as np
 import onnx
 import onnx.parser
+import onnx.version_converter
 import pytest
 from onnx import TensorProto, numpy_helper
 
@@ -91,7 +92,11 @@ def peer(path, feeds, method="MinMax"):
     from onnxruntime.quantization.shape_inference import quant_pre_process
     logging.disable(logging.WARNING)
     ready, out = path.with_name(path.stem + "_ready.onnx"), path.with_name(path.stem + "_peer.onnx")
-    quant_pre_process(str(path), str(ready), skip_symbolic_shape=True)
+    made = onnx.load(path)
+    if made.opset_import[0].version < 13:  # it writes scales by channel all the same, which no runtime takes
+        made = onnx.version_converter.convert_version(made, 13)
+    onnx.save(made, ready)
+    quant_pre_process(str(ready), str(ready), skip_symbolic_shape=True)
     quantize_static(str(ready), str(out), Feeds(feeds), quant_format=QuantFormat.QDQ, per_channel=True,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
                     calibrate_method=getattr(CalibrationMethod, method))
@@ -155,7 +160,7 @@ def test_a_net_of_convolutions(thaw, net):
     assert kept["wd_scale"].shape == (16,) and kept["wg_scale"].shape == (10,)
     # A pair each of: x, a, d, p, r, m, c, s, h, v, j, ur, g, f. What is moved or pooled by maximum shares its scale.
     assert found.count("QuantizeLinear") == 14
-    assert not [n for n in report["kept"] if "int8" in str(n)]
+    assert not report["kept"]
     before, after = onnx.load(path), onnx.load(out)
     assert [dims(v) for v in after.graph.input] == [dims(v) for v in before.graph.input]
     assert [dims(v) for v in after.graph.output] == [dims(v) for v in before.graph.output]
@@ -239,3 +244,290 @@ def test_without_samples_it_says_so(thaw, net):
     out = path.with_name("none.onnx")
     said = thaw.error("convert", path, "-o", out, "--to", "int8")
     assert "--data" in said and "--dynamic" in said and not out.exists()
+
+
+def linear(w, **more):
+    return model("g (float[n, 8] x) => (float[n, m] y) { y = MatMul(x, w) }", w=w, **more)
+
+
+def rows(*counts, width=8):
+    return [{"x": random(n, width, scale=1)} for n in counts]
+
+
+# --- Weights of every shape ----------------------------------------------------------------------------------------
+
+
+def test_a_channel_of_zeros_and_one_that_is_tiny_beside_its_bias(thaw, save, tmp_path):
+    w = random(4, 8, 1, 1)
+    w[1] = 0
+    w[2] *= 1e-12
+    path = save(model("g (float[n, 8, h, w] x) => (float[n, 4, h, w] y) { y = Conv(x, k, b) }", k=w, b=[1, 2, 3, 0]), "odd")
+    feeds = [{"x": random(1, 8, 5, s, scale=1)} for s in (3, 7)]
+    out, _ = convert(thaw, path, "--data", samples(tmp_path / "s", feeds))
+    assert all(np.isfinite(a).all() for a in constants(out).values() if a.dtype == np.float32)
+    assert (constants(out)["k_quantized"][1] == 0).all()
+    (wanted,), (got,) = run(path, feeds[0]), run(out, feeds[0])
+    np.testing.assert_allclose(got[:, 1], 2, atol=0.03)
+    np.testing.assert_allclose(got[:, 2], 3, atol=0.03)
+    np.testing.assert_allclose(got, wanted, atol=0.1)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_what_cannot_be_quantized_is_listed_with_the_reason(thaw, save, tmp_path, dynamic):
+    path = save(model("""g (float[n, 8] x, float[8, 8] other) => (float[n] a, float[n, 8] b, float[n, 8] c, float[n, 0] d) {
+      a = MatMul(x, vector)
+      b = MatMul(x, other)
+      r = ReduceMax<keepdims = 0>(x) zero = Constant<value_float = 0.0>() t = Greater(r, zero)
+      c = If(t)<then_branch = p () => (float[n, 8] i) { i = MatMul(x, w) },
+                else_branch = q () => (float[n, 8] j) { j = Neg(x) }>
+      d = MatMul(x, empty)
+    }""", vector=random(8), w=random(8, 8), empty=np.zeros((8, 0))), "left")
+    feeds = [f | {"other": random(8, 8)} for f in rows(3, 5)]
+    how = ["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]
+    out, report = convert(thaw, path, *how, "--no-optimize")
+    reasons = {n["where"]: n["message"] for n in report["kept"]}
+    assert "a vector" in reasons["a"] and "computed" in reasons["b"] and "no elements" in reasons["d"]
+    assert "graph inside" in reasons["i"]
+    assert sqnr(path, out, feeds) == np.inf
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_weights_that_are_shared_and_tied_stay_one_tensor(thaw, save, tmp_path, dynamic):
+    path = save(model("""g (int64[n] ids) => (float[n, 20] y, float[n, 20] z) {
+      e = Gather(table, ids)
+      a = MatMul(e, w) b = Tanh(a) c = MatMul(b, w)
+      y = Gemm<transB = 1>(c, table)
+      t = Transpose<perm = [1, 0]>(table)
+      z = MatMul(c, t)
+    }""", table=random(20, 8), w=random(8, 8)), "tied")
+    feeds = [{"ids": RNG.integers(0, 20, n)} for n in (20, 9)]
+    how = ["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]
+    out, report = convert(thaw, path, *how, "--no-optimize")
+    codes = [i.name for i in onnx.load(out).graph.initializer if i.data_type == I8 and len(i.dims) == 2]
+    assert sorted(codes) == ["table_quantized", "w_quantized"]
+    assert not [i for i in onnx.load(out).graph.initializer if i.data_type == F32 and len(i.dims) == 2 and i.dims[1] == 8]
+    assert sqnr(path, out, feeds) > 28
+
+
+def test_products_of_every_form(thaw, save, tmp_path):
+    body = {
+        "plain": "y = Gemm(x, w, c)",
+        "turned": "y = Gemm<transB = 1>(x, w, c)",
+        "scaled": "y = Gemm<transB = 1, alpha = 0.5, beta = 3.0>(x, w, c)",
+        "both turned": "t = Transpose<perm = [1, 0]>(x) y = Gemm<transA = 1, transB = 1>(t, w, c)",
+        "no bias": "y = Gemm<alpha = 2.0>(x, w)",
+        "constant on the left": "t = Transpose<perm = [1, 0]>(x) y = MatMul(w, t)",
+        "batches of weights": "first = Constant<value_ints = [0]>() u = MatMul(x, stack) y = ReduceMax<keepdims = 0>(u, first)",
+    }
+    for name, text in body.items():
+        path = save(model("g (float[n, 8] x) => (float[p, q] y) { " + text + " }", w=random(8, 8), c=random(8),
+                          stack=random(3, 8, 8)), "form")
+        feeds, held_out = rows(300, 5), rows(11)
+        for how in (["--data", samples(tmp_path / "s", feeds)], ["--dynamic"], ["--dynamic", "--asymmetric-weights"],
+                    ["--data", tmp_path / "s", "--per-tensor"], ["--data", tmp_path / "s", "--unsigned-weights"],
+                    ["--data", tmp_path / "s", "--asymmetric-weights", "--signed-activations", "--reduced-range"]):
+            out, report = convert(thaw, path, *how, "--no-optimize")
+            assert report["converted"], name
+            assert sqnr(path, out, held_out) > 26, (name, how)
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_recurrent_weights(thaw, save, tmp_path, op, dynamic):
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    path = save(model(f"""g (float[steps, batch, 8] x) => (float[steps, 2, batch, 16] y) {{
+      y = {op}<hidden_size = 16, direction = "bidirectional">(x, w, r, b)
+    }}""", w=random(2, gates * 16, 8), r=random(2, gates * 16, 16), b=random(2, gates * 32)), "cell")
+    feeds = [{"x": random(t, 2, 8, scale=1)} for t in (5, 9)]
+    out, _ = convert(thaw, path, *(["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]))
+    assert {constants(out)[f"{w}_quantized"].dtype for w in "wr"} == {np.dtype(np.int8)}
+    assert sqnr(path, out, feeds) > 35
+
+
+def test_a_weight_that_is_no_number_is_an_error_that_names_it(thaw, save, tmp_path):
+    w = random(8, 8)
+    w[3, 4] = np.nan
+    path = save(linear(w), "nan")
+    out = path.with_name("out.onnx")
+    for how in (["--dynamic"], ["--data", samples(tmp_path / "s", rows(3))]):
+        said = thaw.error("convert", path, "-o", out, "--to", "int8", *how)
+        assert "'w'" in said and not out.exists()
+
+
+# --- What is measured ----------------------------------------------------------------------------------------------
+
+
+def test_a_tensor_that_is_no_number_on_a_sample_is_named(thaw, save, tmp_path):
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { l = Log(x) y = MatMul(l, w) }", w=random(8, 8)), "log")
+    folder = samples(tmp_path / "s", [{"x": np.ones((2, 8), np.float32)}, {"x": -np.ones((2, 8), np.float32)}])
+    out = path.with_name("out.onnx")
+    for method in ("minmax", "entropy"):
+        said = thaw.error("convert", path, "-o", out, "--to", "int8", "--data", folder, "--range", method)
+        assert "'l'" in said and "sample 1" in said and not out.exists()
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -2.5])
+@pytest.mark.parametrize("method", ["minmax", "percentile", "entropy", "mse"])
+def test_tensors_of_one_value(thaw, save, tmp_path, method, value):
+    path = save(linear(random(8, 4)), "constant")
+    feeds = [{"x": np.full((n, 8), value, np.float32)} for n in (2, 5)]
+    out, _ = convert(thaw, path, "--data", samples(tmp_path / "s", feeds), "--range", method, "--no-check")
+    (wanted,), (got,) = run(path, feeds[0]), run(out, feeds[0])
+    np.testing.assert_allclose(got, wanted, atol=0.01 * max(abs(value), 1))
+    (at_zero,) = run(out, {"x": np.zeros((3, 8), np.float32)})
+    assert (at_zero == 0).all(), "0 is exact"
+
+
+@pytest.mark.parametrize("method", ["percentile", "entropy", "mse"])
+def test_ranges_leave_out_what_is_rare(thaw, save, tmp_path, method):
+    # One number in half a million is ten times as large as the others.
+    path = save(linear(random(8, 8)), "outlier")
+    feeds = rows(20000, 9000, 31000)  # samples of any size
+    feeds[1]["x"][17, 3] = 30.0
+    folder = samples(tmp_path / "s", feeds)
+    held_out = rows(500)
+    plain, _ = convert(thaw, path, "--data", folder, name="plain")
+    ranged, _ = convert(thaw, path, "--data", folder, "--range", method, "--percentile", "99.99")
+    assert constants(ranged)["x_scale"] < constants(plain)["x_scale"] / 1.5
+    assert squared_error(path, ranged, held_out) < squared_error(path, plain, held_out) / 2
+
+
+def test_samples_without_elements(thaw, save, tmp_path):
+    path = save(linear(random(8, 8)), "empty")
+    feeds = rows(0, 4)
+    out, _ = convert(thaw, path, "--data", samples(tmp_path / "s", feeds), "--no-check")
+    assert sqnr(path, out, rows(7)) > 20
+
+
+# --- Steps before ---------------------------------------------------------------------------------------------------
+
+
+def test_smoothing_moves_outliers_into_the_weights(thaw, save, tmp_path):
+    # Two channels of what is normalized are fifty times as large as the others, and their weights small.
+    scale = np.ones(32, np.float32)
+    scale[[3, 17]] = 50
+    w1 = random(32, 64)
+    w1[[3, 17]] /= 50
+    path = save(model("g (float[b, s, 32] x) => (float[b, s, 64] y) { n = LayerNormalization(x, scale, bias) y = MatMul(n, w1) }",
+                      scale=scale, bias=random(32), w1=w1), "outliers")
+    feeds = tokens((2, 16), (1, 40))
+    folder, held_out = samples(tmp_path / "s", feeds), tokens((3, 9))
+    plain, _ = convert(thaw, path, "--data", folder, name="plain")
+    smooth, _ = convert(thaw, path, "--data", folder, "--smooth", "0.5", name="smooth")
+    assert ops(smooth) == ops(plain), "the scales are a part of the norm"
+    assert squared_error(path, smooth, held_out) < squared_error(path, plain, held_out) / 20
+    # Where something else reads what is multiplied, it is divided by a Mul of its own.
+    path = save(model("""g (float[b, s, 32] x) => (float[b, s, 64] y, float[b, s, 32] n) {
+      n = LayerNormalization(x, scale, bias) y = MatMul(n, w1) }""", scale=scale, bias=random(32), w1=w1), "read_twice")
+    smooth, _ = convert(thaw, path, "--data", folder, "--smooth", "0.5", name="smooth")
+    assert "Mul" in ops(smooth)
+    for wanted, got in zip(run(path, held_out[0])[1:], run(smooth, held_out[0])[1:], strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_equalizing_evens_out_the_channels_of_two_convolutions(thaw, save, tmp_path):
+    spread = np.exp(RNG.uniform(-4, 4, 16)).astype(np.float32)
+    path = save(model("""g (float[n, 3, h, w] x) => (float[n, 8, h, w] y) {
+      a = Conv<pads = [1, 1, 1, 1]>(x, k1, b1) r = Relu(a)
+      d = Conv<pads = [1, 1, 1, 1], group = 16>(r, k2, b2) q = Relu(d)
+      y = Conv(q, k3)
+    }""", k1=random(16, 3, 3, 3) * spread[:, None, None, None], b1=random(16) * spread,
+                      k2=random(16, 1, 3, 3), b2=random(16) * spread,
+                      k3=random(8, 16, 1, 1) / spread[None, :, None, None]), "uneven")
+    feeds = images((1, 16, 16), (1, 24, 20))
+    folder, held_out = samples(tmp_path / "s", feeds), images((2, 17, 19))
+    for how in ([], ["--per-tensor"]):
+        plain, _ = convert(thaw, path, "--data", folder, *how, name="plain", code={0, 1})
+        even, _ = convert(thaw, path, "--data", folder, "--equalize", *how, name="even")
+        assert sqnr(path, even, held_out) > 25
+        if plain.exists():
+            assert squared_error(path, even, held_out) < squared_error(path, plain, held_out) / 4
+
+
+def test_biases_take_up_the_mean_error_of_rounded_weights(thaw, save, tmp_path):
+    # Few steps for the weights and inputs that are far from 0 on the average: the mean of each channel is off.
+    w = random(32, 16)
+    w[0] = 6
+    made = model("g (float[n, 32] x) => (float[n, 16] a, float[n, 16] b) { a = MatMul(x, w) b = Gemm(x, v, c) }",
+                 w=w, v=w[:, ::-1], c=random(16))
+    path = save(made, "shifted")
+    feeds = [{"x": random(n, 32, scale=0.1) + np.linspace(1, 2, 32, dtype=np.float32)} for n in (30, 50)]
+    for f in feeds:
+        f["x"][:, 0] *= 0.01
+    folder = samples(tmp_path / "s", feeds)
+    plain, _ = convert(thaw, path, "--data", folder, "--reduced-range", name="plain")
+    corrected, _ = convert(thaw, path, "--data", folder, "--reduced-range", "--correct-bias", name="corrected")
+    assert squared_error(path, corrected, feeds) < squared_error(path, plain, feeds) / 3
+
+
+# --- Models as they come -------------------------------------------------------------------------------------------
+
+
+def test_sizes_that_are_declared_wrong_do_not_matter(thaw, save, tmp_path):
+    # "Inferred shape and existing shape differ in dimension 1: (896) vs (3584)": what an exporter declared of the tensor
+    # between the products of an MLP is the width before, and the tools that quantize hold it against what they infer.
+    made = model("g (float[b, s, 32] x) => (float[b, s, 32] y) { h = MatMul(x, up) a = Relu(h) y = MatMul(a, down) }",
+                 up=random(32, 128), down=random(128, 32))
+    for name in ("h", "a"):
+        made.graph.value_info.append(onnx.helper.make_tensor_value_info(name, F32, ["b", "s", 32]))
+    path = save(made, "stale")
+    with pytest.raises(Exception, match=r"32.*128|128.*32"):
+        onnx.shape_inference.infer_shapes(made, strict_mode=True)
+    del made.graph.value_info[:]
+    true = save(made, "true")
+    feeds = tokens((1, 9), (2, 4))
+    for how in (["--data", samples(tmp_path / "s", feeds)], ["--dynamic"]):
+        out, _ = convert(thaw, path, *how, "--no-optimize")
+        assert sqnr(true, out, tokens((3, 11))) > 20
+        declared = {v.name: dims(v) for v in onnx.load(out).graph.value_info}
+        assert all(sizes[-1] != 32 or name.startswith(("x", "y", "down")) for name, sizes in declared.items() if len(sizes) == 3), declared
+
+
+def test_what_is_quantized_is_left_alone(thaw, net):
+    path, _, folder = net
+    once, _ = convert(thaw, path, "--data", folder)
+    twice, report = convert(thaw, once, "--data", folder, "--no-optimize")
+    assert not [c for c in report["converted"] if c["message"] == "int8"]
+    assert ops(twice) == ops(once)
+    # The optimizer does not make numbers of the constants that stand as codes.
+    twice, report = convert(thaw, once, "--data", folder)
+    assert not [c for c in report["converted"] if c["message"] == "int8"]
+    assert {n: a.dtype for n, a in constants(twice).items() if "quantized" in n} == {
+        n: a.dtype for n, a in constants(once).items() if "quantized" in n}
+    assert sqnr(once, twice, images(*UNSEEN)) > 60
+
+
+def test_an_old_opset_is_raised(thaw, save, tmp_path):
+    made = model("g (float[n, 3, h, w] x) => (float[n, 4, h, w] y) { y = Conv(x, k, b) }", opset=11,
+                 k=random(4, 3, 1, 1), b=random(4))
+    path = save(made, "old")
+    out, _ = convert(thaw, path, "--data", samples(tmp_path / "s", images((1, 5, 6))))
+    assert onnx.load(out).opset_import[0].version >= 13
+    assert sqnr(path, out, images((2, 7, 7))) > 25
+
+
+def test_transposed_convolutions_and_resizes(thaw, save, tmp_path):
+    path = save(model("""g (float[n, 8, h, w] x) => (float[n, 4, h2, w2] y) {
+      a = Conv(x, k1) r = Relu(a)
+      sc = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() none = Constant<value_floats = [0.0]>()
+      u = Resize<mode = "nearest">(r, , sc)
+      t = ConvTranspose<strides = [2, 2], group = 2>(u, k2, b2) p = Relu(t)
+      v = ConvTranspose<strides = [1, 1]>(p, k3)
+      y = Conv(v, k4)
+    }""", k1=random(8, 8, 1, 1), k2=random(8, 3, 2, 2), b2=random(6), k3=random(6, 5, 3, 3), k4=random(4, 5, 1, 1)), "up")
+    feeds = [{"x": random(1, 8, 5, s, scale=1)} for s in (4, 6)]
+    out, report = convert(thaw, path, "--data", samples(tmp_path / "s", feeds))
+    assert constants(out)["k3_scale"].shape == (5,)
+    assert sqnr(path, out, [{"x": random(2, 8, 3, 7, scale=1)}]) > 25
+    out, report = convert(thaw, path, "--dynamic")
+    assert any("no ConvTranspose of integers" in n["message"] for n in report["kept"])
+
+
+def test_a_plan_says_how_each_node_is_converted(thaw, save, tmp_path):
+    path = save(block(), "block")
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"nodes": [{"name": "d", "to": "int8", "dynamic": true}, {"name": "z", "to": "keep"}], "default": "int8"}')
+    out = tmp_path / "planned.onnx"
+    thaw("convert", path, "-o", out, "--plan", plan, "--data", samples(tmp_path / "s", tokens((1, 8))), code=0)
+    assert ops(out).count("MatMulInteger") == 1
+    assert constants(out)["wo"].dtype == np.float32

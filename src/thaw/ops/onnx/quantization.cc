@@ -196,16 +196,18 @@ void batch_quantize(BatchContext& n) {
 
 void add_quantization_ops(Registry& r) {
   using enum Role;
-  const auto add_op = [&](std::string_view name, ShapeRule shape) {
+  const auto add_op = [&](std::string_view name, ShapeRule shape, Evaluation evaluation) {
     r.add({.name = name,
            .shape = shape,
            .operands = {kData, kQuantScale, kZeroPoint},
            .attributes = {{"axis", kAxes, 1, 13}},
            .axes = axes_by(quantize_axes),
-           .batch = batch_with(batch_quantize)});
+           .batch = batch_with(batch_quantize),
+           .evaluation = evaluation});
   };
-  add_op("QuantizeLinear", quantize_rule);
-  add_op("DequantizeLinear", dequantize_rule);
+  add_op("QuantizeLinear", quantize_rule, Evaluation::kByRunning);
+  // Constants are codes on purpose: as numbers they take up more, and kernels of few bits look for this node.
+  add_op("DequantizeLinear", dequantize_rule, Evaluation::kNever);
   // Every element counts for the scale.
   r.add({.name = "DynamicQuantizeLinear",
          .shape = dynamic_quantize_rule,

@@ -151,7 +151,7 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
     case RangeMethod::kPercentile:
       return percentile_range(seen, request.percentile, request.symmetric);
     case RangeMethod::kEntropy:
-      return entropy_range(seen);
+      return entropy_range(seen, request.codes, request.symmetric);
     case RangeMethod::kMse:
       return least_error_range(seen, request.codes, request.symmetric);
     default:

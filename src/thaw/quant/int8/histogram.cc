@@ -142,7 +142,29 @@ Range percentile_range(const Histogram& seen, double percentile, bool symmetric)
   return {seen.range().lowest + low * seen.width(), seen.range().lowest + high * seen.width()};
 }
 
-Range entropy_range(const Histogram& seen) {
+namespace {
+
+// Below this threshold, in bins, cutting off costs more than the finer steps gain: the squared error is above that of all bins.
+int fewest_bins(const Histogram& seen, const Codes& codes, bool symmetric, int levels, int bins, double width) {
+  const auto error_at = [&](int kept) {
+    return mean_squared_error(seen, affine_of(within(seen, kept * width), codes, symmetric), codes);
+  };
+  const double whole = error_at(bins);
+  int low = levels, high = bins;  // the error grows towards fewer bins
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (error_at(middle) <= whole) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+}  // namespace
+
+Range entropy_range(const Histogram& seen, const Codes& codes, bool symmetric) {
   // So few numbers do not tell how they are distributed.
   if (seen.total() < kSeenPerBin * kFewestBins) return seen.range();
   int bins = kMagnitudeBins;
@@ -156,7 +178,8 @@ Range entropy_range(const Histogram& seen) {
   const std::span<const double> counts = magnitudes.counts;
   double outliers = 0, least = std::numeric_limits<double>::infinity();
   int best = bins;
-  for (int kept = bins; kept >= levels; --kept) {
+  const int fewest = fewest_bins(seen, codes, symmetric, levels, bins, magnitudes.width);
+  for (int kept = bins; kept >= fewest; --kept) {
     if (kept < bins) outliers += counts[static_cast<size_t>(kept)];
     const double lost = divergence(counts.first(static_cast<size_t>(kept)), outliers, static_cast<size_t>(levels));
     if (lost < least) {

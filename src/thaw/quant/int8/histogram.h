@@ -37,9 +37,10 @@ class Histogram {
 
 // The middle `percentile` percent of what was seen; symmetric: of the magnitudes.
 Range percentile_range(const Histogram& seen, double percentile, bool symmetric);
-// The threshold on magnitudes at which the distribution of codes tells the least apart from what was seen, by
-// Kullback-Leibler divergence over the levels of a magnitude (Migacz 2017, TensorRT); within what was seen.
-Range entropy_range(const Histogram& seen);
+// The threshold on magnitudes at which the distribution of codes tells the least apart from what was seen, by Kullback-Leibler
+// divergence over the levels of a magnitude (Migacz 2017, TensorRT), of those that do not make the squared error larger than it
+// is without one. Of too few numbers to tell a distribution: all that was seen.
+Range entropy_range(const Histogram& seen, const Codes& codes, bool symmetric);
 // The limits of least squared error, what is cut off included: each side in turn is searched down to a twentieth.
 Range least_error_range(const Histogram& seen, const Codes& codes, bool symmetric);
 

@@ -24,15 +24,17 @@ namespace {
 using ir::DataType;
 using ops::Int8Kernel;
 
-// ONNX Runtime's ConvInteger takes weights of uint8, with one zero point.
-Int8Options of_convolution(const Int8Options& options) {
+// ONNX Runtime's ConvInteger takes weights of uint8, with one zero point, and its MatMulInteger no int8 before uint8.
+Int8Options with_unsigned_weights(const Int8Options& options) {
   Int8Options own = options;
   own.unsigned_weights = own.symmetric_weights = true;
   return own;
 }
 
 Int8Options options_of(const ChosenNode& node) {
-  return node.weighted.kernel == Int8Kernel::kConvolution ? of_convolution(*node.options) : *node.options;
+  const bool is_left = node.weighted.data == 1;
+  return node.weighted.kernel == Int8Kernel::kConvolution || is_left ? with_unsigned_weights(*node.options)
+                                                                     : *node.options;
 }
 
 // A weight and what it is multiplied with, both as integers.
