@@ -34,9 +34,9 @@ Affine affine_of(Range range, const Codes& codes, bool symmetric) {
   }
   if (lowest == highest) return {1, std::clamp(0, codes.lowest, codes.highest)};
   const double steps = codes.highest - codes.lowest;
-  const auto scale = static_cast<float>(std::max(highest / steps - lowest / steps, kLeastScale));
-  const double zero = codes.lowest - lowest / static_cast<double>(scale);
-  return {scale, std::clamp(static_cast<int>(std::nearbyint(zero)), codes.lowest, codes.highest)};
+  const double scale = std::max(highest / steps - lowest / steps, kLeastScale);
+  const double zero = codes.lowest - lowest / scale;
+  return {static_cast<float>(scale), std::clamp(static_cast<int>(std::nearbyint(zero)), codes.lowest, codes.highest)};
 }
 
 int code_of(float number, const Affine& affine, const Codes& codes) {

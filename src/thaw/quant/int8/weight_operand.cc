@@ -77,7 +77,9 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
     is_quantized = is_quantized || is_coded(node.input(i));
     if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct)) {
       if (why.empty()) why = why_wide(*weight->tensor);
-      weight->axis = channel_axis(node, i, found.data, model, facts);
+      // Kernels of products take scales by column for one matrix, not for several.
+      const bool has_channels = found.kernel != Int8Kernel::kProduct || weight->tensor->dims.size() == 2;
+      weight->axis = has_channels ? channel_axis(node, i, found.data, model, facts) : -1;
       if (weight->behind_transpose && weight->axis >= 0) weight->axis = 1 - weight->axis;
       found.weights.push_back(*weight);
     }
