@@ -133,11 +133,10 @@ Range percentile_range(const Histogram& seen, double percentile, bool symmetric)
   }
   const std::span<const uint64_t> counts = seen.counts();
   int low = 0, high = Histogram::kBins;
-  for (double below = 0;
-       low + 1 < high && below + static_cast<double>(counts[static_cast<size_t>(low)]) <= outside / 2;)
+  for (double below = 0; low + 1 < high && below + static_cast<double>(counts[static_cast<size_t>(low)]) <= outside;)
     below += static_cast<double>(counts[static_cast<size_t>(low++)]);
   for (double above = 0;
-       high - 1 > low && above + static_cast<double>(counts[static_cast<size_t>(high) - 1]) <= outside / 2;)
+       high - 1 > low && above + static_cast<double>(counts[static_cast<size_t>(high) - 1]) <= outside;)
     above += static_cast<double>(counts[static_cast<size_t>(--high)]);
   return {seen.range().lowest + low * seen.width(), seen.range().lowest + high * seen.width()};
 }

@@ -35,7 +35,7 @@ class Histogram {
   std::vector<uint64_t> counts_;
 };
 
-// The middle `percentile` percent of what was seen; symmetric: of the magnitudes.
+// From what 100 - `percentile` percent of the numbers seen lie below to what as many lie above; symmetric: of the magnitudes.
 Range percentile_range(const Histogram& seen, double percentile, bool symmetric);
 // The threshold on magnitudes at which the distribution of codes tells the least apart from what was seen, by Kullback-Leibler
 // divergence over the levels of a magnitude (Migacz 2017, TensorRT), of those that do not make the squared error larger than it
