@@ -18,7 +18,7 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
     for size in ((1, 7), (2, 11), (3, 13)):
         save(text_decoder.static(*size), "trace_{}x{}".format(*size))
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
-    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0},
+    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0}, "convert": {0},
              "pin": {0}, "split": {0}}
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.

@@ -7,7 +7,7 @@
 
 namespace thaw::cli {
 
-// --method, --block, --symmetric, --accuracy-level.
-void add_blocks(CLI::App& app, BlockOptions& blocks);
+// --method, --block, --symmetric, --accuracy-level. `with_samples`: the verb takes samples, which some methods need.
+void add_blocks(CLI::App& app, BlockOptions& blocks, bool with_samples);
 
 }  // namespace thaw::cli

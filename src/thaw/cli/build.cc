@@ -98,7 +98,7 @@ Action define_build(CLI::App& app) {
        {"int4-f16", {ir::DataType::kFloat16, NumberFormat::kInt4}},
        {"int8-blocks", {ir::DataType::kFloat, NumberFormat::kInt8Blocks}}},
       "the type of weights and activations, f32 by default; or of matrices alone, in blocks");
-  add_blocks(app, options->build.blocks);
+  add_blocks(app, options->build.blocks, false);
   add_choice<BuildTarget>(
       app, "--target", options->build.target,
       {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},

@@ -87,7 +87,7 @@ Action define_convert(CLI::App& app) {
   app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE")->required();
   add_formats(app, *options);
   BlockOptions& blocks = options->convert.precision.blocks;
-  add_blocks(app, blocks);
+  add_blocks(app, blocks, true);
   add_choice<BlockForm>(app, "--form", blocks.form,
                         {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
                         "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");

@@ -27,8 +27,8 @@ class Widener {
         if (ir::Value* value = node->input(i); value && is_narrow(value))
           node->set_input(i, cast(graph, *value, kFloat, node));
       bool is_wide = false;
-      for (ir::Value* value : std::vector<ir::Value*>(node->outputs().begin(), node->outputs().end()))
-        if (value && is_narrow(value)) {
+      for (int i = 0; i < static_cast<int>(node->outputs().size()); ++i)
+        if (ir::Value* value = node->output(i); value && is_narrow(value)) {
           is_wide = true;
           round(graph, *value, graph.next(node));
         }
