@@ -1,4 +1,4 @@
-// Any model in float16, bfloat16, and with weights in blocks: a thaw::Error, or a model that can be written and read, with
+// Any model in float16, bfloat16, INT8, and with weights in blocks: a thaw::Error, or a model that can be written and read, with
 // its inputs and outputs. Nothing is optimized first: optimize_fuzz does that.
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +20,7 @@ void convert(const ir::Model& model, NumberFormat to, const BlockOptions& blocks
   options.precision.blocks = blocks;
   options.convert_io = convert_io;
   options.optimize = false;
+  options.precision.int8.dynamic = true;  // nothing is run
   ConvertReport report;
   std::string written;
   try {
@@ -43,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   convert(*model, NumberFormat::kFloat16, {}, false);
   convert(*model, NumberFormat::kBfloat16, {}, true);
   convert(*model, NumberFormat::kInt4, {.block = 16}, false);
+  convert(*model, NumberFormat::kInt8, {}, false);
   convert(*model, NumberFormat::kInt8Blocks, {.symmetric = true, .form = BlockForm::kQdq}, false);
   return 0;
 }

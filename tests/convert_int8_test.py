@@ -5,23 +5,9 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from conftest import run
-from int8_nets import (
-    RNG,
-    SEEN,
-    UNSEEN,
-    block,
-    conv_net,
-    images,
-    model,
-    peer,
-    random,
-    samples,
-    sqnr,
-    squared_error,
-    tokens,
-)
+from int8_nets import RNG, SEEN, UNSEEN, block, conv_net, images, model, peer, random, samples, sqnr, squared_error, tokens
 
-F32, I8, U8, I32 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32
+F32, I8, I32 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32
 def convert(thaw, path, *args, code=0, name="int8"):
     out = path.with_name(f"{path.stem}_{name}.onnx")
     report = thaw.json("convert", path, "-o", out, "--to", "int8", *args, code=code)
@@ -408,3 +394,48 @@ def test_a_plan_says_how_each_node_is_converted(thaw, save, tmp_path):
     thaw("convert", path, "-o", out, "--plan", plan, "--data", samples(tmp_path / "s", tokens((1, 8))), code=0)
     assert ops(out).count("MatMulInteger") == 1
     assert constants(out)["wo"].dtype == np.float32
+
+
+def with_constants(case):
+    """A node test whose operands, but for the first, are constants; None where that makes no sense. And its first operand."""
+    made = onnx.ModelProto()
+    made.CopyFrom(case.model)
+    node = made.graph.node[0]
+    arrays = dict(zip([i.name for i in made.graph.input], case.data_sets[0][0], strict=True))
+    if any(a.dtype != np.float32 for n, a in arrays.items() if n in list(node.input)[:2]):
+        return None, None
+    for name, array in arrays.items():
+        if name != node.input[0]:
+            made.graph.initializer.append(numpy_helper.from_array(array, name))
+    kept = [i for i in made.graph.input if i.name == node.input[0]]
+    del made.graph.input[:]
+    made.graph.input.extend(kept)
+    return made, {node.input[0]: arrays[node.input[0]]}
+
+
+def test_onnx_own_tests_of_what_has_weights(thaw, tmp_path):
+    from onnx.backend.test.loader import load_model_tests
+    names = ("test_conv_", "test_basic_conv", "test_convtranspose", "test_gemm", "test_matmul", "test_lstm", "test_gru", "test_rnn",
+             "test_simple_rnn")
+    wrong, converted = {}, 0
+    for case in load_model_tests(kind="node"):
+        if not case.name.startswith(names) or len(case.model.graph.node) != 1:
+            continue
+        made, feeds = with_constants(case)
+        if made is None:
+            continue
+        path = tmp_path / "case.onnx"
+        onnx.save(made, path)
+        for how in (["--data", samples(tmp_path / "one", [feeds])], ["--dynamic"]):
+            out = tmp_path / "out.onnx"
+            out.unlink(missing_ok=True)
+            report = thaw.json("convert", path, "-o", out, "--to", "int8", "--no-optimize", "--no-check", *how, code={0, 1, 2})
+            if not out.exists():
+                wrong[case.name, how[0]] = report
+                continue
+            converted += bool(report["converted"])
+            decibels = sqnr(path, out, [feeds])
+            if decibels < 18:
+                wrong[case.name, how[0]] = decibels
+    assert not wrong, wrong
+    assert converted > 60

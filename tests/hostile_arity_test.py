@@ -268,6 +268,7 @@ VERBS = {
     "optimize, newer": lambda path, out: ["optimize", path, "-o", out, "--no-check", "--opset", "23", "--target", "ort"],
     "convert": lambda path, out: ["convert", path, "-o", out, "--no-check", "--no-optimize", "--to", "f16"],
     "convert, blocks": lambda path, out: ["convert", path, "-o", out, "--no-check", "--to", "int4", "--form", "qdq"],
+    "convert, int8": lambda path, out: ["convert", path, "-o", out, "--no-check", "--to", "int8", "--dynamic"],
     "pin": lambda path, out: ["pin", path, "-o", out, "--no-check", "--dims", "n=3"],
     "split": lambda path, out: ["split", path, "-o", out.with_suffix(""), "--no-check", "--parts", "2"],
 }

@@ -38,6 +38,7 @@ def calls(path, made, out):
     yield "optimize", path, *result, "--target", "ort", "--opset", "23"
     yield "convert", path, *result, "--to", "f16"
     yield "convert", path, *result, "--to", "int4", "--form", "qdq", "--no-optimize"
+    yield "convert", path, *result, "--to", "int8", "--dynamic", "--no-optimize"
     yield "pin", path, *result, "--dims", f"{a_size(made)}=3"
     yield "split", path
     yield "split", path, "--parts", "2", "-o", out / "parts", "--no-check"

@@ -110,6 +110,12 @@ void read_precision(Entry& entry, PrecisionOptions& precision) {
   entry.read("symmetric_activations", precision.int8.symmetric_activations);
   entry.read("symmetric_weights", precision.int8.symmetric_weights);
   entry.read("per_channel", precision.int8.per_channel);
+  entry.read("unsigned_activations", precision.int8.unsigned_activations);
+  entry.read("unsigned_weights", precision.int8.unsigned_weights);
+  entry.read("reduced_range", precision.int8.reduced_range);
+  entry.read("smooth", precision.int8.smooth);
+  entry.read("equalize", precision.int8.equalize);
+  entry.read("correct_bias", precision.int8.correct_bias);
 }
 
 }  // namespace

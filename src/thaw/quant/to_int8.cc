@@ -62,7 +62,6 @@ void to_int8(ir::Model& model, const Precisions& precisions, const Samples* samp
   }
   if (precisions.any(is_dynamic)) int8::to_dynamic(model, wanted, changes);
   take(changes, report);
-  rewrite::declare_truly(model);
 }
 
 }  // namespace thaw::quantizing

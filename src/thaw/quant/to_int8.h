@@ -12,7 +12,7 @@ namespace thaw::quantizing {
 void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options);
 
 // Every node that is to have 8 bits. `samples` may be null where all of them measure their activations at each run: else throws
-// thaw::Error (kInvalidArgument). What the model declares of its tensors is dropped before, and what is true declared after.
+// thaw::Error (kInvalidArgument). What the model declares of its tensors is dropped, as it may be wrong.
 void to_int8(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report);
 
 }  // namespace thaw::quantizing

@@ -18,7 +18,8 @@ bool is_computed(const ir::Value* value) { return value && !(value->constant() &
 
 // A table of float32 that rows are looked up in.
 bool is_lookup(const ir::Node& node) {
-  if (!ops::looks_up_rows(node) || is_computed(node.input(0))) return false;
+  if (!ops::looks_up_rows(node) || !node.input(0) || !node.input(1) || !node.output(0)) return false;
+  if (is_computed(node.input(0))) return false;
   const ir::Tensor& table = *node.input(0)->constant();
   return table.data_type == ir::DataType::kFloat && table.dims.size() >= 2 && table.num_elements() > 0;
 }

@@ -46,7 +46,7 @@ std::optional<WeightLayout> layout_of(const ChosenNode& chosen) {
     for (size_t k = 2; k < dims.size(); ++k) layout.input_inner *= dims[k];
     layout.output_inner = layout.input_inner * dims[1];
     layout.maps_of_group = dims[0] / groups;
-    return layout.maps_of_group > 0 ? std::optional(layout) : std::nullopt;
+    return layout.maps_of_group > 0 && dims[0] % groups == 0 ? std::optional(layout) : std::nullopt;
   }
   const auto form = ops::weight_product(node);
   if (!form || form->x_is_turned || chosen.weighted.data != 0 || dims.size() != 2 || form->alpha != 1)

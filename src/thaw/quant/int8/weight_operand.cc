@@ -92,7 +92,7 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
       found.data = 1;
     }
   }
-  if (is_quantized) return {};
+  if (is_quantized || (found.kernel != Int8Kernel::kRecurrent && !node.output(0))) return {};
   if (found.weights.empty())
     return {{}, has_kernel ? "both of its operands are computed, and products of two such keep their precision" : ""};
   if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
@@ -103,7 +103,10 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   const int bias = op->operands.find(Role::kBias);
   if (found.kernel != Int8Kernel::kRecurrent && bias >= 0 && adds_bias_as_it_is(node)) {
     const ir::Tensor* tensor = constant_of(node.input(bias));
-    if (tensor && tensor->data_type == ir::DataType::kFloat && tensor->dims.size() == 1) found.bias = bias;
+    const WeightOperand& weight = found.weights.front();
+    if (tensor && tensor->data_type == ir::DataType::kFloat && tensor->dims.size() == 1 &&
+        (weight.axis < 0 || weight.tensor->dims[static_cast<size_t>(weight.axis)] == tensor->dims[0]))
+      found.bias = bias;
   }
   return {std::move(found), {}};
 }
