@@ -1,10 +1,14 @@
 """thaw convert --to int8: weights and activations of 8 bits that keep every size, no worse than ONNX Runtime's quantizer."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from conftest import run
+from conftest import SOURCE, need_package, run
 from int8_nets import (
     RNG,
     SEEN,
@@ -166,8 +170,10 @@ def test_what_cannot_be_quantized_is_listed_with_the_reason(thaw, save, tmp_path
     out, report = convert(thaw, path, *how, "--no-optimize")
     reasons = {n["where"]: n["message"] for n in report["kept"]}
     assert "a vector" in reasons["a"] and "computed" in reasons["b"] and "no elements" in reasons["d"]
-    assert "graph inside" in reasons["i"]
-    assert sqnr(path, out, feeds) == np.inf
+    if dynamic:  # needs to measure nothing
+        assert sqnr(path, out, feeds) > 30 and {n["where"] for n in report["converted"]} == {"i"}
+    else:
+        assert "graph inside" in reasons["i"] and sqnr(path, out, feeds) == np.inf
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
@@ -464,3 +470,12 @@ def test_what_a_target_fuses_does_not_keep_convolutions_from_8_bits(thaw, net, t
     out, report = convert(thaw, path, "--data", folder, "--target", target)
     assert sum(n["message"] == "int8" for n in report["converted"]) == 14 and not report["kept"]
     assert sqnr(path, out, images(*UNSEEN)) > 25
+
+
+@pytest.mark.parametrize("name, package", [("ocr-rec", "rapidocr_onnxruntime"), ("silero", "silero_vad")])
+def test_models_in_use_beside_onnxruntime(thaw, name, package):
+    need_package(package)
+    made = subprocess.run([sys.executable, SOURCE / "bench" / "int8.py", "--only", name, "--methods", "minmax"], check=True,
+                          capture_output=True, text=True, env=os.environ | {"THAW_BIN": str(thaw.path)})
+    decibels = {line.split()[2]: float(line.split()[3]) for line in made.stdout.splitlines() if line.split()[:1] == [name]}
+    assert decibels["thaw"] > decibels["onnxruntime"], decibels
