@@ -1,13 +1,33 @@
 """thaw convert --to int8: weights and activations of 8 bits that keep every size, no worse than ONNX Runtime's quantizer."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from conftest import run
-from int8_nets import RNG, SEEN, UNSEEN, block, conv_net, images, model, peer, random, samples, sqnr, squared_error, tokens
+from conftest import SOURCE, need_package, run
+from int8_nets import (
+    RNG,
+    SEEN,
+    UNSEEN,
+    block,
+    conv_net,
+    images,
+    model,
+    peer,
+    random,
+    samples,
+    sqnr,
+    squared_error,
+    tokens,
+)
 
 F32, I8, I32 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.INT32
+
+
 def convert(thaw, path, *args, code=0, name="int8"):
     out = path.with_name(f"{path.stem}_{name}.onnx")
     report = thaw.json("convert", path, "-o", out, "--to", "int8", *args, code=code)
@@ -150,8 +170,10 @@ def test_what_cannot_be_quantized_is_listed_with_the_reason(thaw, save, tmp_path
     out, report = convert(thaw, path, *how, "--no-optimize")
     reasons = {n["where"]: n["message"] for n in report["kept"]}
     assert "a vector" in reasons["a"] and "computed" in reasons["b"] and "no elements" in reasons["d"]
-    assert "graph inside" in reasons["i"]
-    assert sqnr(path, out, feeds) == np.inf
+    if dynamic:  # needs to measure nothing
+        assert sqnr(path, out, feeds) > 30 and {n["where"] for n in report["converted"]} == {"i"}
+    else:
+        assert "graph inside" in reasons["i"] and sqnr(path, out, feeds) == np.inf
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
@@ -204,6 +226,7 @@ def test_recurrent_weights(thaw, save, tmp_path, op, dynamic):
     feeds = [{"x": random(t, 2, 8, scale=1)} for t in (5, 9)]
     out, _ = convert(thaw, path, *(["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]))
     assert {constants(out)[f"{w}_quantized"].dtype for w in "wr"} == {np.dtype(np.int8)}
+    assert {constants(out)[f"{w}_scale"].shape for w in "wr"} == {(gates * 16,)}
     assert sqnr(path, out, feeds) > 35
 
 
@@ -419,7 +442,7 @@ def test_onnx_own_tests_of_what_has_weights(thaw, tmp_path):
              "test_simple_rnn")
     wrong, converted = {}, 0
     for case in load_model_tests(kind="node"):
-        if not case.name.startswith(names) or len(case.model.graph.node) != 1:
+        if not case.name.startswith(names) or "batchwise" in case.name or len(case.model.graph.node) != 1:
             continue
         made, feeds = with_constants(case)
         if made is None:
@@ -439,3 +462,20 @@ def test_onnx_own_tests_of_what_has_weights(thaw, tmp_path):
                 wrong[case.name, how[0]] = decibels
     assert not wrong, wrong
     assert converted > 60
+
+
+@pytest.mark.parametrize("target", ["ort", "directml"])
+def test_what_a_target_fuses_does_not_keep_convolutions_from_8_bits(thaw, net, target):
+    path, _, folder = net
+    out, report = convert(thaw, path, "--data", folder, "--target", target)
+    assert sum(n["message"] == "int8" for n in report["converted"]) == 14 and not report["kept"]
+    assert sqnr(path, out, images(*UNSEEN)) > 25
+
+
+@pytest.mark.parametrize("name, package", [("ocr-rec", "rapidocr_onnxruntime"), ("silero", "silero_vad")])
+def test_models_in_use_beside_onnxruntime(thaw, name, package):
+    need_package(package)
+    made = subprocess.run([sys.executable, SOURCE / "bench" / "int8.py", "--only", name, "--methods", "minmax"], check=True,
+                          capture_output=True, text=True, env=os.environ | {"THAW_BIN": str(thaw.path)})
+    decibels = {line.split()[2]: float(line.split()[3]) for line in made.stdout.splitlines() if line.split()[:1] == [name]}
+    assert decibels["thaw"] > decibels["onnxruntime"], decibels

@@ -24,14 +24,42 @@ bool is_lookup(const ir::Node& node) {
   return table.data_type == ir::DataType::kFloat && table.dims.size() >= 2 && table.num_elements() > 0;
 }
 
-void leave_inside(const ir::Graph& graph, const Wanted& wanted, std::vector<LeftNode>& left) {
-  for (const ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) leave_inside(*inner, wanted, left);
-    if (ops::int8_kernel(*node) != Int8Kernel::kProduct && ops::int8_kernel(*node) != Int8Kernel::kConvolution)
-      continue;
-    if (wanted(*node)) left.push_back({node, "it stands in a graph inside a node, whose tensors are not measured"});
+class WeightedChooser {
+ public:
+  WeightedChooser(const ir::Model& model, const infer::Result& facts, const Wanted& wanted, Inside inside,
+                  std::vector<LeftNode>& left)
+      : model_(model), facts_(facts), wanted_(wanted), inside_(inside), left_(left) {}
+
+  std::vector<ChosenNode> run() {
+    add(*model_.graph);
+    return std::move(nodes_);
   }
-}
+
+ private:
+  void add(const ir::Graph& graph) {
+    for (ir::Node* node : graph.nodes()) {
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+      const Int8Options* options = wanted_(*node);
+      if (!options) continue;
+      Considered considered = consider(*node, model_, facts_);
+      const bool is_out_of_reach = inside_ == Inside::kLeave && node->graph() != model_.graph.get();
+      if (considered.found && is_out_of_reach) {
+        left_.push_back({node, "it stands in a graph inside a node, whose tensors are not measured"});
+      } else if (considered.found) {
+        nodes_.push_back({std::move(*considered.found), options});
+      } else if (!considered.why_not.empty()) {
+        left_.push_back({node, std::move(considered.why_not)});
+      }
+    }
+  }
+
+  const ir::Model& model_;
+  const infer::Result& facts_;
+  const Wanted& wanted_;
+  Inside inside_;
+  std::vector<LeftNode>& left_;
+  std::vector<ChosenNode> nodes_;
+};
 
 class TensorChooser {
  public:
@@ -194,17 +222,8 @@ class TensorChooser {
 }  // namespace
 
 std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
-                                        std::vector<LeftNode>& left) {
-  std::vector<ChosenNode> nodes;
-  for (ir::Node* node : model.graph->nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) leave_inside(*inner, wanted, left);
-    const Int8Options* options = wanted(*node);
-    if (!options) continue;
-    Considered considered = consider(*node, model, facts);
-    if (considered.found) nodes.push_back({std::move(*considered.found), options});
-    if (!considered.why_not.empty()) left.push_back({node, std::move(considered.why_not)});
-  }
-  return nodes;
+                                        std::vector<LeftNode>& left, Inside inside) {
+  return WeightedChooser(model, facts, wanted, inside, left).run();
 }
 
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {

@@ -2,6 +2,7 @@
 // step in between can be in 8 bits.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,9 +50,10 @@ struct Chosen {
 // Of the main graph's nodes; those of graphs inside are left. Nodes that read and make quantized tensors already are passed by.
 Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted);
 
-// The nodes with weights alone.
+// The nodes with weights alone: of the main graph, or of those inside its nodes too.
+enum class Inside : uint8_t { kLeave, kTake };
 std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
-                                        std::vector<LeftNode>& left);
+                                        std::vector<LeftNode>& left, Inside inside = Inside::kLeave);
 
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted);
 

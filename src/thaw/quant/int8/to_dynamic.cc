@@ -40,8 +40,7 @@ Int8Options options_of(const ChosenNode& node) {
 // A weight and what it is multiplied with, both as integers.
 class IntegerWriter {
  public:
-  IntegerWriter(ir::Model& model, rewrite::Patch& patch, QdqWriter& constants)
-      : graph_(*model.graph), patch_(patch), constants_(constants) {}
+  IntegerWriter(rewrite::Patch& patch, QdqWriter& constants) : patch_(patch), constants_(constants) {}
 
   void put_product(const ChosenNode& chosen, const WeightScales& scales) {
     ir::Node& node = *chosen.weighted.node;
@@ -63,7 +62,7 @@ class IntegerWriter {
       y = at.add(y, form->beta == 1 ? bias : at.mul(bias, at.scalar(form->beta, DataType::kFloat)));
     }
     patch_.replace(node.output(0), y);
-    graph_.remove_node(&node);
+    node.graph()->remove_node(&node);
   }
 
   void put_convolution(const ChosenNode& chosen, const WeightScales& scales) {
@@ -87,7 +86,7 @@ class IntegerWriter {
       y = at.add(y, at.reshape(bias, at.list(dims)));
     }
     patch_.replace(node.output(0), y);
-    graph_.remove_node(&node);
+    node.graph()->remove_node(&node);
   }
 
  private:
@@ -99,11 +98,12 @@ class IntegerWriter {
   const Measured& measured(ir::Value* value) {
     Measured& made = measured_[value];
     if (made.codes) return made;
-    ir::Node* before = value->producer() ? graph_.next(value->producer()) : graph_.nodes().front();
-    const auto add = [&](const char* what) { return graph_.add_value(graph_.unique_name(value->name() + what)); };
+    ir::Graph& graph = *value->graph();
+    ir::Node* before = value->producer() ? graph.next(value->producer()) : graph.nodes().front();
+    const auto add = [&](const char* what) { return graph.add_value(graph.unique_name(value->name() + what)); };
     made = {add("_quantized"), add("_scale"), add("_zero_point")};
-    graph_.add_node("DynamicQuantizeLinear", "", {value}, {made.codes, made.scale, made.zero},
-                    graph_.unique_name(value->name() + "_DynamicQuantizeLinear"), before);
+    graph.add_node("DynamicQuantizeLinear", "", {value}, {made.codes, made.scale, made.zero},
+                   graph.unique_name(value->name() + "_DynamicQuantizeLinear"), before);
     return made;
   }
 
@@ -128,7 +128,6 @@ class IntegerWriter {
     return at.mul(at.cast(sum, DataType::kFloat), at.mul(x.scale, weight_scale));
   }
 
-  ir::Graph& graph_;
   rewrite::Patch& patch_;
   QdqWriter& constants_;
   std::unordered_map<ir::Value*, Measured> measured_;
@@ -150,7 +149,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, rewrite::Changes& ch
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   std::vector<LeftNode> left;
-  std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left);
+  std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left, Inside::kTake);
   std::erase_if(nodes, [&](const ChosenNode& node) {
     std::string why = why_no_integers(node);
     if (why.empty()) return false;
@@ -168,7 +167,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, rewrite::Changes& ch
   for (const Lookup& lookup : lookups) note(*lookup.node, {}, changes);
   rewrite::Patch patch(model, {});
   QdqWriter constants(model);
-  IntegerWriter writer(model, patch, constants);
+  IntegerWriter writer(patch, constants);
   for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));

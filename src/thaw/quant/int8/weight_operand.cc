@@ -25,9 +25,14 @@ int channel_axis(const ir::Node& node, int weight, int data, const ir::Model& mo
   infer::NodeFacts view(facts, model, node);
   const auto map = ops::axes_of(view);
   if (!map) return -1;
+  // The rows of gates are an axis that nothing else has.
+  const int rank = view.input(weight).rank();
+  if (ops::int8_kernel(node) == Int8Kernel::kRecurrent)
+    for (int axis = 0; axis < rank; ++axis)
+      if (!map->of_input(weight, axis)) return axis;
   int found = -1;
   for (const ops::AxisLink& link : map->links) {
-    if (link.outputs.empty() || link.axis_of_input(data)) continue;
+    if (link.kind != ops::AxisKind::kKept || link.axis_of_input(data)) continue;
     if (const auto axis = link.axis_of_input(weight)) found = std::max(found, *axis);
   }
   return found;
