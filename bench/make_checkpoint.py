@@ -1,9 +1,10 @@
 """Writes a checkpoint of random bfloat16 weights at a real model's sizes.
 
-    python bench/make_checkpoint.py text|tower FOLDER
+    python bench/make_checkpoint.py text|tower|audio FOLDER
 
 text: Qwen2.5-0.5B (24 layers of width 896, vocabulary 151936, tied; about 494 M weights).
 tower: Qwen2.5-VL-3B's vision tower cut to 4 blocks (width 1280), one of full attention, with a decoder of one small layer.
+audio: Qwen3-ASR-0.6B's audio encoder (18 layers of width 896).
 """
 import json
 import struct
@@ -86,5 +87,40 @@ def tower(folder):
     write(folder, config, shapes)
 
 
+def audio(folder):
+    width, inner, down, bins, out = 896, 3584, 480, 128, 1024
+    encoder = dict(model_type="qwen3_asr_encoder", d_model=width, encoder_attention_heads=14, encoder_ffn_dim=inner, encoder_layers=18,
+                   downsample_hidden_size=down, num_mel_bins=bins, output_dim=out, n_window=50, n_window_infer=800,
+                   max_position_embeddings=13, activation_function="gelu", scale_embedding=False)
+    text_config = dict(model_type="qwen3", hidden_size=out, intermediate_size=256, num_hidden_layers=1, num_attention_heads=8,
+                       num_key_value_heads=2, head_dim=128, vocab_size=1024, rms_norm_eps=1e-6, max_position_embeddings=4096,
+                       rope_parameters=dict(rope_theta=1e6, rope_type="default"), tie_word_embeddings=True, hidden_act="silu")
+    config = dict(architectures=["Qwen3ASRForConditionalGeneration"], model_type="qwen3_asr", audio_config=encoder,
+                  text_config=text_config, audio_token_id=1000)
+    shapes = {}
+
+    def linear(name, rows, columns, bias=True):
+        shapes[f"{name}.weight"] = [rows, columns]
+        if bias:
+            shapes[f"{name}.bias"] = [rows]
+
+    at = "model.audio_tower."
+    for i in (1, 2, 3):
+        shapes.update({f"{at}conv2d{i}.weight": [down, 1 if i == 1 else down, 3, 3], f"{at}conv2d{i}.bias": [down]})
+    linear(f"{at}conv_out", width, down * bins // 8, bias=False)
+    for i in range(18):
+        layer = f"{at}layers.{i}."
+        for name in ("q", "k", "v", "out"):
+            linear(f"{layer}self_attn.{name}_proj", width, width)
+        linear(f"{layer}fc1", inner, width)
+        linear(f"{layer}fc2", width, inner)
+        for name in ("self_attn_layer_norm", "final_layer_norm"):
+            shapes.update({f"{layer}{name}.weight": [width], f"{layer}{name}.bias": [width]})
+    shapes.update({f"{at}ln_post.weight": [width], f"{at}ln_post.bias": [width]})
+    linear("model.multi_modal_projector.linear_1", width, width)
+    linear("model.multi_modal_projector.linear_2", out, width)
+    write(folder, config, shapes)
+
+
 if __name__ == "__main__":
-    {"text": text, "tower": tower}[sys.argv[1]](sys.argv[2])
+    {"text": text, "tower": tower, "audio": audio}[sys.argv[1]](sys.argv[2])
