@@ -156,3 +156,28 @@ def test_converting_again_changes_nothing(thaw, mlp, tmp_path):
     np.testing.assert_array_equal(run(out, x)[0], run(again, x)[0])
     weights = [numpy_helper.to_array(i) for i in onnx.load(out).graph.initializer]
     assert sum(w.nbytes for w in weights) <= report["weights_before"]
+
+
+ATTENTION = """a (float[batch, seq, 64] x) => (float[batch, seq, 64] y) {
+  q = MatMul(x, wq) k = MatMul(x, wk) v = MatMul(x, wv)
+  t = Transpose<perm = [0, 2, 1]>(k) s = MatMul(q, t) p = Softmax(s) o = MatMul(p, v)
+  h = MatMul(o, wo) u = MatMul(h, up) g = MatMul(h, gate) y = Mul(u, g)
+}"""
+
+
+def test_the_projections_of_an_attention_go_together(thaw, save, tmp_path):
+    path = save(model(ATTENTION, **{w: random(64, 64) for w in ("wq", "wk", "wv", "wo", "up", "gate")}), "attention")
+    plan, out = tmp_path / "plan.json", tmp_path / "out.onnx"
+
+    def converted(*nodes, default="keep"):
+        plan.write_text(json.dumps({"default": default, "nodes": [{"name": n, "to": to} for n, to in nodes]}))
+        report = thaw.json("convert", path, "-o", out, "--plan", plan, "--no-optimize", "--no-check", code=0)
+        made = onnx.load(out)
+        return report, {n.output[0]: next(a.i for a in n.attribute if a.name == "bits") for n in made.graph.node
+                        if n.op_type == "MatMulNBits"}
+
+    report, bits = converted(("k", "int4"))
+    assert bits == {"q": 4, "k": 4, "v": 4} and any("goes with the other" in n["message"] for n in report["kept"])
+    assert converted(("u", "int4"))[1] == {"u": 4}
+    assert converted(("q", "int4"), ("v", "int8-blocks"))[1] == {"q": 8, "k": 8, "v": 8}
+    assert converted(("v", "keep"), default="int4")[1] == {"h": 4, "u": 4, "g": 4}

@@ -10,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/ir/graph/place.h"
+#include "thaw/quant/attention_projections.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -35,6 +36,26 @@ std::unordered_set<std::string> names_of(const ir::Model& model) {
                .where = "the plan",
                .expected = "the name of a node, or of its first output where it has none",
                .next = "`thaw inspect --values` lists what nodes make"});
+}
+
+int bits_of(NumberFormat format) {
+  switch (format) {
+    case NumberFormat::kKeep:
+      return 32;
+    case NumberFormat::kFloat16:
+    case NumberFormat::kBfloat16:
+      return 16;
+    case NumberFormat::kInt8:
+    case NumberFormat::kInt8Blocks:
+      return 8;
+    case NumberFormat::kInt4:
+      return 4;
+    case NumberFormat::kInt3:
+      return 3;
+    case NumberFormat::kInt2:
+      return 2;
+  }
+  return 0;
 }
 
 bool fits(const std::string& pattern, const ir::Node& node) {
@@ -91,6 +112,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
         fitting.insert(&pattern);
       }
   });
+  join_projections(model, left);
   if (met.size() < by_name.size()) {
     const std::unordered_set<std::string> names = names_of(before);
     for (const PlannedNode& node : options.plan) {
@@ -113,6 +135,31 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
                                               .where = "what is to be kept",
                                               .expected = "a pattern of node names or operators, such as '*lm_head*'",
                                               .next = "`thaw inspect --values` lists what nodes make"});
+  }
+}
+
+// One attention's q, k and v are one matrix to most runtimes: those that no entry names go with one that an entry names,
+// and of several the one of most bits.
+void Precisions::join_projections(const ir::Model& model, std::vector<Change>& left) {
+  if (planned_.empty()) return;
+  for (const std::vector<const ir::Node*>& group : attention_projections(model)) {
+    const PrecisionOptions* widest = nullptr;
+    for (const ir::Node* node : group)
+      if (const auto at = by_node_.find(node); at != by_node_.end())
+        if (!widest || bits_of(at->second->to) > bits_of(widest->to)) widest = at->second;
+    if (!widest) continue;
+    for (const ir::Node* node : group) {
+      const PrecisionOptions* own = &of(*node);
+      if (own->to == widest->to) continue;
+      left.push_back(
+          {.kind = std::string(name_of(own->to)),
+           .place = ir::place_of(*node).node,
+           .part = {},
+           .replaced = {},
+           .nodes = 0,
+           .why = fmt::format("it goes with the other projections of its attention, to {}", name_of(widest->to))});
+      by_node_[node] = widest;
+    }
   }
 }
 

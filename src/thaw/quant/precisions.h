@@ -21,6 +21,8 @@ class Precisions {
   bool any(bool (*is)(const PrecisionOptions&)) const;
 
  private:
+  void join_projections(const ir::Model& model, std::vector<Change>& left);
+
   PrecisionOptions default_, keep_;
   std::vector<PrecisionOptions> planned_;
   std::unordered_map<const ir::Node*, const PrecisionOptions*> by_node_;
