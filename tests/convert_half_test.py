@@ -272,7 +272,7 @@ def test_a_plan_and_what_is_kept(thaw, block, tmp_path):
     out = tmp_path / "planned.onnx"
     thaw("convert", block, "-o", out, "--plan", plan, code=0)
     kept = {i.name: i.data_type for i in onnx.load(out).graph.initializer}
-    assert kept["wk"] == F32 and kept["wq"] == F16
+    assert kept["wk"] == kept["wq"] == F32, "the projections of one attention go together"
     out, _ = convert(thaw, block, "--keep", "MatMul")
     kept = {i.name: i.data_type for i in onnx.load(out).graph.initializer}
     assert kept["wk"] == kept["wq"] == F32
