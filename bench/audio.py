@@ -16,8 +16,8 @@ import numpy as np
 import onnxruntime
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from figures import table  # noqa: E402
-from make_checkpoint import audio  # noqa: E402
+from figures import table
+from make_checkpoint import audio
 
 SECONDS, FRAMES = 30, 3000  # a frame every 10 ms
 WAYS = {

@@ -15,8 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import measure  # noqa: E402
 import converting  # noqa: E402
+import measure  # noqa: E402
 import optimizing  # noqa: E402
 import peers  # noqa: E402
 from figures import cells, record, slope, table  # noqa: E402

@@ -85,8 +85,7 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options) {
   ConvertOptions convert;
   convert.precision.to = options.weights;
   convert.precision.blocks = options.blocks;
-  convert.precision.blocks.form =
-      options.target == BuildTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
+  convert.precision.blocks.form = options.target == BuildTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
   convert.optimize = false;
   ConvertReport report;
   quantizing::convert(model, convert, nullptr, report);
