@@ -315,3 +315,21 @@ def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
     thaw("convert", path, "-o", out, "--to", "f16", "--no-check", code=0)
     assert out.exists()
     thaw("convert", path, "-o", out, "--to", "f16", "--values", "k=67,5", code=0)
+
+
+def test_what_a_target_has_no_kernel_for_stays(thaw, save):
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { h = MatMul(x, w) c = CumSum(h, one) y = MatMul(c, w) }",
+                      w=random(8, 8)), "target")
+    made = onnx.load(path)
+    made.graph.initializer.append(numpy_helper.from_array(np.array(1, np.int64), "one"))
+    onnx.save(made, path)
+    out, _ = convert(thaw, path, "--target", "directml")
+    assert not [f for f in thaw.findings(out, "--target", "directml") if f["code"].startswith("THAW03")]
+    _, report = convert(thaw, path, "--target", "directml", to="bf16")
+    assert report["converted"] == [] and any("DirectML has no kernel of bfloat16" in n["message"] for n in report["kept"])
+
+
+def test_an_array_of_another_type_is_told_the_way(thaw, block, tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 16), np.float16))
+    error = thaw.error("run", block, "--input", f"x={tmp_path / 'x.npy'}")
+    assert "float16" in error and "--cast" in error and "--io convert" in error

@@ -167,6 +167,7 @@ ConvertReport convert(ir::Model& model, const ir::Model& original, const Convert
   std::optional<quantizing::Samples> samples;
   if (!options.data.empty()) samples.emplace(options.data);
   std::vector<Arrays> drawn;
+  if (!options.check) return convert_once(model, original, options, samples ? &*samples : nullptr, drawn);
   std::unique_ptr<ir::Model> first = ir::clone(model);
   ConvertReport report = convert_once(*first, original, options, samples ? &*samples : nullptr, drawn);
   const bool is_settled = samples || drawn.empty() || !to_float16(options);

@@ -74,7 +74,9 @@ void add(rewrite::Changes changes, ConvertReport& report) {
 // its opset, and more of its nodes stay in float32.
 void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
   constexpr int64_t kFirstForAll = 22;
-  if (!is_asked(options, NumberFormat::kBfloat16) || model.opset("").value_or(1) >= kFirstForAll) return;
+  if (!is_asked(options, NumberFormat::kBfloat16) || options.target == OptimizeTarget::kDirectml ||
+      model.opset("").value_or(1) >= kFirstForAll)
+    return;
   try {
     rewrite::Changes changes;
     rewrite::change_opset(model, kFirstForAll, changes);
@@ -89,6 +91,7 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
   half.convert_io = options.convert_io;
   half.wanted = [&](const ir::Node& node) { return precisions.of(node).to == format; };
   if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(model, *samples);
+  if (options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
   half.seen_decides = !samples || !samples->are_drawn();
   add(to_half(model, half, report.warnings), report);
 }
@@ -98,7 +101,8 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
 void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report) {
   require_blocks(options);
   ops::require_arity(model);
-  const std::unique_ptr<ir::Model> before = ir::clone(model);
+  const bool names_nodes = !options.plan.empty() || !options.keep.empty();
+  const std::unique_ptr<ir::Model> before = names_nodes ? ir::clone(model) : nullptr;
   const optimizing::Weight weight = optimizing::weigh(*model.graph);
   report.nodes_before = weight.nodes;
   report.weights_before = weight.bytes;
@@ -108,7 +112,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_blocks(model, options);
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
-  const Precisions precisions(*before, model, options, report.left);
+  const Precisions precisions(before ? *before : model, model, options, report.left);
   if (precisions.any_is(is_blocks)) to_blocks(model, precisions, samples, report);
   if (precisions.any_is(is_int8)) to_int8(model, precisions, samples, report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})

@@ -73,10 +73,12 @@ struct Session::Impl {
                     {.what = "takes a sequence, map or sparse tensor, which cannot be fed from an array", .where = at});
       }
       if (port->dtype != array.dtype) {
-        throw Error(ErrorCode::kInvalidArgument, {.what = "is fed " + describe(array),
-                                                  .where = at,
-                                                  .expected = std::string(ir::name_of(port->dtype)),
-                                                  .next = "convert the array"});
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = "is fed " + describe(array),
+                     .where = at,
+                     .expected = std::string(ir::name_of(port->dtype)),
+                     .next = "convert the array (`thaw run --cast`), or, between floats, the "
+                             "model's inputs (`thaw convert --io convert`)"});
       }
     }
     for (const Port& port : inputs()) {

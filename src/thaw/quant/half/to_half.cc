@@ -13,6 +13,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/half/fewest_casts.h"
 #include "thaw/quant/half/narrowed.h"
@@ -71,7 +72,27 @@ class Chooser {
     candidate.is_asked = !operands.inputs.empty() || !operands.outputs.empty() || !operands.fixed_inputs.empty();
     if (!operands.why_not.empty()) return operands.why_not;
     if (options_.wanted && !options_.wanted(*candidate.node)) return "it is to be kept";
+    if (options_.target && !has_kernel(*candidate.node, operands))
+      return fmt::format("{} has no kernel of {} for it", options_.target->title, ir::name_of(options_.to));
     return guards_.keeps_wide(*candidate.node, operands);
+  }
+
+  // As far as the target has a table of kernels.
+  bool has_kernel(const ir::Node& node, const TypedOperands& operands) const {
+    const ops::TargetDomain* domain = options_.target->domain(node.domain());
+    const int64_t opset = model_.opset(node.domain()).value_or(1);
+    if (!domain || domain->kernels.empty()) return true;
+    const auto match = ops::find_kernel(*domain, node.op_type(), opset);
+    const auto types = ops::operand_types(node.domain(), node.op_type(), opset);
+    if (!match || !types) return true;  // `check --target` says what it thinks of the node
+    const auto is_taken = [&](std::string_view parameter) {
+      const ops::TypeSet* taken = match->kernels->types(parameter);
+      return !taken || taken->contains({ops::Container::kTensor, options_.to});
+    };
+    return std::ranges::all_of(operands.inputs,
+                               [&](int i) { return is_taken(types->input(static_cast<size_t>(i))); }) &&
+           std::ranges::all_of(operands.outputs,
+                               [&](int i) { return is_taken(types->output(static_cast<size_t>(i))); });
   }
 
   double bytes(const ir::Value* value) const {

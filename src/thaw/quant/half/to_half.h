@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/quant/half/guards.h"
 #include "thaw/rewrite/pass.h"
 
@@ -20,6 +21,8 @@ struct HalfOptions {
   std::function<bool(const ir::Node&)> wanted = {};  // of the main graph and of those inside; none: every node
   SeenRanges seen = {};                              // what values were seen to hold; empty: rules decide
   bool seen_decides = true;                          // instead of the rules; else beside them
+  // What it has kernels of the type for: other nodes stay in float32. Null: any.
+  const ops::Target* target = nullptr;
 };
 
 // Changes: by node, with the type as their kind; left: what stays in float32, and why. `warnings`: weights that are not
