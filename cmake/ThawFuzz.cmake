@@ -8,7 +8,7 @@ file(GLOB thaw_fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/fuzz/*_fuzz
 # What changes models keeps them models: it reads and writes them with the ONNX library.
 add_library(thaw_fuzz_mutator STATIC "${PROJECT_SOURCE_DIR}/fuzz/model_mutator.cc")
 target_link_libraries(thaw_fuzz_mutator PUBLIC ONNX::onnx_proto PRIVATE thaw_build_options)
-set(thaw_fuzz_of_models batch_fuzz fix_fuzz lift_fuzz optimize_fuzz)
+set(thaw_fuzz_of_models batch_fuzz fix_fuzz lift_fuzz optimize_fuzz convert_fuzz)
 # The library is instrumented for coverage too, or the fuzzer would search blind.
 target_compile_options(thaw PRIVATE -fsanitize=fuzzer-no-link)
 add_custom_target(thaw_fuzz)
