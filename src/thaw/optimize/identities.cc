@@ -39,8 +39,8 @@ ir::Value* no_padding(const Site& s) {
 
 bool is_empty_along(const Site& s, const ir::Value* value, int64_t axis) {
   const ops::Fact& fact = s.fact(value);
-  if (axis < 0) axis += fact.rank();
-  return fact.has_rank() && axis >= 0 && axis < fact.rank() && fact.dim(static_cast<int>(axis)).is_constant(0);
+  if (!fact.has_rank() || axis < -fact.rank() || axis >= fact.rank()) return false;
+  return fact.dim(static_cast<int>(axis < 0 ? axis + fact.rank() : axis)).is_constant(0);
 }
 
 // Concat of one, or of several of which but one are empty.
