@@ -15,6 +15,7 @@
 #include "thaw/core/error.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/half/widened.h"
+#include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/run/session.h"
 
@@ -110,9 +111,7 @@ class Costs {
 };
 
 void run_samples(Costs& costs, const ir::Model& original, const quantizing::Samples& samples, ConvertReport& report) {
-  std::vector<std::string> inputs;
-  for (const ir::Value* input : original.graph->inputs())
-    if (!input->constant()) inputs.push_back(input->name());
+  const std::vector<std::string> inputs = quantizing::inputs_to_feed(original);
   for (size_t i = 0; i < std::min(samples.size(), kMostSamples); ++i) {
     const Arrays fed = samples.read(i, inputs);
     const Arrays wanted = costs.run_original(fed);
@@ -145,12 +144,6 @@ ConvertReport convert_once(ir::Model& model, const ir::Model& original, const Co
   return report;
 }
 
-bool to_float16(const ConvertOptions& options) {
-  return options.precision.to == NumberFormat::kFloat16 ||
-         std::ranges::any_of(options.plan,
-                             [](const PlannedNode& node) { return node.precision.to == NumberFormat::kFloat16; });
-}
-
 // Whether anything inside passes what float16 has: on what was drawn, it may without a trace in the outputs.
 bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn) {
   try {
@@ -170,7 +163,7 @@ ConvertReport convert(ir::Model& model, const ir::Model& original, const Convert
   if (!options.check) return convert_once(model, original, options, samples ? &*samples : nullptr, drawn);
   std::unique_ptr<ir::Model> first = ir::clone(model);
   ConvertReport report = convert_once(*first, original, options, samples ? &*samples : nullptr, drawn);
-  const bool is_settled = samples || drawn.empty() || !to_float16(options);
+  const bool is_settled = samples || drawn.empty() || !quantizing::any_is(options, NumberFormat::kFloat16);
   const quantizing::Samples seen(std::move(drawn));
   if (is_settled || (report.runs() && !leaves_float16(original, seen))) {
     model = std::move(*first);

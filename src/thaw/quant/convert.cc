@@ -32,17 +32,12 @@ void make_weights_constants(ir::Model& model) {
   model.ir_version = kFirstWithout;
 }
 
-bool is_asked(const ConvertOptions& options, NumberFormat format) {
-  return options.precision.to == format ||
-         std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return node.precision.to == format; });
-}
-
 void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
   OptimizeReport& done = report.optimized.emplace();
   const optimizing::Weight before = optimizing::weigh(*model.graph);
   OptimizeOptions how{.target = options.target};
   // ONNX Runtime has no 8-bit kernel for what that makes, and cuts off as a Relu does in the scale.
-  if (is_asked(options, NumberFormat::kInt8)) how.skip = {"conv-activations"};
+  if (any_is(options, NumberFormat::kInt8)) how.skip = {"conv-activations"};
   rewrite::Changes changes = optimizing::optimize(model, how);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   done.changed = std::move(changes.made);
@@ -74,7 +69,7 @@ void add(rewrite::Changes changes, ConvertReport& report) {
 // its opset, and more of its nodes stay in float32.
 void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
   constexpr int64_t kFirstForAll = 22;
-  if (!is_asked(options, NumberFormat::kBfloat16) || options.target == OptimizeTarget::kDirectml ||
+  if (!any_is(options, NumberFormat::kBfloat16) || options.target == OptimizeTarget::kDirectml ||
       model.opset("").value_or(1) >= kFirstForAll)
     return;
   try {
@@ -113,10 +108,11 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
   const Precisions precisions(before ? *before : model, model, options, report.left);
-  if (precisions.any_is(is_blocks)) to_blocks(model, precisions, samples, report);
-  if (precisions.any_is(is_int8)) to_int8(model, precisions, samples, report);
+  if (any_is(options, [](const PrecisionOptions& precision) { return is_blocks(precision.to); }))
+    add(to_blocks(model, precisions, samples), report);
+  if (any_is(options, NumberFormat::kInt8)) add(to_int8(model, options, precisions, samples), report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
-    if (is_asked(options, format)) convert_to_half(model, format, precisions, options, samples, report);
+    if (any_is(options, format)) convert_to_half(model, format, precisions, options, samples, report);
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
   tidy(model);
   rewrite::remove_unused(model);

@@ -5,7 +5,7 @@
 
 #include "thaw/convert.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
 

@@ -7,7 +7,7 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/blocks/statistics.h"
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
 

@@ -11,6 +11,7 @@
 #include "thaw/core/suggest.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/quant/attention_projections.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -25,7 +26,7 @@ void for_nodes(const ir::Graph& graph, const Each& each) {
 
 std::unordered_set<std::string> names_of(const ir::Model& model) {
   std::unordered_set<std::string> names;
-  for_nodes(*model.graph, [&](const ir::Node& node) { names.insert(ir::place_of(node).node); });
+  for_nodes(*model.graph, [&](const ir::Node& node) { names.insert(rewrite::name_of(node)); });
   return names;
 }
 
@@ -37,6 +38,13 @@ std::unordered_set<std::string> names_of(const ir::Model& model) {
                .expected = "the name of a node, or of its first output where it has none",
                .next = "`thaw inspect --values` lists what nodes make"});
 }
+
+bool fits(const std::string& pattern, const ir::Node& node) {
+  return fnmatch(pattern.c_str(), rewrite::name_of(node).c_str(), 0) == 0 ||
+         fnmatch(pattern.c_str(), ir::operator_name(node).c_str(), 0) == 0;
+}
+
+}  // namespace
 
 int bits_of(NumberFormat format) {
   switch (format) {
@@ -58,12 +66,20 @@ int bits_of(NumberFormat format) {
   return 0;
 }
 
-bool fits(const std::string& pattern, const ir::Node& node) {
-  return fnmatch(pattern.c_str(), ir::place_of(node).node.c_str(), 0) == 0 ||
-         fnmatch(pattern.c_str(), ir::operator_name(node).c_str(), 0) == 0;
+void for_precisions(const ConvertOptions& options,
+                    const std::function<void(const PrecisionOptions&, const std::string& place)>& each) {
+  each(options.precision, {});
+  for (const PlannedNode& node : options.plan) each(node.precision, fmt::format("the plan for '{}'", node.name));
 }
 
-}  // namespace
+bool any_is(const ConvertOptions& options, const std::function<bool(const PrecisionOptions&)>& is) {
+  return is(options.precision) ||
+         std::ranges::any_of(options.plan, [&](const PlannedNode& node) { return is(node.precision); });
+}
+
+bool any_is(const ConvertOptions& options, NumberFormat format) {
+  return any_is(options, [&](const PrecisionOptions& precision) { return precision.to == format; });
+}
 
 std::string_view name_of(NumberFormat format) {
   switch (format) {
@@ -100,7 +116,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
   std::unordered_set<const std::string*> fitting;
   for_nodes(*model.graph, [&](const ir::Node& node) {
     if (!by_name.empty()) {
-      const std::string name = ir::place_of(node).node;
+      const std::string name = rewrite::name_of(node);
       if (const auto at = by_name.find(name); at != by_name.end()) {
         by_node_[&node] = at->second;
         met.insert(name);
@@ -153,7 +169,7 @@ void Precisions::join_projections(const ir::Model& model, std::vector<Change>& l
       if (own->to == widest->to) continue;
       left.push_back(
           {.kind = std::string(name_of(own->to)),
-           .place = ir::place_of(*node).node,
+           .place = rewrite::name_of(*node),
            .part = {},
            .replaced = {},
            .nodes = 0,
@@ -166,15 +182,6 @@ void Precisions::join_projections(const ir::Model& model, std::vector<Change>& l
 const PrecisionOptions& Precisions::of(const ir::Node& node) const {
   const auto at = by_node_.find(&node);
   return at == by_node_.end() ? default_ : *at->second;
-}
-
-bool Precisions::any(bool (*is)(const PrecisionOptions&)) const {
-  return is(default_) || std::ranges::any_of(planned_, is);
-}
-
-bool Precisions::any_is(bool (*is)(NumberFormat)) const {
-  return is(default_.to) ||
-         std::ranges::any_of(planned_, [&](const PrecisionOptions& planned) { return is(planned.to); });
 }
 
 }  // namespace thaw::quantizing

@@ -1,6 +1,8 @@
 // Which precision each node is to have: the default, what a plan says by name, and what is kept.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <unordered_map>
 
 #include "thaw/convert.h"
@@ -16,9 +18,6 @@ class Precisions {
   Precisions(const ir::Model& before, const ir::Model& model, const ConvertOptions& options, std::vector<Change>& left);
 
   const PrecisionOptions& of(const ir::Node& node) const;
-  // Of any node.
-  bool any_is(bool (*is)(NumberFormat)) const;
-  bool any(bool (*is)(const PrecisionOptions&)) const;
 
  private:
   void join_projections(const ir::Model& model, std::vector<Change>& left);
@@ -33,6 +32,14 @@ constexpr bool is_half(NumberFormat format) {
 }
 constexpr bool is_int8(NumberFormat format) { return format == NumberFormat::kInt8; }
 constexpr bool is_blocks(NumberFormat format) { return format >= NumberFormat::kInt4; }
+// Bits of a number, or of a weight in blocks.
+int bits_of(NumberFormat format);
+// Calls each(precision, "the plan for 'node'") for the default, whose place is empty, and for every node of the plan.
+void for_precisions(const ConvertOptions& options,
+                    const std::function<void(const PrecisionOptions&, const std::string& place)>& each);
+// Of the default, or of a node of the plan.
+bool any_is(const ConvertOptions& options, const std::function<bool(const PrecisionOptions&)>& is);
+bool any_is(const ConvertOptions& options, NumberFormat format);
 // "int4": as a plan and the command name it.
 std::string_view name_of(NumberFormat format);
 

@@ -3,7 +3,7 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/half/guards.h"
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
 

@@ -12,29 +12,16 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
-#include "thaw/ir/graph/place.h"
 #include "thaw/quant/blocks/converter.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
 namespace {
 
 // Bytes of statistics that are gathered in one round over the samples.
 constexpr int64_t kMostHeld = int64_t{1} << 29;
-
-int bits_of_blocks(NumberFormat format) {
-  switch (format) {
-    case NumberFormat::kInt2:
-      return 2;
-    case NumberFormat::kInt3:
-      return 3;
-    case NumberFormat::kInt8Blocks:
-      return 8;
-    default:
-      return 4;
-  }
-}
 
 // Nodes that read one value and get weights of one kind: awq divides what they read for all of them.
 struct Group {
@@ -90,32 +77,28 @@ int64_t width_of(const Group& group, const infer::Inference& facts) {
 }  // namespace
 
 void require_blocks(const ConvertOptions& options) {
-  const auto require = [](const PrecisionOptions& precision, std::string where) {
-    if (!is_blocks(precision.to)) return;
-    std::string why = blocks::why_not(bits_of_blocks(precision.to), precision.blocks);
+  for_precisions(options, [](const PrecisionOptions& precision, const std::string& place) {
+    std::string why = is_blocks(precision.to) ? blocks::why_not(bits_of(precision.to), precision.blocks) : "";
     if (!why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = std::move(where),
+                                                .where = place.empty() ? "weights in blocks" : place,
                                                 .expected = "2, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
-  };
-  require(options.precision, "weights in blocks");
-  for (const PlannedNode& node : options.plan) require(node.precision, fmt::format("the plan for '{}'", node.name));
+  });
 }
 
 void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
   int64_t needed = 1;
-  const auto look_at = [&](const PrecisionOptions& precision) {
+  for_precisions(options, [&](const PrecisionOptions& precision, const std::string&) {
     if (is_blocks(precision.to))
-      needed = std::max(needed, blocks::opset_needed(bits_of_blocks(precision.to), precision.blocks));
-  };
-  look_at(options.precision);
-  for (const PlannedNode& node : options.plan) look_at(node.precision);
+      needed = std::max(needed, blocks::opset_needed(bits_of(precision.to), precision.blocks));
+  });
   if (model.opset("").value_or(1) >= needed) return;
   rewrite::Changes changes;
   rewrite::change_opset(model, needed, changes);
 }
 
-void to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report) {
+rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples) {
+  rewrite::Changes changes;
   const std::vector<Group> groups = Grouper(precisions).run(*model.graph);
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
   dim::Scope scope;
@@ -147,23 +130,22 @@ void to_blocks(ir::Model& model, const Precisions& precisions, const Samples* sa
     for (; first < last; ++first) {
       const Group& group = groups[first];
       std::vector<std::string> places;
-      for (const ir::Node* node : group.nodes) places.push_back(ir::place_of(*node).node);
+      for (const ir::Node* node : group.nodes) places.push_back(rewrite::name_of(*node));
       const auto found = seen.find(group.name);
-      rewrite::Changes changes;
       const std::vector<std::string> reasons =
-          converter.convert(group.nodes, bits_of_blocks(group.precision->to), group.precision->blocks,
+          converter.convert(group.nodes, bits_of(group.precision->to), group.precision->blocks,
                             found == seen.end() ? nullptr : &found->second, changes);
-      std::ranges::move(changes.made, std::back_inserter(report.changed));
       for (size_t i = 0; i < reasons.size(); ++i)
         if (!reasons[i].empty())
-          report.left.push_back({.kind = std::string(name_of(group.precision->to)),
-                                 .place = places[i],
-                                 .part = {},
-                                 .replaced = {},
-                                 .nodes = 0,
-                                 .why = reasons[i]});
+          changes.left.push_back({.kind = std::string(name_of(group.precision->to)),
+                                  .place = places[i],
+                                  .part = {},
+                                  .replaced = {},
+                                  .nodes = 0,
+                                  .why = reasons[i]});
     }
   }
+  return changes;
 }
 
 }  // namespace thaw::quantizing

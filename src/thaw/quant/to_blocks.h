@@ -4,7 +4,7 @@
 #include "thaw/convert.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/precisions.h"
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
 
@@ -19,6 +19,6 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options);
 
 // Every node of the main graph and of graphs inside it that is to have blocks. `samples` may be null, but for the methods that
 // need some: throws thaw::Error (kInvalidArgument) then.
-void to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report);
+rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples);
 
 }  // namespace thaw::quantizing

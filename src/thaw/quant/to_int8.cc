@@ -19,30 +19,17 @@ bool is_static(const PrecisionOptions& precision) { return is_int8(precision.to)
 
 bool is_dynamic(const PrecisionOptions& precision) { return is_int8(precision.to) && precision.int8.dynamic; }
 
-// In float32, before anything is quantized: the model computes the same, or nearly.
-void prepare(ir::Model& model, const int8::Wanted& wanted, const int8::Calibrating& data) {
-  int8::equalize(model, wanted);
-  int8::smooth(model, wanted, data);
-  int8::correct_bias(model, wanted, data);
-}
-
-void take(rewrite::Changes& changes, ConvertReport& report) {
-  std::ranges::move(changes.made, std::back_inserter(report.changed));
-  std::ranges::move(changes.left, std::back_inserter(report.left));
-}
-
 }  // namespace
 
 void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
-  const bool any = is_int8(options.precision.to) ||
-                   std::ranges::any_of(options.plan, [](const auto& node) { return is_int8(node.precision.to); });
-  if (!any || model.opset("").value_or(1) >= int8::kOpsetOfChannels) return;
+  if (!any_is(options, NumberFormat::kInt8) || model.opset("").value_or(1) >= int8::kOpsetOfChannels) return;
   rewrite::Changes changes;
   rewrite::change_opset(model, rewrite::kOldestAimedAt, changes);
 }
 
-void to_int8(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report) {
-  if (!samples && precisions.any(is_static))
+rewrite::Changes to_int8(ir::Model& model, const ConvertOptions& options, const Precisions& precisions,
+                         const Samples* samples) {
+  if (!samples && any_is(options, is_static))
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "static INT8 needs samples: the scales of activations are chosen by what they hold",
                  .where = "--to int8",
@@ -54,14 +41,15 @@ void to_int8(ir::Model& model, const Precisions& precisions, const Samples* samp
     return is_int8(precision.to) ? &precision.int8 : nullptr;
   };
   rewrite::Changes changes;
-  if (samples && precisions.any(is_static)) {
-    const int8::Calibrating data{
-        samples->size(), [&](size_t i, const std::vector<std::string>& inputs) { return samples->read(i, inputs); }};
-    prepare(model, wanted, data);
-    int8::to_qdq(model, wanted, data, changes);
+  if (samples && any_is(options, is_static)) {
+    // In float32, before anything is quantized: the model computes the same, or nearly.
+    int8::equalize(model, wanted);
+    int8::smooth(model, wanted, *samples);
+    int8::correct_bias(model, wanted, *samples);
+    int8::to_qdq(model, wanted, *samples, changes);
   }
-  if (precisions.any(is_dynamic)) int8::to_dynamic(model, wanted, changes);
-  take(changes, report);
+  if (any_is(options, is_dynamic)) int8::to_dynamic(model, wanted, changes);
+  return changes;
 }
 
 }  // namespace thaw::quantizing

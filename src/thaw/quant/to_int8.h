@@ -4,7 +4,7 @@
 #include "thaw/convert.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/precisions.h"
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
 
@@ -13,6 +13,7 @@ void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options);
 
 // Every node that is to have 8 bits. `samples` may be null where all of them measure their activations at each run: else throws
 // thaw::Error (kInvalidArgument). What the model declares of its tensors is dropped, as it may be wrong.
-void to_int8(ir::Model& model, const Precisions& precisions, const Samples* samples, ConvertReport& report);
+rewrite::Changes to_int8(ir::Model& model, const ConvertOptions& options, const Precisions& precisions,
+                         const Samples* samples);
 
 }  // namespace thaw::quantizing

@@ -8,9 +8,8 @@
 
 #include <tbb/parallel_for.h>
 
-#include "thaw/core/mapped_file.h"
 #include "thaw/ir/data/floats.h"
-#include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/data/tensor_pieces.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -46,13 +45,7 @@ class NarrowedSource final : public ir::TensorSource {
       narrow(bytes, to_, limits_, made.data());
       sink(made);
     };
-    if (from_.storage() == ir::Tensor::Storage::kMade) return from_.source()->write(pass);
-    const std::span<const std::byte> bytes = from_.bytes();
-    for (size_t at = 0; at < bytes.size(); at += kPiece * sizeof(float)) {
-      const auto piece = bytes.subspan(at, std::min(kPiece * sizeof(float), bytes.size() - at));
-      pass(piece);
-      release_pages(piece);
-    }
+    ir::for_pieces(from_, kPiece * sizeof(float), pass);
   }
 
  private:

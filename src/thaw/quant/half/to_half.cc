@@ -11,13 +11,13 @@
 
 #include "thaw/infer/cost.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/half/fewest_casts.h"
 #include "thaw/quant/half/narrowed.h"
 #include "thaw/quant/half/typed_operands.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -333,7 +333,7 @@ rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vect
   const std::vector<Candidate> candidates = chooser.run();
   rewrite::Changes changes;
   for (const Candidate& candidate : candidates) {
-    const std::string place = ir::place_of(*candidate.node).node;
+    const std::string place = rewrite::name_of(*candidate.node);
     if (candidate.is_narrow) {
       changes.made.push_back(
           {.kind = std::string(ir::name_of(options.to)), .place = place, .part = {}, .replaced = {}});

@@ -8,13 +8,13 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "thaw/core/mapped_file.h"
-#include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/data/tensor_pieces.h"
 
 namespace thaw::quantizing {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 18;  // elements
+constexpr size_t kPiece = size_t{1} << 18;  // elements, to a processor
+constexpr size_t kHeld = size_t{1} << 25;   // bytes
 
 struct Limits {
   float most, least;  // what is above the one is infinite, what is at or below the other is 0
@@ -74,7 +74,6 @@ WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limit
           const size_t first = piece * kPiece, size = std::min(kPiece, count - first);
           const auto at = bytes.subspan(first * sizeof(float), size * sizeof(float));
           join(range, range_of_piece(at.data(), size, limits));
-          if (pieces > 1) release_pages(at);
         }
         return range;
       },
@@ -88,9 +87,8 @@ WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limit
 
 WeightRange range_of(const ir::Tensor& tensor, ir::DataType to) {
   const Limits limits = limits_of(to);
-  if (tensor.storage() != ir::Tensor::Storage::kMade) return range_of_bytes(tensor.bytes(), limits);
-  WeightRange range;  // a piece at a time: it is never there as a whole
-  tensor.source()->write([&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
+  WeightRange range;
+  ir::for_pieces(tensor, kHeld, [&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
   return range;
 }
 

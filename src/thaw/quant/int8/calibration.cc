@@ -2,91 +2,44 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/data/floats.h"
-#include "thaw/run/relax.h"
-#include "thaw/run/session.h"
+#include "thaw/quant/samples/measured_model.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
 
-constexpr int64_t kMostFetched = int64_t{1} << 26;   // elements of the tensors that leave the runtime together
-constexpr int64_t kPieceOfArray = int64_t{1} << 20;  // elements
-constexpr int64_t kAxesAreOperands = 18;             // opset of ReduceMax and ReduceMean; ReduceSum's is 13
+constexpr int64_t kMostFetched = int64_t{1} << 26;  // elements of the tensors that leave the runtime together
 
-// A copy of the model with more outputs.
-class Measured {
+// What is measured of ranges: nodes on top of the values.
+class RangeNodes {
  public:
-  explicit Measured(const ir::Model& model) : model_(ir::clone(model)), opset_(model.opset("").value_or(1)) {
-    run::drop_declared_sizes(*model_);
-    for (const ir::Value* input : model_->graph->inputs())
-      if (!input->constant()) inputs_.push_back(input->name());
-    zero_ = graph().add_initializer(
-        ir::Tensor::from_float(graph().unique_name("calibration_zero"), {}, std::vector<float>{0}));
-  }
-
-  ir::Graph& graph() { return *model_->graph; }
-  const std::vector<std::string>& inputs() const { return inputs_; }
-  bool is_fed(const std::string& name) const { return std::ranges::find(inputs_, name) != inputs_.end(); }
-
-  ir::Value* op(const char* name, std::vector<ir::Value*> operands) {
-    ir::Value* result = graph().add_value(graph().unique_name(fmt::format("{}_of_{}", name, operands[0]->name())));
-    graph().add_node(name, "", std::move(operands), {result});
-    return result;
-  }
-
-  ir::Value* reduce(const char* name, ir::Value* value, const std::vector<int64_t>& axes = {}) {
-    const bool as_operand = opset_ >= kAxesAreOperands;
-    std::vector<ir::Value*> operands{value};
-    if (!axes.empty() && as_operand)
-      operands.push_back(graph().add_initializer(
-          ir::Tensor::from_int64(graph().unique_name("calibration_axes"), {static_cast<int64_t>(axes.size())}, axes)));
-    ir::Value* result = op(name, std::move(operands));
-    result->producer()->set_attribute({.name = "keepdims", .value = int64_t{0}});
-    if (!axes.empty() && !as_operand) result->producer()->set_attribute({.name = "axes", .value = axes});
-    return result;
-  }
-
-  std::string output(ir::Value* value) {
-    if (!value->is_output()) graph().add_output(value);
-    return value->name();
-  }
+  explicit RangeNodes(MeasuredModel& model) : model_(model) {}
 
   // A number that is 0, or no number where one of the value's is none or infinite.
-  ir::Value* is_odd(ir::Value* value) { return reduce("ReduceMax", op("Abs", {op("Mul", {value, zero_})})); }
+  ir::Value* is_odd(ir::Value* value) {
+    if (!zero_) zero_ = model_.constant("calibration_zero", {}, {0});
+    return model_.reduce("ReduceMax", model_.op("Abs", {model_.op("Mul", {value, zero_})}));
+  }
 
   // Its elements one after the other, of which there is one that changes nothing where it has none.
   ir::Value* never_empty(ir::Value* value) {
     if (!flat_) {
-      flat_ = graph().add_initializer(
-          ir::Tensor::from_int64(graph().unique_name("calibration_flat"), {1}, std::vector<int64_t>{-1}));
-      zeros_ = graph().add_initializer(
-          ir::Tensor::from_float(graph().unique_name("calibration_zeros"), {1}, std::vector<float>{0}));
+      flat_ = model_.constant("calibration_flat", {-1});
+      zeros_ = model_.constant("calibration_zeros", {1}, {0});
     }
-    ir::Value* joined = op("Concat", {op("Reshape", {value, flat_}), zeros_});
+    ir::Value* joined = model_.op("Concat", {model_.op("Reshape", {value, flat_}), zeros_});
     joined->producer()->set_attribute({.name = "axis", .value = int64_t{0}});
     return joined;
   }
 
-  void start() { session_.emplace(*model_, run::SessionOptions{}); }
-  run::Arrays run(const run::Arrays& feeds, const std::vector<std::string>& wanted) {
-    return session_->run(feeds, wanted);
-  }
-
  private:
-  std::unique_ptr<ir::Model> model_;
-  int64_t opset_;
-  std::vector<std::string> inputs_;
+  MeasuredModel& model_;
   ir::Value *zero_ = nullptr, *flat_ = nullptr, *zeros_ = nullptr;
-  std::optional<run::Session> session_;
 };
-
-std::vector<double> numbers(const run::Array& array) { return run::to_doubles(array); }
 
 [[noreturn]] void refuse_odd(const std::string& name, size_t sample) {
   throw Error(ErrorCode::kInvalidArgument,
@@ -103,28 +56,29 @@ struct Extent {
 };
 
 std::map<std::string, Extent> extents(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                      const Calibrating& data) {
+                                      const Samples& samples) {
   struct Outputs {
     std::string lowest, highest, odd, size;
   };
-  Measured measured(model);
+  MeasuredModel measured(model);
+  RangeNodes nodes(measured);
   std::map<std::string, Outputs> outputs;
   std::vector<std::string> all;
   for (const auto& [name, request] : wanted) {
-    ir::Value* value = measured.graph().find(name);
+    ir::Value* value = measured.value(name);
     // 0 belongs to every range, so that one more 0 changes none.
-    ir::Value* flat = measured.never_empty(value);
+    ir::Value* flat = nodes.never_empty(value);
     const Outputs& here = outputs[name] = {
         measured.output(measured.reduce("ReduceMin", flat)), measured.output(measured.reduce("ReduceMax", flat)),
-        measured.output(measured.is_odd(flat)), measured.output(measured.op("Size", {value}))};
+        measured.output(nodes.is_odd(flat)), measured.output(measured.op("Size", {value}))};
     all.insert(all.end(), {here.lowest, here.highest, here.odd, here.size});
   }
   measured.start();
   std::map<std::string, Extent> found;
-  for (size_t i = 0; i < data.samples; ++i) {
-    const run::Arrays results = measured.run(data.read(i, measured.inputs()), all);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Arrays results = measured.run(samples.read(i, measured.inputs()), all);
     for (const auto& [name, here] : outputs) {
-      const auto number = [&](const std::string& output) { return numbers(results.at(output)).front(); };
+      const auto number = [&](const std::string& output) { return to_doubles(results.at(output)).front(); };
       Extent& extent = found[name];
       const double low = number(here.lowest), high = number(here.highest);
       if (number(here.odd) != 0 || !std::isfinite(low) || !std::isfinite(high)) refuse_odd(name, i);
@@ -136,14 +90,8 @@ std::map<std::string, Extent> extents(const ir::Model& model, const std::map<std
   return found;
 }
 
-void add_to(Histogram& histogram, const run::Array& array) {
-  const int64_t count = array.num_elements();
-  std::vector<float> piece;
-  for (int64_t first = 0; first < count; first += kPieceOfArray) {
-    piece.resize(static_cast<size_t>(std::min(kPieceOfArray, count - first)));
-    ir::to_floats(array.dtype, reinterpret_cast<const std::byte*>(array.bytes.data()) + first * sizeof(float), piece);
-    histogram.add(piece);
-  }
+void add_to(Histogram& histogram, const Array& array) {
+  for_rows(array, 1, [&](std::span<const float> piece) { histogram.add(piece); });
 }
 
 Range chosen(const Histogram& seen, const RangeRequest& request) {
@@ -162,9 +110,9 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
 }  // namespace
 
 std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                             const Calibrating& data) {
+                                             const Samples& samples) {
   if (wanted.empty()) return {};
-  const std::map<std::string, Extent> seen = extents(model, wanted, data);
+  const std::map<std::string, Extent> seen = extents(model, wanted, samples);
   std::map<std::string, Range> ranges;
   std::map<std::string, Histogram> histograms;
   std::vector<std::vector<std::string>> groups;  // that leave the runtime together
@@ -181,12 +129,12 @@ std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::
     held += extent.most_elements;
   }
   if (groups.empty()) return ranges;
-  Measured measured(model);
+  MeasuredModel measured(model);
   for (const auto& [name, histogram] : histograms)
-    if (!measured.is_fed(name)) measured.output(measured.graph().find(name));
+    if (!measured.is_fed(name)) measured.output(measured.value(name));
   measured.start();
-  for (size_t i = 0; i < data.samples; ++i) {
-    const run::Arrays feeds = data.read(i, measured.inputs());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Arrays feeds = samples.read(i, measured.inputs());
     for (const std::vector<std::string>& group : groups) {
       std::vector<std::string> fetched;
       for (const std::string& name : group) {
@@ -206,16 +154,16 @@ std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::
 
 std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
                                                        const std::map<std::string, PlacesRequest>& wanted,
-                                                       const Calibrating& data) {
+                                                       const Samples& samples) {
   if (wanted.empty()) return {};
   struct Outputs {
     std::string largest, mean;
   };
-  Measured measured(model);
+  MeasuredModel measured(model);
   std::map<std::string, Outputs> outputs;
   std::vector<std::string> all;
   for (const auto& [name, request] : wanted) {
-    ir::Value* value = measured.graph().find(name);
+    ir::Value* value = measured.value(name);
     std::vector<int64_t> others;
     for (int axis = 0; axis < request.rank; ++axis)
       if (axis != (request.axis < 0 ? request.axis + request.rank : request.axis)) others.push_back(axis);
@@ -227,18 +175,19 @@ std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
   }
   measured.start();
   std::map<std::string, PlaceStatistics> found;
-  for (size_t i = 0; i < data.samples; ++i) {
-    const run::Arrays feeds = data.read(i, measured.inputs());
-    const run::Arrays results = measured.run(feeds, all);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const Arrays feeds = samples.read(i, measured.inputs());
+    const Arrays results = measured.run(feeds, all);
     for (const auto& [name, here] : outputs) {
-      const std::vector<double> largest = numbers(results.at(here.largest)), mean = numbers(results.at(here.mean));
+      const std::vector<double> largest = to_doubles(results.at(here.largest)),
+                                mean = to_doubles(results.at(here.mean));
       PlaceStatistics& places = found[name];
       places.largest.resize(largest.size(), 0);
       places.mean.resize(mean.size(), 0);
       for (size_t k = 0; k < largest.size() && k < places.largest.size(); ++k) {
         if (!std::isfinite(largest[k]) || !std::isfinite(mean[k])) refuse_odd(name, i);
         places.largest[k] = std::max(places.largest[k], largest[k]);
-        places.mean[k] += mean[k] / static_cast<double>(data.samples);
+        places.mean[k] += mean[k] / static_cast<double>(samples.size());
       }
     }
   }

@@ -2,8 +2,6 @@
 // as many tensors at once as a limit of memory allows.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,16 +9,9 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/int8/affine.h"
 #include "thaw/quant/int8/histogram.h"
-#include "thaw/run/array.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing::int8 {
-
-// What the model is fed, a sample at a time; they may differ in size.
-struct Calibrating {
-  size_t samples = 0;
-  // Sample i: the arrays of these inputs.
-  std::function<run::Arrays(size_t i, const std::vector<std::string>& inputs)> read;
-};
 
 // How the range of one tensor is chosen.
 struct RangeRequest {
@@ -34,7 +25,7 @@ struct RangeRequest {
 // thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and where the model does not
 // run on one.
 std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                             const Calibrating& data);
+                                             const Samples& samples);
 
 // Of each place along an axis: all other axes are reduced.
 struct PlaceStatistics {
@@ -47,6 +38,6 @@ struct PlacesRequest {
 };
 std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
                                                        const std::map<std::string, PlacesRequest>& wanted,
-                                                       const Calibrating& data);
+                                                       const Samples& samples);
 
 }  // namespace thaw::quantizing::int8

@@ -11,8 +11,7 @@
 #include <tbb/parallel_for.h>
 
 #include "thaw/core/error.h"
-#include "thaw/core/mapped_file.h"
-#include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/data/tensor_pieces.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -88,13 +87,7 @@ void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first
     each(first, numbers);
     first += static_cast<int64_t>(numbers.size());
   };
-  if (weight.storage() == ir::Tensor::Storage::kMade) return weight.source()->write(pass);
-  const std::span<const std::byte> bytes = weight.bytes();
-  for (size_t at = 0; at < bytes.size(); at += kPieceOfWeight * sizeof(float)) {
-    const auto piece = bytes.subspan(at, std::min(kPieceOfWeight * sizeof(float), bytes.size() - at));
-    pass(piece);
-    release_pages(piece);
-  }
+  ir::for_pieces(weight, kPieceOfWeight * sizeof(float), pass);
 }
 
 WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& codes, bool symmetric,

@@ -117,7 +117,7 @@ void take_off(ir::Model& model, const ChosenNode& chosen, std::span<const double
 
 }  // namespace
 
-void correct_bias(ir::Model& model, const Wanted& wanted, const Calibrating& data) {
+void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples) {
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   std::vector<LeftNode> left;
@@ -137,7 +137,7 @@ void correct_bias(ir::Model& model, const Wanted& wanted, const Calibrating& dat
     requests[x->name()] = {.axis = node.weighted.kernel == Int8Kernel::kConvolution ? 1 : -1, .rank = rank};
     corrected.push_back({node, *layout, x->name()});
   }
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, data);
+  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, samples);
   WeightChooser weights;
   for (const Corrected& each : corrected) {
     const std::vector<double>& means = seen.at(each.input).mean;

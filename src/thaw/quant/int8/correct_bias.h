@@ -10,6 +10,6 @@ namespace thaw::quantizing::int8 {
 
 // For the products and convolutions whose options have `correct_bias`, in the float32 model that is to be quantized. Where there
 // is no bias, one is added. Padding of convolutions counts as the mean.
-void correct_bias(ir::Model& model, const Wanted& wanted, const Calibrating& data);
+void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples);
 
 }  // namespace thaw::quantizing::int8

@@ -73,14 +73,14 @@ std::vector<float> factors_of(const SmoothedGroup& group, std::span<const double
 
 }  // namespace
 
-void smooth(ir::Model& model, const Wanted& wanted, const Calibrating& data) {
+void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples) {
   dim::Scope scope;
   infer::Inference facts(model, scope);
   const std::vector<SmoothedGroup> groups = groups_of(model, facts.result(), wanted);
   std::map<std::string, PlacesRequest> requests;
   for (const SmoothedGroup& group : groups)
     requests[group.x->name()] = {.axis = -1, .rank = facts.fact(group.x).rank()};
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, data);
+  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, samples);
   for (const SmoothedGroup& group : groups) {
     const std::vector<double>& largest = seen.at(group.x->name()).largest;
     if (static_cast<int64_t>(largest.size()) != group.width) continue;

@@ -11,6 +11,6 @@ namespace thaw::quantizing::int8 {
 // For the MatMuls and Gemms whose options have smooth > 0: s = max|x|^alpha / max|w|^(1 - alpha), one for all that read x. The
 // division goes into the norm or Mul before, where nothing else reads it, else into a Mul. The numbers that the model computes
 // stay the same up to rounding.
-void smooth(ir::Model& model, const Wanted& wanted, const Calibrating& data);
+void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples);
 
 }  // namespace thaw::quantizing::int8

@@ -25,7 +25,7 @@ struct Scaled {
 };
 using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
 
-TensorScales measure(const ir::Model& model, const Chosen& chosen, const Calibrating& data) {
+TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples& samples) {
   std::map<std::string, RangeRequest> wanted;
   std::map<std::string, const QuantizedTensor*> tensors;
   for (const QuantizedTensor& tensor : chosen.tensors) {
@@ -36,7 +36,7 @@ TensorScales measure(const ir::Model& model, const Chosen& chosen, const Calibra
     tensors[tensor.value->name()] = &tensor;
   }
   TensorScales scales;
-  for (const auto& [name, range] : measured_ranges(model, wanted, data)) {
+  for (const auto& [name, range] : measured_ranges(model, wanted, samples)) {
     const RangeRequest& request = wanted.at(name);
     scales[tensors.at(name)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
   }
@@ -45,7 +45,7 @@ TensorScales measure(const ir::Model& model, const Chosen& chosen, const Calibra
 
 }  // namespace
 
-void to_qdq(ir::Model& model, const Wanted& all_wanted, const Calibrating& data, rewrite::Changes& changes) {
+void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, rewrite::Changes& changes) {
   const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
     const Int8Options* options = all_wanted(node);
     return options && !options->dynamic ? options : nullptr;
@@ -53,7 +53,7 @@ void to_qdq(ir::Model& model, const Wanted& all_wanted, const Calibrating& data,
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   const Chosen chosen = choose(model, facts, wanted);
-  const TensorScales tensors = measure(model, chosen, data);
+  const TensorScales tensors = measure(model, chosen, samples);
   std::unordered_map<const ir::Value*, const ir::Value*> scale_of;
   for (const QuantizedTensor& tensor : chosen.tensors) scale_of[tensor.value] = tensor.scale_of;
   // 0 where the node reads what is quantized already.

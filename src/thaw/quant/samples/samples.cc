@@ -1,4 +1,4 @@
-#include "thaw/quant/samples.h"
+#include "thaw/quant/samples/samples.h"
 
 #include <algorithm>
 
@@ -9,6 +9,13 @@
 #include "thaw/run/npz.h"
 
 namespace thaw::quantizing {
+
+std::vector<std::string> inputs_to_feed(const ir::Model& model) {
+  std::vector<std::string> names;
+  for (const ir::Value* input : model.graph->inputs())
+    if (!input->constant()) names.push_back(input->name());
+  return names;
+}
 
 Samples::Samples(const std::filesystem::path& path) {
   std::error_code failed;

@@ -6,9 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/ir/graph/model.h"
 #include "thaw/run/array.h"
 
 namespace thaw::quantizing {
+
+// The names of the inputs that have no default.
+std::vector<std::string> inputs_to_feed(const ir::Model& model);
 
 // An .npz file with the model's inputs by name, or a folder of them, in the order of their names. One is held at a time; they
 // may differ in size.
