@@ -3,8 +3,11 @@ import re
 import shlex
 import shutil
 
+import numpy as np
+import onnx
 import pytest
 
+import sensitivity_nets
 from conftest import SOURCE
 from models import scrfd, text_decoder
 
@@ -19,7 +22,10 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
         save(text_decoder.static(*size), "trace_{}x{}".format(*size))
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
     codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0}, "convert": {0},
-             "pin": {0}, "split": {0}}
+             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}}
+    (tmp_path / "samples").mkdir()
+    for i, size in enumerate(((64, 96), (96, 64))):
+        np.savez(tmp_path / "samples" / f"{i}.npz", **{"input.1": np.random.default_rng(i).random((1, 3, *size), np.float32)})
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.
         words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]
@@ -36,6 +42,18 @@ def test_the_commands_on_building_run(thaw, tmp_path):
     assert len(commands) >= 3
     for command in commands:
         thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
+
+
+def test_the_commands_on_sensitivity_run(thaw, tmp_path):
+    page = (SOURCE / "docs" / "sensitivity.md").read_text()
+    onnx.save(sensitivity_nets.tower(3), tmp_path / "model.onnx")
+    for seed, folder in enumerate(("samples", "held_out")):
+        sensitivity_nets.write_samples(tmp_path / folder, 4, seed=seed)
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
+    assert len(commands) == 3
+    for command in commands:
+        thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
+    assert (tmp_path / "mixed.onnx").exists()
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\((docs/[^)]+)\)", README))

@@ -90,7 +90,10 @@ struct ConvertOptions {
   PrecisionOptions precision = {};     // of every node that can have it
   std::vector<PlannedNode> plan = {};  // and of some
   std::vector<std::string> keep =
-      {};                   // patterns of names of nodes and operators ("*lm_head*", "Conv") that stay as they are
+      {};  // patterns of names of nodes and operators ("*lm_head*", "Conv") that stay as they are
+  // The projections to q, k and v of one attention have the same precision: those that the plan does not name go with one
+  // that it names, and of several with the one of most bits.
+  bool join_projections = true;
   bool convert_io = false;  // inputs and outputs get the new type too; else Casts stand behind and before them
   bool optimize = true;     // first, as `optimize` does
   OptimizeTarget target = OptimizeTarget::kPortable;

@@ -9,6 +9,7 @@
 //   batch     a model for one sample becomes the same model over a batch
 //   lift      several static traces in, one model for every size out
 //   build     from a checkpoint to ONNX
+//   sensitivity, plan   which nodes may lose precision, and the plan for convert
 //   verify    numbers against a reference, at several sizes
 //   Session   running a model
 //   Limits    what a call may spend
@@ -31,6 +32,7 @@
 #include "thaw/optimize.h"
 #include "thaw/pin.h"
 #include "thaw/run.h"
+#include "thaw/sensitivity.h"
 #include "thaw/split.h"
 #include "thaw/verify.h"
 #include "thaw/version.h"

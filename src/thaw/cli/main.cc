@@ -17,6 +17,8 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Make", "optimize", "makes a model smaller and faster, with the same numbers at every size",
      thaw::cli::define_optimize},
     {"Make", "convert", "makes a model in fewer bits, and measures what that costs", thaw::cli::define_convert},
+    {"Make", "sensitivity", "measures which nodes may lose precision", thaw::cli::define_sensitivity},
+    {"Make", "plan", "chooses each node's precision, within so many bytes or so much error", thaw::cli::define_plan},
     {"Make", "pin", "makes a model for chosen sizes, every size a number", thaw::cli::define_pin},
     {"Make", "split", "cuts a model into parts that run one after the other", thaw::cli::define_split},
     {"Make", "build", "writes ONNX from a checkpoint's config.json and safetensors", thaw::cli::define_build},

@@ -3,7 +3,7 @@
 //   ProgressLine line("comparing weights");
 //   options.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
 //
-// It appears once the work has taken a while, is redrawn a few times a second at most, and is gone when it is
+// It appears once the work has taken a while, says how much time is left where that can be told, is redrawn a few times a second at most, and is gone when it is
 // destroyed, so that what is printed afterwards stands on a clean line. Not thread-safe.
 #pragma once
 
@@ -33,7 +33,7 @@ class ProgressLine {
   int fd_;
   bool terminal_;
   bool drawn_ = false;
-  Clock::time_point next_;
+  Clock::time_point begun_, next_;
 };
 
 }  // namespace thaw::cli

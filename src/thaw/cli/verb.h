@@ -53,6 +53,8 @@ Action define_fix(CLI::App& app);
 Action define_lift(CLI::App& app);
 Action define_optimize(CLI::App& app);
 Action define_convert(CLI::App& app);
+Action define_sensitivity(CLI::App& app);
+Action define_plan(CLI::App& app);
 Action define_pin(CLI::App& app);
 Action define_split(CLI::App& app);
 Action define_build(CLI::App& app);

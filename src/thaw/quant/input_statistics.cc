@@ -19,10 +19,11 @@ void add(const std::string& name, const Array& array, bool with_products, InputS
   if (width > 0) for_rows(array, width, [&](std::span<const float> rows) { at->second.add(rows); });
 }
 
-}  // namespace
+// Bytes of products that are remembered; sums alone are small.
+constexpr uint64_t kMostRemembered = uint64_t{1} << 29;
 
-InputStatistics input_statistics(const ir::Model& model, const std::vector<std::string>& names, bool with_products,
-                                 const Samples& samples) {
+InputStatistics statistics_over(const ir::Model& model, const std::vector<std::string>& names, bool with_products,
+                                const Samples& samples) {
   MeasuredModel measured(model);
   std::vector<std::string> wanted, fed;
   for (const std::string& name : names) {
@@ -41,6 +42,39 @@ InputStatistics input_statistics(const ir::Model& model, const std::vector<std::
     for (const std::string& name : fed) add(name, feeds.at(name), with_products, all);
   }
   for (auto& [name, statistics] : all) statistics.finish();
+  return all;
+}
+
+std::string key_of_input(const std::string& name, bool with_products) {
+  return (with_products ? "products " : "sums ") + name;
+}
+
+}  // namespace
+
+InputStatistics input_statistics(const ir::Model& model, const std::vector<std::string>& names, bool with_products,
+                                 const Samples& samples) {
+  Remembered* known = samples.remembered();
+  if (!known) return statistics_over(model, names, with_products, samples);
+  InputStatistics all;
+  std::vector<std::string> open;
+  for (const std::string& name : names) {
+    const auto at = known->find(key_of_input(name, with_products));
+    if (at == known->end()) {
+      open.push_back(name);
+    } else if (at->second.has_value()) {
+      all.emplace(name, std::any_cast<const blocks::ColumnStatistics&>(at->second));
+    }
+  }
+  if (open.empty()) return all;
+  InputStatistics found = statistics_over(model, open, with_products, samples);
+  uint64_t bytes = 0;
+  for (const auto& [name, statistics] : found) bytes += statistics.products.size() * sizeof(float);
+  if (bytes <= kMostRemembered)
+    for (const std::string& name : open) {
+      const auto at = found.find(name);
+      known->emplace(key_of_input(name, with_products), at == found.end() ? std::any() : std::any(at->second));
+    }
+  all.merge(found);
   return all;
 }
 

@@ -17,6 +17,7 @@ namespace thaw::quantizing {
 namespace {
 
 using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(std::string what, std::string where, std::string expected) {
   throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
@@ -31,7 +32,7 @@ class Entry {
   Entry(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
   template <typename T>
-  void read(const char* key, std::map<std::string_view, T> words, T& to) {
+  void words(const char* key, const std::map<std::string_view, T>& words, T& to) {
     known_.insert(key);
     const auto at = json_.find(key);
     if (at == json_.end()) return;
@@ -41,22 +42,22 @@ class Entry {
       refuse(fmt::format("'{}' is {}", key, at->dump()), where_, "one of " + list);
     to = words.at(at->get_ref<const std::string&>());
   }
-  void read(const char* key, int64_t& to) {
-    if (const Json* value = find(key, "an integer", &Json::is_number_integer)) to = value->get<int64_t>();
+  void value(const char* key, int64_t& to) {
+    if (const Json* found = find(key, "an integer", &Json::is_number_integer)) to = found->get<int64_t>();
   }
-  void read(const char* key, int& to) {
-    int64_t value = to;
-    read(key, value);
-    to = static_cast<int>(value);
+  void value(const char* key, int& to) {
+    int64_t number = to;
+    value(key, number);
+    to = static_cast<int>(number);
   }
-  void read(const char* key, double& to) {
-    if (const Json* value = find(key, "a number", &Json::is_number)) to = value->get<double>();
+  void value(const char* key, double& to) {
+    if (const Json* found = find(key, "a number", &Json::is_number)) to = found->get<double>();
   }
-  void read(const char* key, bool& to) {
-    if (const Json* value = find(key, "true or false", &Json::is_boolean)) to = value->get<bool>();
+  void value(const char* key, bool& to) {
+    if (const Json* found = find(key, "true or false", &Json::is_boolean)) to = found->get<bool>();
   }
-  void read(const char* key, std::string& to) {
-    if (const Json* value = find(key, "a text", &Json::is_string)) to = value->get<std::string>();
+  void value(const char* key, std::string& to) {
+    if (const Json* found = find(key, "a text", &Json::is_string)) to = found->get<std::string>();
   }
 
   // What was not asked for is a mistake.
@@ -82,41 +83,79 @@ class Entry {
   std::set<std::string, std::less<>> known_;
 };
 
-void read_precision(Entry& entry, PrecisionOptions& precision) {
+template <typename T>
+using Words = std::map<std::string_view, T>;
+
+Words<NumberFormat> formats() {
   using enum NumberFormat;
-  std::map<std::string_view, NumberFormat> formats;
+  Words<NumberFormat> words;
   for (const NumberFormat format : {kKeep, kFloat16, kBfloat16, kInt8, kInt4, kInt2, kInt3, kInt8Blocks})
-    formats[name_of(format)] = format;
-  entry.read("to", formats, precision.to);
-  entry.read("method",
-             {{"rtn", BlockMethod::kRtn},
-              {"search", BlockMethod::kSearch},
-              {"hqq", BlockMethod::kHqq},
-              {"gptq", BlockMethod::kGptq},
-              {"awq", BlockMethod::kAwq}},
-             precision.blocks.method);
-  entry.read("block", precision.blocks.block);
-  entry.read("symmetric", precision.blocks.symmetric);
-  entry.read("form", {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}}, precision.blocks.form);
-  entry.read("accuracy_level", precision.blocks.accuracy_level);
-  entry.read("dynamic", precision.int8.dynamic);
-  entry.read("range",
-             {{"minmax", RangeMethod::kMinMax},
-              {"percentile", RangeMethod::kPercentile},
-              {"entropy", RangeMethod::kEntropy},
-              {"mse", RangeMethod::kMse}},
-             precision.int8.range);
-  entry.read("percentile", precision.int8.percentile);
-  entry.read("symmetric_activations", precision.int8.symmetric_activations);
-  entry.read("symmetric_weights", precision.int8.symmetric_weights);
-  entry.read("per_channel", precision.int8.per_channel);
-  entry.read("unsigned_activations", precision.int8.unsigned_activations);
-  entry.read("unsigned_weights", precision.int8.unsigned_weights);
-  entry.read("reduced_range", precision.int8.reduced_range);
-  entry.read("smooth", precision.int8.smooth);
-  entry.read("equalize", precision.int8.equalize);
-  entry.read("correct_bias", precision.int8.correct_bias);
+    words[name_of(format)] = format;
+  return words;
 }
+
+const Words<BlockMethod> kMethods{{"rtn", BlockMethod::kRtn},
+                                  {"search", BlockMethod::kSearch},
+                                  {"hqq", BlockMethod::kHqq},
+                                  {"gptq", BlockMethod::kGptq},
+                                  {"awq", BlockMethod::kAwq}};
+const Words<BlockForm> kForms{{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}};
+const Words<RangeMethod> kRanges{{"minmax", RangeMethod::kMinMax},
+                                 {"percentile", RangeMethod::kPercentile},
+                                 {"entropy", RangeMethod::kEntropy},
+                                 {"mse", RangeMethod::kMse}};
+
+// Calls entry(key, words or number) for every key of a precision.
+template <typename Visitor, typename Precision>
+void visit(Visitor& entry, Precision& precision) {
+  entry.words("to", formats(), precision.to);
+  entry.words("method", kMethods, precision.blocks.method);
+  entry.value("block", precision.blocks.block);
+  entry.value("symmetric", precision.blocks.symmetric);
+  entry.words("form", kForms, precision.blocks.form);
+  entry.value("accuracy_level", precision.blocks.accuracy_level);
+  entry.value("dynamic", precision.int8.dynamic);
+  entry.words("range", kRanges, precision.int8.range);
+  entry.value("percentile", precision.int8.percentile);
+  entry.value("symmetric_activations", precision.int8.symmetric_activations);
+  entry.value("symmetric_weights", precision.int8.symmetric_weights);
+  entry.value("per_channel", precision.int8.per_channel);
+  entry.value("unsigned_activations", precision.int8.unsigned_activations);
+  entry.value("unsigned_weights", precision.int8.unsigned_weights);
+  entry.value("reduced_range", precision.int8.reduced_range);
+  entry.value("smooth", precision.int8.smooth);
+  entry.value("equalize", precision.int8.equalize);
+  entry.value("correct_bias", precision.int8.correct_bias);
+}
+
+// Adds to an object what differs from what a reader takes where nothing is said.
+class EntryWriter {
+ public:
+  EntryWriter(OrderedJson& json, const PrecisionOptions& usual) : json_(json) {
+    EntryWriter all(usual_);
+    visit(all, usual);
+  }
+
+  template <typename T>
+  void words(const char* key, const Words<T>& words, T value) {
+    for (const auto& [word, meaning] : words)
+      if (meaning == value) add(key, word);
+  }
+  template <typename T>
+  void value(const char* key, T value) {
+    add(key, value);
+  }
+
+ private:
+  explicit EntryWriter(OrderedJson& json) : json_(json) {}
+  template <typename T>
+  void add(const char* key, const T& value) {
+    if (std::string_view(key) == "to" || !usual_.contains(key) || usual_[key] != value) json_[key] = value;
+  }
+
+  OrderedJson& json_;
+  OrderedJson usual_ = OrderedJson::object();
+};
 
 }  // namespace
 
@@ -126,14 +165,19 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
   const Json plan = Json::parse(file, nullptr, false);
   if (!plan.is_object()) refuse("the plan is no JSON object", path.string(), R"({"default": …, "nodes": […]})");
   for (const auto& [key, value] : plan.items())
-    if (key != "default" && key != "nodes")
-      refuse(fmt::format("there is no key '{}'", key), path.string(), "\"default\" and \"nodes\"");
+    if (key != "default" && key != "nodes" && key != "projections")
+      refuse(fmt::format("there is no key '{}'", key), path.string(), "\"default\", \"nodes\" and \"projections\"");
+  if (const auto at = plan.find("projections"); at != plan.end()) {
+    if (*at != "together" && *at != "apart")
+      refuse(fmt::format("'projections' is {}", at->dump()), path.string(), "\"together\" or \"apart\"");
+    options.join_projections = *at == "together";
+  }
   if (const auto at = plan.find("default"); at != plan.end()) {
     const Json object = at->is_string() ? Json{{"to", *at}} : *at;
     if (!object.is_object())
       refuse("the default is no precision", path.string(), "a text such as \"int4\", or an object");
     Entry entry(object, path.string() + ", default");
-    read_precision(entry, options.precision);
+    visit(entry, options.precision);
     entry.require_known();
   }
   const auto nodes = plan.find("nodes");
@@ -145,13 +189,37 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
     if (!object.is_object()) refuse("the entry is no object", where, R"({"name": …, "to": …})");
     PlannedNode node{.name = {}, .precision = options.precision};
     Entry entry(object, where);
-    entry.read("name", node.name);
-    read_precision(entry, node.precision);
+    entry.value("name", node.name);
+    visit(entry, node.precision);
     entry.require_known();
     if (node.name.empty() || !object.contains("to"))
       refuse("the entry lacks a name, or what it is to be", where, R"({"name": …, "to": …})");
     options.plan.push_back(std::move(node));
   }
+}
+
+PrecisionOptions parse_precision(const std::string& json, const std::string& where) {
+  const Json object = Json::parse(json, nullptr, false);
+  if (!object.is_object()) refuse("this is no precision", where, R"({"to": …})");
+  PrecisionOptions precision;
+  Entry entry(object, where);
+  visit(entry, precision);
+  entry.require_known();
+  return precision;
+}
+
+std::string plan_text(const ConvertOptions& options) {
+  const auto written = [](const PrecisionOptions& precision, OrderedJson object) {
+    EntryWriter writer(object, PrecisionOptions{});
+    visit(writer, precision);
+    return object;
+  };
+  OrderedJson plan{{"default", written(options.precision, OrderedJson::object())},
+                   {"projections", options.join_projections ? "together" : "apart"},
+                   {"nodes", OrderedJson::array()}};
+  for (const PlannedNode& node : options.plan)
+    plan["nodes"].push_back(written(node.precision, OrderedJson{{"name", node.name}}));
+  return plan.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace thaw::quantizing

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "thaw/convert.h"
 
@@ -14,5 +15,11 @@ namespace thaw::quantizing {
 // Sets the default and adds the nodes; what an entry does not say is as in `options.precision`. Throws thaw::Error where the
 // file is missing or no plan, naming the entry and key.
 void read_plan(const std::filesystem::path& path, ConvertOptions& options);
+
+// The default, the nodes and whether projections are joined, as such a file; what is as a reader takes it is left out.
+std::string plan_text(const ConvertOptions& options);
+
+// One precision, an object of a plan as text; `where` is for messages.
+PrecisionOptions parse_precision(const std::string& json, const std::string& where);
 
 }  // namespace thaw::quantizing

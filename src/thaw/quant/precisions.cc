@@ -128,7 +128,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
         fitting.insert(&pattern);
       }
   });
-  join_projections(model, left);
+  if (options.join_projections) join_projections(model, left);
   if (met.size() < by_name.size()) {
     const std::unordered_set<std::string> names = names_of(before);
     for (const PlannedNode& node : options.plan) {

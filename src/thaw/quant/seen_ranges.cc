@@ -43,9 +43,22 @@ double number(const Array& array) {
   return value;
 }
 
-}  // namespace
+constexpr std::string_view kSeenKey = "seen ";  // before names, in what is remembered
 
-SeenRanges seen_ranges(const ir::Model& model, const Samples& samples) {
+SeenRanges remembered_ranges(const ir::Model& model, const Remembered& known) {
+  SeenRanges seen;
+  const auto add = [&](const ir::Value* value) {
+    const auto at = known.find(std::string(kSeenKey) + value->name());
+    if (at != known.end()) seen.emplace(value, std::any_cast<SeenRange>(at->second));
+  };
+  for (const ir::Value* input : model.graph->inputs()) add(input);
+  for (const ir::Node* node : model.graph->nodes())
+    for (const ir::Value* output : node->outputs())
+      if (output) add(output);
+  return seen;
+}
+
+SeenRanges seen_over(const ir::Model& model, const Samples& samples) {
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   MeasuredModel copy(model);
@@ -79,6 +92,19 @@ SeenRanges seen_ranges(const ir::Model& model, const Samples& samples) {
       range.highest = std::max(range.highest, highest);
       range.mean_magnitude = std::max(range.mean_magnitude, mean);
     }
+  }
+  return seen;
+}
+
+}  // namespace
+
+SeenRanges seen_ranges(const ir::Model& model, const Samples& samples) {
+  Remembered* known = samples.remembered();
+  if (known && known->contains(std::string(kSeenKey))) return remembered_ranges(model, *known);
+  SeenRanges seen = seen_over(model, samples);
+  if (known) {
+    known->emplace(kSeenKey, std::any());
+    for (const auto& [value, range] : seen) known->emplace(std::string(kSeenKey) + value->name(), range);
   }
   return seen;
 }

@@ -107,11 +107,8 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
   }
 }
 
-}  // namespace
-
-std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                             const Samples& samples) {
-  if (wanted.empty()) return {};
+std::map<std::string, Range> ranges_over(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
+                                         const Samples& samples) {
   const std::map<std::string, Extent> seen = extents(model, wanted, samples);
   std::map<std::string, Range> ranges;
   std::map<std::string, Histogram> histograms;
@@ -149,6 +146,35 @@ std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::
     }
   }
   for (const auto& [name, histogram] : histograms) ranges[name] = chosen(histogram, wanted.at(name));
+  return ranges;
+}
+
+std::string key_of(const std::string& name, const RangeRequest& request) {
+  return fmt::format("{} {} {} {} {} {}", static_cast<int>(request.method), request.percentile, request.codes.lowest,
+                     request.codes.highest, request.symmetric, name);
+}
+
+}  // namespace
+
+std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
+                                             const Samples& samples) {
+  if (wanted.empty()) return {};
+  Remembered* known = samples.remembered();
+  if (!known) return ranges_over(model, wanted, samples);
+  std::map<std::string, Range> ranges;
+  std::map<std::string, RangeRequest> open;
+  for (const auto& [name, request] : wanted) {
+    if (const auto at = known->find(key_of(name, request)); at != known->end()) {
+      ranges[name] = std::any_cast<Range>(at->second);
+    } else {
+      open.emplace(name, request);
+    }
+  }
+  if (open.empty()) return ranges;
+  for (const auto& [name, range] : ranges_over(model, open, samples)) {
+    known->emplace(key_of(name, open.at(name)), range);
+    ranges[name] = range;
+  }
   return ranges;
 }
 

@@ -1,0 +1,52 @@
+#include "thaw/sensitivity/baseline.h"
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/sensitivity/figures.h"
+
+namespace thaw::measuring {
+namespace {
+
+ErrorFigures require(std::optional<ErrorFigures> figures, size_t sample) {
+  if (!figures)
+    throw Error(ErrorCode::kRuntimeFailed,
+                {.what = fmt::format("an output has a NaN or an infinity, or another shape, on sample {}", sample),
+                 .where = "the converted model"});
+  return *figures;
+}
+
+}  // namespace
+
+Arrays Baseline::outputs(size_t sample, const std::vector<std::string>& names) const {
+  Arrays outputs;
+  for (const std::string& name : names)
+    if (cut_.kept().has(sample, name)) outputs.emplace(name, cut_.kept().get(sample, name));
+  return outputs;
+}
+
+ErrorFigures Baseline::own_figures(size_t sample, const Arrays& wanted) const {
+  Arrays got;
+  for (const auto& [name, array] : wanted)
+    if (cut_.kept().has(sample, name)) got.emplace(name, cut_.kept().get(sample, name));
+  return require(figures_of(wanted, got), sample);
+}
+
+ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays& wanted) {
+  return figures_behind(candidate, sample, candidate.is_changed() ? candidate.run(sample) : Arrays{}, wanted);
+}
+
+ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted) {
+  cut_.run(sample, candidate.tail(), sections(), changed);
+  Arrays got;
+  for (const auto& [name, array] : wanted) {
+    if (const auto at = changed.find(name); at != changed.end()) {
+      got.emplace(name, std::move(at->second));
+    } else if (cut_.kept().has(sample, name)) {
+      got.emplace(name, cut_.kept().get(sample, name));
+    }
+  }
+  return require(figures_of(wanted, got), sample);
+}
+
+}  // namespace thaw::measuring

@@ -1,0 +1,40 @@
+// A model whose changes are measured, and what its outputs are held against.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "thaw/sensitivity.h"
+#include "thaw/sensitivity/candidate.h"
+#include "thaw/sensitivity/cut_model.h"
+
+namespace thaw::measuring {
+
+// By sample: the outputs that are compared, of the float32 model.
+using Wanted = std::vector<Arrays>;
+
+class Baseline {
+ public:
+  Baseline(std::unique_ptr<ir::Model> model, size_t sections, KeptArrays::Memory& memory)
+      : cut_(std::move(model), sections, memory) {}
+
+  CutModel& cut() { return cut_; }
+  size_t sections() const { return cut_.sections().size(); }
+  void keep(size_t sample, const Arrays& feeds) { cut_.keep(sample, feeds); }
+  // Those of `names` as they were kept.
+  Arrays outputs(size_t sample, const std::vector<std::string>& names) const;
+
+  // Of the model as it is, and of one that was made of it. Throws thaw::Error (kRuntimeFailed) where an output has a NaN or an
+  // infinity that `wanted` has not.
+  ErrorFigures own_figures(size_t sample, const Arrays& wanted) const;
+  ErrorFigures figures(Candidate& candidate, size_t sample, const Arrays& wanted);
+  // From what the candidate makes of the section that it changes on.
+  ErrorFigures figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted);
+
+ private:
+  CutModel cut_;
+};
+
+}  // namespace thaw::measuring

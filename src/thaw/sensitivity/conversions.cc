@@ -1,0 +1,96 @@
+#include "thaw/sensitivity/conversions.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fnmatch.h>
+
+#include "thaw/optimize/optimize.h"
+#include "thaw/quant/candidates.h"
+#include "thaw/quant/convert.h"
+#include "thaw/quant/half/widened.h"
+#include "thaw/quant/precisions.h"
+
+namespace thaw::measuring {
+namespace {
+
+// What INT8 leaves out of optimizing comes first, so that all precisions start from one model.
+std::vector<PrecisionOptions> int8_first(std::vector<PrecisionOptions> precisions) {
+  std::ranges::stable_partition(precisions,
+                                [](const PrecisionOptions& precision) { return quantizing::is_int8(precision.to); });
+  return precisions;
+}
+
+}  // namespace
+
+Conversions::Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples)
+    : options_(options), samples_(samples), base_(ir::clone(model)) {
+  bool optimize = options.optimize;
+  for (const PrecisionOptions& precision : int8_first(options.precisions)) {
+    ConvertReport report;
+    quantizing::convert(
+        *base_, {.precision = precision, .keep = {"*"}, .optimize = optimize, .target = options.target, .check = false},
+        &samples_, report);
+    optimize = false;
+  }
+}
+
+std::vector<std::string> Conversions::candidates() const {
+  std::vector<std::string> names;
+  std::unordered_set<std::string> met;
+  for (const PrecisionOptions& precision : options_.precisions)
+    for (std::string& name : quantizing::candidates(*base_, precision, &samples_)) {
+      const bool is_kept = std::ranges::any_of(
+          options_.keep, [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+      if (!is_kept && met.insert(name).second) names.push_back(std::move(name));
+    }
+  return names;
+}
+
+Converted Conversions::convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const {
+  Converted converted{.model = ir::clone(*base_)};
+  ConvertReport report;
+  quantizing::convert(*converted.model, options, &samples_, report);
+  converted.bytes = static_cast<int64_t>(report.weights_before) - static_cast<int64_t>(report.weights_after);
+  if (report.changed.empty()) {
+    converted.why = "nothing of it is converted alone";
+    for (const Change& left : report.left)
+      if (std::ranges::find(nodes, left.place) != nodes.end()) converted.why = left.why;
+  }
+  for (const auto& [format, type] : {std::pair(NumberFormat::kFloat16, ir::DataType::kFloat16),
+                                     std::pair(NumberFormat::kBfloat16, ir::DataType::kBfloat16)})
+    if (quantizing::any_is(options, format)) quantizing::compute_in_float32(*converted.model, type);
+  return converted;
+}
+
+ConvertOptions Conversions::all_options(size_t precision) const {
+  return {.precision = options_.precisions[precision],
+          .keep = options_.keep,
+          .join_projections = false,
+          .optimize = false,
+          .target = options_.target,
+          .check = false};
+}
+
+Converted Conversions::only(const SensitivityUnit& unit, size_t precision) const {
+  ConvertOptions options{.join_projections = false, .optimize = false, .target = options_.target, .check = false};
+  for (const std::string& node : unit.nodes)
+    options.plan.push_back({.name = node, .precision = options_.precisions[precision]});
+  return convert(options, unit.nodes);
+}
+
+Converted Conversions::all(size_t precision) const { return convert(all_options(precision), {}); }
+
+Converted Conversions::planned(ConvertOptions options) const {
+  options.optimize = options.check = false;
+  options.target = options_.target;
+  return convert(options, {});
+}
+
+Converted Conversions::all_but(const SensitivityUnit& unit, size_t precision) const {
+  ConvertOptions options = all_options(precision);
+  for (const std::string& node : unit.nodes) options.plan.push_back({.name = node, .precision = {}});
+  return convert(options, {});
+}
+
+}  // namespace thaw::measuring

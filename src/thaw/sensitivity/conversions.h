@@ -1,0 +1,43 @@
+// What a run converts, again and again: one unit, all of them, all but one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/samples/samples.h"
+#include "thaw/sensitivity.h"
+
+namespace thaw::measuring {
+
+struct Converted {
+  std::unique_ptr<ir::Model> model;
+  int64_t bytes = 0;  // by which constants shrank
+  std::string why;    // nothing was converted; else empty
+};
+
+class Conversions {
+ public:
+  // Optimizes the model, and gives it the opset that the precisions need; nothing is converted yet.
+  Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples);
+
+  const ir::Model& base() const { return *base_; }
+  // Nodes that have one of the precisions, by name.
+  std::vector<std::string> candidates() const;
+
+  Converted only(const SensitivityUnit& unit, size_t precision) const;
+  Converted all(size_t precision) const;
+  Converted planned(ConvertOptions options) const;
+  Converted all_but(const SensitivityUnit& unit, size_t precision) const;
+
+ private:
+  Converted convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const;
+  ConvertOptions all_options(size_t precision) const;
+
+  const SensitivityOptions& options_;
+  const quantizing::Samples& samples_;
+  std::unique_ptr<ir::Model> base_;
+};
+
+}  // namespace thaw::measuring

@@ -1,0 +1,49 @@
+// Arrays by name, for each of several samples: in memory as far as a limit allows, on the disk beyond it.
+//
+// What does not fit goes to a file without a name in the folder for temporary files, and is read back when it is asked for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "thaw/core/fd.h"
+#include "thaw/run/array.h"
+
+namespace thaw::measuring {
+
+class KeptArrays {
+ public:
+  // Bytes that all together may hold in memory.
+  struct Memory {
+    uint64_t left = 0;
+  };
+
+  explicit KeptArrays(Memory& memory) : memory_(memory) {}
+  ~KeptArrays();
+  KeptArrays(const KeptArrays&) = delete;
+  KeptArrays& operator=(const KeptArrays&) = delete;
+
+  // Throws thaw::Error where the disk is full.
+  void put(size_t sample, const std::string& name, Array array);
+  bool has(size_t sample, const std::string& name) const;
+  Array get(size_t sample, const std::string& name) const;
+  uint64_t bytes_on_disk() const { return end_; }
+
+ private:
+  struct Place {
+    Array array;  // without bytes where they are in the file
+    bool is_in_file = false;
+    uint64_t offset = 0, size = 0;
+  };
+
+  void spill(Place& place);
+
+  Memory& memory_;
+  std::vector<std::map<std::string, Place>> samples_;
+  UniqueFd file_;
+  uint64_t end_ = 0, held_ = 0;
+};
+
+}  // namespace thaw::measuring

@@ -1,0 +1,278 @@
+#include "thaw/sensitivity/measure.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/core/error.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/quant/precisions.h"
+#include "thaw/sensitivity/attempt.h"
+#include "thaw/sensitivity/baseline.h"
+#include "thaw/sensitivity/conversions.h"
+#include "thaw/sensitivity/figures.h"
+#include "thaw/sensitivity/journal.h"
+#include "thaw/sensitivity/plan.h"
+#include "thaw/sensitivity/predict.h"
+#include "thaw/sensitivity/run_key.h"
+#include "thaw/sensitivity/units.h"
+
+namespace thaw::measuring {
+namespace {
+
+// Sections of about as many units as a layer of a transformer has.
+constexpr size_t kUnitsOfSection = 6, kMostSections = 48;
+// Of the samples, those that the fast mode uses: spread over all of them.
+constexpr size_t kFastSamples = 4;
+
+bool changes_values(const PrecisionOptions& precision) {
+  return precision.int8.smooth > 0 || precision.int8.equalize || precision.int8.correct_bias;
+}
+
+// What is measured of one model's tensors holds for its next conversion, where none of the conversions changes them first.
+quantizing::Samples open_samples(const SensitivityOptions& options) {
+  if (options.data.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "there are no samples to measure on",
+                                              .where = "sensitivity",
+                                              .expected = "--data, an .npz file of inputs or a folder of them"});
+  quantizing::Samples samples(options.data);
+  if (std::ranges::none_of(options.precisions, changes_values)) samples.remember();
+  return samples;
+}
+
+void require_options(const SensitivityOptions& options) {
+  const auto refuse = [](std::string what, std::string expected) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = std::move(what), .where = "sensitivity", .expected = std::move(expected)});
+  };
+  if (options.precisions.empty()) refuse("there is nothing to convert to", "one precision or more");
+  for (const PrecisionOptions& precision : options.precisions)
+    if (precision.to == NumberFormat::kKeep) refuse("'keep' is no precision to convert to", "int8, int4, f16, …");
+  if (options.shards == 0 || options.shard >= options.shards)
+    refuse(fmt::format("there is no shard {} of {}", options.shard, options.shards),
+           "a number from 0 to one less than there are");
+}
+
+class Run {
+ public:
+  Run(const ir::Model& model, const SensitivityOptions& options)
+      : options_(options),
+        samples_(open_samples(options)),
+        conversions_(model, options, samples_),
+        memory_{options.max_memory} {
+    report_.model = model.path.string();
+    report_.data = options.data.string();
+    report_.precisions = options.precisions;
+    report_.metric = options.metric;
+    report_.mode = options.mode;
+    report_.group = options.group;
+    report_.target = options.target;
+    report_.optimize = options.optimize;
+    report_.seed = options.seed;
+    report_.key = run_key(model, samples_, options);
+    report_.weights = optimizing::weigh(*conversions_.base().graph).bytes;
+    report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);
+  }
+
+  SensitivityReport go() {
+    journal_.emplace(options_.journal, report_.key, options_.resume);
+    const bool is_fast = options_.mode == SensitivityMode::kFast;
+    Baseline base(ir::clone(conversions_.base()), sections(), memory_);
+    total_ = steps(is_fast);
+    keep_samples(base);
+    const size_t precisions = options_.precisions.size();
+    report_.all_in.resize(precisions);
+    report_.all_bytes.resize(precisions);
+    for (size_t unit = options_.shard; unit < report_.units.size(); unit += options_.shards)
+      for (size_t p = 0; p < precisions; ++p) report_.errors.push_back({.unit = unit, .precision = p});
+    for (size_t p = 0; p < precisions; ++p) {
+      // First, so that all that is measured of tensors is measured together.
+      Converted all = conversions_.all(p);
+      if (is_fast) {
+        predict_units(base, p);
+      } else {
+        for (UnitError* error : errors_of(p)) measure_in(base, *error);
+      }
+      measure_all(base, p, std::move(all));
+    }
+    for (const UnitError& error : report_.errors) {
+      report_.measured += error.status == UnitStatus::kMeasured;
+      report_.predicted += error.status == UnitStatus::kPredicted;
+      report_.failed += error.status == UnitStatus::kFailed;
+    }
+    return std::move(report_);
+  }
+
+ private:
+  size_t sections() const {
+    return std::clamp<size_t>(report_.units.size() / kUnitsOfSection, std::min<size_t>(4, report_.units.size()),
+                              kMostSections);
+  }
+
+  uint64_t steps(bool is_fast) const {
+    const uint64_t units = (report_.units.size() + options_.shards - 1) / options_.shards;
+    return units * options_.precisions.size() * (!is_fast && options_.one_out ? 2 : 1);
+  }
+
+  void advance(uint64_t count = 1) {
+    done_ += count;
+    if (options_.progress) options_.progress(std::min(done_, total_), total_);
+  }
+
+  std::vector<UnitError*> errors_of(size_t precision) {
+    std::vector<UnitError*> errors;
+    for (UnitError& error : report_.errors)
+      if (error.precision == precision) errors.push_back(&error);
+    return errors;
+  }
+
+  // Which samples are run: all, or some of them spread over all.
+  std::vector<size_t> chosen_samples() const {
+    const size_t count =
+        options_.mode == SensitivityMode::kFast ? std::min(kFastSamples, samples_.size()) : samples_.size();
+    std::vector<size_t> chosen;
+    for (size_t i = 0; i < count; ++i) chosen.push_back(i * samples_.size() / count);
+    return chosen;
+  }
+
+  void keep_samples(Baseline& base) {
+    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
+    chosen_ = chosen_samples();
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      base.keep(i, samples_.read(chosen_[i], inputs));
+      if (i == 0) choose_outputs(base);
+      wanted_.push_back(base.outputs(i, report_.outputs));
+      report_.samples.push_back(samples_.name(chosen_[i]));
+    }
+  }
+
+  void choose_outputs(const Baseline& base) {
+    std::vector<std::string> names;
+    for (const ir::Value* output : conversions_.base().graph->outputs()) names.push_back(output->name());
+    for (const std::string& name : options_.outputs)
+      if (std::ranges::find(names, name) == names.end())
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the model has no output '{}'", name),
+                                                  .where = "sensitivity",
+                                                  .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+    for (const auto& [name, array] : base.outputs(0, options_.outputs.empty() ? names : options_.outputs))
+      if (ir::is_floating(array.dtype)) report_.outputs.push_back(name);
+    if (report_.outputs.empty())
+      throw Error(ErrorCode::kInvalidArgument, {.what = "there is no output of floats to compare",
+                                                .where = report_.model,
+                                                .expected = "one that depends on the inputs"});
+  }
+
+  // Takes from the journal what stands there.
+  bool is_known(UnitError& error) const {
+    const UnitError* known = journal_->find(error.unit, error.precision);
+    if (!known || (known->in.empty() && known->why.empty())) return false;
+    std::vector<ErrorFigures> out = std::move(error.out);
+    error = *known;
+    if (error.out.empty()) error.out = std::move(out);
+    return true;
+  }
+
+  void measure_in(Baseline& base, UnitError& error) {
+    if (!is_known(error)) {
+      attempt(error, [&] {
+        const Converted converted = conversions_.only(report_.units[error.unit], error.precision);
+        error.bytes = converted.bytes;
+        if (!converted.why.empty()) {
+          error.why = converted.why;
+          return;
+        }
+        Candidate candidate(base.cut(), *converted.model);
+        for (size_t i = 0; i < wanted_.size(); ++i) error.in.push_back(base.figures(candidate, i, wanted_[i]));
+        error.status = UnitStatus::kMeasured;
+      });
+      journal_->add(error, Journal::Part::kIn);
+    }
+    advance();
+  }
+
+  void predict_units(Baseline& base, size_t precision) {
+    predict(base, conversions_, report_.units, wanted_, options_.metric, errors_of(precision),
+            {.advance = [this](uint64_t count) { advance(count); }});
+  }
+
+  // The model with all converted: what all together cost, and where each is taken back.
+  void measure_all(Baseline& base, size_t precision, Converted all) {
+    report_.all_bytes[precision] = all.bytes;
+    std::vector<UnitError*> errors = errors_of(precision);
+    const bool wants_out = options_.one_out && options_.mode == SensitivityMode::kExact;
+    const bool all_known = std::ranges::all_of(
+        errors, [&](UnitError* error) { return error->status == UnitStatus::kFailed || !error->out.empty(); });
+    if (!wants_out || all_known) {
+      Candidate candidate(base.cut(), *all.model);
+      for (size_t i = 0; i < wanted_.size(); ++i)
+        report_.all_in[precision].push_back(base.figures(candidate, i, wanted_[i]));
+      return;
+    }
+    Baseline converted(std::move(all.model), base.sections(), memory_);
+    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
+    for (size_t i = 0; i < wanted_.size(); ++i) {
+      converted.keep(i, samples_.read(chosen_[i], inputs));
+      report_.all_in[precision].push_back(converted.own_figures(i, wanted_[i]));
+    }
+    for (UnitError* error : errors) {
+      if (error->status == UnitStatus::kMeasured && error->out.empty()) measure_out(converted, *error);
+      advance();
+    }
+  }
+
+  void measure_out(Baseline& converted, UnitError& error) {
+    attempt(error, [&] {
+      const Converted but_one = conversions_.all_but(report_.units[error.unit], error.precision);
+      Candidate candidate(converted.cut(), *but_one.model);
+      std::vector<ErrorFigures> out;
+      for (size_t i = 0; i < wanted_.size(); ++i) out.push_back(converted.figures(candidate, i, wanted_[i]));
+      error.out = std::move(out);
+    });
+    journal_->add(error, Journal::Part::kOut);
+  }
+
+  const SensitivityOptions& options_;
+  const quantizing::Samples samples_;
+  const Conversions conversions_;
+  KeptArrays::Memory memory_;
+  SensitivityReport report_;
+  std::optional<Journal> journal_;
+  std::vector<size_t> chosen_;
+  Wanted wanted_;
+  uint64_t done_ = 0, total_ = 0;
+};
+
+}  // namespace
+
+SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options) {
+  require_options(options);
+  ops::require_arity(model);
+  return Run(model, options).go();
+}
+
+MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& report, const MixedPlan& plan,
+                          const std::filesystem::path& data) {
+  const SensitivityOptions options{
+      .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
+  const quantizing::Samples samples = open_samples(options);
+  const Conversions conversions(model, options, samples);
+  const Converted converted = conversions.planned(convert_options(report, plan));
+  MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
+  KeptArrays::Memory memory{options.max_memory};
+  Baseline base(ir::clone(conversions.base()), 1, memory);
+  Candidate candidate(base.cut(), *converted.model);
+  const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());
+  const quantizing::Samples judges = data.empty() ? samples : quantizing::Samples(data);
+  for (size_t i = 0; i < judges.size(); ++i) {
+    base.keep(i, judges.read(i, inputs));
+    measured.figures.push_back(base.figures(candidate, i, base.outputs(i, report.outputs)));
+  }
+  return measured;
+}
+
+}  // namespace thaw::measuring

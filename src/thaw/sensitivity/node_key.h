@@ -1,0 +1,25 @@
+// What a node computes, as a text: equal texts, equal results.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::measuring {
+
+// Adds what stands for a value of the graphs around.
+using AppendValue = std::function<void(std::string& key, const ir::Value& value)>;
+
+using AppendTensor = std::function<void(std::string& key, const ir::Tensor& tensor)>;
+
+// Tensors told apart by where their bytes lie: none of a weight is read. Within one process, between copies of a model.
+void append_place(std::string& key, const ir::Tensor& tensor);
+// By what they hold.
+void append_content(std::string& key, const ir::Tensor& tensor);
+
+// Operator, attributes and operands; graphs inside node by node.
+void append_node(std::string& key, const ir::Node& node, const AppendValue& operand,
+                 const AppendTensor& tensor = append_place);
+
+}  // namespace thaw::measuring

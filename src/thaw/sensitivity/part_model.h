@@ -1,0 +1,21 @@
+// A part of a model as a model: from values that are fed to values that are wanted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::measuring {
+
+// Values of the main graph that nodes make, with their element types.
+using FedValues = std::map<std::string, ir::DataType, std::less<>>;
+
+// A copy with what `outputs` need and no more; it states no sizes. Of `fed`, and of the model's inputs, those are its inputs
+// that are needed. Weights are views of the model's.
+std::unique_ptr<ir::Model> part_of(const ir::Model& model, const FedValues& fed,
+                                   const std::vector<std::string>& outputs);
+
+}  // namespace thaw::measuring

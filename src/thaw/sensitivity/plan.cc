@@ -1,0 +1,174 @@
+#include "thaw/sensitivity/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+
+namespace thaw::measuring {
+namespace {
+
+ErrorFigures mean_of(const std::vector<ErrorFigures>& samples) {
+  ErrorFigures mean;
+  for (const ErrorFigures& sample : samples) {
+    const double share = 1 / static_cast<double>(samples.size());
+    mean.mse += sample.mse * share;
+    mean.cosine += sample.cosine * share;
+    mean.kl += sample.kl * share;
+    mean.noise += sample.noise * share;
+  }
+  return mean;
+}
+
+// What adds up: of decibels, the noise.
+double additive(const ErrorFigures& figures, ErrorMetric metric) {
+  return metric == ErrorMetric::kSqnr ? figures.noise : figure_of(figures, metric);
+}
+
+// By unit, by precision; null where it is not there or failed.
+std::vector<std::vector<const UnitError*>> by_unit(const SensitivityReport& report) {
+  std::vector<std::vector<const UnitError*>> errors(report.units.size(),
+                                                    std::vector<const UnitError*>(report.precisions.size(), nullptr));
+  for (const UnitError& error : report.errors)
+    if (error.status != UnitStatus::kFailed && !error.in.empty()) errors[error.unit][error.precision] = &error;
+  return errors;
+}
+
+class Planner {
+ public:
+  // `metric`: that errors are minimized of.
+  Planner(const SensitivityReport& report, ErrorMetric metric) : report_(report), assignment_(choices(metric)) {}
+
+  const Assignment& assignment() const { return assignment_; }
+
+  MixedPlan plan_of(const Assigned& assigned) const {
+    MixedPlan plan;
+    plan.precisions.resize(report_.units.size());
+    plan.bytes = report_.weights - static_cast<uint64_t>(std::max<int64_t>(0, assigned.saved));
+    for (size_t unit = 0; unit < report_.units.size(); ++unit) {
+      if (!assigned.choices[unit]) continue;
+      const UnitError& error = *errors_[unit][index_[unit][*assigned.choices[unit]]];
+      plan.precisions[unit] = error.precision;
+      const ErrorFigures mean = mean_of(error.in);
+      plan.predicted.mse += mean.mse;
+      plan.predicted.cosine += mean.cosine;
+      plan.predicted.kl += mean.kl;
+      plan.predicted.noise += mean.noise;
+    }
+    return plan;
+  }
+
+ private:
+  std::vector<std::vector<Choice>> choices(ErrorMetric metric) {
+    errors_ = by_unit(report_);
+    index_.resize(report_.units.size());
+    std::vector<std::vector<Choice>> choices(report_.units.size());
+    for (size_t unit = 0; unit < choices.size(); ++unit)
+      for (size_t p = 0; p < report_.precisions.size(); ++p) {
+        const UnitError* error = errors_[unit][p];
+        if (!error) continue;
+        choices[unit].push_back({error->bytes, std::max(0.0, additive(mean_of(error->in), metric))});
+        index_[unit].push_back(p);
+      }
+    return choices;
+  }
+
+  const SensitivityReport& report_;
+  std::vector<std::vector<const UnitError*>> errors_;
+  std::vector<std::vector<size_t>> index_;  // by unit: the precision of each of its choices
+  Assignment assignment_;
+};
+
+[[noreturn]] void refuse(std::string what, std::string expected) {
+  throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what), .where = "plan", .expected = std::move(expected)});
+}
+
+bool is_same(const ErrorFigures& a, const ErrorFigures& b) {
+  return a.mse == b.mse && a.cosine == b.cosine && a.kl == b.kl && a.noise == b.noise;
+}
+
+}  // namespace
+
+MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) {
+  if (options.max_bytes.has_value() + options.max_error.has_value() + options.min_sqnr.has_value() != 1)
+    refuse("it is not said what the plan is to stay within",
+           "one of the most bytes, the largest error and the least signal to noise");
+  if (options.max_bytes) {
+    const Planner planner(report, report.metric);
+    const auto needed = static_cast<int64_t>(report.weights) - static_cast<int64_t>(*options.max_bytes);
+    const std::optional<Assigned> assigned = planner.assignment().saving(needed);
+    if (!assigned)
+      refuse(fmt::format("{} bytes are fewer than any plan of this report has", *options.max_bytes),
+             fmt::format("{} or more, or a report of narrower precisions",
+                         static_cast<int64_t>(report.weights) - planner.assignment().most()));
+    return planner.plan_of(*assigned);
+  }
+  const bool is_noise = options.min_sqnr.has_value();
+  const double limit = is_noise ? std::pow(10, -*options.min_sqnr / 10) : *options.max_error;
+  if (!(limit >= 0)) refuse(fmt::format("an error of {} cannot be", limit), "0 or more");
+  const ErrorMetric metric = is_noise ? ErrorMetric::kSqnr : report.metric;
+  if (!is_noise && metric == ErrorMetric::kSqnr)
+    refuse("the report ranks by signal to noise", "a least signal to noise in place of a largest error");
+  const Planner planner(report, metric);
+  return planner.plan_of(planner.assignment().within(limit));
+}
+
+ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan) {
+  ConvertOptions options;
+  options.join_projections = false;
+  for (size_t unit = 0; unit < report.units.size(); ++unit)
+    for (const std::string& node : report.units[unit].nodes)
+      options.plan.push_back({.name = node,
+                              .precision = plan.precisions[unit] ? report.precisions[*plan.precisions[unit]]
+                                                                 : PrecisionOptions{.to = NumberFormat::kKeep}});
+  return options;
+}
+
+std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points) {
+  const Planner planner(report, report.metric);
+  std::vector<MixedPlan> plans;
+  for (const Assigned& assigned : planner.assignment().frontier(points)) plans.push_back(planner.plan_of(assigned));
+  return plans;
+}
+
+SensitivityReport merge(const std::vector<SensitivityReport>& shards) {
+  if (shards.empty()) refuse("there is no report to merge", "one or more");
+  SensitivityReport merged = shards.front();
+  merged.errors.clear();
+  merged.measured = merged.predicted = merged.failed = 0;
+  std::map<std::pair<size_t, size_t>, UnitError> errors;
+  for (const SensitivityReport& shard : shards) {
+    if (shard.key != merged.key)
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("{} is of another run ({} and {})", shard.model, shard.key, merged.key),
+                   .where = "merge",
+                   .expected = "reports of one model, with one set of samples and options"});
+    for (const UnitError& error : shard.errors) {
+      const auto [at, is_new] = errors.try_emplace({error.unit, error.precision}, error);
+      if (is_new) continue;
+      const bool agree =
+          at->second.in.size() == error.in.size() &&
+          std::ranges::equal(at->second.in, error.in, [](const auto& a, const auto& b) { return is_same(a, b); });
+      if (!agree)
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = fmt::format("two reports differ in '{}'", merged.units[error.unit].name),
+                     .where = "merge",
+                     .expected = "figures of one machine, or of machines that compute alike",
+                     .next = "measure that shard again"});
+    }
+  }
+  for (auto& [key, error] : errors) {
+    merged.measured += error.status == UnitStatus::kMeasured;
+    merged.predicted += error.status == UnitStatus::kPredicted;
+    merged.failed += error.status == UnitStatus::kFailed;
+    merged.errors.push_back(std::move(error));
+  }
+  return merged;
+}
+
+}  // namespace thaw::measuring

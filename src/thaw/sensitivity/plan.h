@@ -1,0 +1,23 @@
+// A plan within so many bytes, or so much error, from what was measured of each unit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/sensitivity.h"
+#include "thaw/sensitivity/assign.h"
+
+namespace thaw::measuring {
+
+MixedPlan plan(const SensitivityReport& report, const PlanOptions& options);
+
+// As what `convert` is asked for.
+ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan);
+
+// The best plans from nothing converted to all: for drawing error against bytes.
+std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points);
+
+// Every unit of one report, in the order of units, whichever shard measured it.
+SensitivityReport merge(const std::vector<SensitivityReport>& shards);
+
+}  // namespace thaw::measuring

@@ -1,0 +1,22 @@
+// A report as JSON, with every sample's figures, and as a table in CSV (RFC 4180).
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "thaw/sensitivity.h"
+
+namespace thaw::measuring {
+
+std::string report_json(const SensitivityReport& report);
+std::string report_csv(const SensitivityReport& report);
+
+// Throws thaw::Error (kInvalidFile) for what is no such report, naming the key.
+SensitivityReport parse_report(const std::string& json, const std::string& where);
+
+std::string_view word_of(ErrorMetric metric);
+std::string_view word_of(SensitivityMode mode);
+std::string_view word_of(SensitivityGroup group);
+std::string_view word_of(UnitStatus status);
+
+}  // namespace thaw::measuring

@@ -1,0 +1,86 @@
+#include "thaw/sensitivity/run_key.h"
+
+#define XXH_INLINE_ALL
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/sensitivity/node_key.h"
+
+namespace thaw::measuring {
+namespace {
+
+constexpr uint64_t kPiece = uint64_t{1} << 24;
+
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState(), &XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
+  void add(std::string_view text) {
+    const uint64_t size = text.size();
+    XXH3_128bits_update(state_.get(), &size, sizeof(size));
+    XXH3_128bits_update(state_.get(), text.data(), text.size());
+  }
+  void add(std::span<const std::byte> bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
+  std::string text() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
+};
+
+void add_options(Hash& hash, const SensitivityOptions& options) {
+  for (const PrecisionOptions& precision : options.precisions) {
+    const BlockOptions& blocks = precision.blocks;
+    const Int8Options& int8 = precision.int8;
+    hash.add(fmt::format("{} {} {} {} {} {}", static_cast<int>(precision.to), blocks.block, blocks.symmetric,
+                         static_cast<int>(blocks.method), static_cast<int>(blocks.form), blocks.accuracy_level));
+    hash.add(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", int8.dynamic, static_cast<int>(int8.range),
+                         int8.percentile, int8.symmetric_activations, int8.symmetric_weights, int8.unsigned_activations,
+                         int8.unsigned_weights, int8.per_channel, int8.reduced_range, int8.smooth, int8.equalize,
+                         int8.correct_bias));
+  }
+  for (const std::string& output : options.outputs) hash.add("output " + output);
+  for (const std::string& pattern : options.keep) hash.add("keep " + pattern);
+  hash.add(fmt::format("{} {} {} {} {}", static_cast<int>(options.group), options.one_out,
+                       static_cast<int>(options.target), options.optimize, options.seed));
+}
+
+void add_model(Hash& hash, const ir::Model& model) {
+  for (const ir::Value* value : model.graph->initializers()) {
+    const ir::Tensor& tensor = *value->initializer();
+    hash.add(fmt::format("{} {} {}", value->name(), static_cast<int>(tensor.data_type), fmt::join(tensor.dims, ",")));
+    if (tensor.data_type == ir::DataType::kString) continue;
+    ir::for_pieces(tensor, kPiece, [&](std::span<const std::byte> piece) { hash.add(piece); });
+  }
+  for (const ir::Node* node : model.graph->nodes()) {
+    std::string key;
+    append_node(
+        key, *node, [](std::string& to, const ir::Value& value) { to.append(value.name()).push_back(' '); },
+        append_content);
+    for (const ir::Value* output : node->outputs()) key.append(output ? output->name() : "").push_back(' ');
+    hash.add(key);
+  }
+}
+
+}  // namespace
+
+std::string run_key(const ir::Model& model, const quantizing::Samples& samples, const SensitivityOptions& options) {
+  Hash hash;
+  add_options(hash, options);
+  add_model(hash, model);
+  const std::vector<std::string> inputs = quantizing::inputs_to_feed(model);
+  for (size_t i = 0; i < samples.size(); ++i)
+    for (const auto& [name, array] : samples.read(i, inputs)) {
+      hash.add(fmt::format("{} {} {}", name, static_cast<int>(array.dtype), fmt::join(array.dims, ",")));
+      hash.add(std::span(array.bytes));
+    }
+  return hash.text();
+}
+
+}  // namespace thaw::measuring

@@ -1,0 +1,16 @@
+// What tells one run from another: figures of equal keys may be joined.
+#pragma once
+
+#include <string>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/samples/samples.h"
+#include "thaw/sensitivity.h"
+
+namespace thaw::measuring {
+
+// Of the graph, every byte of its weights, the samples and what was asked, but for the shard, the mode and what is only shown:
+// 32 digits, by XXH3 (128 bits).
+std::string run_key(const ir::Model& model, const quantizing::Samples& samples, const SensitivityOptions& options);
+
+}  // namespace thaw::measuring

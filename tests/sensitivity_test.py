@@ -1,0 +1,263 @@
+"""thaw sensitivity and thaw plan: figures are those of N converted models that run whole; what was measured is kept, joined, planned."""
+import csv
+import json
+
+import numpy as np
+import onnx
+import pytest
+
+import sensitivity_nets as nets
+from conftest import need_shared
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("sensitivity")
+
+
+@pytest.fixture(scope="module")
+def tower(folder, thaw):
+    path = folder / "tower.onnx"
+    onnx.save(nets.tower(3), folder / "written.onnx")
+    thaw("optimize", folder / "written.onnx", "-o", path, code=0)
+    return path
+
+
+@pytest.fixture(scope="module")
+def samples(folder):
+    return nets.write_samples(folder / "samples", 4)
+
+
+def measured(thaw, model, samples, out, *args, code=0):
+    return thaw.json("sensitivity", model, "--data", samples, "-o", out, *args, code=code)
+
+
+def by_name(report, which="in", precision=0):
+    """By unit, each sample's mean squared error."""
+    return {u["name"]: [s[0] for s in u["errors"][precision][which]["samples"]] for u in report["units"]}
+
+
+def assert_same(got, wanted):
+    assert set(got) == set(wanted)
+    for name, figures in wanted.items():
+        np.testing.assert_allclose(got[name], figures, rtol=1e-6, atol=0, err_msg=name)
+
+
+@pytest.mark.parametrize("to", ["int4", "int8", "int8-blocks"])
+def test_exact_is_the_plain_way(thaw, tower, samples, tmp_path, to):
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", to, "--no-optimize")
+    assert report["measured"] == 18 and report["failed"] == 0
+    assert_same(by_name(report), nets.plain(thaw, tower, samples, report, tmp_path, to=to))
+    assert_same(by_name(report, "out"), nets.plain(thaw, tower, samples, report, tmp_path, to=to, out=True))
+
+
+def test_figures_are_what_they_are_called(thaw, tower, samples, tmp_path):
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--no-optimize", "--metric", "sqnr")
+    thaw("convert", tower, "-o", tmp_path / "all.onnx", "--to", "int4", "--no-check", "--no-optimize", "--data", samples, code=0)
+    wanted, got = (nets.outputs(path, samples, ["y"]) for path in (tower, tmp_path / "all.onnx"))
+    for (x,), (y,), figures in zip(wanted, got, report["all"][0]["in"]["samples"], strict=True):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+        p, q = (np.exp(z - z.max(-1, keepdims=True)) for z in (x, y))
+        p, q = p / p.sum(-1, keepdims=True), q / q.sum(-1, keepdims=True)
+        expected = [np.mean((x - y) ** 2), 1 - (x * y).sum() / np.sqrt((x**2).sum() * (y**2).sum()),
+                    (p * np.log(p / q)).sum(-1).mean(), ((x - y) ** 2).sum() / (x**2).sum()]
+        np.testing.assert_allclose(figures, expected, rtol=1e-5)
+    errors = report["units"][0]["errors"][0]["in"]
+    assert errors["low"] <= errors["mean"] <= errors["high"] and errors["mean"] == errors["sqnr"] > 20
+
+
+def test_what_is_grouped_goes_together(thaw, tower, samples, tmp_path):
+    names = {}
+    for group in ("node", "attention", "layer"):
+        report = measured(thaw, tower, samples, tmp_path / group, "--to", "int4", "--group", group, "--only-in")
+        names[group] = {u["name"]: u["nodes"] for u in report["units"]}
+    assert len(names["node"]) == 18 and len(names["attention"]) == 12 and len(names["layer"]) == 3
+    assert len(names["attention"]["blocks.0.attn.q_proj/MatMul"]) == 3
+    assert all(len(nodes) == 6 for nodes in names["layer"].values())
+
+
+def test_a_node_that_cannot_be_measured_has_failed(thaw, samples, tmp_path):
+    model = nets.tower(1)
+    weight = next(i for i in model.graph.initializer if i.name == "blocks.0.mlp.up_proj.weight")
+    values = onnx.numpy_helper.to_array(weight).copy()
+    values[3, 5] = np.nan
+    weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+    path = tmp_path / "nan.onnx"
+    onnx.save(model, path)
+    error = thaw.error("sensitivity", path, "--data", samples, "-o", tmp_path / "report", "--to", "int4")
+    assert "NaN" in error
+    clean = tmp_path / "clean.onnx"
+    model = nets.tower(1)
+    narrow = np.ones((64, 8), np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(narrow.astype(np.float64), "wide"))
+    onnx.save(model, clean)
+    report = measured(thaw, clean, samples, tmp_path / "report", "--to", "int4", "--block", 256)
+    for unit in report["units"]:
+        (error,) = unit["errors"]
+        assert error["status"] in ("measured", "failed") and ("why" in error) == (error["status"] == "failed")
+        assert error["status"] == "failed" or error["in"]["mean"] > 0
+
+
+def test_a_second_run_gives_the_same(thaw, tower, samples, tmp_path):
+    runs = [measured(thaw, tower, samples, tmp_path / str(i), "--to", "int8", "--seed", 3) for i in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_it_goes_on_where_it_was_stopped(thaw, tower, samples, tmp_path):
+    whole = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4")
+    journal = tmp_path / "report" / "measured.jsonl"
+    lines = journal.read_text().splitlines()
+    assert len(lines) == 36
+    # Killed in the middle of a line; what is there is taken as it stands.
+    cut = json.loads(lines[0])
+    cut["in"] = [[1.0, 2.0, 3.0, 4.0]] * 4
+    journal.write_text("\n".join([json.dumps(cut), *lines[1:7], lines[7][:40]]))
+    resumed = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--resume")
+    assert resumed["units"][cut["unit"]]["errors"][0]["in"]["samples"][0] == [1.0, 2.0, 3.0, 4.0]
+    rest = [u for u in whole["units"] if u["name"] != whole["units"][cut["unit"]]["name"]]
+    assert [u for u in resumed["units"] if u in rest] == rest
+    # Another sample: nothing of it is taken.
+    other = nets.write_samples(tmp_path / "other", 3, seed=9)
+    again = measured(thaw, tower, other, tmp_path / "report", "--to", "int4", "--resume")
+    assert again["units"][cut["unit"]]["errors"][0]["in"]["samples"][0] != [1.0, 2.0, 3.0, 4.0]
+
+
+def test_shards_make_the_whole(thaw, tower, samples, tmp_path):
+    whole = measured(thaw, tower, samples, tmp_path / "whole", "--to", "int4,int8-blocks")
+    for i in (1, 2, 3):
+        part = measured(thaw, tower, samples, tmp_path / f"shard{i}", "--to", "int4,int8-blocks", "--shard", f"{i}/3")
+        assert part["measured"] == 12
+    shards = [tmp_path / f"shard{i}" for i in (1, 2, 3)]
+    merged = thaw.json("sensitivity", "merge", *shards, "-o", tmp_path / "merged", code=0)
+    assert merged == whole
+    measured(thaw, tower, samples, tmp_path / "else", "--to", "int4")
+    assert "another run" in thaw.error("sensitivity", "merge", shards[0], tmp_path / "else", "-o", tmp_path / "no")
+
+
+def test_activations_may_lie_on_the_disk(thaw, tower, samples, tmp_path):
+    in_memory = measured(thaw, tower, samples, tmp_path / "a", "--to", "int4")
+    on_disk = measured(thaw, tower, samples, tmp_path / "b", "--to", "int4", "--max-memory", "600M")
+    assert in_memory == on_disk
+
+
+def test_the_table_has_every_node(thaw, tower, samples, tmp_path):
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4,int8")
+    with open(tmp_path / "report" / "errors.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 36 and {row["to"] for row in rows} == {"int4", "int8"}
+    for row in rows:
+        unit = next(u for u in report["units"] if u["name"] == row["name"])
+        error = next(e for e in unit["errors"] if e["to"] == row["to"])
+        assert float(row["mse"]) == pytest.approx(error["in"]["mse"]) and int(row["bytes_saved"]) == error["bytes_saved"]
+        assert unit["layer"] == row["name"].split("/")[0].rsplit(".", 2)[0]
+
+
+def ranks(figures):
+    return np.argsort(np.argsort(figures))
+
+
+def assert_ranked_alike(fast, exact):
+    names = [u["name"] for u in exact["units"] if u["errors"][0]["status"] == "measured"]
+    f, e = ({u["name"]: u["errors"][0]["in"]["mean"] for u in r["units"] if u["name"] in names} for r in (fast, exact))
+    f, e = (np.array([r[name] for name in names]) for r in (f, e))
+    assert np.corrcoef(ranks(f), ranks(e))[0, 1] >= 0.95
+    worst = max(1, round(len(names) / 10))
+    assert set(np.argsort(f)[-worst:]) == set(np.argsort(e)[-worst:])
+
+
+@pytest.mark.parametrize("to", ["int4", "int8"])
+def test_fast_ranks_as_exact_does(thaw, samples, tmp_path, to):
+    path = tmp_path / "tower.onnx"
+    onnx.save(nets.tower(8, seed=4), path)
+    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", to, "--mode", mode, "--only-in")
+               for mode in ("fast", "exact")]
+    assert reports[0]["predicted"] > 15
+    assert_ranked_alike(*reports)
+
+
+@pytest.mark.parametrize("family, part", [("qwen2_5_vl", "vision"), ("qwen3_vl", "vision"), ("qwen3_asr", "audio"), ("phi4_mm", "text")])
+def test_fast_ranks_the_families(thaw, tmp_path, family, part):
+    checkpoint = need_shared("fixtures", family, "ckpt")
+    thaw("build", checkpoint, "-o", tmp_path, "--part", part, code=0)
+    rng = np.random.default_rng(2)
+    (tmp_path / "samples").mkdir()
+    for i, n in enumerate((3, 5, 7, 11)):
+        feeds = {"vision": lambda n=n: {"pixel_values": rng.standard_normal((4 * n * 6, 1536 if family == "qwen3_vl" else 1176)),
+                                        "grid_thw": np.array([[1, 2 * n, 12]])},
+                 "audio": lambda n=n: {"input_features": rng.standard_normal((1, 128, 100 + 31 * n)),
+                                       "input_features_mask": np.ones((1, 100 + 31 * n), np.int64)},
+                 "text": lambda n=n: {"input_ids": rng.integers(0, 200, (1, 3 * n)), "attention_mask": np.ones((1, 3 * n), np.int64)}}[part]()
+        np.savez(tmp_path / "samples" / f"{i}.npz", **{k: v.astype(np.float32) if v.dtype == np.float64 else v for k, v in feeds.items()})
+    model = tmp_path / f"{part}.onnx"
+    thaw("optimize", model, "-o", tmp_path / "opt.onnx", code=0)
+    reports = [measured(thaw, tmp_path / "opt.onnx", tmp_path / "samples", tmp_path / mode, "--to", "int4", "--mode", mode,
+                        "--only-in", "--no-optimize") for mode in ("fast", "exact")]
+    assert_ranked_alike(*reports)
+    some = dict(reports[1], units=[u for u in reports[1]["units"] if u["errors"][0]["status"] == "measured"][::5])
+    figures = {u["name"]: [s[0] for s in u["errors"][0]["in"]["samples"]] for u in some["units"]}
+    assert_same(figures, nets.plain(thaw, tmp_path / "opt.onnx", tmp_path / "samples", some, tmp_path, to="int4"))
+
+
+def converted(thaw, model, out, plan, samples, *options):
+    return thaw.json("convert", model, "-o", out, "--plan", plan, "--data", samples, "--no-check", *options, code=0)
+
+
+def test_a_plan_of_the_bytes_beats_a_uniform_mix(thaw, samples, tmp_path):
+    path = tmp_path / "tower.onnx"
+    onnx.save(nets.tower(6, seed=7), path)
+    report = measured(thaw, path, samples, tmp_path / "report", "--to", "int4,int8-blocks", "--only-in")
+    held_out = nets.write_samples(tmp_path / "held_out", 4, seed=77)
+    wanted = [x for (x,) in nets.outputs(path, held_out, ["y"])]
+
+    def error_of(plan):
+        out = tmp_path / "planned.onnx"
+        figures = converted(thaw, path, out, plan, samples)
+        return figures["weights_after"], nets.mse(wanted, [y for (y,) in nets.outputs(out, held_out, ["y"])])
+
+    # Every second node, in the model's order: as many of each as half the bytes between the two.
+    names = [u["name"] for u in report["units"]]
+    uniform = tmp_path / "uniform.json"
+    uniform.write_text(json.dumps({"projections": "apart", "nodes": [
+        {"name": name, "to": ("int4", "int8-blocks")[i % 2]} for i, name in enumerate(names)]}))
+    bytes_of_uniform, error_of_uniform = error_of(uniform)
+    plan = tmp_path / "plan.json"
+    told = thaw.json("plan", tmp_path / "report", "--max-bytes", bytes_of_uniform, "-o", plan, "--data", held_out, code=0)
+    bytes_of_plan, error_of_plan = error_of(plan)
+    assert bytes_of_plan <= bytes_of_uniform and error_of_plan < 0.9 * error_of_uniform
+    assert told["measured"]["bytes"] == bytes_of_plan
+    assert told["measured"]["mse"] == pytest.approx(error_of_plan, rel=1e-4)
+    assert told["predicted"]["mse"] == pytest.approx(error_of_plan, rel=0.5)
+
+
+def test_a_plan_of_an_error_stays_near_it(thaw, tower, samples, tmp_path):
+    measured(thaw, tower, samples, tmp_path / "report", "--to", "int4,int8-blocks", "--only-in")
+    sizes = []
+    for sqnr in (20, 28, 36):
+        told = thaw.json("plan", tmp_path / "report", "--target-sqnr", sqnr, "-o", tmp_path / "plan.json", code=0)
+        assert told["predicted"]["sqnr"] >= sqnr and told["measured"]["sqnr"] > sqnr - 2
+        sizes.append(told["predicted"]["bytes"])
+    assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
+    assert "fewer than any plan" in thaw.error("plan", tmp_path / "report", "--max-bytes", 1000, "-o", tmp_path / "no.json")
+    assert "not said what" in thaw.error("plan", tmp_path / "report", "-o", tmp_path / "no.json")
+    assert not (tmp_path / "no.json").exists()
+
+
+def test_a_plan_that_keeps_all_is_one(thaw, tower, samples, tmp_path):
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--only-in", "--no-optimize")
+    told = thaw.json("plan", tmp_path / "report", "--max-bytes", "1G", "-o", tmp_path / "plan.json", code=0)
+    assert set(told["units"].values()) == {"keep"} and told["predicted"]["bytes"] == report["weights"]
+    figures = converted(thaw, tower, tmp_path / "same.onnx", tmp_path / "plan.json", samples, "--no-optimize")
+    assert figures["weights_after"] == figures["weights_before"]
+    for (x,), (y,) in zip(nets.outputs(tower, samples, ["y"]), nets.outputs(tmp_path / "same.onnx", samples, ["y"]), strict=True):
+        assert (x == y).all()
+
+
+def test_calls_that_are_wrong(thaw, tower, samples, tmp_path):
+    report = tmp_path / "report"
+    assert "--data" in thaw.error("sensitivity", tower, "-o", report)
+    assert "did you mean" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--to", "int5")
+    assert "shard" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--shard", "5/4")
+    assert "no output 'z'" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--output-names", "z")
+    assert "no report" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
+    (tmp_path / "report.json").write_text('{"model": 3}')
+    assert "no report of sensitivity" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
