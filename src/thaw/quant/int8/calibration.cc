@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,8 +91,16 @@ std::map<std::string, Extent> extents(const ir::Model& model, const std::map<std
   return found;
 }
 
-void add_to(Histogram& histogram, const Array& array) {
-  for_rows(array, 1, [&](std::span<const float> piece) { histogram.add(piece); });
+// What does not count is left out: it would stand as a peak at the limit, and every method makes room for peaks.
+void add_to(Histogram& histogram, const Array& array, const Range& useful) {
+  std::vector<float> counted;
+  for_rows(array, 1, [&](std::span<const float> piece) {
+    if (std::isinf(useful.lowest) && std::isinf(useful.highest)) return histogram.add(piece);
+    counted.clear();
+    std::ranges::copy_if(piece, std::back_inserter(counted),
+                         [&](float number) { return number >= useful.lowest && number <= useful.highest; });
+    histogram.add(counted);
+  });
 }
 
 Range chosen(const Histogram& seen, const RangeRequest& request) {
@@ -115,9 +124,12 @@ std::map<std::string, Range> ranges_over(const ir::Model& model, const std::map<
   std::vector<std::vector<std::string>> groups;  // that leave the runtime together
   int64_t held = 0;
   for (const auto& [name, extent] : seen) {
-    ranges[name] = extent.range;
-    if (wanted.at(name).method == RangeMethod::kMinMax || !(extent.range.lowest < extent.range.highest)) continue;
-    histograms.emplace(name, Histogram(extent.range));
+    const RangeRequest& request = wanted.at(name);
+    const Range range{std::clamp(extent.range.lowest, request.useful.lowest, request.useful.highest),
+                      std::clamp(extent.range.highest, request.useful.lowest, request.useful.highest)};
+    ranges[name] = range;
+    if (request.method == RangeMethod::kMinMax || !(range.lowest < range.highest)) continue;
+    histograms.emplace(name, Histogram(range));
     if (groups.empty() || held + extent.most_elements > kMostFetched) {
       groups.emplace_back();
       held = 0;
@@ -136,13 +148,14 @@ std::map<std::string, Range> ranges_over(const ir::Model& model, const std::map<
       std::vector<std::string> fetched;
       for (const std::string& name : group) {
         if (measured.is_fed(name)) {
-          add_to(histograms.at(name), feeds.at(name));
+          add_to(histograms.at(name), feeds.at(name), wanted.at(name).useful);
         } else {
           fetched.push_back(name);
         }
       }
       if (fetched.empty()) continue;
-      for (const auto& [name, array] : measured.run(feeds, fetched)) add_to(histograms.at(name), array);
+      for (const auto& [name, array] : measured.run(feeds, fetched))
+        add_to(histograms.at(name), array, wanted.at(name).useful);
     }
   }
   for (const auto& [name, histogram] : histograms) ranges[name] = chosen(histogram, wanted.at(name));

@@ -2,6 +2,7 @@
 // as many tensors at once as a limit of memory allows.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct RangeRequest {
   double percentile = 99.999;
   Codes codes;
   bool symmetric = false;
+  // What of the numbers counts (useful_ranges.h): those beyond are taken for the nearest that does.
+  Range useful = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };
 
 // By names of float32 tensors of the main graph. Tensors that had no elements on any sample have the range 0 to 0. Throws

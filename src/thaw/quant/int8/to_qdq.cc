@@ -12,6 +12,7 @@
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/qdq_writer.h"
+#include "thaw/quant/int8/useful_ranges.h"
 #include "thaw/quant/int8/weight_chooser.h"
 
 namespace thaw::quantizing::int8 {
@@ -28,11 +29,13 @@ using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
 TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples& samples) {
   std::map<std::string, RangeRequest> wanted;
   std::map<std::string, const QuantizedTensor*> tensors;
+  const std::unordered_map<const ir::Value*, Range> useful = useful_ranges(*model.graph);
   for (const QuantizedTensor& tensor : chosen.tensors) {
     if (tensor.scale_of != tensor.value) continue;
     const Int8Options& options = *tensor.options;
-    wanted[tensor.value->name()] = {options.range, options.percentile, activation_codes(options),
-                                    options.symmetric_activations};
+    RangeRequest& request = wanted[tensor.value->name()];
+    request = {options.range, options.percentile, activation_codes(options), options.symmetric_activations};
+    if (const auto at = useful.find(tensor.value); at != useful.end()) request.useful = at->second;
     tensors[tensor.value->name()] = &tensor;
   }
   TensorScales scales;
