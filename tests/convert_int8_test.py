@@ -230,6 +230,36 @@ def test_recurrent_weights(thaw, save, tmp_path, op, dynamic):
     assert sqnr(path, out, feeds) > 35
 
 
+@pytest.mark.parametrize("how", [[], ["--per-tensor"], ["--unsigned-weights"], ["--asymmetric-weights"]], ids=str)
+@pytest.mark.parametrize("cell", ["forward", "reverse", "bidirectional"])
+def test_lstm_of_integers_for_onnxruntime(thaw, save, tmp_path, cell, how):
+    count = 2 if cell == "bidirectional" else 1
+    path = save(model(f"""g (float[steps, batch, 8] x, int32[batch] lens, float[{count}, batch, 16] h0, float[{count}, batch, 16] c0)
+        => (float[steps, {count}, batch, 16] y, float[{count}, batch, 16] last) {{
+      y, h, last = LSTM<hidden_size = 16, direction = "{cell}", layout = 0>(x, w, r, b, lens, h0, c0)
+    }}""", w=random(count, 64, 8), r=random(count, 64, 16), b=random(count, 128)), "lstm")
+    feeds = [{"x": random(t, n, 8, scale=1), "lens": np.full(n, t - 1, np.int32), "h0": random(count, n, 16),
+              "c0": random(count, n, 16)} for t, n in ((5, 2), (9, 1))]
+    out = path.with_name("lstm_int8.onnx")
+    thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--target", "ort", "--data", samples(tmp_path / "s", feeds), *how,
+         code=0)
+    assert "DynamicQuantizeLSTM" in ops(out) and "LSTM" not in ops(out)
+    assert not [i for i in onnx.load(out).graph.initializer if i.data_type == F32 and len(i.dims) == 3]
+    assert sqnr(path, out, feeds) > 30
+    # No scale of com.microsoft's where only ONNX's operators are asked for, nor where W is computed.
+    thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", *how, code=0)
+    assert "LSTM" in ops(out)
+
+
+def test_an_lstm_whose_weights_are_computed_stays(thaw, save):
+    path = save(model("""g (float[steps, batch, 8] x, float[1, 64, 16] r) => (float[1, batch, 16] h) {
+      y, h = LSTM<hidden_size = 16>(x, w, r)
+    }""", w=random(1, 64, 8)), "half")
+    out = path.with_name("half_int8.onnx")
+    thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--target", "ort", code=0)
+    assert "LSTM" in ops(out) and constants(out)["w_quantized"].dtype == np.int8
+
+
 def test_a_weight_that_is_no_number_is_an_error_that_names_it(thaw, save, tmp_path):
     w = random(8, 8)
     w[3, 4] = np.nan
@@ -407,6 +437,50 @@ def test_transposed_convolutions_and_resizes(thaw, save, tmp_path):
     assert sqnr(path, out, [{"x": random(2, 8, 3, 7, scale=1)}]) > 25
     out, report = convert(thaw, path, "--dynamic")
     assert any("no ConvTranspose of integers" in n["message"] for n in report["kept"])
+
+
+GATED = {  # what reads the convolution, and from where on it makes a difference
+    "y = HardSwish(c)": (-3, 9),
+    "s = HardSigmoid<alpha = 0.25, beta = 0.5>(c) y = Mul(s, c)": (-2, 9),
+    "s = Sigmoid(c) y = Mul(c, s)": (-11, 9),
+    "t = Transpose<perm = [0, 1, 3, 2]>(c) y = HardSigmoid(t)": (-2.5, 2.5),
+    "y = Tanh(c)": (-5, 5),
+    "s = HardSigmoid(c) y = Add(c, s)": (-40, 9),
+    "s = Sigmoid(c) y = Concat<axis = 1>(s, c)": (-40, 9),
+}
+
+
+@pytest.mark.parametrize("method", ["minmax", "percentile", "entropy", "mse"])
+@pytest.mark.parametrize("readers", GATED)
+def test_what_an_activation_cuts_off_has_no_codes(thaw, save, tmp_path, readers, method):
+    # From -40 to 9, most of it at the lower end.
+    path = save(model(f"g (float[n, 2, h, w] x) => (float[n, m, h2, w2] y) {{ c = Conv(x, k, b) {readers} }}",
+                      k=np.eye(2).reshape(2, 2, 1, 1), b=np.zeros(2)), "gated")
+    x = np.concatenate([np.linspace(-40, -5, 3000), np.linspace(-5, 9, 1096)]).reshape(1, 2, 32, 64).astype(np.float32)
+    out, _ = convert(thaw, path, "--data", samples(tmp_path / "s", [{"x": x}]), "--range", method, "--no-optimize")
+    low, high = GATED[readers]
+    whole = low == -40
+    span = 255 * constants(out)["c_scale"]
+    assert span > 0.8 * (high - low) if whole else span <= 1.01 * (high - low), span
+    # What is left out is missed by nobody.
+    if not whole:
+        assert squared_error(path, out, [{"x": x}]) <= x.size * 1.5 * (constants(out)["c_scale"] + 0.5 / 255) ** 2
+
+
+def test_what_is_drawn_does_not_decide_where_there_are_samples(thaw, save, tmp_path):
+    # Small differences of what is added: rounding the weights of a sum of 0 loses them, unless they are as large as in use.
+    w = random(8, 8)
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { a = Add(x, far) y = MatMul(a, w) }", far=[1000.0],
+                      w=w - w.mean(axis=0)), "far")
+    out = path.with_name("far_int8.onnx")
+    said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", code=1).stdout
+    assert "is off by more than it is" in said and "--data" in said and not out.exists()
+    feeds = [{"x": random(n, 8, scale=1e5)} for n in (3, 9)]
+    out, report = convert(thaw, path, "--dynamic", "--data", samples(tmp_path / "s", feeds))
+    assert any("keeps little" in w["message"] if isinstance(w, dict) else "keeps little" in w for w in report["warnings"])
+    feeds = [{"x": random(n, 8)} for n in (3, 9)]
+    said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--data", samples(tmp_path / "t", feeds), code=1).stdout
+    assert "FAILS: at 000" in said and "is off by more than it is" in said
 
 
 def test_a_plan_says_how_each_node_is_converted(thaw, save, tmp_path):

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -32,10 +34,17 @@ Array to_type(const Array& array, DataType type) {
   return Array::from_doubles(type, array.dims, to_doubles(array));
 }
 
+enum class Fed : uint8_t { kSample, kDrawn };
+
 class Costs {
  public:
-  Costs(const ir::Model& converted, const ir::Model& original, ConvertReport& report)
-      : converted_(ir::clone(converted)), own_(ir::clone(original)), before_(*own_, check_session()), report_(report) {
+  // `with_samples`: what drawn inputs lose does not decide then. They may be nothing that the model is fed in use.
+  Costs(const ir::Model& converted, const ir::Model& original, bool with_samples, ConvertReport& report)
+      : converted_(ir::clone(converted)),
+        own_(ir::clone(original)),
+        before_(*own_, check_session()),
+        with_samples_(with_samples),
+        report_(report) {
     for (const DataType type : {DataType::kFloat16, DataType::kBfloat16})
       if (has_type(*converted_, type)) quantizing::compute_in_float32(*converted_, type);
   }
@@ -56,7 +65,7 @@ class Costs {
   }
 
   // Adds what every output of numbers costs to the report. Throws where the result does not run.
-  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted) {
+  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted, Fed how) {
     Arrays fed;
     for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
     const Arrays got = after_->run(fed);
@@ -69,7 +78,7 @@ class Costs {
       if (!is_floating(array.dtype)) continue;
       OutputError error = output_error(output, array, result->second);
       error.sizes = name;
-      judge(error);
+      judge(error, how);
       report_.errors.push_back(std::move(error));
     }
   }
@@ -90,13 +99,16 @@ class Costs {
     return value && value->type.elem_type != DataType::kUndefined ? value->type.elem_type : otherwise;
   }
 
-  void judge(const OutputError& error) {
+  void judge(const OutputError& error, Fed how) {
     if (error.broken > 0) {
       report_.failures.push_back(fmt::format("at {}, {} of the {} elements of output '{}' are NaN or infinite",
                                              error.sizes, error.broken, error.elements, error.output));
-    } else if (error.sqnr < kNoiseOnly) {
-      report_.failures.push_back(fmt::format("at {}, output '{}' is off by more than it is (signal to noise {:.1f} dB)",
-                                             error.sizes, error.output, error.sqnr));
+    } else if (error.sqnr < kNoiseOnly && (how == Fed::kSample || !with_samples_)) {
+      const std::string_view next =
+          how == Fed::kSample ? "" : "; if the model is fed no such noise in use, --data with samples decides by them";
+      report_.failures.push_back(
+          fmt::format("at {}, output '{}' is off by more than it is (signal to noise {:.1f} dB){}", error.sizes,
+                      error.output, error.sqnr, next));
     } else if (error.sqnr < kPoor && warned_.insert(error.output).second) {
       report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: signal to noise {:.1f} dB at {}",
                                              error.output, error.sqnr, error.sizes));
@@ -106,6 +118,7 @@ class Costs {
   std::unique_ptr<ir::Model> converted_, own_;
   Original before_;
   std::optional<run::Session> after_;
+  bool with_samples_;
   ConvertReport& report_;
   std::set<std::string> warned_;
 };
@@ -116,7 +129,7 @@ void run_samples(Costs& costs, const ir::Model& original, const quantizing::Samp
     const Arrays fed = samples.read(i, inputs);
     const Arrays wanted = costs.run_original(fed);
     try {
-      costs.add(samples.name(i), fed, wanted);
+      costs.add(samples.name(i), fed, wanted, Fed::kSample);
     } catch (const Error& error) {
       report.failures.push_back(fmt::format("on {} it does not run: {}", samples.name(i), error.what()));
       return;
@@ -129,13 +142,14 @@ ConvertReport convert_once(ir::Model& model, const ir::Model& original, const Co
   ConvertReport report;
   quantizing::convert(model, options, samples, report);
   if (!options.check) return report;
-  Costs costs(model, original, report);
+  const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
+  Costs costs(model, original, with_samples, report);
   if (!costs.load()) return report;
-  if (samples && !samples->are_drawn()) run_samples(costs, original, *samples, report);
+  if (with_samples) run_samples(costs, original, *samples, report);
   const auto run_original = [&](const Arrays& feeds) { return costs.run_original(feeds); };
   const auto judge = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {
     drawn.push_back(fed);
-    costs.add(check.name, fed, wanted);
+    costs.add(check.name, fed, wanted, Fed::kDrawn);
   };
   const Beside beside = judge_beside(original, options.feeds, kPoints, run_original, judge);
   for (const RunCheck& check : beside.checks)
