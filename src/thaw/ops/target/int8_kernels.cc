@@ -61,4 +61,9 @@ bool has_integer_form(const ir::Node& node) {
   return node.op_type() == "MatMul" || node.op_type() == "Gemm" || node.op_type() == "Conv";
 }
 
+std::string_view dynamic_recurrent(const ir::Node& node) {
+  const bool has_one = node.domain().empty() && node.op_type() == "LSTM" && node.attribute_int("layout", 0) == 0;
+  return has_one ? "DynamicQuantizeLSTM" : "";
+}
+
 }  // namespace thaw::ops

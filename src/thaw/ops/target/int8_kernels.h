@@ -29,4 +29,9 @@ inline constexpr std::string_view kQuantize = "QuantizeLinear";
 // ConvInteger.
 bool has_integer_form(const ir::Node& node);
 
+// com.microsoft's operator that reads codes of a recurrent node's W and R, and quantizes what they multiply at each step; empty
+// where there is none. It reads what the node reads, W and R with their last two axes changed, and behind those eight operands
+// scales and zero points of W and of R: one for each direction, or for each direction and row.
+std::string_view dynamic_recurrent(const ir::Node& node);
+
 }  // namespace thaw::ops

@@ -12,6 +12,7 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/qdq_writer.h"
 #include "thaw/quant/int8/weight_chooser.h"
@@ -32,6 +33,11 @@ Int8Options with_unsigned_weights(const Int8Options& options) {
 }
 
 Int8Options options_of(const ChosenNode& node) {
+  if (node.weighted.kernel == Int8Kernel::kRecurrent) {
+    Int8Options own = *node.options;
+    own.symmetric_weights = true;  // one zero point for all is what DynamicQuantizeLSTM takes
+    return own;
+  }
   const bool is_left = node.weighted.data == 1;
   return node.weighted.kernel == Int8Kernel::kConvolution || is_left ? with_unsigned_weights(*node.options)
                                                                      : *node.options;
@@ -89,6 +95,45 @@ class IntegerWriter {
     node.graph()->remove_node(&node);
   }
 
+  // In DynamicQuantizeLSTM; false where W or R is no constant.
+  bool put_recurrent(const ChosenNode& chosen, WeightChooser& weights) {
+    ir::Node& node = *chosen.weighted.node;
+    const std::string_view op = ops::dynamic_recurrent(node);
+    if (op.empty() || chosen.weighted.weights.size() != 2) return false;
+    patch_.emitter().set_origin(rewrite::name_of(node));
+    const ops::Emit at = patch_.before(&node);
+    std::vector<ir::Value*> operands(node.inputs().begin(), node.inputs().end());
+    operands.resize(12, nullptr);
+    for (size_t i = 0; i < 2; ++i) {
+      const WeightOperand& weight = chosen.weighted.weights[i];
+      const WeightScales& scales = weights.of(weight, options_of(chosen));
+      operands[static_cast<size_t>(weight.input)] =
+          at.transpose(constants_.constants_of(weight.value, scales).codes, {0, 2, 1});
+      // Directions share the scales of their rows.
+      const int64_t directions = weight.tensor->dims[0], rows = scales.channels.count;
+      std::vector<float> numbers;
+      std::vector<std::byte> zeros;
+      for (int64_t k = 0; k < directions; ++k)
+        for (const Affine& affine : scales.affine) {
+          numbers.push_back(affine.scale);
+          zeros.push_back(static_cast<std::byte>(affine.zero));
+        }
+      const std::vector<int64_t> dims =
+          scales.channels.axis < 0 ? std::vector<int64_t>{directions} : std::vector<int64_t>{directions, rows};
+      operands[8 + 2 * i] = at.floats(dims, numbers);
+      operands[9 + 2 * i] = at.writer().constant(ir::Tensor::from_bytes({}, scales.codes.type, dims, std::move(zeros)));
+    }
+    rewrite::NodeSpec spec{.op = op, .inputs = std::move(operands), .domain = ops::kMicrosoft, .outputs = {}};
+    for (const ir::Attribute& given : node.attributes())
+      if (given.name != "layout") spec.attributes.push_back(given);
+    for (const ir::Value* output : node.outputs()) spec.outputs.push_back(output != nullptr);
+    const std::vector<ir::Value*> made = patch_.emitter().write(*node.graph(), &node, std::move(spec));
+    for (int i = 0; i < static_cast<int>(made.size()); ++i)
+      if (made[static_cast<size_t>(i)]) patch_.replace(node.output(i), made[static_cast<size_t>(i)]);
+    node.graph()->remove_node(&node);
+    return true;
+  }
+
  private:
   struct Measured {
     ir::Value *codes = nullptr, *scale = nullptr, *zero = nullptr;
@@ -141,7 +186,7 @@ std::string why_no_integers(const ChosenNode& node) {
 
 }  // namespace
 
-void to_dynamic(ir::Model& model, const Wanted& all_wanted, rewrite::Changes& changes) {
+void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget target, rewrite::Changes& changes) {
   const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
     const Int8Options* options = all_wanted(node);
     return options && options->dynamic ? options : nullptr;
@@ -171,11 +216,12 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, rewrite::Changes& ch
   for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
+    const bool has_microsofts = target == OptimizeTarget::kOrt;
     if (node.weighted.kernel == Int8Kernel::kProduct) {
       writer.put_product(node, scales);
     } else if (node.weighted.kernel == Int8Kernel::kConvolution) {
       writer.put_convolution(node, scales);
-    } else {
+    } else if (!has_microsofts || !writer.put_recurrent(node, weights)) {
       for (const WeightOperand& weight : node.weighted.weights)
         constants.put_weight(*node.weighted.node, weight, weights.of(weight, options_of(node)));
     }

@@ -9,8 +9,9 @@
 
 namespace thaw::quantizing::int8 {
 
-// Of the nodes that `wanted` gives options which are dynamic; weights of what has no such form (LSTM) are kept as codes alone.
-// Throws thaw::Error for a weight with a NaN or an infinity; the model is then as it was.
-void to_dynamic(ir::Model& model, const Wanted& wanted, rewrite::Changes& changes);
+// Of the nodes that `wanted` gives options which are dynamic. Weights of what has no such form are kept as codes alone: those of
+// GRU and RNN, and of LSTM but for `target` ort, which has DynamicQuantizeLSTM. Throws thaw::Error for a weight with a NaN or an
+// infinity; the model is then as it was.
+void to_dynamic(ir::Model& model, const Wanted& wanted, OptimizeTarget target, rewrite::Changes& changes);
 
 }  // namespace thaw::quantizing::int8
