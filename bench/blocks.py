@@ -1,9 +1,9 @@
 """Weights in blocks: the error of each method beside onnxruntime's quantizers, on the same weights in the same blocks,
-and the time and memory of 2 GB of weights.
+the time and memory of 2 GB of weights, and what MatMulNBits' accuracy levels and real zero points do to a reader of text.
 
-    python bench/blocks.py --thaw build/thaw [--only error|speed] [--bits 4] [--block 32] [--gigabytes 2]
+    python bench/blocks.py --thaw build/thaw [--only error|speed|levels] [--bits 4] [--block 32] [--gigabytes 2]
 
-Errors are mean squares over the weights' own. With --check the exit code is 1 where rtn is above onnxruntime's rtn in
+Errors are mean squares over the weights' own. --quark PYTHON adds amd-quark's: an interpreter that has it. With --check the exit code is 1 where rtn is above onnxruntime's rtn in
 any row, or `search` is not below all of onnxruntime's with integer zero points.
 """
 import argparse
@@ -134,6 +134,44 @@ def of_hqq(weights, bits, block, symmetric, real_zeros):
     return ((codes - zero) / scale).reshape(n, -1)[:, :k]
 
 
+def multiplied_by(path, k):
+    """A product's weights, [n, k]: what it makes of the identity."""
+    import numpy as np
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)
+    return onnxruntime.InferenceSession(str(path)).run(None, {"x": np.eye(k, dtype=np.float32)})[0].T.astype(np.float64)
+
+
+def of_onnxsim(weights, bits, block, symmetric):
+    import onnx
+    import onnxsim
+
+    if not symmetric or bits != 4 or block != 32:  # all that it has
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(onnxsim.quantize_weight_only_int4(model_of(weights)), Path(folder) / "made.onnx")
+        return multiplied_by(Path(folder) / "made.onnx", weights.shape[0])
+
+
+def of_quark(python, algorithm, weights, bits, block, symmetric):
+    import numpy as np
+    import onnx
+
+    if bits != 4:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "samples").mkdir()
+        np.savez(folder / "samples" / "0.npz", x=np.zeros((1, weights.shape[0]), np.float32))
+        onnx.save(model_of(weights), folder / "model.onnx")
+        ran = measure.run_once([python, str(HERE / "quark_peer.py"), "int4", str(folder / "model.onnx"), str(folder / "made.onnx"),
+                                str(folder / "samples"), str(block), algorithm, *(["symmetric"] if symmetric else [])])
+        if not ran.ok:
+            raise RuntimeError(ran.output)
+        return multiplied_by(folder / "made.onnx", weights.shape[0])
+
+
 REAL = "ort hqq, real zeros"  # another scheme: 32 bits for each zero instead of 4, and shown for that alone
 PEERS = {"ort rtn": of_rtn, "ort k_quant": of_k_quant,
          "ort hqq": lambda *a: of_hqq(*a, real_zeros=False), REAL: lambda *a: of_hqq(*a, real_zeros=True)}
@@ -167,8 +205,9 @@ def of_thaw(options, folder, weights, method, symmetric):
     from onnx import numpy_helper
 
     before, after = folder / "before.onnx", folder / f"{method}.onnx"
+    method, *real = method.split(", ")
     onnx.save(model_of(weights), before)
-    ran = measure.run_once(command(options, before, after, method, symmetric))
+    ran = measure.run_once(command(options, before, after, method, symmetric) + (["--real-zeros"] if real else []))
     if not ran.ok:
         raise RuntimeError(ran.output)
     model = onnx.load(after)
@@ -177,7 +216,10 @@ def of_thaw(options, folder, weights, method, symmetric):
     packed, scales, *zeros = (constants[name] for name in product.input[1:])
     n, blocks, _ = packed.shape
     middle = np.full((n, blocks), 2.0 ** (options.bits - 1))
-    given = unpacked(zeros[0].reshape(n, -1), options.bits, blocks) if zeros else middle
+    if real:
+        given = zeros[0].reshape(n, blocks).astype(np.float64)
+    else:
+        given = unpacked(zeros[0].reshape(n, -1), options.bits, blocks) if zeros else middle
     codes = unpacked(packed, options.bits, options.block)
     return decoded(codes, scales.reshape(n, blocks).astype(np.float64), given)[:, : weights.shape[0]]
 
@@ -192,16 +234,23 @@ def errors(options, folder):
     if importlib.util.find_spec("onnx_ir") is None:
         print("ort k_quant: left out, not installed: onnx_ir")
         del here["ort k_quant"]
+    if importlib.util.find_spec("onnxsim"):
+        here["onnxsim"] = of_onnxsim
+    if options.quark:
+        here["quark"] = lambda *a: of_quark(options.quark, "DEFAULT", *a)
     for symmetric in (False, True):
-        peers = [p for p in here if p in ("ort rtn",) or not symmetric]
-        ours = ["rtn", "search", "hqq"]
+        peers = [p for p in here if p in ("ort rtn", "onnxsim", "quark") or not symmetric]
+        peers = [p for p in peers if p != "onnxsim" or (symmetric and (options.bits, options.block) == (4, 32))]
+        ours = ["rtn", "search", "hqq", *(["search, real zeros"] if options.bits != 8 and not symmetric else [])]
         rows = []
         for name, weights in kinds().items():
             exact = weights.T.astype(np.float64)
             size = np.mean(exact ** 2) or 1.0
-            error = {p: float(np.mean((PEERS[p](weights, options.bits, options.block, symmetric) - exact) ** 2) / size)
+            error = {p: float(np.mean((here[p](weights, options.bits, options.block, symmetric) - exact) ** 2) / size)
                      for p in peers}
             error |= {m: float(np.mean((of_thaw(options, folder, weights, m, symmetric) - exact) ** 2) / size) for m in ours}
+            if "search" in ours and error.get(REAL, 1) < error.get("search, real zeros", 0):
+                wrong.append(f"search, real zeros, {name}: {error['search, real zeros']:.6g} against {error[REAL]:.6g}")
             if not error["rtn"] <= error["ort rtn"] * 1.0001:
                 wrong.append(f"rtn, {name}: {error['rtn']:.4g} against {error['ort rtn']:.4g}")
             best = min((error[p] for p in peers if p != REAL and error[p] == error[p]), default=0)
@@ -277,24 +326,72 @@ def speed(options, folder):
     table(["", "seconds", "peak MB"], rows)
 
 
+LEVELS = {"level 1: float32": ["--accuracy-level", 1], "level 4: INT8 activations": ["--accuracy-level", 4],
+          "level 0: the kernel's choice": [], "real zero points": ["--real-zeros"],
+          "blocks of 16, level 1": ["--accuracy-level", 1, "--block", 16]}
+
+
+def levels(options, folder):
+    """PP-OCRv4's reader of text with all its products in 4 bits, on lines that look photographed."""
+    import time
+
+    import onnxruntime
+
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    import int8_cases
+    from conftest import need_package
+    from int8 import letters_wrong
+    from int8_nets import sqnr
+
+    onnxruntime.set_default_logger_severity(4)
+    model = int8_cases.without_declared_sizes(
+        need_package("rapidocr_onnxruntime") / "models" / "ch_PP-OCRv4_rec_infer.onnx", folder / "reader.onnx")
+    lines, rows = int8_cases.recognizer(60), []
+    for name, words in LEVELS.items():
+        out = folder / "out.onnx"
+        ran = measure.run_once([options.thaw, "convert", str(model), "-o", str(out), "--to", "int4", "--target", "ort", "--no-check",
+                                *map(str, words)])
+        if not ran.ok:
+            raise RuntimeError(ran.output)
+        session = onnxruntime.InferenceSession(str(out))
+        best = min(timed(time, lambda: session.run(None, lines[0])) for _ in range(20))
+        wrong, of = letters_wrong(model, out, lines)
+        rows.append([name, f"{sqnr(model, out, lines):.2f}", f"{wrong} of {of}", f"{1000 * best:.1f}", f"{out.stat().st_size / 1e6:.2f}"])
+    reference = onnxruntime.InferenceSession(str(model))
+    best = min(timed(time, lambda: reference.run(None, lines[0])) for _ in range(20))
+    rows.append(["float32", "", "", f"{1000 * best:.1f}", f"{Path(model).stat().st_size / 1e6:.2f}"])
+    print("\nPP-OCRv4 rec, products in 4 bits, blocks of 32")
+    table(["", "dB", "letters otherwise", "ms a line", "MB"], rows)
+
+
+def timed(time, run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--converter", help="run instead of `thaw convert`: the tool convert_blocks of the tests")
-    parser.add_argument("--only", choices=["error", "speed"])
+    parser.add_argument("--only", choices=["error", "speed", "levels"])
     parser.add_argument("--bits", type=int, default=4, choices=[2, 4, 8])
     parser.add_argument("--block", type=int, default=32)
     parser.add_argument("--gigabytes", type=float, default=2)
+    parser.add_argument("--quark", help="an interpreter with amd-quark")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        if options.only != "error":
+        if options.only in (None, "speed"):
             speed(options, Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        if options.only != "speed":
+        if options.only in (None, "error"):
             wrong = errors(options, Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        if options.only in (None, "levels"):
+            levels(options, Path(folder))
     for line in wrong:
         print("above a peer:", line)
     return 1 if wrong and options.check else 0

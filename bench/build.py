@@ -1,6 +1,6 @@
-"""thaw build against the peers, in one run: a 0.5 B text checkpoint to float32, and a vision tower's time and memory.
+"""thaw build against the peers, in one run: a 0.5 B text checkpoint to float32 and INT4, and a vision tower's time and memory.
 
-    python bench/build.py --thaw build/thaw --python PYTHON [--only text|tower] [--json FILE]
+    python bench/build.py --thaw build/thaw --python PYTHON [--only text|int4|tower] [--json FILE]
 
 PYTHON is an interpreter with the peers: torch 2.13, transformers 5.23, onnxruntime, onnxruntime-genai 0.18, mobius-onnx 0.1. They
 are large, so `make bench` does not fetch them. A peer that is not there, or fails, is left out by name.
@@ -49,6 +49,22 @@ def text(options, folder):
     return rows
 
 
+def int4(options, folder):
+    print("a 0.5 B text checkpoint (bfloat16) to INT4 in blocks of 32, whole processes")
+    checkpoint = folder / "checkpoint"
+    make(options.python, "text", checkpoint)
+    thaw = [options.thaw, "build", checkpoint, "--part", "text", "--kv-cache", "--target", "ort", "--dtype", "int4"]
+    rows = []
+    for name, command in [
+        ("thaw build, rtn", [*thaw, "-o", folder / "rtn", "--method", "rtn"]),
+        ("thaw build, search", [*thaw, "-o", folder / "search"]),
+        ("onnxruntime-genai builder, rtn", [options.python, "-m", "onnxruntime_genai.models.builder", "-i", checkpoint, "-o",
+                                            folder / "genai4", "-p", "int4", "-e", "cpu", "-c", folder / "cache"]),
+    ]:
+        rows.append(row(name, measure.run_once(list(map(str, command)), env={"HF_HUB_OFFLINE": "1"})))
+    return rows
+
+
 def tower(options, folder):
     print("Qwen2.5-VL-3B's tower cut to 4 blocks, 72 x 96 patches: second run, peak of the process")
     checkpoint = folder / "tower"
@@ -80,14 +96,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--only", choices=["text", "tower"])
+    parser.add_argument("--only", choices=["text", "int4", "tower"])
     parser.add_argument("--json")
     options = parser.parse_args()
     options.thaw = str(Path(options.thaw).resolve())
     folder = Path(tempfile.mkdtemp(prefix="thaw-bench-"))
     results = {"machine": measure.machine()}
     try:
-        for name, part in (("text", text), ("tower", tower)):
+        for name, part in (("text", text), ("int4", int4), ("tower", tower)):
             if options.only in (None, name):
                 results[name] = part(options, folder)
     finally:

@@ -4,11 +4,12 @@ import json
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from conftest import run
 from convert_half_test import convert, dims, model, random
 
+F32 = TensorProto.FLOAT
 MLP = """mlp (float[batch, seq, 64] x) => (float[batch, seq, 64] y) {
   n = LayerNormalization(x, scale, bias)
   g = MatMul(n, gate) u = MatMul(n, up)
@@ -122,6 +123,44 @@ def test_wrong_weights_and_options_are_errors(thaw, save, tmp_path):
     assert not out.exists()
     assert "3 bits" in thaw.error("convert", path, "-o", out, "--to", "int3")
     assert "not 48" in thaw.error("convert", path, "-o", out, "--to", "int4", "--block", 48)
+
+
+@pytest.mark.parametrize("to", ["int2", "int4"])
+@pytest.mark.parametrize("type", [np.float32, np.float16])
+def test_real_zero_points(thaw, save, to, type):
+    # 80 is no multiple of 32: the last block of a column is cut off.
+    w = (random(80, 48) + np.where(np.arange(48) % 3, 0.3, -1)).astype(type)
+    name = "float" if type == np.float32 else "float16"
+    made = model(f"g ({name}[n, 80] x) => ({name}[n, 48] y) {{ y = MatMul(x, w) }}")
+    made.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    path, x = save(made, "real"), random(40, 80, scale=1).astype(type)
+    error = {}
+    for how in ([], ["--real-zeros"]):
+        out, _ = convert(thaw, path, *how, to=to)
+        (product,) = onnx.load(out).graph.node
+        constants = {i.name: i for i in onnx.load(out).graph.initializer}
+        zeros = constants[product.input[3]]
+        assert zeros.data_type == (helper.np_dtype_to_tensor_dtype(np.dtype(type)) if how else TensorProto.UINT8)
+        assert list(zeros.dims) == ([48 * 3] if how else [48 * (2 if to == "int4" else 1)])
+        error[bool(how)] = np.square(x.astype(np.float64) @ w - run(out, {"x": x})[0]).sum()
+    assert error[True] < 0.98 * error[False]
+
+
+def test_real_zero_points_that_no_kernel_takes_are_errors(thaw, mlp, tmp_path):
+    out = tmp_path / "o.onnx"
+    for to, how, why in [("int8-blocks", [], "no kernel for 8 bits"), ("int4", ["--form", "qdq"], "codes' type"),
+                         ("int4", ["--symmetric"], "without zero points"), ("int4", ["--method", "rtn"], "search and awq")]:
+        assert why in thaw.error("convert", mlp, "-o", out, "--to", to, "--real-zeros", *how)
+
+
+def test_a_table_that_is_looked_up_keeps_whole_zero_points(thaw, save):
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    out, _ = convert(thaw, path, "--real-zeros", to="int4")
+    model_ = onnx.load(out)
+    constants = {i.name: i.data_type for i in model_.graph.initializer}
+    zeros = {n.op_type: constants.get(n.input[3]) for n in model_.graph.node if n.op_type in ("MatMulNBits", "GatherBlockQuantized")}
+    assert zeros == {"MatMulNBits": F32, "GatherBlockQuantized": TensorProto.UINT8}
+    assert sqnr(path, out, {"ids": np.arange(96)[None]}) > 10
 
 
 def test_zeros_and_single_values_are_exact(thaw, save):

@@ -52,6 +52,8 @@ enum class BlockForm : uint8_t {
 struct BlockOptions {
   int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
   bool symmetric = false;  // no zero points: the middle code is 0
+  // Zero points of the scales' type, any number: MatMulNBits of 2 and 4 bits, with kSearch and kAwq.
+  bool real_zeros = false;
   BlockMethod method = BlockMethod::kSearch;
   BlockForm form = BlockForm::kMatMulNBits;
   int accuracy_level = 0;  // MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 int8 activations

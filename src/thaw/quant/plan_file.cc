@@ -112,6 +112,7 @@ void visit(Visitor& entry, Precision& precision) {
   entry.words("method", kMethods, precision.blocks.method);
   entry.value("block", precision.blocks.block);
   entry.value("symmetric", precision.blocks.symmetric);
+  entry.value("real_zeros", precision.blocks.real_zeros);
   entry.words("form", kForms, precision.blocks.form);
   entry.value("accuracy_level", precision.blocks.accuracy_level);
   entry.value("dynamic", precision.int8.dynamic);

@@ -47,7 +47,11 @@ void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t count = weight_.n() * blocks_;
   if (kept) {
     kept->scales.resize(static_cast<size_t>(count));
-    kept->zeros.resize(static_cast<size_t>(count));
+    if (format_.real_zeros) {
+      kept->real_zeros.resize(static_cast<size_t>(count));
+    } else {
+      kept->zeros.resize(static_cast<size_t>(count));
+    }
   }
   if (count == 0) return;
   if (!has_whole_blocks()) return run_as_stored(sink, kept);
@@ -78,7 +82,11 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
         const int64_t n = first_n + lane;
         const auto at = static_cast<size_t>(by_blocks ? block * weight_.n() + n : n * blocks_ + block);
         kept->scales[at] = scales.scale[lane];
-        kept->zeros[at] = static_cast<uint8_t>(scales.zero[lane]);
+        if (format_.real_zeros) {
+          kept->real_zeros[at] = scales.zero[lane];
+        } else {
+          kept->zeros[at] = static_cast<uint8_t>(scales.zero[lane]);
+        }
       }
     }
     emit(first_n, lanes, block, codes);

@@ -15,8 +15,9 @@ namespace thaw::quantizing::blocks {
 class BlockPass {
  public:
   struct Kept {
-    std::vector<float> scales;   // in the order of their tensor
-    std::vector<uint8_t> zeros;  // the same, one a byte
+    std::vector<float> scales;      // in the order of their tensor
+    std::vector<uint8_t> zeros;     // the same, one a byte
+    std::vector<float> real_zeros;  // of a format that has such, instead
   };
 
   BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,

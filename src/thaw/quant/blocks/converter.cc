@@ -23,7 +23,8 @@ constexpr int64_t kSmallestBlock = 16;
 constexpr int64_t kOpsetOfBlocks = 21, kVersionOfBlocks = 10;    // DequantizeLinear's block_size and types of 4 bits
 constexpr int64_t kOpsetOfTwoBits = 25, kVersionOfTwoBits = 13;  // of ONNX's file format, the version
 
-Method method_of(BlockMethod method) {
+Method method_of(BlockMethod method, bool real_zeros) {
+  if (real_zeros) return search_real;
   switch (method) {
     case BlockMethod::kRtn:
       return rtn;
@@ -63,6 +64,14 @@ std::vector<float> importance_of(const ColumnStatistics* statistics, const std::
   return importance;
 }
 
+std::string why_no_real_zeros(int bits, const BlockOptions& options) {
+  if (options.symmetric) return "blocks without zero points have no real ones";
+  if (options.form == BlockForm::kQdq) return "DequantizeLinear has zero points of the codes' type";
+  if (bits == 8) return "ONNX Runtime's MatMulNBits has no kernel for 8 bits with real zero points";
+  const bool has_method = options.method == BlockMethod::kSearch || options.method == BlockMethod::kAwq;
+  return has_method ? "" : "real zero points are what search and awq look for, no other method";
+}
+
 std::string_view form_name(BlockForm form) {
   return form == BlockForm::kQdq ? "DequantizeLinear of blocks" : "weights in blocks";
 }
@@ -76,7 +85,7 @@ std::string why_not(int bits, const BlockOptions& options) {
   if (options.block < kSmallestBlock || options.block > kLargestBlock ||
       !std::has_single_bit(static_cast<uint64_t>(options.block)))
     return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
-  return {};
+  return options.real_zeros ? why_no_real_zeros(bits, options) : "";
 }
 
 int64_t opset_needed(int bits, const BlockOptions& options) {
@@ -126,7 +135,10 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
   if (why.empty() && model_.opset("").value_or(1) < opset_needed(bits, options))
     why = fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
   if (!why.empty()) return std::vector(nodes.size(), why);
-  Request request{.format = {.bits = bits, .block = options.block, .symmetric = options.symmetric},
+  Request request{.format = {.bits = bits,
+                             .block = options.block,
+                             .symmetric = options.symmetric,
+                             .real_zeros = options.real_zeros},
                   .options = options,
                   .statistics = statistics,
                   .row_scales = nullptr};
@@ -160,8 +172,15 @@ std::shared_ptr<const std::vector<float>> Converter::scale_rows(std::span<ir::No
 
 Converter::Key Converter::key_of(const Operand& operand, const Request& request) {
   const BlockFormat& f = request.format;
-  return {operand.value,         operand.turned, f.bits,       f.block,
-          f.symmetric,           f.scale_type,   operand.gain, request.row_scales.get(),
+  return {operand.value,
+          operand.turned,
+          f.bits,
+          f.block,
+          f.symmetric,
+          f.real_zeros,
+          f.scale_type,
+          operand.gain,
+          request.row_scales.get(),
           request.options.method};
 }
 
@@ -171,7 +190,8 @@ BlockTensors Converter::make(const Operand& operand, const Request& request, Lay
     const int64_t k = weight.k(), n = weight.n();
     return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
   }
-  return in_blocks(std::move(weight), request.format, layout, method_of(request.options.method),
+  return in_blocks(std::move(weight), request.format, layout,
+                   method_of(request.options.method, request.format.real_zeros),
                    importance_of(request.statistics, request.row_scales.get()));
 }
 
@@ -292,6 +312,7 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
   Request request = asked;
   request.statistics = nullptr;
   request.row_scales = nullptr;
+  request.format.real_zeros = false;  // GatherBlockQuantized has zeros of the codes' type
   if (request.options.method == BlockMethod::kGptq || request.options.method == BlockMethod::kAwq)
     request.options.method = BlockMethod::kSearch;  // its inputs are indices
   const Operand operand{.value = node.input(0), .tensor = constant_weight(node.input(0)), .turned = true};

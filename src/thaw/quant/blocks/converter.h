@@ -60,7 +60,8 @@ class Converter {
   struct Request;
   struct Operand;
   // A weight as it is packed: which, whether its rows are the columns of the product, format, gain, row scales, method.
-  using Key = std::tuple<const ir::Value*, bool, int, int64_t, bool, ir::DataType, float, const void*, BlockMethod>;
+  using Key =
+      std::tuple<const ir::Value*, bool, int, int64_t, bool, bool, ir::DataType, float, const void*, BlockMethod>;
   struct Entry {
     std::shared_ptr<const BlockTensors> tensors;  // of product and lookup: the same bytes where both are there
     Listed product, lookup, stored;

@@ -62,6 +62,8 @@ class SharedPass {
       if (kept_.scales.empty()) pass_.run({}, &kept_);
       if (part == Part::kScales) {
         write_scales(kept_.scales, pass_.format().scale_type, sink);
+      } else if (pass_.format().real_zeros) {
+        write_scales(kept_.real_zeros, pass_.format().scale_type, sink);
       } else {
         const auto row = static_cast<size_t>(pass_.layout() == Layout::kAsStored ? kept_.zeros.size() : pass_.blocks());
         write_zeros(kept_.zeros, pass_.format().bits, row, sink);
@@ -110,7 +112,8 @@ AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, La
   const int64_t blocks = (k + format.block - 1) / format.block, zero_bytes = (blocks * format.bits + 7) / 8;
   switch (layout) {
     case Layout::kColumns:
-      return {{n, blocks, format.block * format.bits / 8}, {n * blocks}, {n * zero_bytes}};
+      return {
+          {n, blocks, format.block * format.bits / 8}, {n * blocks}, {n * (format.real_zeros ? blocks : zero_bytes)}};
     case Layout::kTable:
       return {{n, k * format.bits / 8}, {n, blocks}, {n, zero_bytes}};
     default:
@@ -129,7 +132,7 @@ BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout la
     return ir::Tensor::made({}, of, size, std::make_shared<PartOfPass>(pass, part));
   };
   BlockTensors result{made(Part::kCodes, type, dims.codes), made(Part::kScales, format.scale_type, dims.scales), {}};
-  if (!format.symmetric) result.zeros = made(Part::kZeros, type, dims.zeros);
+  if (!format.symmetric) result.zeros = made(Part::kZeros, format.real_zeros ? format.scale_type : type, dims.zeros);
   return result;
 }
 

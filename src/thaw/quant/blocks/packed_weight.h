@@ -20,7 +20,7 @@ namespace thaw::quantizing::blocks {
 // How codes, scales and zeros lie in their tensors. blocks = ceil(k / block).
 enum class Layout : uint8_t {
   // MatMulNBits': codes uint8 [n, blocks, block * bits / 8], scales [n * blocks], zeros uint8 [n * ceil(blocks * bits / 8)].
-  // A column's last block is filled up.
+  // A column's last block is filled up. Real zeros are of the scales' type, [n * blocks].
   kColumns,
   // GatherBlockQuantized's of a turned weight, [n, k]: codes uint8 [n, k * bits / 8], scales [n, blocks],
   // zeros uint8 [n, ceil(blocks * bits / 8)]. Where blocks fill k, its bytes are those of kColumns.

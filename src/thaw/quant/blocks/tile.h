@@ -4,7 +4,7 @@
 // tile holds the same block of sixteen columns, a column a lane, so that all that is reckoned of a block (its extremes,
 // its least squares) is reckoned of sixteen at once and nothing crosses lanes.
 //
-//   weight ~ scale * (code - zero),  code and zero integers of 0 to 2^bits - 1
+//   weight ~ scale * (code - zero),  code and, but for real zeros, zero integers of 0 to 2^bits - 1
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ inline constexpr int64_t kLanes = 16;
 inline constexpr int kLargestBlock = 256;
 
 struct BlockFormat {
-  int bits = 4;            // 2, 4 or 8
-  int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
-  bool symmetric = false;  // the zero of each block is the middle code, 2^(bits - 1), and not stored
+  int bits = 4;             // 2, 4 or 8
+  int64_t block = 32;       // weights that share a scale: 16, 32, 64, 128 or 256
+  bool symmetric = false;   // the zero of each block is the middle code, 2^(bits - 1), and not stored
+  bool real_zeros = false;  // zeros of the scales' type, which need be no codes
   ir::DataType scale_type = ir::DataType::kFloat;  // kFloat, kFloat16 or kBfloat16: what scales are rounded to
 
   int levels() const { return (1 << bits) - 1; }
@@ -38,7 +39,7 @@ struct Tile {
 
 struct TileScales {
   alignas(64) float scale[kLanes];  // never 0; may be negative
-  alignas(64) float zero[kLanes];   // integers
+  alignas(64) float zero[kLanes];   // integers, or real
 };
 
 // The methods that need nothing but the weights. Weights must be finite. A block of zeros has scale 1.
@@ -48,6 +49,8 @@ struct TileScales {
 void rtn(const Tile& tile, const BlockFormat& format, TileScales& result);
 // Least sum of importance * error^2, over scales and integer zeros; never worse than rtn in any block.
 void search(const Tile& tile, const BlockFormat& format, TileScales& result);
+// The same over real zeros, which need not be within the codes: least squares give both. Never worse than `search`.
+void search_real(const Tile& tile, const BlockFormat& format, TileScales& result);
 // Half-quadratic splitting (Badri and Shaji 2023): the scale and zero near rtn's that make sum |error|^0.7 small.
 void hqq(const Tile& tile, const BlockFormat& format, TileScales& result);
 
