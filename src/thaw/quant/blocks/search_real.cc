@@ -129,7 +129,7 @@ void search_real(const Tile& tile, const BlockFormat& format, TileScales& result
   errors_of(tile, format, result, errors);
   errors_of(tile, format, whole, whole_errors);
   for (int lane = 0; lane < kLanes; ++lane) {
-    if (errors[lane] <= whole_errors[lane]) continue;  // a NaN, of a zero far away, is no gain either
+    if (errors[lane] < whole_errors[lane]) continue;  // a NaN, of a zero far away, is no gain either
     result.scale[lane] = whole.scale[lane];
     result.zero[lane] = whole.zero[lane];
   }
