@@ -121,6 +121,12 @@ namespace thaw::quantizing::blocks {
 
 HWY_EXPORT(search_real_tile);
 
+namespace {
+
+constexpr float kLeastTold = 1e-30F;
+
+}  // namespace
+
 void search_real(const Tile& tile, const BlockFormat& format, TileScales& result) {
   TileScales whole;
   alignas(64) float errors[kLanes], whole_errors[kLanes];
@@ -129,7 +135,8 @@ void search_real(const Tile& tile, const BlockFormat& format, TileScales& result
   errors_of(tile, format, result, errors);
   errors_of(tile, format, whole, whole_errors);
   for (int lane = 0; lane < kLanes; ++lane) {
-    if (errors[lane] < whole_errors[lane]) continue;  // a NaN, of a zero far away, is no gain either
+    // A NaN, of a zero far away, is no gain; nor is what may be one of squares that have lost their bits.
+    if (errors[lane] < whole_errors[lane] && whole_errors[lane] > kLeastTold) continue;
     result.scale[lane] = whole.scale[lane];
     result.zero[lane] = whole.zero[lane];
   }

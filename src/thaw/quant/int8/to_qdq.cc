@@ -18,8 +18,6 @@
 namespace thaw::quantizing::int8 {
 namespace {
 
-using ops::Int8Kernel;
-
 struct Scaled {
   Affine affine;
   Codes codes;
