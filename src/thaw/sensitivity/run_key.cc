@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/quant/plan_file.h"
 #include "thaw/sensitivity/node_key.h"
 
 namespace thaw::measuring {
@@ -35,16 +36,8 @@ class Hash {
 };
 
 void add_options(Hash& hash, const SensitivityOptions& options) {
-  for (const PrecisionOptions& precision : options.precisions) {
-    const BlockOptions& blocks = precision.blocks;
-    const Int8Options& int8 = precision.int8;
-    hash.add(fmt::format("{} {} {} {} {} {}", static_cast<int>(precision.to), blocks.block, blocks.symmetric,
-                         static_cast<int>(blocks.method), static_cast<int>(blocks.form), blocks.accuracy_level));
-    hash.add(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", int8.dynamic, static_cast<int>(int8.range),
-                         int8.percentile, int8.symmetric_activations, int8.symmetric_weights, int8.unsigned_activations,
-                         int8.unsigned_weights, int8.per_channel, int8.reduced_range, int8.smooth, int8.equalize,
-                         int8.correct_bias));
-  }
+  for (const PrecisionOptions& precision : options.precisions)
+    hash.add(quantizing::plan_text({.precision = precision}));
   for (const std::string& output : options.outputs) hash.add("output " + output);
   for (const std::string& pattern : options.keep) hash.add("keep " + pattern);
   hash.add(fmt::format("{} {} {} {} {}", static_cast<int>(options.group), options.one_out,

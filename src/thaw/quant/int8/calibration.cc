@@ -163,8 +163,9 @@ std::map<std::string, Range> ranges_over(const ir::Model& model, const std::map<
 }
 
 std::string key_of(const std::string& name, const RangeRequest& request) {
-  return fmt::format("{} {} {} {} {} {}", static_cast<int>(request.method), request.percentile, request.codes.lowest,
-                     request.codes.highest, request.symmetric, name);
+  return fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
+                     request.codes.lowest, request.codes.highest, request.symmetric, request.useful.lowest,
+                     request.useful.highest, name);
 }
 
 }  // namespace
