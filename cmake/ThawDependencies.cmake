@@ -17,6 +17,10 @@ find_package(TBB REQUIRED)
 find_package(hwy REQUIRED)
 find_package(utf8proc REQUIRED)
 
+# It draws the charts of reports, which carry it along.
+find_file(CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js share/nodejs/chart.js/dist REQUIRED
+          DOC "Chart.js, version 3, as one file")
+
 # ONNX Runtime is opened at its first use (dlopen), never linked: only its headers are needed to build.
 if(NOT ONNXRUNTIME_ROOT AND EXISTS "${THAW_DEPS_REAL_DIR}/onnxruntime")
   set(thaw_onnxruntime_root "${THAW_DEPS_REAL_DIR}/onnxruntime")

@@ -11,6 +11,22 @@ add_custom_command(OUTPUT "${thaw_schema_table}" COMMAND thaw_schema_table > "${
                    COMMAND "${CMAKE_COMMAND}" -E rename "${thaw_schema_table}.part" "${thaw_schema_table}"
                    DEPENDS thaw_schema_table VERBATIM)
 
+# thaw_embed(FILE NAME): the text of FILE as a C++ literal, in the file NAME.inc that sources include.
+function(thaw_embed file name)
+  file(READ "${file}" text)
+  set(literal "${PROJECT_BINARY_DIR}/generated/${name}.inc")
+  file(WRITE "${literal}.part" "R\"thaw_embedded(${text})thaw_embedded\"\n")
+  file(COPY_FILE "${literal}.part" "${literal}" ONLY_IF_DIFFERENT)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+endfunction()
+
+file(GLOB thaw_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/report/pages/*")
+foreach(page IN LISTS thaw_pages)
+  file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/src" "${page}")
+  thaw_embed("${page}" "${name}")
+endforeach()
+thaw_embed("${CHART_JS}" thaw/report/pages/chart.js)
+
 file(GLOB_RECURSE thaw_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*.cc")
 set(thaw_library_sources ${thaw_all_sources})
 list(FILTER thaw_library_sources EXCLUDE REGEX "_(test|testing)\\.cc$|/src/thaw/cli/")

@@ -152,9 +152,10 @@ struct MeasuredPlan {
 THAW_API MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                               const std::filesystem::path& data = {});
 
-// A report as files in a folder: report.json, errors.csv, and report.html for people. read_report() reads the first. They throw
-// thaw::Error where a file cannot be written or read, or is none of ours.
-THAW_API void write_report(const SensitivityReport& report, const std::filesystem::path& folder);
+// A report as files in a folder: report.json, errors.csv, and report.html for people, with a plan drawn in where one is given.
+// read_report() reads the first. They throw thaw::Error where a file cannot be written or read, or is none of ours.
+THAW_API void write_report(const SensitivityReport& report, const std::filesystem::path& folder,
+                           const MixedPlan* plan = nullptr, const MeasuredPlan* measured = nullptr);
 THAW_API SensitivityReport read_report(const std::filesystem::path& folder);
 
 }  // namespace thaw

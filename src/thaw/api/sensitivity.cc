@@ -8,6 +8,7 @@
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/quant/plan_file.h"
+#include "thaw/report/sensitivity_page.h"
 #include "thaw/sensitivity/measure.h"
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/report_file.h"
@@ -40,7 +41,8 @@ MeasuredPlan measure(const Model& model, const SensitivityReport& report, const 
   return measuring::measure_plan(ModelAccess::of(model), report, plan, data);
 }
 
-void write_report(const SensitivityReport& report, const std::filesystem::path& folder) {
+void write_report(const SensitivityReport& report, const std::filesystem::path& folder, const MixedPlan* plan,
+                  const MeasuredPlan* measured) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed)
@@ -48,6 +50,7 @@ void write_report(const SensitivityReport& report, const std::filesystem::path& 
                                           .where = folder.string(),
                                           .expected = "a folder that may be written to"});
   write_whole(folder / "errors.csv", measuring::report_csv(report));
+  write_whole(folder / "report.html", report::sensitivity_page(report, plan, measured));
   write_whole(folder / "report.json", measuring::report_json(report));
 }
 

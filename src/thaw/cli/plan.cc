@@ -92,6 +92,8 @@ int make_plan(const PlanArguments& options) {
   const std::string text = plan_json(report, chosen);
   file.write(std::as_bytes(std::span(text)));
   file.publish();
+  if (std::filesystem::is_directory(options.report))
+    write_report(report, options.report, &chosen, measured ? &*measured : nullptr);
   write_output(options.format == Format::kJson ? plan_report_json(report, chosen, measured, options.output)
                                                : fmt::format("{}\n{}wrote {}\n", shares(report, chosen),
                                                              plan_table(report, chosen, measured), options.output));

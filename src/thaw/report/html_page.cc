@@ -1,8 +1,10 @@
 #include "thaw/report/html_page.h"
 
+#define XXH_INLINE_ALL
 #include <cmath>
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include "thaw/report/printable.h"
 #include "thaw/version.h"
@@ -127,8 +129,10 @@ void HtmlPage::heading(std::string_view text) { body_ += fmt::format("<h2>{}</h2
 
 void HtmlPage::sentence(std::string_view text) { body_ += fmt::format("<p>{}</p>\n", html_text(text)); }
 
-void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows) {
-  body_ += "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>";
+void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows,
+                     std::string_view id) {
+  const std::string named = id.empty() ? "" : fmt::format(" id=\"{}\"", html_text(id));
+  body_ += fmt::format("<div class=\"wide\" tabindex=\"0\"><table{}>\n<thead><tr>", named);
   for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", with_breaks(column));
   body_ += "</tr></thead>\n<tbody>\n";
   for (const std::vector<HtmlCell>& row : rows) {
@@ -141,15 +145,36 @@ void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<
   body_ += "</tbody>\n</table></div>\n";
 }
 
+void HtmlPage::data(std::string_view id, std::string_view json) {
+  body_ += fmt::format("<script type=\"application/json\" id=\"{}\">", html_text(id));
+  // What would end the element stands in JSON's strings alone, where an escape means the same.
+  for (const char c : json) {
+    if (c == '<') {
+      body_ += "\\u003c";
+    } else {
+      body_ += c;
+    }
+  }
+  body_ += "</script>\n";
+}
+
 std::string HtmlPage::finish() const {
-  // The policy forbids what the page has no need of, should anything in it ever be read as markup.
+  // The policy forbids what the page has no need of, should anything in it ever be read as markup: of scripts, all but those
+  // that carry a word which nothing in the page can know.
+  std::string policy = "default-src 'none'; style-src 'unsafe-inline'", scripts;
+  if (!scripts_.empty()) {
+    const XXH128_hash_t hash = XXH3_128bits(body_.data(), body_.size());
+    const std::string word = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+    policy += fmt::format("; script-src 'nonce-{}'", word);
+    for (const std::string& code : scripts_) scripts += fmt::format("<script nonce=\"{}\">{}</script>\n", word, code);
+  }
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n{2}</main>\n"
-      "<footer>Written by thaw {3}.</footer>\n</body>\n</html>\n",
-      title_, kStyle, body_, html_text(kVersion));
+      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n{}</main>\n"
+      "<footer>Written by thaw {}.</footer>\n{}</body>\n</html>\n",
+      policy, title_, kStyle, style_, title_, body_, html_text(kVersion), scripts);
 }
 
 }  // namespace thaw::report

@@ -1,5 +1,5 @@
-// One self-contained HTML page: headings, sentences, tables. It needs no network and no script, and follows the
-// reader's light or dark scheme.
+// One self-contained HTML page: headings, sentences, tables. It needs no network, follows the reader's light or dark scheme, and
+// says all that it has to say without a script, which one that draws or sorts may bring.
 //
 //   HtmlPage page("thaw batch: model.onnx");
 //   page.sentence("Every sample's result is the model's.");
@@ -49,13 +49,22 @@ class HtmlPage {
   void verdict(Outcome verdict, std::string_view word, std::string_view sentence);
   void heading(std::string_view text);
   void sentence(std::string_view text);
-  // Rows shorter than the columns are filled with empty cells.
-  void table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows);
+  // Rows shorter than the columns are filled with empty cells. `id`: what a script finds it by.
+  void table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows,
+             std::string_view id = {});
+
+  // Of the page's own, nobody else's text: markup, rules over those that every page has, scripts in their order.
+  void markup(std::string_view html) { body_ += html; }
+  void style(std::string_view css) { style_ += css; }
+  void script(std::string_view code) { scripts_.emplace_back(code); }
+  // JSON for a script to read, which may hold anybody's text.
+  void data(std::string_view id, std::string_view json);
 
   std::string finish() const;  // the whole page
 
  private:
-  std::string body_, title_;
+  std::string body_, title_, style_;
+  std::vector<std::string> scripts_;
 };
 
 }  // namespace thaw::report
