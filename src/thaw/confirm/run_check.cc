@@ -35,7 +35,7 @@ std::string lacks_memory(const ir::Model& model) {
                      static_cast<double>(weights) / kGigabyte, static_cast<double>(*left) / kGigabyte);
 }
 
-SessionOptions check_session() { return {.memory_pattern = false, .memory_arena = false}; }
+SessionOptions check_session() { return {.memory_pattern = false, .memory_arena = false, .spinning = false}; }
 
 void note_inputs(const Arrays& feeds, RunCheck& check) {
   for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));

@@ -193,6 +193,7 @@ struct OrtSession::Impl {
     options.SetGraphOptimizationLevel(level_of(wanted.optimization));
     if (!wanted.memory_pattern) options.DisableMemPattern();
     if (!wanted.memory_arena) options.DisableCpuMemArena();
+    if (!wanted.spinning) options.AddConfigEntry(kOrtSessionOptionsConfigAllowIntraOpSpinning, "0");
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_WARNING);
     Ort::ThrowOnError(Ort::GetApi().SetUserLoggingFunction(options, &WarningLog::receive, &log));
     return options;

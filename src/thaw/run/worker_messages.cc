@@ -111,6 +111,7 @@ std::string encode(const LoadRequest& request) {
   writer.put(request.options.optimization);
   writer.put<uint8_t>(request.options.memory_pattern);
   writer.put<uint8_t>(request.options.memory_arena);
+  writer.put<uint8_t>(request.options.spinning);
   return writer.take();
 }
 
@@ -128,6 +129,7 @@ LoadRequest decode_load(std::string_view body) {
   request.options.optimization = reader.take<Optimization>();
   request.options.memory_pattern = reader.flag();
   request.options.memory_arena = reader.flag();
+  request.options.spinning = reader.flag();
   reader.end();
   return request;
 }

@@ -82,7 +82,7 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
 }
 
 Arrays Candidate::run(size_t sample) {
-  if (!session_) session_.emplace(*part_);
+  if (!session_) session_.emplace(*part_, SessionOptions{.spinning = false});
   Arrays fed;
   for (const Port& port : session_->inputs())
     if (base_.kept().has(sample, port.name)) fed.emplace(port.name, base_.kept().get(sample, port.name));

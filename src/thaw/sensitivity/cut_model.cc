@@ -153,7 +153,7 @@ run::Session& CutModel::session(size_t index) {
     FedValues fed;
     for (const std::string& input : sections_[index].inputs)
       if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
-    sessions_[index].emplace(*part_of(*model_, fed, sections_[index].outputs));
+    sessions_[index].emplace(*part_of(*model_, fed, sections_[index].outputs), SessionOptions{.spinning = false});
   }
   return *sessions_[index];
 }

@@ -59,7 +59,7 @@ std::string MeasuredModel::output(ir::Value* value) {
   return value->name();
 }
 
-void MeasuredModel::start() { session_.emplace(*model_, SessionOptions{}); }
+void MeasuredModel::start() { session_.emplace(*model_, SessionOptions{.spinning = false}); }
 
 void for_rows(const Array& array, int64_t width, const std::function<void(std::span<const float>)>& each) {
   const int64_t step = std::max<int64_t>(1, kPieceOfArray / width) * width, count = array.num_elements();
