@@ -302,3 +302,18 @@ def test_the_text_says_what_was_done_and_where(thaw, save, tmp_path):
     assert "compute once" in dry and "dry run; nothing was written" in dry
     report = json.loads(thaw("optimize", model, "--dry-run", "--format", "json", code=0).stdout)
     assert (report["nodes_before"], report["nodes_after"], report["output"]) == (4, 2, None)
+
+
+def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
+    """A model that ONNX Runtime does not run, as of an operator that it does not know."""
+    text = """<ir_version: 9, opset_import: ["" : 17, "elsewhere" : 1]> g (float[n,m] x) => (float[n,m] y) { a = Identity(x) b = elsewhere.Unknown(a) y = Neg(b) }"""
+    model, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
+    said = thaw("optimize", model, "-o", out, code=1).stdout
+    assert "nothing was compared" in said and "nothing was written" in said and "--no-check" in said and not out.exists()
+    report = thaw.json("optimize", model, "-o", out, code=1)
+    assert report["uncompared"] and report["output"] is None and report["changed"]
+    thaw("optimize", model, "-o", out, "--no-check", code=0)
+    assert operators(out) == "Unknown Neg"
+    again = tmp_path / "again.onnx"
+    thaw("optimize", out, "-o", again, code=0)  # needs nothing, so that there is nothing to compare
+    assert again.read_bytes() == out.read_bytes()

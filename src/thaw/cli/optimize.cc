@@ -32,6 +32,11 @@ struct OptimizeArguments {
   Format format = Format::kText;
 };
 
+// What was asked to be compared and could not be is not written.
+bool is_proven(const OptimizeReport& report, bool is_checked) {
+  return report.agrees() && (!is_checked || !report.modified() || !report.checks.empty());
+}
+
 // By what was done, then where: a model has hundreds of one kind.
 std::vector<NoteView> changes_by_kind(const OptimizeReport& report, bool explain) {
   std::vector<NoteView> notes;
@@ -97,7 +102,9 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
                                    : notes_text("DirectML does not take", untaken(report), options.explain);
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
-  return text + "nothing was written\n";
+  const bool could_not = report.agrees() && report.modified();
+  return text +
+         (could_not ? "nothing was written; --no-check writes what was not compared\n" : "nothing was written\n");
 }
 
 int optimize_model(const OptimizeArguments& options) {
@@ -111,15 +118,16 @@ int optimize_model(const OptimizeArguments& options) {
   run::add_values(options.values, how.feeds);
   const OptimizeReport report = confirm::optimize(model, *until_exit(ir::load(options.model)), how);
   Written files;
+  const bool writes = is_proven(report, how.check);
   // A model that needs nothing is written as it is: the next step of a script finds its file.
-  if (report.agrees() && !options.dry_run) {
+  if (writes && !options.dry_run) {
     SaveOptions save;
     save.external = options.external;
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? optimize_json(options, report, files)
                                                : optimize_text(options, report, files));
-  return report.agrees() ? kFine : kFindings;
+  return writes ? kFine : kFindings;
 }
 
 }  // namespace
