@@ -78,6 +78,10 @@ FOLDED = (f"h = {L('0,0,4,8')} g = {L('0,0,2,8')} " + head("q") + head("k", perm
           f" a2 = {L('0,2,-1,0')} pf = Reshape(p, a2) w = MatMul(pf, vh) b4 = {L('0,4,-1,8')} o = Reshape(w, b4) " + JOIN)
 CLEARED = f"nan = IsNaN(p) z0 = {S('0.0')} pc = Where(nan, z0, p) o = MatMul(pc, vh)"
 HALF = "float16[b,s,32] q, float16[b,s,32] k, float16[b,s,32] v"
+# As GPT-2 has it: scores * kept - 1e4 * (1 - kept).
+ERASED = f"kf = Cast<to=1>(a) one = {S('1.0')} w = {S('10000.0')} lk = Mul(l, kf) less = {{less}} big = Mul(less, w) m = {{m}}"
+TRIANGLE = ("all = Constant<value = float[1,1,12,12] {" + ",".join(str(float(j <= i)) for i in range(12) for j in range(12)) + "}>() qs = Shape(q)"
+            f" o1 = {L('1')} o2 = {L('2')} sz = Slice(qs, o1, o2) z2 = {L('0,0')} both = Concat<axis=0>(sz, sz) x23 = {L('2,3')} kf = Slice(all, z2, both, x23) ")
 CASES = {
     "a scale computed from the width": (IN, heads("[0,2,1,3]") + "sh = Shape(qh) e1 = Constant<value_ints=[-1]>() e2 = Constant<value_ints=[9223372036854775807]>()"
                                         " wi = Slice(sh, e1, e2) wf = Cast<to=1>(wi) wr = Sqrt(wf) one = Constant<value_floats=[1.0]>() ws = Div(one, wr) root = Sqrt(ws)"
@@ -94,6 +98,9 @@ CASES = {
     "a mask that chooses, added": (IN + ", bool[s,s] a", scaled(f"z = {S('0.0')} w = {S('-1e9')} a2 = Where(a, z, w) m = Add(l, a2)")),
     "a mask of numbers": (IN + ", int64[b,s] a", scaled(f"x1 = {L('1,2')} a4 = Unsqueeze(a, x1) af = Cast<to=1>(a4) one = {S('1.0')} inv = Sub(one, af) w = {S('-10000.0')}"
                                                         " am = Mul(inv, w) m = Add(l, am)")),
+    "a mask that scores are multiplied by": (IN + ", bool[b,1,s,s] a", scaled(ERASED.format(less="Sub(one, kf)", m="Sub(lk, big)"))),
+    "a mask that scores are multiplied by, the other way round": (IN + ", bool[b,1,1,s] a", scaled(ERASED.format(less="Sub(kf, one)", m="Add(big, lk)"))),
+    "a constant that scores are multiplied by": (IN, scaled(TRIANGLE + ERASED.replace("kf = Cast<to=1>(a)", "").format(less="Sub(one, kf)", m="Sub(lk, big)"))),
     "weights that are cleared": (IN, scaled("m = Identity(l)").replace("o = MatMul(p, vh)", CLEARED)),
     "a mask of infinities, weights cleared": (IN + ", bool[b,1,s,s] a", scaled(f"one = {S('-1.0')} nil = {S('0.0')} w = Div(one, nil) m = Where(a, w, l)").replace("o = MatMul(p, vh)", CLEARED)),
     "a mask that chooses, weights cleared": (IN + ", bool[b,1,1,s] a", scaled(f"w = {S('-3.38e38')} m = Where(a, l, w)").replace(
@@ -194,6 +201,9 @@ NEAR = {
     "softmax over queries": (IN, heads() + SCALE + "n = MatMul(qh, kh) m = Mul(n, c) " + tail(softmax="Softmax<axis=2>"), "softmax over axis 2"),
     "a masked score that still counts": (IN + ", bool[b,1,s,s] a", scaled(f"w = {S('-5.0')} m = Where(a, l, w)"), "no large negative number"),
     "scores times a tensor": (IN + ", float[b,1,s,s] a", scaled("m = Mul(l, a)"), "multiplied by a tensor"),
+    "scores times what may be no mask": (IN + ", float[b,1,s,s] a", scaled(ERASED.format(less="Sub(one, kf)", m="Sub(lk, big)")), "not known to be of ones and zeros"),
+    "scores times one mask, less another": (IN + ", bool[b,1,s,s] a, bool[b,1,s,s] d", scaled("kd = Cast<to=1>(d) " + ERASED.format(less="Sub(one, kd)", m="Sub(lk, big)")), "the scores"),
+    "scores times a mask, with more where it is not": (IN + ", bool[b,1,s,s] a", scaled(ERASED.format(less="Sub(one, kf)", m="Add(lk, big)")), "multiplied by a tensor"),
     "a cap with a mask": (IN + ", float[b,1,s,s] a", scaled(CAP + "m = Add(sc, a)"), "softcap"),
     "a mask inside the cap": (IN + ", float[b,1,s,s] a", heads() + SCALE + "n = MatMul(qh, kh) l1 = Mul(n, c) l = Add(l1, a) " + CAP + "m = Identity(sc) " + tail(), "inside the softcap"),
     "a mask of other rows": (IN + ", float[b,1,z,s] a", scaled("m = Add(l, a)"), "the axes of the mask"),

@@ -1,5 +1,6 @@
-// broadcast. The normal form: flat, each operand once, in the order of their making; no operand that is always 1; and
-// an operand that is never 1 is the result, for the others are assumed to go with it.
+// broadcast. The normal form: flat, each operand once, in the order of their making; no operand that is always 1, nor a min of
+// another one, as of what was cut to its length; and an operand that is never 1 is the result, for the others are assumed to
+// go with it.
 #include <algorithm>
 #include <vector>
 
@@ -18,6 +19,21 @@ void flatten(Dim d, std::vector<Dim>& operands) {
   }
 }
 
+// Whether d is the least of an operand and of what is never below 1: then it is 1 where the operand is 1, so that the operand
+// decides.
+bool is_cut_of_one(Dim d, const std::vector<Dim>& operands) {
+  const Atom* atom = single_atom(d);
+  if (atom == nullptr || atom->kind != AtomKind::kMin) return false;
+  const auto is_operand = [&](Dim part) {
+    return std::any_of(operands.begin(), operands.end(), [&](Dim other) { return same(part, other); });
+  };
+  const auto whole = std::find_if(atom->operands.begin(), atom->operands.end(), is_operand);
+  return whole != atom->operands.end() && std::all_of(atom->operands.begin(), atom->operands.end(), [&](Dim part) {
+           const Bounds bounds = bounds_of(part);
+           return same(part, *whole) || bounds.lower >= 1;
+         });
+}
+
 Dim normal_form(Dim a, Dim b, Scope::Impl& tables) {
   std::vector<Dim> operands;
   flatten(a, operands);
@@ -31,6 +47,8 @@ Dim normal_form(Dim a, Dim b, Scope::Impl& tables) {
     const Bounds bounds = bounds_of(d);
     return bounds.is_point() && bounds.lower == 1;
   });
+  const std::vector<Dim> all = operands;
+  std::erase_if(operands, [&](Dim d) { return is_cut_of_one(d, all); });
   if (operands.empty()) return 1;
   for (Dim d : operands) {
     if (!bounds_of(d).contains(1)) return d;

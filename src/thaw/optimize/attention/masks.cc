@@ -21,8 +21,10 @@ class MaskWriter {
     if (!given) return refuse("the shape of the mask is not known");
     auto mask =
         view == HeadsView::kWindows ? of_windows(*given, facts_.fact(found.at).dim(1)) : with_four_axes(*given, view);
-    if (!mask || !fits(*mask)) return refuse("the axes of the mask are not known to be those of the scores");
+    if (!mask || !fits(*mask, view, facts_.fact(found.at)))
+      return refuse("the axes of the mask are not known to be those of the scores");
     const bool chooses = found.kind != FoundMask::Kind::kAdded;
+    if (found.is_of_numbers) return chosen(as_bool(*mask), found);
     if (chooses != (mask->dtype == ir::DataType::kBool) || (!chooses && !ir::is_floating(mask->dtype)))
       return refuse("the mask is of another type");
     return chooses ? chosen(*mask, found) : added(*mask, found.factor);
@@ -100,14 +102,24 @@ class MaskWriter {
     return rank <= 4 ? std::optional(with_axes_before(mask, 4)) : std::nullopt;
   }
 
-  bool fits(const Shaped& mask) const {
+  bool fits(const Shaped& mask, HeadsView view, const ops::Fact& scores) const {
     const auto is = [&](int axis, dim::Dim size) {
       return mask.dim(axis).is_constant(1) || dim::same(mask.dim(axis), size);
     };
+    // Rows that leave those of the scores as they are: as many, or 1.
+    const bool keeps_rows =
+        view == HeadsView::kFour && scores.rank() == 4 && dim::same(scores.dim(2), heads_.queries());
     // Columns are one for each key, or one for all: of another number the product with v would not run. What is
     // reshaped in between may have others.
-    return mask.rank() == 4 && is(0, heads_.batch()) && is(1, dim::Dim(heads_.heads)) && is(2, heads_.queries()) &&
-           (is(3, heads_.keys()) || !is_reshaped_);
+    return mask.rank() == 4 && is(0, heads_.batch()) && is(1, dim::Dim(heads_.heads)) &&
+           (is(2, heads_.queries()) || keeps_rows) && (is(3, heads_.keys()) || !is_reshaped_);
+  }
+
+  Shaped as_bool(const Shaped& mask) const {
+    const ir::Node* cast = producer_of(mask.value, "Cast");
+    if (cast && facts_.fact(cast->input(0)).dtype == ir::DataType::kBool)
+      return {cast->input(0), mask.dims, ir::DataType::kBool};
+    return {at_.cast(mask.value, ir::DataType::kBool), mask.dims, ir::DataType::kBool};
   }
 
   Shaped chosen(const Shaped& kept, const FoundMask& found) const {
@@ -156,7 +168,9 @@ Shaped spread_mask(const Shaped& mask, const FoundHeads& heads, Counted queries,
   // As many rows as columns where that is the same: then one mask serves all layers.
   if (has_columns && dim::same(mask.dim(3), heads.queries())) queries = {mask.value, 3};
   const auto count = [&](bool is_there, Counted counted) {
-    return is_there ? at.list({1}) : at.slice(at.shape(counted.value), counted.axis, counted.axis + 1);
+    if (is_there) return at.list({1});
+    ir::Value* size = at.slice(at.shape(counted.value), counted.axis, counted.axis + 1);
+    return counted.past ? at.add(at.slice(at.shape(counted.past), 2, 3), size) : size;
   };
   Shaped full = mask;
   full.value = at.emit(

@@ -17,6 +17,7 @@ std::optional<Shaped> added_mask(const FoundScores& scores, const FoundHeads& he
 struct Counted {
   ir::Value* value = nullptr;
   int64_t axis = 0;
+  ir::Value* past = nullptr;  // [batch, heads, positions, width], whose positions count too; null: none
 };
 
 // The same with a row for each query and a column for each key, which kernels ask for.

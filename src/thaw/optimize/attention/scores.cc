@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/optimize/attention/erased.h"
 #include "thaw/optimize/site.h"
 
 namespace thaw::optimizing {
@@ -144,6 +145,10 @@ class ScoresReader {
     if (node.inputs().size() != 2) return false;
     if (found_.softcap > 0) return refuse(kInsideCap);
     const bool subtracts = node.op_type() == "Sub";
+    bool is_unproven = false;
+    for (const int k : {0, 1})
+      if (follow_erased(node, k, value, factor, is_unproven)) return true;
+    if (is_unproven) return refuse("the scores are multiplied by a mask that is not known to be of ones and zeros");
     for (const int k : {0, 1}) {
       const FoundScores before = found_;
       ir::Value* mask = node.input(1 - k);
@@ -151,6 +156,26 @@ class ScoresReader {
       if (!scalar_of(mask, facts_))  // a number added to all scores changes no weight
         found_.masks.push_back({FoundMask::Kind::kAdded, mask, of_mask, value});
       if (follow(node.input(k), of_scores)) return true;
+      found_ = before;
+    }
+    return false;
+  }
+
+  // Scores times a mask, less a large number where the mask is 0: operand k of the sum is the product.
+  bool follow_erased(const ir::Node& sum, int k, ir::Value* value, double factor, bool& is_unproven) {
+    const ir::Node* product = producer_of(sum.input(k), "Mul");
+    if (!product || !is_read_once(*sum.input(k))) return false;
+    const bool subtracts = sum.op_type() == "Sub";
+    const double of_scores = subtracts && k == 1 ? -factor : factor, of_other = subtracts && k == 0 ? -factor : factor;
+    for (const int m : {0, 1}) {
+      ir::Value* kept = product->input(m);
+      const auto number = where_erased(sum.input(1 - k), kept, facts_);
+      if (!number || !(*number * of_other <= kMasksFrom)) continue;
+      is_unproven = !is_ones_and_zeros(kept, facts_);
+      if (is_unproven) return false;
+      const FoundScores before = found_;
+      found_.masks.push_back({FoundMask::Kind::kKeptWhereTrue, kept, *number * of_other, value, true});
+      if (follow(product->input(1 - m), of_scores)) return true;
       found_ = before;
     }
     return false;

@@ -14,8 +14,9 @@ struct FoundMask {
   enum class Kind : uint8_t { kAdded, kKeptWhereTrue, kKeptWhereFalse };
   Kind kind = Kind::kAdded;
   ir::Value* value = nullptr;
-  double factor = 1;        // kAdded: of the mask; otherwise what stands in the place of scores that do not stay
-  ir::Value* at = nullptr;  // the scores there, to whose axes the mask's line up at the right
+  double factor = 1;           // kAdded: of the mask; otherwise what stands in the place of scores that do not stay
+  ir::Value* at = nullptr;     // the scores there, to whose axes the mask's line up at the right
+  bool is_of_numbers = false;  // kept where 1, not where 0
 };
 
 struct FoundScores {
