@@ -23,7 +23,8 @@ class AttentionFuser {
 
   bool fuse(ir::Node* product) {
     why_.clear();
-    const bool fused = has_softmax(*product) && replace(product);
+    outside_.clear();
+    const bool fused = has_softmax(*product) && (replace(product) || (!outside_.empty() && replace(product)));
     if (!fused && !why_.empty())
       changes_.left.push_back(
           {.kind = std::string(kPass), .place = product->describe(), .part = {}, .replaced = {}, .why = why_});
@@ -57,8 +58,10 @@ class AttentionFuser {
     return values->turned.empty() ? std::optional(std::move(turned)) : std::nullopt;
   }
 
+  // Once more where it leaves a reason in outside_: without the cache then.
   bool replace(ir::Node* product) {
     rewrite::Patch patch(model_, {});
+    const std::string place = product->describe();
     patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     try {
@@ -67,14 +70,34 @@ class AttentionFuser {
       if (!values || values->scale != 1 || !are_weights(values->left)) return false;
       auto found = find(*values, product, at);
       if (!found) return false;
-      const Shaped result = write_attention(*found, target_, at);
-      if (!put_in_place(patch, *found, result, *values, product)) return false;
-      note(*found, *product);
+      if (outside_.empty()) take_cache(*found);
+      const WrittenAttention written = write_attention(*found, target_, at);
+      if (!put_in_place(patch, *found, written.result, *values, product)) return false;
+      if (found->cache && !give_cache(patch, *found->cache, written)) return false;
+      note(*found, place);
     } catch (const ops::CannotWrite& error) {
       why_ = error.why;
       return false;
     }
     patch.apply(facts_);
+    return true;
+  }
+
+  void take_cache(FoundAttention& found) {
+    found.cache = find_cache(found.heads, facts_, outside_);
+    if (found.cache && !takes_cache(found, target_, outside_)) found.cache.reset();
+  }
+
+  // What read the joined keys and values reads those that the operator gives.
+  bool give_cache(rewrite::Patch& patch, const FoundCache& cache, const WrittenAttention& written) {
+    const ir::Node& attention = *written.keys->producer();
+    for (const auto& [part, present] : {std::pair(&cache.key, written.keys), std::pair(&cache.value, written.values)}) {
+      if (!may_come_from(attention, *part->all, *present)) {
+        outside_ = "its keys or values are read before it";
+        return false;
+      }
+      patch.replace(part->all, present);
+    }
     return true;
   }
 
@@ -146,16 +169,19 @@ class AttentionFuser {
     }
     if (!values.turned.empty()) now = at.transpose(now, values.turned);
     patch.replace(old, now);
+    remove_what_gave(*old);
     return true;
   }
 
-  void note(const FoundAttention& found, const ir::Node& product) {
+  void note(const FoundAttention& found, const std::string& place) {
     const FoundHeads& heads = found.heads;
     std::string what = fmt::format("{} head{} of {}", heads.heads, heads.heads == 1 ? "" : "s", heads.width);
     if (heads.kv_heads < heads.heads) what += fmt::format(", {} of keys", heads.kv_heads);
     if (found.mask.value) what += ", with a mask";
+    if (found.cache) what += ", with its cache";
+    if (!outside_.empty()) what += fmt::format(", its cache outside, as {}", outside_);
     const std::string now(attention_operator(target_));
-    changes_.made.push_back({.kind = now, .place = product.describe(), .part = {}, .replaced = {{what, now}}});
+    changes_.made.push_back({.kind = now, .place = place, .part = {}, .replaced = {{what, now}}});
   }
 
   ir::Model& model_;
@@ -166,6 +192,7 @@ class AttentionFuser {
   FoundWeights weights_;
   bool is_turned_ = false;  // weights on the right
   std::string why_;
+  std::string outside_;  // why its cache is not the operator's
 };
 
 }  // namespace

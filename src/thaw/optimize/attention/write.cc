@@ -15,36 +15,87 @@ ir::Value* guarded(const ops::Emit& at, const FoundAttention& found, ir::Value* 
   return at.emit("Where", {at.emit("IsNaN", {result}), at.scalar(0, found.heads.query.dtype), result});
 }
 
-// com.microsoft's operator reads [batch, positions, heads * width], keys and values also [batch, heads, positions, width].
+// How many heads of queries share one of keys.
+int64_t group_of(const FoundHeads& heads) { return heads.heads / heads.kv_heads; }
+
+// The queries of a group may stand one after another as queries of one head, so that no key is repeated: a cache is read as it
+// is. Where there are as many queries as keys, repeating the keys costs less than spreading the mask.
+bool folds_groups(const FoundAttention& found) {
+  const FoundHeads& heads = found.heads;
+  const bool has_one_mask = !found.mask.value || found.mask.dim(1).is_constant(1);
+  return group_of(heads) > 1 && heads.query.rank() == 4 && has_one_mask && !dim::same(heads.queries(), heads.keys());
+}
+
+// com.microsoft's operator reads [batch, positions, heads * width], keys and values also [batch, heads, positions, width]
+// where there is no cache.
 class MultiHeadWriter {
  public:
-  MultiHeadWriter(const FoundAttention& found, const ops::Emit& at) : found_(found), heads_(found.heads), at_(at) {}
+  MultiHeadWriter(const FoundAttention& found, const ops::Emit& at)
+      : found_(found),
+        heads_(found.heads),
+        at_(at),
+        group_(folds_groups(found) ? group_of(heads_) : 1),
+        kernel_heads_(heads_.heads / group_) {}
 
-  Shaped write() const {
-    ir::Value* query = packed(heads_.query, heads_.heads, heads_.width);
+  WrittenAttention write() const {
+    ir::Value* query = group_ > 1 ? folded(heads_.query) : packed(heads_.query, heads_.heads, heads_.width);
     ir::Value *key = nullptr, *value = nullptr;
-    if (has_heads_first()) {
+    if (found_.cache) {
+      key = packed(found_.cache->key.now, heads_.kv_heads, heads_.width);
+      value = packed(found_.cache->value.now, heads_.kv_heads, heads_.width);
+    } else if (has_heads_first()) {
       key = repeated_heads(heads_.key);
       value = repeated_heads(heads_.value);
     } else {
       key = packed(heads_.key, heads_.kv_heads, heads_.width);
       value = packed(heads_.value, heads_.kv_heads, heads_.value_width);
     }
-    std::vector<ir::Value*> inputs = {query, key, value};
-    if (found_.mask.value) inputs.insert(inputs.end(), {nullptr, nullptr, spread(query, key)});
-    ir::Value* joined =
-        rewrite::emit_node(at_,
-                           {.op = attention_operator(OptimizeTarget::kOrt),
-                            .inputs = std::move(inputs),
-                            .attributes = {{"num_heads", heads_.heads}, {"scale", static_cast<float>(found_.scale)}},
-                            .domain = ops::kMicrosoft})
-            .front();
-    return with_heads(guarded(at_, found_, joined));
+    rewrite::NodeSpec spec{.op = attention_operator(OptimizeTarget::kOrt),
+                           .inputs = {query, key, value},
+                           .attributes = {{"num_heads", kernel_heads_}, {"scale", static_cast<float>(found_.scale)}},
+                           .domain = ops::kMicrosoft};
+    if (found_.mask.value) spec.inputs.insert(spec.inputs.end(), {nullptr, nullptr, spread(query, key)});
+    if (found_.cache) {
+      spec.inputs.resize(6);
+      spec.inputs.insert(spec.inputs.end(), {found_.cache->key.past.value, found_.cache->value.past.value});
+      spec.outputs = {true, true, true};
+    }
+    const std::vector<ir::Value*> made = rewrite::emit_node(at_, std::move(spec));
+    ir::Value* joined = group_ > 1 ? unfolded(made.front()) : made.front();
+    WrittenAttention written{with_heads(guarded(at_, found_, joined))};
+    if (found_.cache) {
+      written.keys = made[1];
+      written.values = made[2];
+    }
+    return written;
   }
 
  private:
   ir::Value* spread(ir::Value* query, ir::Value* key) const {
-    return spread_mask(found_.mask, heads_, {query, 1}, {key, has_heads_first() ? 2 : 1}, at_).value;
+    const Counted keys =
+        found_.cache ? Counted{key, 1, found_.cache->key.past.value} : Counted{key, has_heads_first() ? 2 : 1};
+    const Shaped mask = spread_mask(found_.mask, heads_, queries_of(query), keys, at_);
+    return group_ > 1 ? at_.emit("Tile", {mask.value, at_.list({1, 1, group_, 1})}) : mask.value;
+  }
+
+  // Where as many as there are queries stand: of folded ones a group's stand there.
+  Counted queries_of(ir::Value* query) const {
+    if (group_ == 1) return {query, 1};
+    const ir::Node* turned = producer_of(heads_.query.value, "Transpose");
+    const auto given = turned ? turned->attribute_ints("perm") : std::span<const int64_t>{};
+    return given.size() == 4 ? Counted{turned->input(0), given[2]} : Counted{heads_.query.value, 2};
+  }
+
+  // [batch, group * queries, kv heads * width] of [batch, kv heads * group, queries, width].
+  ir::Value* folded(const Shaped& query) const {
+    ir::Value* apart =
+        at_.reshape(with_positions_first(at_, query), at_.list({0, 0, kernel_heads_, group_, heads_.width}));
+    return at_.reshape(at_.transpose(apart, {0, 3, 1, 2, 4}), at_.list({0, -1, kernel_heads_ * heads_.width}));
+  }
+
+  ir::Value* unfolded(ir::Value* joined) const {
+    ir::Value* apart = at_.reshape(joined, at_.list({0, group_, -1, kernel_heads_, heads_.value_width}));
+    return at_.reshape(at_.transpose(apart, {0, 2, 3, 1, 4}), at_.list({0, 0, heads_.heads * heads_.value_width}));
   }
 
   // Keys and values that stand so already, in a cache say, need no turning.
@@ -58,13 +109,13 @@ class MultiHeadWriter {
     if (heads_.view == HeadsView::kHeadsFirst)
       return at_.reshape(transposed(at_, x, {1, 0, 2}).value, at_.list({1, -1, heads * width}));
     ir::Value* split = with_positions_first(at_, x);
-    const int64_t group = heads_.heads / heads;
+    const int64_t group = kernel_heads_ / heads;
     if (group > 1) split = at_.emit("Expand", {at_.unsqueeze(split, {3}), at_.list({1, 1, 1, group, 1})});
     return at_.reshape(split, at_.list({0, 0, heads * group * width}));
   }
 
   ir::Value* repeated_heads(const Shaped& x) const {
-    const int64_t group = heads_.heads / heads_.kv_heads;
+    const int64_t group = kernel_heads_ / heads_.kv_heads;
     if (group == 1) return x.value;
     ir::Value* spread = at_.emit("Expand", {at_.unsqueeze(x.value, {2}), at_.list({1, 1, group, 1, 1})});
     return at_.reshape(spread, at_.list({0, heads_.heads, -1, heads_.width}));
@@ -88,23 +139,39 @@ class MultiHeadWriter {
   const FoundAttention& found_;
   const FoundHeads& heads_;
   const ops::Emit& at_;
+  int64_t group_, kernel_heads_;  // heads of queries that the kernel sees as one, and how many it sees
 };
 
-Shaped standard_attention(const FoundAttention& found, const ops::Emit& at) {
+WrittenAttention standard_attention(const FoundAttention& found, const ops::Emit& at) {
   const FoundHeads& heads = found.heads;
   const bool has_four = heads.query.rank() == 4;
   const int64_t missing = heads.view == HeadsView::kHeadsFirst ? 0 : 1;  // the axis of three
   const auto four = [&](const Shaped& x) { return has_four ? x.value : at.unsqueeze(x.value, {missing}); };
-  std::vector<ir::Value*> inputs = {four(heads.query), four(heads.key), four(heads.value)};
-  if (found.mask.value) inputs.push_back(spread_mask(found.mask, heads, {inputs[0], 2}, {inputs[1], 2}, at).value);
-  ops::Attributes attributes = {{"scale", static_cast<float>(found.scale)}};
-  if (found.softcap > 0) attributes.push_back({"softcap", static_cast<float>(found.softcap)});
-  Shaped result = heads.query;
-  result.value = at.emit(attention_operator(OptimizeTarget::kPortable), std::move(inputs), std::move(attributes));
-  result.dims.back() = heads.value_width;
-  result.value = guarded(at, found, result.value);
-  if (!has_four) result.value = at.squeeze(result.value, {missing});
-  return result;
+  const Shaped &key = found.cache ? found.cache->key.now : heads.key,
+               &value = found.cache ? found.cache->value.now : heads.value;
+  rewrite::NodeSpec spec{.op = attention_operator(OptimizeTarget::kPortable),
+                         .inputs = {four(heads.query), four(key), four(value)},
+                         .attributes = {{"scale", static_cast<float>(found.scale)}}};
+  if (found.mask.value) {
+    const Counted keys{spec.inputs[1], 2, found.cache ? found.cache->key.past.value : nullptr};
+    spec.inputs.push_back(spread_mask(found.mask, heads, {spec.inputs[0], 2}, keys, at).value);
+  }
+  if (found.softcap > 0) spec.attributes.push_back({"softcap", static_cast<float>(found.softcap)});
+  if (found.cache) {
+    spec.inputs.resize(4);
+    spec.inputs.insert(spec.inputs.end(), {found.cache->key.past.value, found.cache->value.past.value});
+    spec.outputs = {true, true, true};
+  }
+  const std::vector<ir::Value*> made = rewrite::emit_node(at, std::move(spec));
+  WrittenAttention written{heads.query};
+  written.result.value = guarded(at, found, made.front());
+  written.result.dims.back() = heads.value_width;
+  if (!has_four) written.result.value = at.squeeze(written.result.value, {missing});
+  if (found.cache) {
+    written.keys = made[1];
+    written.values = made[2];
+  }
+  return written;
 }
 
 }  // namespace
@@ -113,7 +180,15 @@ std::string_view attention_operator(OptimizeTarget target) {
   return target == OptimizeTarget::kOrt ? "MultiHeadAttention" : "Attention";
 }
 
-Shaped write_attention(const FoundAttention& found, OptimizeTarget target, const ops::Emit& at) {
+bool takes_cache(const FoundAttention& found, OptimizeTarget target, std::string& why) {
+  if (target == OptimizeTarget::kOrt && group_of(found.heads) > 1 && !folds_groups(found)) {
+    why = "heads that share keys have masks of their own";
+    return false;
+  }
+  return true;
+}
+
+WrittenAttention write_attention(const FoundAttention& found, OptimizeTarget target, const ops::Emit& at) {
   return target == OptimizeTarget::kOrt ? MultiHeadWriter(found, at).write() : standard_attention(found, at);
 }
 
