@@ -92,3 +92,22 @@ def test_windows_as_lift_writes_them(thaw, tmp_path):
         feed = dict(pixel_values=np.random.default_rng(h).standard_normal((h * w, 1176), dtype=np.float32), grid_thw=np.array([[1, h, w]]))
         for wanted, got in zip(before.run(None, feed), after.run(None, feed), strict=True):
             assert np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
+def test_sizes_that_only_running_tells(thaw, tmp_path):
+    """Qwen3-VL's positions are cut and reshaped by numbers of grid_thw, so that no rule tells how many rows there are; a width stays what
+    it is, divided by them and multiplied."""
+    folder = need_shared("fixtures", "traces_more")
+    paths = [folder / f"qwen3_vl_{size}.onnx" for size in ("16x24", "22x30", "28x20")]
+    (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
+    lifted, out = tmp_path / "lifted.onnx", tmp_path / "out.onnx"
+    thaw("lift", *paths, "-o", lifted, "--values", tmp_path / "values.json", code=0)
+    thaw("optimize", lifted, "-o", out, "--target", "ort", "--no-check", code=0)
+    assert count(lifted, "Softmax") == count(out, "MultiHeadAttention") == 4
+    assert count(out, "RotaryEmbedding") == 8
+    assert thaw.json("optimize", out, "--target", "ort", "--dry-run", code=0)["changed"] == []
+    before, after = session(lifted), session(out)
+    for h, w in ((16, 16), (14, 22), (34, 10)):
+        feed = dict(pixel_values=np.random.default_rng(h).standard_normal((h * w, 1536), dtype=np.float32), grid_thw=np.array([[1, h, w]]))
+        for wanted, got in zip(before.run(None, feed), after.run(None, feed), strict=True):
+            assert np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max()

@@ -1,6 +1,7 @@
 """thaw optimize: convolutions take what follows them by channel and the zeros before them; ONNX Runtime's own products and convolutions."""
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 
 from conftest import session
@@ -207,3 +208,46 @@ def test_a_deep_network_scaled_twice(thaw, save, tmp_path):
     assert [node.op_type for node in onnx.load(out).graph.node] == ["Conv", "Softplus"] * 40
     feed = {"x": floats(rng, 2, 4, 7, 11)}
     np.testing.assert_allclose(session(out).run(None, feed)[0], session(model).run(None, feed)[0], rtol=1e-3, atol=1e-4)
+
+
+PATCH = "c = Reshape(x, cut) d = Conv<kernel_shape=[2,3,3], strides=[2,3,3]>(c, W, B) y = Reshape(d, rows)"
+PATCHES = {  # what is written, and what is left
+    "patches": (PATCH, "Gemm"),
+    "no bias": (PATCH.replace(", B)", ")"), "Gemm"),
+    "patches that are not flat afterwards": (PATCH.replace("y = Reshape(d, rows)", "y = Relu(d)"), "Gemm Reshape Relu"),
+    "a weight that is read twice": (PATCH.replace("y = Reshape(d, rows)", "e = Conv<kernel_shape=[2,3,3]>(c, W) y = Add(d, e)"), "Reshape Conv Conv Add"),
+    "zeros around": (PATCH.replace("strides=", "pads=[0,1,1,0,1,1], strides="), "Reshape Conv Reshape"),
+    "groups": (PATCH.replace("strides=", "group=2, strides=").replace("W, B", "G, B"), "Reshape Conv Reshape"),
+    "patches larger than the kernel": (PATCH.replace("x, cut", "x, large"), "Reshape Conv Reshape"),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+@pytest.mark.parametrize("target", ["portable", "ort", "directml"])
+def test_patches_are_a_product(thaw, save, tmp_path, target, name):
+    """As vision towers embed them: rows that are cut to patches as large as the kernel."""
+    body, left = PATCHES[name]
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 17]> g (float[n,72] x) => (float[a,b] y) {{ {body} }}')
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    rng = np.random.default_rng(3)
+    for key, value in {"W": floats(rng, 6, 4, 2, 3, 3), "G": floats(rng, 6, 2, 2, 3, 3), "B": floats(rng, 6), "cut": np.array([-1, 4, 2, 3, 3]),
+                       "large": np.array([-1, 4, 2, 3, 3]) * (1 if name != "patches larger than the kernel" else [1, 1, 1, 1, 2]), "rows": np.array([-1, 6])}.items():
+        if key in body.replace("(", " ").replace(")", " ").replace(",", " ").split():
+            model.graph.initializer.append(onnx.numpy_helper.from_array(value, key))
+    path, out = save(model), tmp_path / "out.onnx"
+    thaw("optimize", path, "-o", out, "--target", target, "--max-growth", "0", *(["--skip", "conv-activations"] if target == "ort" else []), code=0)
+    assert " ".join(n.op_type for n in onnx.load(out).graph.node) == left
+    for n in (2, 4, 14):
+        x = floats(rng, n, 72)
+        np.testing.assert_allclose(session(out).run(None, {"x": x})[0], session(path).run(None, {"x": x})[0], rtol=1e-4, atol=1e-5)
+    assert thaw.json("optimize", out, "--target", target, "--dry-run", code=0)["changed"] == []
+
+
+def test_an_image_as_large_as_the_kernel_stays_an_image(thaw, save, tmp_path):
+    """Its size may be one that was frozen: of another, the convolution gives more than one place."""
+    body = "d = Conv<kernel_shape=[3,3]>(x, W) y = Relu(d)"
+    model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 17]> g (float[n,4,3,3] x) => (float[n,6,1,1] y) {{ {body} }}')
+    model.graph.initializer.append(onnx.numpy_helper.from_array(floats(np.random.default_rng(3), 6, 4, 3, 3), "W"))
+    path, out = save(model), tmp_path / "out.onnx"
+    thaw("optimize", path, "-o", out, code=0)
+    assert "Conv" in {n.op_type for n in onnx.load(out).graph.node}

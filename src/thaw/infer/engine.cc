@@ -156,9 +156,21 @@ void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& f
     entry.shape(context);
     if (!options_.reads_shapes && entry.operands[0] == ops::Role::kShapeOnly)
       for (Fact& output : outputs) output.elements = nullptr;
+    if (names_unknown_ && &frame == &root_ && node.graph() == model_.graph.get()) name_unknown(context, node, outputs);
   } catch (const Error& error) {
     // A constant whose bytes cannot be had, say: what the rule had not set stays unknown.
     add_problem(node, error.what());
+  }
+}
+
+// A node of the main graph runs once, so that an axis of what it gives has one size in a run.
+void Engine::name_unknown(NodeContext& context, const ir::Node& node, std::vector<Fact>& outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Fact& output = outputs[i];
+    if (!node.output(static_cast<int>(i)) || !output.is_tensor() || !output.shape) continue;
+    for (size_t axis = 0; axis < output.shape->size(); ++axis)
+      if ((*output.shape)[axis].is_unknown())
+        (*output.shape)[axis] = context.data_dependent(static_cast<int>(i), static_cast<int>(axis));
   }
 }
 

@@ -13,6 +13,8 @@
 
 namespace thaw::infer {
 
+class NodeContext;
+
 class Engine {
  public:
   Engine(const ir::Model& model, dim::Scope& scope, const InferOptions& options)
@@ -21,6 +23,8 @@ class Engine {
     scope.spend_of(model.budget);
   }
 
+  // See UnknownSizes; before the model is inferred.
+  void name_unknown_sizes() { names_unknown_ = true; }
   // Infers the whole model.
   void run();
   // Infers again what the nodes that were touched, and inputs declared anew, make different; stops where facts stay the
@@ -61,6 +65,7 @@ class Engine {
   void keep(const ir::Value* value, ops::Fact fact, Frame& frame);
   void run_node(const ir::Node& node, Frame& frame);
   void run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
+  void name_unknown(NodeContext& context, const ir::Node& node, std::vector<ops::Fact>& outputs) const;
   void run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
   void trust_declared(const ir::Node& node, std::vector<ops::Fact>& outputs);
   void note_unknown_operator(const ir::Node& node);
@@ -79,6 +84,7 @@ class Engine {
   std::vector<const ir::Node*> stated_at_, failed_at_;  // by obligation and problem
   const ops::Registry& registry_;
   Result result_;
+  bool names_unknown_ = false;
   std::unordered_set<std::string> unknown_seen_;
   std::unordered_map<const ir::Node*, std::string> faults_;  // nodes with too many or too few of something
 };

@@ -1,6 +1,7 @@
 // Inference that goes along with edits: what changed is inferred again, and what follows from it, as far as facts change.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -10,10 +11,19 @@ namespace thaw::infer {
 
 class Engine;
 
+// What a size is that no rule tells.
+enum class UnknownSizes : uint8_t {
+  kUnknown,  // never equal to anything
+  // Equal to itself: a symbol for each axis of what a node of the main graph gives, as of a size that only running tells. What
+  // is split by it and joined again is then known to be what it was. For rewrites, not to be shown.
+  kNamed,
+};
+
 class Inference {
  public:
   // Infers the whole model. Model and scope must outlive it.
   Inference(const ir::Model& model, dim::Scope& scope, InferOptions options = {});
+  Inference(const ir::Model& model, dim::Scope& scope, UnknownSizes unknown);
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
   ~Inference();

@@ -117,5 +117,24 @@ TEST(Inference, StopsWhereFactsStayTheSame) {
   made.keep();
 }
 
+TEST(Inference, GivesSizesThatNoRuleTellsANameWhereAskedTo) {
+  ir::ModelBuilder m(21);
+  ir::Value* x = m.add_input("x", DataType::kFloat, {"n", 12});
+  ir::Value* ends = m.add_input("ends", DataType::kInt64, {"k"});
+  ir::Value* end = m.add_node("ReduceMax", {ends}, {{"keepdims", int64_t{1}}});
+  ir::Value* cut = m.add_node("Slice", {x, m.add_ints("", {0}), end});
+  ir::Value* rows = m.add_node("Gather", {m.add_node("Shape", {cut}), m.add_ints("", {0})});
+  ir::Value* apart =
+      m.add_node("Reshape", {cut, m.add_node("Concat", {rows, m.add_ints("", {3, -1})}, {{"axis", int64_t{0}}})});
+  m.add_output(apart, "out");
+  const auto built = m.build();
+  dim::Scope plain, naming;
+  EXPECT_EQ(text_of(Inference(*built, plain).fact(apart)), "float32 ? 3 ?");
+  const Inference named(*built, naming, UnknownSizes::kNamed);
+  EXPECT_TRUE(named.fact(apart).dim(2).is_constant(4));
+  EXPECT_TRUE(dim::same(named.fact(apart).dim(0), named.fact(cut).dim(0)));
+  EXPECT_FALSE(dim::same(named.fact(cut).dim(0), named.fact(x).dim(0)));
+}
+
 }  // namespace
 }  // namespace thaw::infer

@@ -136,6 +136,12 @@ Inference::Inference(const ir::Model& model, dim::Scope& scope, InferOptions opt
   engine_->run();
 }
 
+Inference::Inference(const ir::Model& model, dim::Scope& scope, UnknownSizes unknown)
+    : engine_(std::make_unique<Engine>(model, scope, options_)) {
+  if (unknown == UnknownSizes::kNamed) engine_->name_unknown_sizes();
+  engine_->run();
+}
+
 Inference::~Inference() = default;
 
 const Result& Inference::result() const { return engine_->result(); }

@@ -20,13 +20,13 @@ std::string_view skipping(const ir::Node& norm) {
   return {};
 }
 
-// A norm over the last axis of three, or of two without a batch, with constant weights, that gives nothing but its result.
+// A norm over the last axis of three, with constant weights, that gives nothing but its result. Of two axes, as of rows without a
+// batch, ONNX Runtime's CPU takes a fifth of the time for the sum and the norm by themselves.
 bool is_plain(const ir::Node& norm, const ops::Fact& x) {
   const int64_t axis = norm.attribute_int("axis", -1);
   const auto outputs = norm.outputs();
-  return (x.rank() == 3 || x.rank() == 2) && (axis == -1 || axis == x.rank() - 1) &&
-         norm.attribute_int("stash_type", 1) == 1 && constant_of(norm.input(1)) &&
-         (!norm.input(2) || constant_of(norm.input(2))) &&
+  return x.rank() == 3 && (axis == -1 || axis == x.rank() - 1) && norm.attribute_int("stash_type", 1) == 1 &&
+         constant_of(norm.input(1)) && (!norm.input(2) || constant_of(norm.input(2))) &&
          std::none_of(outputs.begin() + 1, outputs.end(), [](const ir::Value* v) { return v && v->is_used(); });
 }
 

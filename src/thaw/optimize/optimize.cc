@@ -112,7 +112,9 @@ int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, 
 
 int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
 
-int fold_by_channel(Work& work) { return run_pass<fuse_convolutions>(work) + run_pass<fuse_linear_norms>(work); }
+int fold_by_channel(Work& work) {
+  return run_pass<fuse_convolutions>(work) + run_pass<fuse_linear_norms>(work) + simplify_by<whole_convolutions>(work);
+}
 
 template <int (*pass)(ir::Model&, infer::Inference&, rewrite::Changes&)>
 int run_for_ort(Work& work) {
@@ -221,7 +223,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   rewrite::Changes changes;
   if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
   dim::Scope scope;
-  infer::Inference facts(model, scope);
+  infer::Inference facts(model, scope, infer::UnknownSizes::kNamed);
   Work work{model,
             options,
             facts,

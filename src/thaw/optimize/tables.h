@@ -15,6 +15,7 @@ std::span<const Simplification> moved_transposes();
 std::span<const Simplification> directml_forms();      // what DirectML has no kernel for, or a slow one
 std::span<const Simplification> equal_quantization();  // dequantized and quantized alike
 std::span<const Simplification> plain_einsums();
-std::span<const Simplification> plain_sequences();  // sequences and optionals that are tensors
+std::span<const Simplification> plain_sequences();     // sequences and optionals that are tensors
+std::span<const Simplification> whole_convolutions();  // of `fuse`: of patches as large as the kernel
 
 }  // namespace thaw::optimizing
