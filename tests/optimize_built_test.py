@@ -105,6 +105,7 @@ def test_sizes_that_only_running_tells(thaw, tmp_path):
     thaw("optimize", lifted, "-o", out, "--target", "ort", "--no-check", code=0)
     assert count(lifted, "Softmax") == count(out, "MultiHeadAttention") == 4
     assert count(out, "RotaryEmbedding") == 8
+    assert sum(node.op_type == "Split" and "attn" in node.name for node in onnx.load(out).graph.node) == 4, "q, k and v; none into one part"
     assert thaw.json("optimize", out, "--target", "ort", "--dry-run", code=0)["changed"] == []
     before, after = session(lifted), session(out)
     for h, w in ((16, 16), (14, 22), (34, 10)):

@@ -54,6 +54,7 @@ MERGED = {
                              "o = Constant<value_ints=[0]>() e = Constant<value_ints=[9223372036854775807]>() a = Slice(x, o, e, o) y = Abs(a)", "Abs"),
     "concats": (17, "float[n,m] x, float[n,m] z", "y", "a = Concat<axis=1>(x, z) y = Concat<axis=-1>(a, x)", "Concat"),
     "concat of one": (17, "float[n,m] x", "y", "a = Concat<axis=1>(x) y = Neg(a)", "Neg"),
+    "a split into one": (18, "float[n,m] x, float[n,m] z", "y", "r = Shape<end=1>(z) a = Split<axis=1, num_outputs=1>(x) b = Split<axis=0>(a, r) y = Neg(b)", "Neg"),
     "split and joined": (17, "float[n,6] x", "y", "a, b = Split<axis=1>(x) c = Concat<axis=1>(a, b) y = Neg(c)", "Neg"),
     "pads": (17, "float[n,m] x", "y", "p = Constant<value_ints=[0,1,0,2]>() q = Constant<value_ints=[1,0,0,1]>() a = Pad(x, p) y = Pad(a, q)", "Pad"),
     "pad by nothing": (17, "float[n,m] x", "y", "p = Constant<value_ints=[0,0,0,0]>() a = Pad(x, p) y = Neg(a)", "Neg"),

@@ -139,6 +139,13 @@ ir::Value* pooled_alone(const Site& s) {
              : nullptr;
 }
 
+// One part is the whole, as its size must be. A constant may be a size that was frozen, which the node then says.
+ir::Value* only_part(const Site& s) {
+  if (s.node().outputs().size() != 1) return nullptr;
+  const bool is_computed = s.input(1) && !constant_of(s.input(1)) && !s.input(1)->is_input();
+  return is_computed ? s.input(0) : same_shape(s);
+}
+
 const Simplification kTable[] = {
     {"drop an Identity", {"Identity"}, same_value},
     {"drop a Cast to the type that is there", {"Cast", "CastLike"}, same_type},
@@ -148,6 +155,7 @@ const Simplification kTable[] = {
     {"drop a Transpose that moves nothing", {"Transpose"}, unmoved},
     {"drop a Slice of the whole", {"Slice"}, whole_slice},
     {"drop a Pad by nothing", {"Pad"}, no_padding},
+    {"drop a Split into one", {"Split"}, only_part},
     {"drop a Concat of one", {"Concat"}, one_part},
     {"drop what has one operand", {"Max", "Min", "Sum", "Mean"}, only_operand},
     {"drop a Dropout", {"Dropout"}, no_dropout},

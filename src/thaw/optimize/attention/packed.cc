@@ -51,7 +51,12 @@ std::optional<TurnedPart> turned_part(const Shaped& x) {
 
 }  // namespace
 
-bool has_positions_first(const Shaped& x) { return producer_of(x.value, "Transpose") || turned_part(x); }
+bool has_positions_first(const Shaped& x) {
+  // Of one batch whose axis was put before heads that were turned: the Transpose moves behind that.
+  const ir::Node* batched = producer_of(x.value, "Unsqueeze");
+  return producer_of(x.value, "Transpose") || turned_part(x) ||
+         (batched && producer_of(batched->input(0), "Transpose"));
+}
 
 ir::Value* with_positions_first(const ops::Emit& at, const Shaped& x) {
   const auto part = turned_part(x);

@@ -5,7 +5,7 @@
 
 namespace thaw::optimizing {
 
-// Whether x is a Transpose, or a part of one that holds q, k and v.
+// Whether x is a Transpose, one with an axis before it, or a part of one that holds q, k and v.
 bool has_positions_first(const Shaped& x);
 // [batch, positions, heads, width] of [batch, heads, positions, width], a Transpose of it where nothing is nearer.
 ir::Value* with_positions_first(const ops::Emit& at, const Shaped& x);
