@@ -46,7 +46,7 @@ def test_forms(thaw, save, tmp_path, name):
 
 def test_what_is_left_is_said(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m] x, bool go) => (float[n,m] y) {
-      y = If(go) <then_branch = a () => (float[n,m] t) { t = Exp(x) }, else_branch = b () => (float[n,m] e) { e = Neg(x) }> }"""
+      y = If(go) <then_branch = a () => (float[n,m] t) { t = Exp(x) }, else_branch = b () => (float[n,m] e) { e = Softmax(x) }> }"""
     path, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
     report = thaw.json("optimize", path, "-o", out, "--target", "directml", code=0)
     assert {finding["code"] for finding in report["findings"]} == {"THAW033"}
@@ -63,3 +63,129 @@ def test_a_decoder_that_directml_takes(thaw, tmp_path, family):
     assert "Range" not in {node.op_type for node in onnx.load(out, load_external_data=False).graph.node}
     found = thaw.json("check", out, "--target", "directml")["findings"]
     assert ("DirectML takes all of it" in text) == (not [f for f in found if "THAW030" <= f["code"] <= "THAW035"])
+
+
+def branch(name, body):
+    return f"{name} = {name[0]} () => (float[n,m] {name[0]}o) {{ {body} }}"
+
+
+def choice(then, otherwise):
+    return f"y = If(go) <{branch('then_branch', then)}, {branch('else_branch', otherwise)}>"
+
+
+BODY = "s_ = Add(s, x) o = Identity(s_)"
+BODIES = {
+    "adds": BODY,
+    "adds the other way round": BODY.replace("s, x", "x, s"),
+    "takes off": BODY.replace("Add", "Sub"),
+    "adds twice": "t = Add(s, x) s_ = Add(t, x) o = Identity(s_)",
+    "gives what it was": "s_ = Add(s, x) o = Identity(s)",
+}
+
+
+def scanned(body, attributes=""):
+    return f"z, y = Scan<num_scan_inputs=1{attributes}, body = f (float[m] s, float[m] x) => (float[m] s_, float[m] o) {{ {BODIES[body]} }}>(c, v)"
+
+
+# name: (inputs, results, body, whether it goes)
+CONTROL = {
+    "branches element by element": (
+        "float[n,m] x, bool go",
+        "float[n,m] y",
+        choice("to = Exp(x)", "k = Neg(x) eo = Relu(k)"),
+        True,
+    ),
+    "branches with constants": (
+        "float[n,m] x, bool go",
+        "float[n,m] y",
+        choice("k = Constant<value_float=2.0>() to = Mul(x, k)", "w = Constant<value_float=3.0>() eo = Sub(x, w)"),
+        True,
+    ),
+    "a branch that gives what is there": (
+        "float[n,m] x, float[n,m] w, bool go",
+        "float[n,m] y",
+        choice("to = Identity(w)", "eo = Abs(x)"),
+        True,
+    ),
+    "a branch over rows": ("float[n,m] x, bool go", "float[n,m] y", choice("to = Exp(x)", "eo = Softmax(x)"), False),
+    "branches of two sizes": (
+        "float[n,m] x, float[m] w, bool go",
+        "float[a,b] y",
+        choice("to = Exp(x)", "eo = Exp(w)")
+        .replace("(float[n,m] to)", "(float[a,b] to)")
+        .replace("(float[n,m] eo)", "(float[b] eo)"),
+        False,
+    ),
+    "a branch that divides integers": (
+        "int64[n,m] x, int64[n,m] w, bool go",
+        "int64[n,m] y",
+        choice("to = Div(x, w)", "eo = Neg(x)").replace("float[n,m]", "int64[n,m]"),
+        False,
+    ),
+    "sizes that may not go together": (
+        "float[n,m] x, float[k] w, bool go",
+        "float[n,m] y",
+        choice("to = Add(x, w)", "eo = Neg(x)"),
+        False,
+    ),
+    "a sum along rows": ("float[m] c, float[n,m] v", "float[m] z, float[n,m] y", scanned("adds"), True),
+    "a sum the other way round": (
+        "float[m] c, float[n,m] v",
+        "float[m] z, float[n,m] y",
+        scanned("adds the other way round"),
+        True,
+    ),
+    "a sum along columns": (
+        "float[m] c, float[m,n] v",
+        "float[m] z, float[m,n] y",
+        scanned("adds", ", scan_input_axes=[1], scan_output_axes=[-1]"),
+        True,
+    ),
+    "a sum from the end": (
+        "float[m] c, float[n,m] v",
+        "float[m] z, float[n,m] y",
+        scanned("adds", ", scan_input_directions=[1]"),
+        False,
+    ),
+    "a difference": ("float[m] c, float[n,m] v", "float[m] z, float[n,m] y", scanned("takes off"), False),
+    "a sum of twice as much": ("float[m] c, float[n,m] v", "float[m] z, float[n,m] y", scanned("adds twice"), False),
+    "sums of what was before": (
+        "float[m] c, float[n,m] v",
+        "float[m] z, float[n,m] y",
+        scanned("gives what it was"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL)
+def test_graphs_inside_a_graph(thaw, save, tmp_path, name):
+    inputs, results, body, goes = CONTROL[name]
+    model = onnx.parser.parse_model(
+        f'<ir_version: 9, opset_import: ["" : 17]> g ({inputs}) => ({results}) {{ {body} }}'
+    )
+    path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
+    report = thaw.json("optimize", path, "-o", out, "--target", "directml", code=0)
+    assert goes != bool({"If", "Scan"} & set(operators(out).split()))
+    assert goes == (not report["findings"])
+    for sizes in (
+        {"n": 2, "m": 5, "k": 5},
+        {"n": 3, "m": 1, "k": 1},
+        {"n": 1, "m": 7, "k": 7},
+        {"n": 4, "m": 3, "k": 3},
+    ):
+        fed = feeds(model, sizes, np.random.default_rng(sizes["n"]), lambda rng, shape: rng.integers(1, 9, shape))
+        for go in (True, False):
+            if "go" in fed:
+                fed["go"] = np.array(go)
+            for before, after in zip(run(path, fed), run(out, fed), strict=True):
+                np.testing.assert_allclose(before, after, rtol=1e-5, atol=1e-6)
+    assert thaw.json("optimize", out, "-o", again, "--target", "directml", code=0)["changed"] == []
+
+
+@pytest.mark.parametrize(("opset", "name"), [(8, "branches element by element"), (10, "a sum along rows")])
+def test_an_opset_that_lacks_what_it_takes(thaw, save, tmp_path, opset, name):
+    inputs, results, body, _ = CONTROL[name]
+    path = save(onnx.parser.parse_model(f'<ir_version: 4, opset_import: ["" : {opset}]> g ({inputs}) => ({results}) {{ {body} }}'))
+    report = thaw.json("optimize", path, "-o", tmp_path / "out.onnx", "--target", "directml", code=0)
+    assert {finding["code"] for finding in report["findings"]} == {"THAW033"}

@@ -1,4 +1,4 @@
-// Control flow that is known before the model runs: calls, and loops of few rounds.
+// Control flow that goes: calls, loops of few rounds, and for a device that runs none, branches and sums that need none.
 #pragma once
 
 #include "thaw/infer/inference.h"
@@ -16,5 +16,12 @@ int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes
 // one after the other, as long as the model has no more nodes than `most_nodes` then. Returns how many.
 int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, size_t most_nodes,
                  rewrite::Changes& changes);
+
+// For DirectML. An If whose branches work element by element, and run whatever its condition is, becomes their nodes
+// and a Where. Returns how many.
+int merge_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+
+// For DirectML. A Scan that adds what it reads to what it carries becomes CumSum and ReduceSum. Returns how many.
+int add_scans_at_once(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
 }  // namespace thaw::optimizing

@@ -64,7 +64,10 @@ int run_pass(Work& work) {
 }
 
 int write_directml_forms(Work& work) {
-  return work.options.target == OptimizeTarget::kDirectml ? simplify_by<directml_forms>(work) : 0;
+  if (work.options.target != OptimizeTarget::kDirectml) return 0;
+  const int gone = run_pass<merge_branches>(work) + run_pass<add_scans_at_once>(work);
+  if (gone > 0) work.frozen.reset();  // constants of branches have moved
+  return gone + simplify_by<directml_forms>(work);
 }
 
 int fold(Work& work) {
@@ -149,7 +152,9 @@ constexpr Step kSteps[] = {
     {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
     {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
     {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
-    {"directml", "positions counted without shapes, convolutions over two axes (directml)", write_directml_forms},
+    {"directml",
+     "positions counted without shapes, convolutions over two axes, branches and sums without graphs (directml)",
+     write_directml_forms},
     {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},
     {"rotary", "halves of heads that turn against each other", fuse_rotaries, OptimizeLevel::kFuse},
