@@ -310,7 +310,8 @@ def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17, "elsewhere" : 1]> g (float[n,m] x) => (float[n,m] y) { a = Identity(x) b = elsewhere.Unknown(a) y = Neg(b) }"""
     model, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
     said = thaw("optimize", model, "-o", out, code=1).stdout
-    assert "nothing was compared" in said and "nothing was written" in said and "--no-check" in said and not out.exists()
+    assert "nothing was compared" in said and "nothing was written" in said and not out.exists()
+    assert "--values" in said and "--no-check" in said
     report = thaw.json("optimize", model, "-o", out, code=1)
     assert report["uncompared"] and report["output"] is None and report["changed"]
     thaw("optimize", model, "-o", out, "--no-check", code=0)
@@ -318,3 +319,9 @@ def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
     again = tmp_path / "again.onnx"
     thaw("optimize", out, "-o", again, code=0)  # needs nothing, so that there is nothing to compare
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_one_size_alone_is_said_in_a_whole_sentence(thaw, save, tmp_path):
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,3] x) => (float[4,3] y) <int64[2] s = {4, 3}> { a = Reshape(x, s) b = Neg(a) y = Neg(b) }"""
+    report = thaw.json("optimize", save(onnx.parser.parse_model(text)), "-o", tmp_path / "out.onnx", code=0)
+    assert [line for line in report["uncompared"] if line.startswith("no other size")] == ["no other size was found that it runs at"]

@@ -103,8 +103,8 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
   const bool could_not = report.agrees() && report.modified();
-  return text +
-         (could_not ? "nothing was written; --no-check writes what was not compared\n" : "nothing was written\n");
+  return text + (could_not ? "nothing was written: give what runs with --values, or --no-check to write it unproven\n"
+                           : "nothing was written\n");
 }
 
 int optimize_model(const OptimizeArguments& options) {

@@ -231,10 +231,12 @@ class FixComparison {
       compare_with_opened(*point, feeds, got, *model, other);
     }
     if (found > 0) return;
-    if (!opened_inputs()) return note("no other size was found that it runs at; " + failure);
+    if (!opened_inputs())
+      return note("no other size was found that it runs at" + (failure.empty() ? "" : "; " + failure));
     RunCheck check = start({}, {});
     check.name = "other sizes";
-    fail_check(check, "sizes were freed, and it runs at none of those that were tried; " + failure);
+    fail_check(check, "sizes were freed, and it runs at none of those that were tried" +
+                          (failure.empty() ? "" : "; " + failure));
     check_.runs.push_back(std::move(check));
   }
 
