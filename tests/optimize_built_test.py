@@ -31,13 +31,13 @@ def optimized(thaw, model, out, *options):
 @pytest.mark.parametrize("family", towers.FAMILIES)
 def test_a_tower(thaw, tmp_path, family):
     model = towers.built(thaw, family, tmp_path / "built")
-    assert towers.worst(optimized(thaw, model, tmp_path / "out.onnx", "--no-check"), family) <= TOLERANCE
+    assert towers.worst(optimized(thaw, model, tmp_path / "out.onnx"), family) <= TOLERANCE
 
 
 @pytest.mark.parametrize("family", towers.FAMILIES)
 def test_a_tower_in_operators_of_the_standard(thaw, tmp_path, family):
     model, out = towers.built(thaw, family, tmp_path / "built"), tmp_path / "out.onnx"
-    thaw("optimize", model, "-o", out, "--opset", "23", "--no-check", code=0)
+    thaw("optimize", model, "-o", out, "--opset", "23", code=0)
     assert count(model, "Softmax") == count(out, "Attention") > 0
     assert towers.worst(out, family) <= TOLERANCE
 
@@ -84,7 +84,7 @@ def test_windows_as_lift_writes_them(thaw, tmp_path):
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
     thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--values", tmp_path / "values.json", code=0)
     out = tmp_path / "out.onnx"
-    thaw("optimize", tmp_path / "lifted.onnx", "-o", out, "--target", "ort", "--no-check", code=0)
+    thaw("optimize", tmp_path / "lifted.onnx", "-o", out, "--target", "ort", code=0)
     assert count(tmp_path / "lifted.onnx", "Softmax") == count(out, "MultiHeadAttention") == 4
     assert count(out, "RotaryEmbedding") == 8
     before, after = session(tmp_path / "lifted.onnx"), session(out)
@@ -102,7 +102,7 @@ def test_sizes_that_only_running_tells(thaw, tmp_path):
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
     lifted, out = tmp_path / "lifted.onnx", tmp_path / "out.onnx"
     thaw("lift", *paths, "-o", lifted, "--values", tmp_path / "values.json", code=0)
-    thaw("optimize", lifted, "-o", out, "--target", "ort", "--no-check", code=0)
+    thaw("optimize", lifted, "-o", out, "--target", "ort", code=0)
     assert count(lifted, "Softmax") == count(out, "MultiHeadAttention") == 4
     assert count(out, "RotaryEmbedding") == 8
     assert sum(node.op_type == "Split" and "attn" in node.name for node in onnx.load(out).graph.node) == 4, "q, k and v; none into one part"

@@ -10,6 +10,7 @@
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/confirm/plain_integers.h"
 #include "thaw/core/error.h"
 #include "thaw/fix/fix.h"
 #include "thaw/run/chosen_sizes.h"
@@ -273,19 +274,6 @@ class FixComparison {
   bool has_timed_out_ = false;
 };
 
-// Every integer that would be drawn is this number; nullopt where none would be.
-std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedOptions& feeds, double number) {
-  FeedOptions plain = feeds;
-  for (const ir::Value* input : model.graph->inputs()) {
-    const std::string& name = input->name();
-    const bool is_drawn = !input->initializer() && !feeds.arrays.contains(name) && !feeds.values.contains(name) &&
-                          !feeds.ranges.contains(name);
-    const ir::DataType type = input->type.elem_type;
-    if (is_drawn && (ir::is_integer(type) || type == ir::DataType::kBool)) plain.ranges[name] = {number, number};
-  }
-  return plain.ranges.size() > feeds.ranges.size() ? std::optional(std::move(plain)) : std::nullopt;
-}
-
 }  // namespace
 
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
@@ -294,14 +282,22 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
   FixComparison comparison(fixed, original, rewritten, feeds, closeness);
   FixCheck check = comparison.run();
   if (!check.runs.empty() || comparison.has_timed_out()) return check;
-  // A model may take few of the integers that are drawn: a trace takes a mask of ones alone, an index no more than its table has.
-  for (const double number : {1.0, 0.0}) {
-    const auto plain = with_all_integers(original, feeds, number);
-    if (!plain) break;
-    FixCheck again = FixComparison(fixed, original, rewritten, *plain, closeness).run();
-    if (!again.runs.empty()) return again;
+  const auto compare_with = [&](const std::optional<FeedOptions>& plain) {
+    return plain ? FixComparison(fixed, original, rewritten, *plain, closeness).run() : FixCheck{};
+  };
+  // A model may take few of the integers that are drawn: a trace takes a mask of ones alone, an index no more than its
+  // table has.
+  for (const int number : {1, 0})
+    if (FixCheck again = compare_with(with_all_integers(original, feeds, number)); !again.runs.empty()) return again;
+  // A tower takes a grid that its windows divide, and no other count of patches with it.
+  FixCheck at_grids;
+  for (const int side : {2, 8}) {
+    FixCheck again = compare_with(with_grids_of(original, feeds, side));
+    std::ranges::move(again.runs, std::back_inserter(at_grids.runs));
+    if (!again.runs.empty()) at_grids.uncompared = std::move(again.uncompared);
   }
-  return check;
+  if (at_grids.runs.size() > 1) at_grids.uncompared.clear();
+  return at_grids.runs.empty() ? check : at_grids;
 }
 
 FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options) {

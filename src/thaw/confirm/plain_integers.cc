@@ -1,0 +1,46 @@
+#include "thaw/confirm/plain_integers.h"
+
+#include <string>
+#include <vector>
+
+namespace thaw::confirm {
+namespace {
+
+bool is_drawn_integer(const ir::Value& input, const FeedOptions& feeds) {
+  const std::string& name = input.name();
+  if (input.initializer() || feeds.arrays.contains(name) || feeds.values.contains(name) || feeds.ranges.contains(name))
+    return false;
+  return ir::is_integer(input.type.elem_type) || input.type.elem_type == ir::DataType::kBool;
+}
+
+// The elements of a row, where an input is one row or any number of rows of two sides, or of a count and two sides.
+size_t size_of_grid(const ir::Value& input) {
+  const auto& shape = input.type.shape;
+  if (!shape || shape->size() != 2 || (*shape)[0].value.value_or(1) != 1) return 0;
+  const int64_t size = (*shape)[1].value.value_or(0);
+  return size == 2 || size == 3 ? static_cast<size_t>(size) : 0;
+}
+
+}  // namespace
+
+std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedOptions& feeds, int number) {
+  FeedOptions plain = feeds;
+  const double value = number;
+  for (const ir::Value* input : model.graph->inputs())
+    if (is_drawn_integer(*input, feeds)) plain.ranges[input->name()] = {value, value};
+  return plain.ranges.size() > feeds.ranges.size() ? std::optional(std::move(plain)) : std::nullopt;
+}
+
+std::optional<FeedOptions> with_grids_of(const ir::Model& model, const FeedOptions& feeds, int side) {
+  FeedOptions plain = feeds;
+  for (const ir::Value* input : model.graph->inputs()) {
+    const size_t size = size_of_grid(*input);
+    if (size == 0 || !is_drawn_integer(*input, feeds)) continue;
+    std::vector<std::string>& row = plain.values[input->name()];
+    row.assign(size, std::to_string(side));
+    if (size == 3) row.front() = "1";
+  }
+  return plain.values.size() > feeds.values.size() ? std::optional(std::move(plain)) : std::nullopt;
+}
+
+}  // namespace thaw::confirm
