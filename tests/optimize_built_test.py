@@ -112,3 +112,9 @@ def test_sizes_that_only_running_tells(thaw, tmp_path):
         feed = dict(pixel_values=np.random.default_rng(h).standard_normal((h * w, 1536), dtype=np.float32), grid_thw=np.array([[1, h, w]]))
         for wanted, got in zip(before.run(None, feed), after.run(None, feed), strict=True):
             assert np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("name", ["qwen2_5_vl_22x30", "qwen3_vl_28x20", "qwen3_vl_8x12"])
+def test_a_trace_is_compared_at_its_own_grid(thaw, tmp_path, name):
+    report = thaw.json("optimize", need_shared("fixtures", "traces_more") / f"{name}.onnx", "-o", tmp_path / "out.onnx", "--target", "ort", code=0)
+    assert report["checked"] and all(check["agrees"] for check in report["checked"])

@@ -325,3 +325,26 @@ def test_one_size_alone_is_said_in_a_whole_sentence(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,3] x) => (float[4,3] y) <int64[2] s = {4, 3}> { a = Reshape(x, s) b = Neg(a) y = Neg(b) }"""
     report = thaw.json("optimize", save(onnx.parser.parse_model(text)), "-o", tmp_path / "out.onnx", code=0)
     assert [line for line in report["uncompared"] if line.startswith("no other size")] == ["no other size was found that it runs at"]
+
+
+# Patches that come in windows of two by two, as a tower takes them: the grid says how many there are.
+PATCHES = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,4] x, int64[k,3] grid) => (float[a,b,c] y) <int64[1] last = {-1}, int64[1] four = {4}, int64 zero = {0}, int64 one = {1}, int64 two = {2}> {
+  row = Gather(grid, zero) t = Gather(row, zero) h = Gather(row, one) w = Gather(row, two) h2 = Div(h, two) w2 = Div(w, two)
+  axis = Constant<value_ints=[0]>()
+  tt = Unsqueeze(t, axis) hh = Unsqueeze(h2, axis) ww = Unsqueeze(w2, axis) pair = Constant<value_ints=[2]>()
+  shape = Concat<axis=0>(tt, hh, pair, ww, pair, four) p = Reshape(x, shape) q = Transpose<perm=[0,1,3,2,4,5]>(p)
+  s = Constant<value_ints=[0,-1,16]>() r = Reshape(q, s) e = Neg(r) y = Neg(e) }"""
+
+
+def test_a_tower_is_compared_at_grids_that_its_patches_fill(thaw, save, tmp_path):
+    report = thaw.json("optimize", save(onnx.parser.parse_model(PATCHES)), "-o", tmp_path / "out.onnx", code=0)
+    assert [check["sizes"] for check in report["checked"]] == ["n=4", "n=64"] and report["uncompared"] == []
+
+
+def test_a_trace_of_a_tower_is_compared_at_its_own_grid(thaw, save, tmp_path):
+    model = onnx.parser.parse_model(PATCHES.replace("p = Reshape(x,", "moved = Add(x, table) p = Reshape(moved,"))
+    table = np.random.default_rng(1).standard_normal((60, 4)).astype(np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(table, "table"))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 60
+    report = thaw.json("optimize", save(model), "-o", tmp_path / "out.onnx", code=0)
+    assert len(report["checked"]) == 1 and report["checked"][0]["agrees"]

@@ -290,14 +290,19 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
   for (const int number : {1, 0})
     if (FixCheck again = compare_with(with_all_integers(original, feeds, number)); !again.runs.empty()) return again;
   // A tower takes a grid that its windows divide, and no other count of patches with it.
+  if (!with_grid(original, feeds, {2, 2})) return check;
+  const Grids grids = likely_grids(original);
   FixCheck at_grids;
-  for (const int side : {2, 8}) {
-    FixCheck again = compare_with(with_grids_of(original, feeds, side));
+  for (const Grid& grid : grids.small) {
+    FixCheck again = compare_with(with_grid(original, feeds, grid));
     std::ranges::move(again.runs, std::back_inserter(at_grids.runs));
     if (!again.runs.empty()) at_grids.uncompared = std::move(again.uncompared);
   }
   if (at_grids.runs.size() > 1) at_grids.uncompared.clear();
-  return at_grids.runs.empty() ? check : at_grids;
+  if (!at_grids.runs.empty()) return at_grids;
+  for (const Grid& grid : grids.own)
+    if (FixCheck again = compare_with(with_grid(original, feeds, grid)); !again.runs.empty()) return again;
+  return check;
 }
 
 FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options) {

@@ -1,7 +1,10 @@
 #include "thaw/confirm/plain_integers.h"
 
+#include <ranges>
+#include <set>
 #include <string>
-#include <vector>
+
+#include "thaw/confirm/own_sizes.h"
 
 namespace thaw::confirm {
 namespace {
@@ -21,6 +24,14 @@ size_t size_of_grid(const ir::Value& input) {
   return size == 2 || size == 3 ? static_cast<size_t>(size) : 0;
 }
 
+std::optional<Grid> squarest(int64_t area) {
+  constexpr int64_t kMostSide = 1 << 10;
+  std::optional<Grid> best;
+  for (int64_t side = 2; side <= kMostSide && side * side <= area; side += 2)
+    if (area % (2 * side) == 0) best = {side, area / side};
+  return best;
+}
+
 }  // namespace
 
 std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedOptions& feeds, int number) {
@@ -31,14 +42,27 @@ std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedO
   return plain.ranges.size() > feeds.ranges.size() ? std::optional(std::move(plain)) : std::nullopt;
 }
 
-std::optional<FeedOptions> with_grids_of(const ir::Model& model, const FeedOptions& feeds, int side) {
+Grids likely_grids(const ir::Model& model) {
+  constexpr size_t kMostOwn = 4;
+  dim::Scope scope;
+  std::set<int64_t> areas;
+  for (const auto& [name, size] : own_sizes(model, {}, scope)) areas.insert(size);
+  for (const ir::Value* input : model.graph->inputs())
+    if (input->type.shape && !input->type.shape->empty()) areas.insert(input->type.shape->front().value.value_or(0));
+  Grids grids{.small = {{2, 2}, {8, 8}}};
+  for (const int64_t area : areas | std::views::reverse)
+    if (const auto grid = squarest(area); grid && grids.own.size() < kMostOwn) grids.own.push_back(*grid);
+  return grids;
+}
+
+std::optional<FeedOptions> with_grid(const ir::Model& model, const FeedOptions& feeds, const Grid& grid) {
   FeedOptions plain = feeds;
   for (const ir::Value* input : model.graph->inputs()) {
     const size_t size = size_of_grid(*input);
     if (size == 0 || !is_drawn_integer(*input, feeds)) continue;
     std::vector<std::string>& row = plain.values[input->name()];
-    row.assign(size, std::to_string(side));
-    if (size == 3) row.front() = "1";
+    row = {std::to_string(grid.height), std::to_string(grid.width)};
+    if (size == 3) row.insert(row.begin(), "1");
   }
   return plain.values.size() > feeds.values.size() ? std::optional(std::move(plain)) : std::nullopt;
 }
