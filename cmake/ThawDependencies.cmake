@@ -21,6 +21,24 @@ find_package(utf8proc REQUIRED)
 find_file(CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js share/nodejs/chart.js/dist REQUIRED
           DOC "Chart.js, version 3, as one file")
 
+# Images: programs are linked with the static libraries, for the same reason; Debian's cannot stand in libthaw.so.
+find_package(JPEG REQUIRED)
+find_package(PNG REQUIRED)
+set(thaw_image_libraries JPEG::JPEG PNG::PNG)
+find_library(JPEG_ARCHIVE libjpeg.a)
+find_library(PNG_ARCHIVE libpng.a)
+mark_as_advanced(JPEG_ARCHIVE PNG_ARCHIVE)
+if(JPEG_ARCHIVE AND PNG_ARCHIVE)
+  set(thaw_image_archives "${JPEG_ARCHIVE}" "${PNG_ARCHIVE}" ZLIB::ZLIB)
+else()
+  set(thaw_image_archives ${thaw_image_libraries})
+endif()
+# Audio: libsndfile and libsoxr are opened at their first use (dlopen) as ONNX Runtime is, and of KISS FFT there are headers
+# alone, for its transform in double precision.
+find_path(SNDFILE_INCLUDE_DIR sndfile.h REQUIRED)
+find_path(SOXR_INCLUDE_DIR soxr.h REQUIRED)
+find_path(KISSFFT_INCLUDE_DIR kissfft/kissfft.hh REQUIRED)
+
 # ONNX Runtime is opened at its first use (dlopen), never linked: only its headers are needed to build.
 if(NOT ONNXRUNTIME_ROOT AND EXISTS "${THAW_DEPS_REAL_DIR}/onnxruntime")
   set(thaw_onnxruntime_root "${THAW_DEPS_REAL_DIR}/onnxruntime")

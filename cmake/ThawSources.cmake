@@ -51,7 +51,7 @@ target_include_directories(thaw PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJEC
 target_compile_features(thaw PUBLIC cxx_std_20)
 set(thaw_dependencies fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
                       utf8proc::utf8proc)
-target_link_libraries(thaw PUBLIC ${thaw_dependencies} PRIVATE thaw_build_options thaw_onnxruntime_headers)
+target_link_libraries(thaw PUBLIC ${thaw_dependencies} ${thaw_image_archives} PRIVATE thaw_build_options thaw_onnxruntime_headers)
 set_target_properties(thaw PROPERTIES OUTPUT_NAME thaw_rooms CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
 # libthaw.so, what others use (thaw::thaw): the same objects, of which it shows what include/thaw declares and nothing
@@ -63,11 +63,15 @@ target_include_directories(
   INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>"
             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_compile_features(thaw_shared INTERFACE cxx_std_20)
-target_link_libraries(thaw_shared PRIVATE ${thaw_dependencies} thaw_build_options)
+target_link_libraries(thaw_shared PRIVATE ${thaw_dependencies} ${thaw_image_libraries} thaw_build_options)
 target_link_options(thaw_shared PRIVATE "LINKER:--exclude-libs,ALL" "LINKER:--no-undefined")
 set_target_properties(
   thaw_shared PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME thaw EXPORT_NAME thaw VERSION "${PROJECT_VERSION}"
                          SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")
+
+# Of what is opened at run time, and of KISS FFT, the headers.
+target_include_directories(thaw SYSTEM PRIVATE ${JPEG_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS} "${SNDFILE_INCLUDE_DIR}"
+                                               "${SOXR_INCLUDE_DIR}" "${KISSFFT_INCLUDE_DIR}")
 
 # Of Highway, the headers: see src/thaw/core/simd_targets.cc.
 target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>")

@@ -9,6 +9,7 @@
 //   batch     a model for one sample becomes the same model over a batch
 //   lift      several static traces in, one model for every size out
 //   build     from a checkpoint to ONNX
+//   inputs    what a model is fed, of images, clips and recordings
 //   sensitivity, plan   which nodes may lose precision, and the plan for convert
 //   verify    numbers against a reference, at several sizes
 //   Session   running a model
@@ -25,6 +26,7 @@
 #include "thaw/error.h"
 #include "thaw/finding.h"
 #include "thaw/fix.h"
+#include "thaw/inputs.h"
 #include "thaw/inspect.h"
 #include "thaw/lift.h"
 #include "thaw/limits.h"

@@ -24,6 +24,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Make", "build", "writes ONNX from a checkpoint's config.json and safetensors", thaw::cli::define_build},
     {"Prove it", "verify", "runs a model and a reference at several sizes and compares the numbers",
      thaw::cli::define_verify},
+    {"Prove it", "inputs", "makes what a model is fed of images, clips and recordings", thaw::cli::define_inputs},
     {"Prove it", "run", "feeds a model from arrays and says what comes out", thaw::cli::define_run},
     {"The shell", "completion", "prints a completion script for bash or zsh", thaw::cli::define_completion},
 };

@@ -45,6 +45,7 @@ struct Verb {
 
 // Each stands in the file of its name.
 Action define_inspect(CLI::App& app);
+Action define_inputs(CLI::App& app);
 Action define_diff(CLI::App& app);
 Action define_check(CLI::App& app);
 Action define_completion(CLI::App& app);

@@ -1,0 +1,173 @@
+#include "thaw/media/audio/recording.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include <fmt/format.h>
+#include <sndfile.h>
+#include <soxr.h>
+
+#include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
+#include "thaw/media/audio/shared_library.h"
+
+namespace thaw::media {
+namespace {
+
+constexpr int64_t kMostSeconds = 2 * 3600;
+constexpr int64_t kLeastRate = 100, kMostRate = 1'000'000;  // samples a second
+constexpr int kMostChannels = 64;
+
+struct Sndfile {
+  decltype(&sf_open_virtual) open = nullptr;
+  decltype(&sf_readf_float) read = nullptr;
+  decltype(&sf_close) close = nullptr;
+  decltype(&sf_strerror) message = nullptr;
+};
+
+const Sndfile& sndfile() {
+  static const Sndfile functions = [] {
+    const SharedLibrary library("libsndfile.so.1", "libsndfile1");
+    Sndfile found;
+    library.find("sf_open_virtual", found.open);
+    library.find("sf_readf_float", found.read);
+    library.find("sf_close", found.close);
+    library.find("sf_strerror", found.message);
+    return found;
+  }();
+  return functions;
+}
+
+struct Soxr {
+  decltype(&soxr_oneshot) oneshot = nullptr;
+  decltype(&soxr_quality_spec) quality = nullptr;
+};
+
+const Soxr& soxr() {
+  static const Soxr functions = [] {
+    const SharedLibrary library("libsoxr.so.0", "libsoxr0");
+    Soxr found;
+    library.find("soxr_oneshot", found.oneshot);
+    library.find("soxr_quality_spec", found.quality);
+    return found;
+  }();
+  return functions;
+}
+
+// A file in memory, as libsndfile reads it.
+struct Bytes {
+  std::span<const std::byte> all;
+  size_t at = 0;
+};
+
+SF_VIRTUAL_IO reading() {
+  SF_VIRTUAL_IO io = {};
+  io.get_filelen = [](void* data) { return static_cast<sf_count_t>(static_cast<Bytes*>(data)->all.size()); };
+  io.seek = [](sf_count_t offset, int whence, void* data) -> sf_count_t {
+    Bytes& bytes = *static_cast<Bytes*>(data);
+    const auto size = static_cast<sf_count_t>(bytes.all.size());
+    const sf_count_t from = whence == SEEK_CUR ? static_cast<sf_count_t>(bytes.at) : whence == SEEK_END ? size : 0;
+    if (offset < -from || offset > size - from) return -1;
+    bytes.at = static_cast<size_t>(from + offset);
+    return from + offset;
+  };
+  io.read = [](void* to, sf_count_t count, void* data) -> sf_count_t {
+    Bytes& bytes = *static_cast<Bytes*>(data);
+    const size_t given = std::min(static_cast<size_t>(std::max<sf_count_t>(count, 0)), bytes.all.size() - bytes.at);
+    std::memcpy(to, bytes.all.data() + bytes.at, given);
+    bytes.at += given;
+    return static_cast<sf_count_t>(given);
+  };
+  io.write = [](const void*, sf_count_t, void*) -> sf_count_t { return 0; };
+  io.tell = [](void* data) { return static_cast<sf_count_t>(static_cast<Bytes*>(data)->at); };
+  return io;
+}
+
+// libsndfile reads some thirty formats; those that were not asked for are a stranger's way in.
+bool is_wav_or_flac(std::span<const std::byte> bytes) {
+  const auto starts = [&](const char* mark) { return bytes.size() >= 12 && std::memcmp(bytes.data(), mark, 4) == 0; };
+  const bool is_riff = starts("RIFF") || starts("RIFX") || starts("RF64");
+  return (is_riff && std::memcmp(bytes.data() + 8, "WAVE", 4) == 0) || starts("fLaC");
+}
+
+[[noreturn]] void refuse_recording(const std::string& name, ErrorCode code, std::string what, std::string next = {}) {
+  throw Error(code, {.what = std::move(what), .where = name, .expected = {}, .next = std::move(next)});
+}
+
+void require_plausible(const SF_INFO& info, const std::string& name) {
+  if (info.channels < 1 || info.channels > kMostChannels)
+    refuse_recording(name, ErrorCode::kInvalidFile, fmt::format("the recording has {} channels", info.channels));
+  if (info.samplerate < kLeastRate || info.samplerate > kMostRate)
+    refuse_recording(name, ErrorCode::kInvalidFile,
+                     fmt::format("the recording has {} samples a second", info.samplerate));
+}
+
+}  // namespace
+
+Recording read_recording(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path);
+  const std::string& name = path.string();
+  if (!is_wav_or_flac(file->bytes()))
+    refuse_recording(name, ErrorCode::kUnsupported, "the file is no WAV and no FLAC",
+                     "save the recording as one of them");
+  Bytes bytes{.all = file->bytes()};
+  SF_VIRTUAL_IO io = reading();
+  SF_INFO info = {};
+  const std::unique_ptr<SNDFILE, decltype(&sf_close)> opened(sndfile().open(&io, SFM_READ, &info, &bytes),
+                                                             sndfile().close);
+  if (!opened)
+    refuse_recording(name, ErrorCode::kInvalidFile,
+                     fmt::format("the recording cannot be decoded: {}", sndfile().message(nullptr)),
+                     "fetch the file again");
+  require_plausible(info, name);
+
+  // What the header says of the length is not relied on: memory is taken as samples come.
+  constexpr sf_count_t kAtOnce = 1 << 16;
+  const auto most = static_cast<size_t>(kMostSeconds * info.samplerate);
+  Recording recording{.rate = info.samplerate, .samples = {}};
+  std::vector<float> frames(static_cast<size_t>(kAtOnce * info.channels));
+  while (const sf_count_t count = std::max<sf_count_t>(sndfile().read(opened.get(), frames.data(), kAtOnce), 0)) {
+    if (recording.samples.size() + static_cast<size_t>(count) > most)
+      refuse_recording(name, ErrorCode::kOutOfBudget, "the recording is longer than two hours", "cut it");
+    for (sf_count_t i = 0; i < count; ++i) {
+      float sum = 0;
+      for (int c = 0; c < info.channels; ++c) sum += frames[static_cast<size_t>(i * info.channels + c)];
+      recording.samples.push_back(sum / static_cast<float>(info.channels));
+    }
+  }
+  const bool is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
+  if (is_flac && static_cast<sf_count_t>(recording.samples.size()) < info.frames)
+    refuse_recording(name, ErrorCode::kInvalidFile,
+                     fmt::format("the recording ends after {} of {} samples", recording.samples.size(), info.frames),
+                     "fetch the file again");
+  if (recording.samples.empty())
+    refuse_recording(name, ErrorCode::kInvalidFile, "the recording holds no samples", "record anew");
+  const auto broken = std::ranges::find_if(recording.samples, [](float sample) { return !std::isfinite(sample); });
+  if (broken != recording.samples.end())
+    refuse_recording(name, ErrorCode::kInvalidFile,
+                     fmt::format("sample {} of the recording is no finite number", broken - recording.samples.begin()),
+                     "look at what wrote it");
+  return recording;
+}
+
+Recording resampled(Recording recording, int64_t rate) {
+  if (recording.rate == rate) return recording;
+  const double ratio = static_cast<double>(rate) / static_cast<double>(recording.rate);
+  const auto count = static_cast<size_t>(std::ceil(static_cast<double>(recording.samples.size()) * ratio));
+  Recording result{.rate = rate, .samples = std::vector<float>(count)};
+  size_t used = 0, made = 0;
+  const soxr_quality_spec_t quality = soxr().quality(SOXR_HQ, 0);
+  const soxr_error_t failed =
+      soxr().oneshot(static_cast<double>(recording.rate), static_cast<double>(rate), 1, recording.samples.data(),
+                     recording.samples.size(), &used, result.samples.data(), count, &made, nullptr, &quality, nullptr);
+  if (failed != nullptr)
+    throw Error(ErrorCode::kRuntimeFailed,
+                {.what = fmt::format("libsoxr cannot resample: {}", failed),
+                 .expected = fmt::format("{} to {} samples a second", recording.rate, rate)});
+  return result;
+}
+
+}  // namespace thaw::media

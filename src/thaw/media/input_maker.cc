@@ -1,0 +1,160 @@
+#include "thaw/media/input_maker.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/media/asr_audio.h"
+#include "thaw/media/image/read_image.h"
+#include "thaw/media/phi4_images.h"
+#include "thaw/media/qwen_images.h"
+
+namespace thaw::media {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_option(std::string what, std::string where, std::string expected = {}) {
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = {}});
+}
+
+// Options that the family has no use for, and bounds that contradict each other.
+void require_fitting_options(const InputsOptions& options, Preset& preset) {
+  const bool is_qwen = preset.takes_clips();
+  if (options.size && !is_qwen) refuse_option("sizes are free for Qwen's towers only", "--size");
+  if ((options.min_pixels || options.max_pixels) && !is_qwen)
+    refuse_option("bounds on pixels are for Qwen's towers only", "--min-pixels, --max-pixels");
+  if (!options.clips.empty() && !is_qwen)
+    refuse_option(preset.takes_audio() ? "the family takes recordings" : "the family takes no clips", "--frames");
+  for (ImageSettings* settings : {&preset.images, &preset.clips}) {
+    settings->min_pixels = options.min_pixels.value_or(settings->min_pixels);
+    settings->max_pixels = options.max_pixels.value_or(settings->max_pixels);
+    if (settings->min_pixels < 1 || settings->min_pixels > settings->max_pixels)
+      refuse_option(fmt::format("the least number of pixels, {}, is above the most, {}", settings->min_pixels,
+                                settings->max_pixels),
+                    "--min-pixels, --max-pixels");
+    if (options.size) require_multiple(*options.size, *settings, "--size");
+  }
+}
+
+ImageSize size_of(const Image& image) { return {.width = image.width, .height = image.height}; }
+
+// Frames stand in memory one after the other until they are resized.
+std::vector<Image> read_frames(const std::vector<fs::path>& paths, bool upright) {
+  std::vector<Image> frames;
+  for (const fs::path& path : paths) {
+    frames.push_back(read_image(path, upright));
+    if (size_of(frames.back()) != size_of(frames.front()))
+      refuse_option(fmt::format("the frame has {} x {} pixels, the clip's first has {} x {}", frames.back().width,
+                                frames.back().height, frames.front().width, frames.front().height),
+                    path.string(), "frames of one size");
+  }
+  return frames;
+}
+
+}  // namespace
+
+InputMaker::InputMaker(InputsOptions options) : options_(std::move(options)) {
+  if (!options_.preset.empty()) {
+    preset_ = preset_for(options_.preset);
+    require_fitting_options(options_, *preset_);
+    return;
+  }
+  if (options_.image_model.model.empty())
+    refuse_option("nothing says what the files are for", "thaw inputs",
+                  "--for with a checkpoint or one of " + family_names() + ", or --model");
+  if (options_.size || options_.min_pixels || options_.max_pixels || !options_.clips.empty())
+    refuse_option("these go with --for", "--size, --min-pixels, --max-pixels, --frames");
+  input_ = image_input(*ir::load(options_.image_model.model), options_.image_model);
+}
+
+InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_(std::move(options)) {
+  if (options_.preset.empty()) {
+    input_ = image_input(model, options_.image_model);
+    return;
+  }
+  preset_ = preset_for(options_.preset);
+  require_fitting_options(options_, *preset_);
+}
+
+bool InputMaker::takes(const fs::path& path) const {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (preset_ && preset_->takes_audio()) return extension == ".wav" || extension == ".flac";
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+PreparedInputs InputMaker::make(std::span<const fs::path> files) const {
+  if (files.empty() && options_.clips.empty()) refuse_option("no files are given", "thaw inputs");
+  if (!preset_) return image_model_inputs(files, *input_, options_);
+  if (preset_->takes_audio()) return asr_inputs(files, preset_->audio);
+  return preset_->takes_clips() ? make_qwen(files) : make_phi4(files);
+}
+
+PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
+  const Arithmetic arithmetic = options_.resampler == Resampler::kTorch ? Arithmetic::kTorch : Arithmetic::kPillow;
+  PreparedInputs result;
+  FloatRows rows;
+  std::vector<int64_t> grids;
+  const auto add = [&](std::vector<Image> frames, const ImageSettings& settings, std::string name, bool is_clip) {
+    PreparedFile& file = result.files.emplace_back();
+    file.name = std::move(name);
+    file.from = size_of(frames.front());
+    if (is_clip) file.frames = static_cast<int64_t>(frames.size());
+    const bool counts_frames = is_clip && preset_->family == Family::kQwen3Vl;
+    if (options_.size) {
+      file.to = *options_.size;
+    } else if (settings.resizes) {
+      file.to = smart_size(file.from, settings, file.name, static_cast<int64_t>(frames.size()), counts_frames);
+    } else {
+      file.to = file.from;
+      require_multiple(file.to, settings, file.name);
+    }
+    for (Image& frame : frames) frame = resize(frame, file.to.width, file.to.height, settings.filter, arithmetic);
+    const std::array<int64_t, 3> grid = append_patches(frames, settings, rows);
+    grids.insert(grids.end(), grid.begin(), grid.end());
+    file.tokens = grid[0] * grid[1] * grid[2] / (settings.merge * settings.merge);
+  };
+  for (const fs::path& path : files) {
+    std::vector<Image> image;
+    image.push_back(read_image(path, options_.upright));
+    add(std::move(image), preset_->images, path.string(), false);
+  }
+  for (const std::vector<fs::path>& clip : options_.clips) {
+    if (clip.empty()) refuse_option("a clip has no frames", "--frames");
+    add(read_frames(clip, options_.upright), preset_->clips, clip.front().string(), true);
+  }
+  const ImageSettings& settings = preset_->images;
+  const int64_t width = 3 * settings.temporal_patch * settings.patch * settings.patch;
+  const auto patches = static_cast<int64_t>(rows.size()) / width;
+  result.arrays.emplace("pixel_values", rows.take({patches, width}));
+  result.arrays.emplace("grid_thw",
+                        Array::from_int64(DataType::kInt64, {static_cast<int64_t>(grids.size() / 3), 3}, grids));
+  return result;
+}
+
+PreparedInputs InputMaker::make_phi4(std::span<const fs::path> files) const {
+  const Arithmetic arithmetic = options_.resampler == Resampler::kPillow ? Arithmetic::kPillow : Arithmetic::kTorch;
+  PreparedInputs result;
+  std::vector<Crops> images;
+  for (const fs::path& path : files) {
+    const Image image = read_image(path, options_.upright);
+    const Crops& crops = images.emplace_back(cut_crops(image, preset_->images, arithmetic, path.string()));
+    PreparedFile& file = result.files.emplace_back();
+    file.name = path.string();
+    file.from = size_of(image);
+    file.to = {.width = crops.columns * preset_->images.crop, .height = crops.rows * preset_->images.crop};
+    file.tokens = crops.tokens;
+  }
+  result.arrays = crops_as_arrays(std::move(images), preset_->images);
+  return result;
+}
+
+}  // namespace thaw::media

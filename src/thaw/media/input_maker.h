@@ -1,0 +1,39 @@
+// What a model is fed, made of files: see thaw/inputs.h.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "thaw/inputs.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/media/image_model.h"
+#include "thaw/media/preset.h"
+
+namespace thaw::media {
+
+class InputMaker {
+ public:
+  // Reads the checkpoint's settings, or the model's inputs where no preset is named. Throws thaw::Error for options that do
+  // not go together.
+  explicit InputMaker(InputsOptions options);
+  // For a model that is open.
+  InputMaker(InputsOptions options, const ir::Model& model);
+
+  // Throws thaw::Error where neither files nor clips are given, and as reading and preparing them does.
+  PreparedInputs make(std::span<const std::filesystem::path> files) const;
+
+  // Whether a file's name says that it is one of those that are read: .jpg, .jpeg and .png, or .wav and .flac.
+  bool takes(const std::filesystem::path& path) const;
+
+ private:
+  PreparedInputs make_qwen(std::span<const std::filesystem::path> files) const;
+  PreparedInputs make_phi4(std::span<const std::filesystem::path> files) const;
+
+  InputsOptions options_;
+  std::optional<Preset> preset_;
+  std::optional<ImageInput> input_;  // where there is no preset
+};
+
+}  // namespace thaw::media
