@@ -178,6 +178,16 @@ def test_nothing_is_left_where_writing_fails(thaw, save, tmp_path):
     assert "an array and values" in thaw("run", model, *feeds, code=2).stderr
 
 
+def test_onnxruntime_reports_to_nobody(thaw, save, tmp_path):
+    """Its official builds leave an identifier in the folder for temporary files, and one in the user's home."""
+    np.save(tmp_path / "x.npy", np.zeros(3, np.float32))
+    (tmp_path / "home").mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"TMPDIR": str(tmp_path / "home"), "HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "home")}
+    thaw("run", save(identity([FLOAT])), "--input", f"x0={tmp_path / 'x.npy'}", env=environment, code=0)
+    assert os.listdir(tmp_path / "home") == []
+
+
 def test_onnxruntime_is_only_opened_to_run_a_model(thaw, save, tmp_path):
     environment = os.environ | {"THAW_ONNXRUNTIME": str(tmp_path / "nothing.so")}
     assert thaw("run", "--help", env=environment, code=0).stdout.count("Example") == 1

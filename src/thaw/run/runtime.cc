@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libonnxruntime.so.1";
 constexpr const char* kVariable = "THAW_ONNXRUNTIME";
+constexpr const char* kNoTelemetry = "ORT_DISABLE_TELEMETRY";
 
 struct Loaded {
   fs::path path;
@@ -100,6 +101,9 @@ bool lacks_room(std::string_view reason) {
 const Loaded& loaded_runtime() {
   const std::lock_guard lock(g_mutex);
   if (g_loaded) return *g_loaded;
+  // Official builds report to their maker what is run, under an identifier that they leave in the user's folders. Whoever
+  // wants that sets the variable to 0.
+  ::setenv(kNoTelemetry, "1", /*overwrite=*/0);
   std::string tried;
   for (const fs::path& path : candidates()) {
     Loaded loaded;
