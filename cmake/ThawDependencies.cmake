@@ -57,6 +57,14 @@ find_file(
   PATH_SUFFIXES lib lib64 capi "lib/${CMAKE_LIBRARY_ARCHITECTURE}"
   PATHS /usr/local /usr REQUIRED
   DOC "The shared library of ONNX Runtime, the file that is opened at run time")
+# Token ids are made by the C interface of onnxruntime-genai's library, which is opened when a text is given.
+find_file(
+  ONNXRUNTIME_GENAI_LIBRARY
+  NAMES libonnxruntime-genai.so
+  HINTS "${THAW_DEPS_REAL_DIR}/onnxruntime-genai" "${ONNXRUNTIME_GENAI_ROOT}"
+  PATH_SUFFIXES lib lib64 "lib/${CMAKE_LIBRARY_ARCHITECTURE}"
+  PATHS /usr/local /usr
+  DOC "The shared library of onnxruntime-genai, opened at run time; without it there are no token ids")
 add_library(thaw_onnxruntime_headers INTERFACE)
 add_library(thaw::onnxruntime_headers ALIAS thaw_onnxruntime_headers)
 target_include_directories(thaw_onnxruntime_headers SYSTEM INTERFACE "$<BUILD_INTERFACE:${ONNXRUNTIME_INCLUDE_DIR}>")

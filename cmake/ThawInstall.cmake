@@ -19,10 +19,13 @@ install(FILES "${PROJECT_BINARY_DIR}/thawConfig.cmake" "${PROJECT_BINARY_DIR}/th
               "${PROJECT_SOURCE_DIR}/cmake/Findutf8proc.cmake"
         DESTINATION "${thaw_package_dir}")
 
-# The ONNX Runtime that tools/setup fetched goes along; a user's own copy stays where it is.
+# The libraries that tools/setup fetched go along; a user's own copies stay where they are.
 if(THAW_INSTALL_DEPENDENCIES)
   file(REAL_PATH "${ONNXRUNTIME_LIBRARY}" thaw_onnxruntime_file)
   if(thaw_onnxruntime_file MATCHES "^${THAW_DEPS_REAL_DIR}/onnxruntime/")
     install(FILES "${thaw_onnxruntime_file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" RENAME libonnxruntime.so.1)
+  endif()
+  if(ONNXRUNTIME_GENAI_LIBRARY MATCHES "^${THAW_DEPS_REAL_DIR}/onnxruntime-genai/")
+    install(FILES "${ONNXRUNTIME_GENAI_LIBRARY}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   endif()
 endif()

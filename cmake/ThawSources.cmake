@@ -79,11 +79,13 @@ target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTER
 # Where ONNX Runtime lies in the build tree; an installed Thaw finds it in its own lib folder first. Only the source that
 # asks is compiled with it: a definition of its own keeps a source out of the units.
 foreach(source IN LISTS thaw_library_sources)
-  file(STRINGS "${source}" asks REGEX "THAW_ONNXRUNTIME_LIBRARY" LIMIT_COUNT 1)
-  if(asks)
-    set_source_files_properties(
-      "${source}" PROPERTIES COMPILE_DEFINITIONS "THAW_ONNXRUNTIME_LIBRARY=\"${ONNXRUNTIME_LIBRARY}\"")
-  endif()
+  foreach(library IN ITEMS ONNXRUNTIME ONNXRUNTIME_GENAI)
+    file(STRINGS "${source}" asks REGEX "ifdef THAW_${library}_LIBRARY" LIMIT_COUNT 1)
+    if(asks AND ${library}_LIBRARY)
+      set_source_files_properties(
+        "${source}" PROPERTIES COMPILE_DEFINITIONS "THAW_${library}_LIBRARY=\"${${library}_LIBRARY}\"")
+    endif()
+  endforeach()
 endforeach()
 
 # The verbs are a library of their own, so that their tests link them.

@@ -50,6 +50,24 @@ def safetensors_seeds():
     yield "hole", file({"w": tensor("U8", [3], 2, 5)}, 5)
 
 
+def media_seeds():
+    """What the tests feed, small; and a picture of each kind."""
+    import io
+
+    from PIL import Image
+    fixtures = HERE.parent / "tests" / "fixtures" / "inputs"
+    photo = Image.open(fixtures / "wide.png").resize((24, 16))
+    kinds = {"rgb.png": (photo, {}), "gray.png": (photo.convert("L"), {}), "palette.png": (photo.quantize(7), {"transparency": 2}),
+             "alpha.png": (photo.convert("LA"), {}), "bits.png": (photo.convert("1"), {}), "rgb.jpg": (photo, {"quality": 60}),
+             "progressive.jpg": (photo, {"progressive": True}), "cmyk.jpg": (photo.convert("CMYK"), {})}
+    for name, (image, options) in kinds.items():
+        file = io.BytesIO()
+        image.save(file, "jpeg" if name.endswith("jpg") else "png", **options)
+        yield name, file.getvalue()
+    yield "tone.wav", (fixtures / "tone.wav").read_bytes()[:1200]
+    yield "stereo.flac", (fixtures / "stereo.flac").read_bytes()[:9000]
+
+
 def verb_seeds():
     """Models that the verbs have something to do with: frozen sizes, windows of shapes, graphs in graphs, functions."""
     from costly_models import constant, functions, loops, model, node, of_sizes, value
@@ -111,7 +129,8 @@ def text_seeds():
 def main():
     for target, seeds in (("onnx_fuzz", onnx_seeds()), ("safetensors_fuzz", safetensors_seeds()),
                           ("batch_fuzz", verb_seeds()), ("lift_fuzz", lift_seeds()),
-                          ("checkpoint_fuzz", checkpoint_seeds()), ("texts_fuzz", text_seeds())):
+                          ("checkpoint_fuzz", checkpoint_seeds()), ("texts_fuzz", text_seeds()),
+                          ("media_fuzz", media_seeds())):
         folder = HERE / "seeds" / target
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

@@ -54,6 +54,7 @@ def program(prefix, tmp_path_factory):
     rows = {f"x_{i}": np.random.default_rng(n).standard_normal((n, 4), dtype=np.float32) for i, n in enumerate((7, 11, 13))}
     np.savez(folder / "reference.npz", **rows, **{name.replace("x", "y"): paired(x) for name, x in rows.items()})
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2" / "decoder", folder / "checkpoint")
+    shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "wide.png", folder / "photo.png")
     return folder
 
 

@@ -22,10 +22,11 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
         save(text_decoder.static(*size), "trace_{}x{}".format(*size))
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
     codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0}, "convert": {0},
-             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}}
+             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}, "inputs": {0}}
     (tmp_path / "samples").mkdir()
     for i, size in enumerate(((64, 96), (96, 64))):
         np.savez(tmp_path / "samples" / f"{i}.npz", **{"input.1": np.random.default_rng(i).random((1, 3, *size), np.float32)})
+    shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", tmp_path / "photo.jpg")
     for command in COMMANDS:
         # The README's sizes have the names of its own example; the model's are named after its input.
         words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]

@@ -1,4 +1,4 @@
-"""Pictures that are drawn: edges, waves and noise, the same wherever they are drawn."""
+"""Pictures and sounds that are made up: edges, waves and noise, the same wherever they are made."""
 import numpy as np
 from PIL import Image
 
@@ -14,3 +14,12 @@ def picture(width, height, seed=0):
 def save(path, width, height, seed=0, **options):
     Image.fromarray(picture(width, height, seed)).save(path, **options)
     return path
+
+
+def sound(count, rate, seed=0):
+    """A sweep, a tone that comes and goes, noise and a pause: `count` samples of float32."""
+    t = np.arange(count) / rate
+    samples = 0.4 * np.sin(2 * np.pi * (200 + 900 * t) * t) + 0.2 * np.sin(2 * np.pi * 1333 * t) * (np.sin(3 * t) > 0)
+    samples += np.random.default_rng(seed).normal(0, 0.003, count)
+    samples[count // 3:count // 3 + count // 10] = 0
+    return samples.astype(np.float32)

@@ -5,6 +5,7 @@
 
 #include "thaw/cli/block_options.h"
 #include "thaw/cli/convert_report.h"
+#include "thaw/cli/feed_options.h"
 #include "thaw/cli/int8_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
@@ -14,6 +15,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/converted.h"
 #include "thaw/core/error.h"
+#include "thaw/media/file_samples.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/run/input_text.h"
 
@@ -26,6 +28,8 @@ struct ConvertArguments {
   bool no_check = false, no_optimize = false, explain = false;
   std::optional<OptimizeTarget> target;
   ConvertOptions convert;
+  InputsOptions feed;
+  bool has_feed = false;
   ExternalPolicy external = ExternalPolicy::kKeep;
   Format format = Format::kText;
 };
@@ -41,10 +45,17 @@ int convert_model(const ConvertArguments& options) {
   how.check = !options.no_check;
   how.target = options.target.value_or(OptimizeTarget::kPortable);
   run::add_values(options.values, how.feeds);
+  if (options.has_feed && how.data.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
+                                              .where = "--for, --resize",
+                                              .expected = "--data with their folder"});
   ir::Model& model = *until_exit(ir::load(options.model));
   ir::require_output(model, options.output);
   const bool has_data_files = !ir::data_files_of(model).empty();
-  const ConvertReport report = confirm::convert(model, *until_exit(ir::load(options.model)), how);
+  const ir::Model& original = *until_exit(ir::load(options.model));
+  std::shared_ptr<const quantizing::SampleSource> samples;
+  if (options.has_feed) samples = std::make_shared<media::FileSamples>(how.data, options.feed, original);
+  const ConvertReport report = confirm::convert(model, original, how, std::move(samples));
   Written files;
   // What was asked to be compared and could not be is not written either.
   const bool is_proven = report.runs() && (options.no_check || !report.errors.empty() || report.uncompared.empty());
@@ -94,12 +105,13 @@ Action define_convert(CLI::App& app) {
   add_int8(app, options->convert.precision.int8);
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },
-         "samples: an .npz file with the inputs by name, or a folder of them")
+         "samples: .npz files with the inputs by name; with --for images or recordings")
       ->type_name("PATH");
   add_choice<std::optional<OptimizeTarget>>(
       app, "--target", options->target,
       {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
       "whose operators the result may have (portable)");
+  add_feed_options(app, options->feed);
   app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
   app.add_flag("--explain", options->explain, "print every node, and why what stays does");
   add_external(app, options->external);
@@ -113,11 +125,15 @@ Action define_convert(CLI::App& app) {
       "thaw convert model.onnx -o model_f16.onnx --to f16 --data samples/\n"
       "thaw convert model.onnx -o model_bf16.onnx --to bf16 --io convert\n"
       "thaw convert model.onnx -o model_int8.onnx --to int8 --data samples/\n"
+      "thaw convert vision.onnx -o vision_int8.onnx --to int8 --data photos/ --for qwen2_5_vl\n"
       "thaw convert model.onnx -o model_int8.onnx --to int8 --dynamic\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --block 64\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
-  return [options] { return convert_model(*options); };
+  return [options, &app] {
+    options->has_feed = has_feed_options(app);
+    return convert_model(*options);
+  };
 }
 
 }  // namespace thaw::cli

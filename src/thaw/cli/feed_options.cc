@@ -13,9 +13,9 @@
 namespace thaw::cli {
 namespace {
 
-constexpr std::array kNames = {"--for",        "--size",   "--min-pixels", "--max-pixels", "--resampler",
-                               "--no-upright", "--resize", "--place",      "--border",     "--scale",
-                               "--mean",       "--std",    "--layout",     "--channels",   "--filter"};
+constexpr std::array kNames = {"--for",   "--size",   "--min-pixels", "--max-pixels", "--resampler", "--no-upright",
+                               "--input", "--resize", "--place",      "--border",     "--scale",     "--mean",
+                               "--std",   "--layout", "--channels",   "--filter"};
 
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text, const std::string& wanted) {
   throw CLI::ValidationError(fmt::format("{} takes {}, not '{}'", option, wanted, text),
@@ -117,6 +117,8 @@ void add_feed_options(CLI::App& app, InputsOptions& options) {
                                        "whose arithmetic resizes images (pillow; for phi4_mm torch)");
   app.add_flag_callback(
       "--no-upright", [&options] { options.upright = false; }, "leave photographs as the camera was held");
+  app.add_option("--input", image.input, "any image model: which input, where several may be images")
+      ->type_name("NAME");
   app.add_option_function<std::string>(
          "--resize", [&image](const std::string& text) { read_resize(text, image); },
          "any image model: WxH, letterbox:WxH, height:H or keep")

@@ -116,9 +116,8 @@ Action define_inputs(CLI::App& app) {
   app.add_option("--model", options->inputs.image_model.model,
                  "any image model: the ONNX file, which says what its input is")
       ->type_name("FILE");
-  app.add_option("--input", options->inputs.image_model.input,
-                 "any image model: which input, where several may be images")
-      ->type_name("NAME");
+  app.add_option("--text", options->inputs.text, "the prompt: token ids by the checkpoint's tokenizer.json")
+      ->type_name("TEXT");
   add_feed_options(app, options->inputs);
   add_limits(app);
   add_format(app, options->format);

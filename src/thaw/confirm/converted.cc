@@ -170,9 +170,14 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
 
 }  // namespace
 
-ConvertReport convert(ir::Model& model, const ir::Model& original, const ConvertOptions& options) {
+ConvertReport convert(ir::Model& model, const ir::Model& original, const ConvertOptions& options,
+                      std::shared_ptr<const quantizing::SampleSource> source) {
   std::optional<quantizing::Samples> samples;
-  if (!options.data.empty()) samples.emplace(options.data);
+  if (source) {
+    samples.emplace(std::move(source));
+  } else if (!options.data.empty()) {
+    samples.emplace(options.data);
+  }
   std::vector<Arrays> drawn;
   if (!options.check) return convert_once(model, original, options, samples ? &*samples : nullptr, drawn);
   std::unique_ptr<ir::Model> first = ir::clone(model);

@@ -13,6 +13,7 @@
 #include "thaw/media/image/read_image.h"
 #include "thaw/media/phi4_images.h"
 #include "thaw/media/qwen_images.h"
+#include "thaw/media/text/tokenizer.h"
 
 namespace thaw::media {
 namespace {
@@ -62,10 +63,11 @@ std::vector<Image> read_frames(const std::vector<fs::path>& paths, bool upright)
 
 InputMaker::InputMaker(InputsOptions options) : options_(std::move(options)) {
   if (!options_.preset.empty()) {
-    preset_ = preset_for(options_.preset);
-    require_fitting_options(options_, *preset_);
+    read_preset();
     return;
   }
+  if (options_.text)
+    refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
   if (options_.image_model.model.empty())
     refuse_option("nothing says what the files are for", "thaw inputs",
                   "--for with a checkpoint or one of " + family_names() + ", or --model");
@@ -79,7 +81,20 @@ InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_
     input_ = image_input(model, options_.image_model);
     return;
   }
-  preset_ = preset_for(options_.preset);
+  read_preset();
+}
+
+void InputMaker::read_preset() {
+  std::error_code failed;
+  if (options_.text && !fs::is_directory(options_.preset, failed))
+    refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
+  try {
+    preset_ = preset_for(options_.preset);
+  } catch (const Error& error) {
+    // Of a decoder alone the tokenizer is all that there is to know.
+    if (!options_.text || error.code() != ErrorCode::kUnsupported) throw;
+    return;
+  }
   require_fitting_options(options_, *preset_);
 }
 
@@ -92,7 +107,48 @@ bool InputMaker::takes(const fs::path& path) const {
 }
 
 PreparedInputs InputMaker::make(std::span<const fs::path> files) const {
-  if (files.empty() && options_.clips.empty()) refuse_option("no files are given", "thaw inputs");
+  PreparedInputs made;
+  if (!files.empty() || !options_.clips.empty()) {
+    made = make_of_files(files);
+  } else if (!options_.text) {
+    refuse_option("no files are given", "thaw inputs");
+  }
+  if (options_.text) add_text(made);
+  return made;
+}
+
+void InputMaker::add_text(PreparedInputs& made) const {
+  std::vector<int64_t> ids = token_ids(options_.preset, *options_.text);
+  if (preset_) ids = expanded(ids, placeholders_of(made));
+  const int64_t length = static_cast<int64_t>(ids.size());
+  const std::vector<int64_t> ones(ids.size(), 1);
+  made.arrays.emplace("attention_mask", Array::from_int64(DataType::kInt64, {1, length}, ones));
+  made.arrays.emplace("input_ids", Array::from_int64(DataType::kInt64, {1, length}, ids));
+}
+
+std::vector<Placeholder> InputMaker::placeholders_of(const PreparedInputs& made) const {
+  if (!options_.clips.empty() && preset_->family == Family::kQwen3Vl)
+    refuse_option("in Qwen3-VL's prompts the frames of a clip stand apart, each behind its time", "--text, --frames",
+                  "images, or --frames without --text");
+  std::vector<Placeholder> placeholders;
+  const auto add = [&](const char* what, int64_t id, size_t first, size_t past) {
+    if (id < 0 && first == past) return;
+    Placeholder& placeholder = placeholders.emplace_back(Placeholder{.what = what, .id = id, .tokens = {}});
+    for (size_t i = first; i < past; ++i) placeholder.tokens.push_back(made.files[i].tokens);
+  };
+  const size_t files = made.files.size(), images = files - options_.clips.size();
+  if (preset_->takes_audio()) {
+    add("recording", preset_->audio_token, 0, files);
+  } else {
+    add("image", preset_->image_token, 0, images);
+    add("clip", preset_->clip_token, images, files);
+  }
+  return placeholders;
+}
+
+PreparedInputs InputMaker::make_of_files(std::span<const fs::path> files) const {
+  // A decoder's checkpoint has a tokenizer and nothing that is made of files: this says so.
+  if (!preset_ && !input_) preset_for(options_.preset);
   if (!preset_) return image_model_inputs(files, *input_, options_);
   if (preset_->takes_audio()) return asr_inputs(files, preset_->audio);
   return preset_->takes_clips() ? make_qwen(files) : make_phi4(files);
@@ -117,6 +173,7 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
       file.to = file.from;
       require_multiple(file.to, settings, file.name);
     }
+    require_size(file.to.width, file.to.height, 3, file.name);
     for (Image& frame : frames) frame = resize(frame, file.to.width, file.to.height, settings.filter, arithmetic);
     const std::array<int64_t, 3> grid = append_patches(frames, settings, rows);
     grids.insert(grids.end(), grid.begin(), grid.end());

@@ -10,6 +10,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/media/image_model.h"
 #include "thaw/media/preset.h"
+#include "thaw/media/text/expand.h"
 
 namespace thaw::media {
 
@@ -21,13 +22,17 @@ class InputMaker {
   // For a model that is open.
   InputMaker(InputsOptions options, const ir::Model& model);
 
-  // Throws thaw::Error where neither files nor clips are given, and as reading and preparing them does.
+  // Throws thaw::Error where neither files, clips nor a text are given, and as reading and preparing them does.
   PreparedInputs make(std::span<const std::filesystem::path> files) const;
 
   // Whether a file's name says that it is one of those that are read: .jpg, .jpeg and .png, or .wav and .flac.
   bool takes(const std::filesystem::path& path) const;
 
  private:
+  void read_preset();
+  PreparedInputs make_of_files(std::span<const std::filesystem::path> files) const;
+  std::vector<Placeholder> placeholders_of(const PreparedInputs& made) const;
+  void add_text(PreparedInputs& made) const;
   PreparedInputs make_qwen(std::span<const std::filesystem::path> files) const;
   PreparedInputs make_phi4(std::span<const std::filesystem::path> files) const;
 

@@ -110,10 +110,6 @@ void read_images(const Config& config, ImageSettings& images) {
   }
   images.min_pixels = config.size_or({"min_pixels"}, images.min_pixels);
   images.max_pixels = config.size_or({"max_pixels"}, images.max_pixels);
-  constexpr int64_t kMostSide = 4096;  // of a patch: beyond, a product of sizes might not be a number any more
-  if (images.patch > kMostSide || images.merge > kMostSide || images.temporal_patch > kMostSide ||
-      images.crop > kMostSide)
-    config.fail("patch_size", "or another size is absurd", fmt::format("{} at most", kMostSide));
 }
 
 void read_audio(const Config& config, AudioSettings& audio) {
@@ -129,6 +125,37 @@ void read_audio(const Config& config, AudioSettings& audio) {
   if (audio.rate > kMostRate || audio.mels > kMostMels || audio.least_samples > kMostRate || audio.multiple < 0 ||
       audio.multiple > kMostRate)
     config.fail("sampling_rate", "or another size is absurd", "the numbers that the checkpoint came with");
+}
+
+// What the tower is built for counts where the processor's files do not say it, or are not there.
+void read_tower(const Config& config, Preset& preset) {
+  const Config inner = config.object_or_self("thinker_config");
+  constexpr int64_t kPhi4Image = 200'010;
+  preset.image_token = inner.integer_or({"image_token_id"}, preset.family == Family::kPhi4 ? kPhi4Image : -1);
+  preset.clip_token = inner.integer_or({"video_token_id"}, -1);
+  preset.audio_token = inner.integer_or({"audio_token_id"}, -1);
+  if (const std::optional<Config> audio = inner.find_object("audio_config"))
+    preset.audio.mels = audio->size_or({"num_mel_bins"}, preset.audio.mels);
+  const std::optional<Config> vision = inner.find_object("vision_config");
+  if (!vision || !preset.takes_clips()) return;
+  for (ImageSettings* settings : {&preset.images, &preset.clips}) {
+    settings->patch = vision->size_or({"patch_size", "spatial_patch_size"}, settings->patch);
+    settings->merge = vision->size_or({"spatial_merge_size"}, settings->merge);
+    settings->temporal_patch = vision->size_or({"temporal_patch_size"}, settings->temporal_patch);
+  }
+}
+
+// Beyond these a product of sizes might be no number any more.
+void require_sane(const ImageSettings& settings, const fs::path& folder) {
+  constexpr int64_t kMostSide = 4096, kMostInToken = 64, kMostCrops = 256;
+  const bool is_sane = settings.patch <= kMostSide && settings.crop <= kMostSide && settings.merge <= kMostInToken &&
+                       settings.temporal_patch <= kMostInToken && settings.most_crops <= kMostCrops;
+  if (is_sane) return;
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = "patch_size, merge_size, temporal_patch_size, size or dynamic_hd is not of a tower",
+               .where = folder.string(),
+               .expected = "patches of at most 4096 pixels, 64 x 64 a token and 64 frames; 256 crops",
+               .next = "fetch preprocessor_config.json again"});
 }
 
 std::optional<Config> open_if_there(const fs::path& path) {
@@ -148,6 +175,7 @@ Preset read_checkpoint(const fs::path& folder) {
                  .expected = family_names(),
                  .next = "describe its images with --model, --resize, --mean and --std"});
   Preset preset = defaults_of(*family);
+  read_tower(config, preset);
   const std::optional<Config> nested = open_if_there(folder / "processor_config.json");
   const std::optional<Config> flat = open_if_there(folder / "preprocessor_config.json");
   const auto part = [&](std::string_view name) { return nested ? nested->find_object(name) : std::nullopt; };
@@ -162,6 +190,8 @@ Preset read_checkpoint(const fs::path& folder) {
   if (!clips) clips = open_if_there(folder / "video_preprocessor_config.json");
   if (!clips) clips = flat;
   if (clips) read_images(*clips, preset.clips);
+  require_sane(preset.images, folder);
+  require_sane(preset.clips, folder);
   return preset;
 }
 

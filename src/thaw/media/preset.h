@@ -33,6 +33,8 @@ struct Preset {
   Family family = Family::kQwen2Vl;
   ImageSettings images, clips;
   AudioSettings audio;
+  // Tokens that stand for a file in a prompt; negative where the checkpoint has none.
+  int64_t image_token = -1, clip_token = -1, audio_token = -1;
 
   bool takes_audio() const { return family == Family::kQwen3Asr; }
   bool takes_clips() const { return family != Family::kPhi4 && !takes_audio(); }
@@ -41,7 +43,8 @@ struct Preset {
 // Of the folder of a checkpoint, or of a family by name. Files count as in transformers: "image_processor" of
 // processor_config.json before preprocessor_config.json; for clips "video_processor" there, then
 // video_preprocessor_config.json, then what counts for images. Both spellings of the bounds on pixels are read:
-// min_pixels and max_pixels, and "size" with shortest_edge and longest_edge.
+// min_pixels and max_pixels, and "size" with shortest_edge and longest_edge. What the files do not say follows from the
+// tower's config.
 // Throws thaw::Error for a name that is no folder and no family, a checkpoint of another family, and wrong values.
 Preset preset_for(const std::string& checkpoint_or_family);
 

@@ -109,11 +109,14 @@ void require_plausible(const SF_INFO& info, const std::string& name) {
 
 Recording read_recording(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
-  const std::string& name = path.string();
-  if (!is_wav_or_flac(file->bytes()))
+  return decode_recording(file->bytes(), path.string());
+}
+
+Recording decode_recording(std::span<const std::byte> content, const std::string& name) {
+  if (!is_wav_or_flac(content))
     refuse_recording(name, ErrorCode::kUnsupported, "the file is no WAV and no FLAC",
                      "save the recording as one of them");
-  Bytes bytes{.all = file->bytes()};
+  Bytes bytes{.all = content};
   SF_VIRTUAL_IO io = reading();
   SF_INFO info = {};
   const std::unique_ptr<SNDFILE, decltype(&sf_close)> opened(sndfile().open(&io, SFM_READ, &info, &bytes),

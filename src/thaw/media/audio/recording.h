@@ -1,8 +1,10 @@
 // Recordings from files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,9 @@ struct Recording {
 // Throws thaw::Error: kRuntimeMissing where libsndfile is not there, kUnsupported for other formats, kInvalidFile for a
 // file that is damaged, empty or holds a NaN or an infinity, kOutOfBudget for more than two hours.
 Recording read_recording(const std::filesystem::path& path);
+
+// The same of a file in memory; `name` is for messages.
+Recording decode_recording(std::span<const std::byte> bytes, const std::string& name);
 
 // At another rate, by libsoxr's HQ recipe, as librosa does by default: ceil(samples * rate / recording.rate) of them.
 // Throws thaw::Error (kRuntimeMissing, kRuntimeFailed).

@@ -25,17 +25,16 @@ void require_size(int64_t width, int64_t height, int64_t channels, const std::st
                 {.what = fmt::format("the image has no pixels ({} x {})", width, height), .where = name});
   const bool too_many = width > kMostPixels || height > kMostPixels || width * height > kMostPixels;
   if (too_many)
-    throw Error(ErrorCode::kOutOfBudget,
-                {.what = fmt::format("the image says that it has {} x {} pixels", width, height),
-                 .where = name,
-                 .expected = fmt::format("{} pixels at most", kMostPixels),
-                 .next = "make it smaller first, if the size is right"});
+    throw Error(ErrorCode::kOutOfBudget, {.what = fmt::format("an image of {} x {} pixels", width, height),
+                                          .where = name,
+                                          .expected = fmt::format("{} pixels at most", kMostPixels),
+                                          .next = "make it smaller"});
   // Decoded, converted and resized, it stands in memory three times.
   const uint64_t memory = static_cast<uint64_t>(width * height * channels) * 3;
   const uint64_t most = limits().max_memory;
   if (most != 0 && memory > most)
     throw Error(ErrorCode::kOutOfBudget,
-                {.what = fmt::format("the image's {} x {} pixels take {} bytes", width, height, memory),
+                {.what = fmt::format("an image of {} x {} pixels takes {} bytes", width, height, memory),
                  .where = name,
                  .expected = fmt::format("{} at most, as --max-memory says", most)});
 }

@@ -10,6 +10,45 @@
 
 namespace thaw::quantizing {
 
+namespace {
+
+class NpzSamples : public SampleSource {
+ public:
+  explicit NpzSamples(std::vector<std::filesystem::path> files) : files_(std::move(files)) {}
+
+  size_t size() const override { return files_.size(); }
+  std::string name(size_t i) const override { return files_[i].filename().string(); }
+  Arrays read(size_t i, const std::vector<std::string>& inputs) const override {
+    run::NpzReader reader(files_[i]);
+    Arrays arrays;
+    for (const std::string& name : inputs) {
+      if (!reader.contains(name))
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the sample has no array '{}'", name),
+                                                  .where = files_[i].string(),
+                                                  .expected = fmt::format("arrays {}", fmt::join(inputs, ", "))});
+      arrays.emplace(name, reader.read(name));
+    }
+    return arrays;
+  }
+
+ private:
+  std::vector<std::filesystem::path> files_;
+};
+
+class DrawnSamples : public SampleSource {
+ public:
+  explicit DrawnSamples(std::vector<Arrays> drawn) : drawn_(std::move(drawn)) {}
+
+  size_t size() const override { return drawn_.size(); }
+  std::string name(size_t i) const override { return fmt::format("draw {}", i); }
+  Arrays read(size_t i, const std::vector<std::string>&) const override { return drawn_[i]; }
+
+ private:
+  std::vector<Arrays> drawn_;
+};
+
+}  // namespace
+
 std::vector<std::string> inputs_to_feed(const ir::Model& model) {
   std::vector<std::string> names;
   for (const ir::Value* input : model.graph->inputs())
@@ -18,33 +57,27 @@ std::vector<std::string> inputs_to_feed(const ir::Model& model) {
 }
 
 Samples::Samples(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> files;
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
     for (const auto& entry : std::filesystem::directory_iterator(path, failed))
-      if (entry.path().extension() == ".npz") files_.push_back(entry.path());
-    std::ranges::sort(files_);
+      if (entry.path().extension() == ".npz") files.push_back(entry.path());
+    std::ranges::sort(files);
   } else if (std::filesystem::exists(path, failed)) {
-    files_.push_back(path);
+    files.push_back(path);
   }
-  if (files_.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "there are no samples",
-                                              .where = path.string(),
-                                              .expected = "an .npz file with the inputs by name, or a folder of them",
-                                              .next = "numpy.savez('sample0.npz', input=array) writes one"});
+  if (files.empty())
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = "there are no samples",
+         .where = path.string(),
+         .expected = "an .npz file with the inputs by name, or a folder of them",
+         .next = "`thaw inputs` or numpy.savez('sample0.npz', input=array) writes one; of images and recordings "
+                 "they are made where --for or --resize says how"});
+  source_ = std::make_shared<NpzSamples>(std::move(files));
 }
 
-Arrays Samples::read(size_t i, const std::vector<std::string>& inputs) const {
-  if (are_drawn()) return drawn_[i];
-  run::NpzReader reader(files_[i]);
-  Arrays arrays;
-  for (const std::string& name : inputs) {
-    if (!reader.contains(name))
-      throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the sample has no array '{}'", name),
-                                                .where = files_[i].string(),
-                                                .expected = fmt::format("arrays {}", fmt::join(inputs, ", "))});
-    arrays.emplace(name, reader.read(name));
-  }
-  return arrays;
-}
+Samples::Samples(std::vector<Arrays> drawn)
+    : source_(std::make_shared<DrawnSamples>(std::move(drawn))), are_drawn_(true) {}
 
 }  // namespace thaw::quantizing

@@ -21,21 +21,32 @@ std::vector<std::string> inputs_to_feed(const ir::Model& model);
 // again, a few nodes at a time, runs once for it.
 using Remembered = std::map<std::string, std::any>;
 
-// An .npz file with the model's inputs by name, or a folder of them, in the order of their names. One is held at a time; they
-// may differ in size.
+// Where samples come from. Nothing is read, decoded or held before it is asked for.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual size_t size() const = 0;
+  virtual std::string name(size_t i) const = 0;  // for reports: of a file
+  // Those arrays that are named among `inputs`. Throws thaw::Error naming the sample where it lacks one.
+  virtual Arrays read(size_t i, const std::vector<std::string>& inputs) const = 0;
+};
+
+// A source, or an .npz file with the model's inputs by name, or a folder of them, in the order of their names. One is held at
+// a time; they may differ in size.
 class Samples {
  public:
+  explicit Samples(std::shared_ptr<const SampleSource> source) : source_(std::move(source)) {}
+
   // Throws thaw::Error where there is no such file, or no .npz in the folder.
   explicit Samples(const std::filesystem::path& path);
 
   // What was drawn, and is in memory: what it shows adds to what is known by rule, and decides nothing else.
-  explicit Samples(std::vector<Arrays> drawn) : drawn_(std::move(drawn)) {}
+  explicit Samples(std::vector<Arrays> drawn);
 
-  size_t size() const { return files_.size() + drawn_.size(); }
-  bool are_drawn() const { return !drawn_.empty(); }
-  std::string name(size_t i) const { return files_[i].filename().string(); }  // of a file
-  // Those arrays that are named among `inputs`. Throws thaw::Error naming the file where it lacks one.
-  Arrays read(size_t i, const std::vector<std::string>& inputs) const;
+  size_t size() const { return source_->size(); }
+  bool are_drawn() const { return are_drawn_; }
+  std::string name(size_t i) const { return source_->name(i); }
+  Arrays read(size_t i, const std::vector<std::string>& inputs) const { return source_->read(i, inputs); }
 
   // From now on what is measured is kept for the next time: for one model that is not changed in between, but for the nodes
   // that are converted.
@@ -43,8 +54,8 @@ class Samples {
   Remembered* remembered() const { return remembered_.get(); }  // null where nothing is kept
 
  private:
-  std::vector<std::filesystem::path> files_;
-  std::vector<Arrays> drawn_;
+  std::shared_ptr<const SampleSource> source_;
+  bool are_drawn_ = false;
   std::shared_ptr<Remembered> remembered_;
 };
 

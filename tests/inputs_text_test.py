@@ -1,0 +1,90 @@
+"""thaw inputs --text makes the token ids that the tokenizers package makes, with placeholders as long as their files."""
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from inputs_images_test import FIXTURES, FRAMES, PICTURES, make  # noqa: F401  (a fixture)
+
+TOKENIZER = FIXTURES / "tokenizer"
+TEXTS = json.loads((TOKENIZER / "texts.json").read_text())
+IDS = json.loads((TOKENIZER / "config.json").read_text())
+
+
+@pytest.mark.parametrize(("text", "ids"), [case for case in TEXTS if "_pad|>" not in case[0]])
+def test_ids_are_those_of_the_tokenizers_package(make, text, ids):
+    made = make("--for", TOKENIZER, "--text", text)
+    assert made["input_ids"].tolist() == [ids]
+    assert made["attention_mask"].tolist() == [[1] * len(ids)]
+    assert made["input_ids"].dtype == made["attention_mask"].dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", ["llama3", "phi4", "sentencepiece"])
+def test_other_kinds_of_tokenizers_too(make, kind):
+    for text, ids in json.loads((TOKENIZER / kind / "texts.json").read_text()):
+        assert make("--for", TOKENIZER / kind, "--text", text)["input_ids"].tolist() == [ids], text
+
+
+def test_placeholders_are_as_long_as_their_images_and_clips(make):
+    """As transformers' processors repeat their text before it is tokenized."""
+    text = "A <|image_pad|> and <|video_pad|>, <|image_pad|>."
+    made = make(*PICTURES, "--for", TOKENIZER, "--size", 56, "--frames", *FRAMES, "--text", text)
+    ids = made["input_ids"][0].tolist()
+    assert ids.count(IDS["image_token_id"]) == 8 and ids.count(IDS["video_token_id"]) == 8
+    assert len(made["pixel_values"]) == 4 * 16
+    short = [i for k, i in enumerate(ids) if i not in (IDS["image_token_id"], IDS["video_token_id"]) or ids[k - 1] != i]
+    expected = next(ids for other, ids in TEXTS if "image_pad" in other)
+    assert short.count(IDS["image_token_id"]) == 2 and expected.count(IDS["image_token_id"]) == 1
+
+
+def test_a_prompt_with_its_image_is_whole(make):
+    text, ids = next(case for case in TEXTS if "image_pad" in case[0])
+    made = make(PICTURES[0], "--for", TOKENIZER, "--size", "56x84", "--text", text)
+    at = ids.index(IDS["image_token_id"])
+    assert made["input_ids"][0].tolist() == ids[:at] + [IDS["image_token_id"]] * 6 + ids[at + 1:]
+
+
+def test_a_decoders_checkpoint_needs_its_tokenizer_only(make, thaw, tmp_path):
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(TOKENIZER / name, tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen2"}))
+    text, ids = TEXTS[0]
+    assert make("--for", tmp_path, "--text", text)["input_ids"].tolist() == [ids]
+    error = thaw.error("inputs", PICTURES[0], "--for", tmp_path, "--text", text, "-o", tmp_path / "out.npz")
+    assert "'qwen2'" in error
+
+
+def test_what_is_wrong_is_told(thaw, tmp_path):
+    def error(*arguments, **options):
+        return thaw.error("inputs", *arguments, "-o", tmp_path / "out.npz", **options)
+    assert "1 placeholders" in error("--for", TOKENIZER, "--text", "<|image_pad|>")
+    assert "0 placeholders" in error(PICTURES[0], "--for", TOKENIZER, "--text", "no image")
+    assert "the checkpoint's folder" in error("--for", "qwen2_5_vl", "--text", "words")
+    assert "no tokenizer.json" in error("--for", FIXTURES / "qwen2_5_vl", "--text", "words")
+    for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
+        shutil.copy(TOKENIZER / name, tmp_path)
+    settings = json.loads((TOKENIZER / "tokenizer.json").read_text())
+    (tmp_path / "tokenizer.json").write_text(json.dumps(settings | {"normalizer": {"type": "Lowercase"}}))
+    assert "normalizer is 'Lowercase'" in error("--for", tmp_path, "--text", "words")
+    assert "byte 4 of the text is not UTF-8" in error("--for", TOKENIZER, "--text", "four\udcff")
+    unknown = json.loads((TOKENIZER / "sentencepiece" / "tokenizer.json").read_text()) | {"decoder": None}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(unknown))
+    assert "a piece of it has no token" in error("--for", tmp_path, "--text", "Hello 12")
+    for content in ("", "{", "[]", '{"model": {"type": "BPE", "vocab": 7}}', (TOKENIZER / "tokenizer.json").read_text()[:5000],
+                    '{"normalizer": ' * 99 + "7" + "}" * 99):
+        (tmp_path / "tokenizer.json").write_text(content)
+        assert "tokenize" in error("--for", tmp_path, "--text", "words")
+    missing = os.environ | {"THAW_ONNXRUNTIME_GENAI": str(tmp_path / "nothing.so")}
+    assert "THAW_ONNXRUNTIME_GENAI" in error("--for", TOKENIZER, "--text", "words", env=missing)
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_nothing_is_left_behind(thaw, tmp_path):
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    (tmp_path / "made").mkdir()
+    command = [thaw.path, "inputs", "--for", TOKENIZER, "--text", "words", "-o", tmp_path / "made" / "in.npz"]
+    subprocess.run([str(part) for part in command], env=environment, check=True, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["made"]
