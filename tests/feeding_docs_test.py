@@ -45,6 +45,7 @@ def folder(thaw, tmp_path):
         save_picture(tmp_path / "photos" / f"{i}.jpg", 100 + i, 80 - i, i)
     shutil.copy(FIXTURES / "tone.wav", tmp_path / "talk.wav")
     shutil.copy(FIXTURES / "stereo.flac", tmp_path / "question.flac")
+    shutil.copytree(tmp_path / "photos", tmp_path / "held_out")
     convolution(tmp_path / "detector.onnx", "height")
     convolution(tmp_path / "rec.onnx", 48)
     (tmp_path / "bin").mkdir()

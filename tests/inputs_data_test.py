@@ -56,6 +56,24 @@ def test_images_are_the_samples_that_inputs_makes_of_them(thaw, conv, tmp_path):
     assert [e["sizes"] for e in direct["errors"]][:4] == ["0.png", "1.jpg", "2.png", "3.jpg"]
 
 
+def test_sensitivity_and_plans_take_them_too(thaw, conv, tmp_path):
+    photos = folder_of(tmp_path / "photos", 4)
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    feed = ["--resize", "letterbox:32x32", "--std", "0.25"]
+    for photo in sorted(photos.glob("*.[jp][pn]g")):
+        thaw("inputs", photo, "--model", conv, *feed, "-o", samples / f"{photo.stem}.npz", code=0)
+    of_images = thaw.json("sensitivity", conv, "--to", "int8", "--data", photos, *feed, "-o", tmp_path / "a")
+    of_arrays = thaw.json("sensitivity", conv, "--to", "int8", "--data", samples, "-o", tmp_path / "b")
+    assert of_images["units"] == of_arrays["units"] and of_images["key"] == of_arrays["key"]
+    assert of_images["samples"] == ["0.png", "1.jpg", "2.png", "3.jpg"]
+    within = ["--max-error", "1", "-o", tmp_path / "plan.json"]
+    plan = thaw.json("plan", tmp_path / "a", *within, *feed)
+    assert plan["measured"] == thaw.json("plan", tmp_path / "b", *within)["measured"]
+    assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within, "--data", photos, *feed)["measured"]
+    assert "--for or --resize says how" in thaw.error("plan", tmp_path / "a", *within)
+
+
 def test_a_tower_is_measured_on_photographs(thaw, tmp_path):
     """Of a family: each photograph has a grid of its own."""
     fixture = TOWERS / "qwen2_5_vl" / "tower"

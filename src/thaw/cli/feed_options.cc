@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/options.h"
+#include "thaw/media/file_samples.h"
 
 namespace thaw::cli {
 namespace {
@@ -145,6 +146,13 @@ bool has_feed_options(const CLI::App& app) {
   for (const char* name : kNames)
     if (app.count(name) > 0) return true;
   return false;
+}
+
+quantizing::OpenSamples open_fed(const CLI::App& app, const InputsOptions& options, const ir::Model& model) {
+  if (!has_feed_options(app)) return {};
+  return [&options, &model](const std::filesystem::path& path) {
+    return quantizing::Samples(std::make_shared<media::FileSamples>(path, options, model));
+  };
 }
 
 }  // namespace thaw::cli

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/feed_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -27,6 +28,7 @@ namespace {
 struct PlanArguments {
   std::string report, output, model, data;
   PlanOptions within;
+  InputsOptions feed;
   bool no_check = false;
   Format format = Format::kText;
 };
@@ -80,13 +82,13 @@ std::string plan_report_json(const SensitivityReport& report, const MixedPlan& p
   return text + "\n";
 }
 
-int make_plan(const PlanArguments& options) {
+int make_plan(const PlanArguments& options, const CLI::App& app) {
   const SensitivityReport report = read_report(options.report);
   const MixedPlan chosen = measuring::plan(report, options.within);
   std::optional<MeasuredPlan> measured;
   if (!options.no_check) {
     const ir::Model& model = *until_exit(ir::load(options.model.empty() ? report.model : options.model));
-    measured = measuring::measure_plan(model, report, chosen, options.data);
+    measured = measuring::measure_plan(model, report, chosen, options.data, open_fed(app, options.feed, model));
   }
   AtomicFile file(options.output);
   const std::string text = plan_json(report, chosen);
@@ -120,6 +122,7 @@ Action define_plan(CLI::App& app) {
       ->type_name("DB");
   app.add_option("--model", options->model, "where the model is now (where the report says)")->type_name("FILE");
   app.add_option("--data", options->data, "samples to measure the plan on (those of the report)")->type_name("PATH");
+  add_feed_options(app, options->feed);
   app.add_flag("--no-check", options->no_check, "do not measure the plan");
   add_limits(app);
   add_format(app, options->format);
@@ -127,7 +130,7 @@ Action define_plan(CLI::App& app) {
       "thaw plan report/ --max-bytes 400MB -o plan.json\n"
       "thaw plan report/ --target-sqnr 30 -o plan.json --data held_out/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
-  return [options] { return make_plan(*options); };
+  return [options, &app] { return make_plan(*options, app); };
 }
 
 }  // namespace thaw::cli

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/block_options.h"
+#include "thaw/cli/feed_options.h"
 #include "thaw/cli/int8_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
@@ -31,6 +32,7 @@ struct SensitivityArguments {
   bool only_in = false, no_optimize = false;
   PrecisionOptions precision;
   SensitivityOptions how;
+  InputsOptions feed;
   Format format = Format::kText;
 };
 
@@ -84,7 +86,7 @@ int merge_reports(const SensitivityArguments& options) {
   return finish(measuring::merge(shards), options);
 }
 
-int measure_model(const SensitivityArguments& options) {
+int measure_model(const SensitivityArguments& options, const CLI::App& app) {
   if (!options.reports.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("unexpected argument '{}'", options.reports.front()),
                                               .where = "thaw sensitivity",
@@ -103,13 +105,13 @@ int measure_model(const SensitivityArguments& options) {
   how.journal = std::filesystem::path(options.output) / "measured.jsonl";
   ProgressLine line("measuring");
   how.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
-  const SensitivityReport report = measuring::measure(model, how);
+  const SensitivityReport report = measuring::measure(model, how, open_fed(app, options.feed, model));
   line.clear();
   return finish(report, options);
 }
 
 void add_what(CLI::App& app, SensitivityArguments& options) {
-  app.add_option("--data", options.data, "samples: an .npz file with the inputs by name, or a folder of them")
+  app.add_option("--data", options.data, "samples: .npz files with the inputs by name; with --for images or recordings")
       ->type_name("PATH");
   add_list(app, "--to", options.to, "FORMAT,…",
            "int8, int8-blocks, int4, int2, f16, bf16: each node is measured in each (int8-blocks)");
@@ -155,6 +157,7 @@ Action define_sensitivity(CLI::App& app) {
   app.add_option("-o,--output", options->output, "the folder to write")->type_name("FOLDER")->required();
   add_what(app, *options);
   add_how(app, *options);
+  add_feed_options(app, options->feed);
   add_limits(app);
   add_format(app, options->format);
   app.footer(
@@ -162,7 +165,7 @@ Action define_sensitivity(CLI::App& app) {
       "thaw sensitivity model.onnx --data samples/ --to int4 --mode fast -o report/\n"
       "thaw sensitivity model.onnx --data samples/ --to int4 --shard 2/4 -o shard2/\n"
       "thaw sensitivity merge shard1/ shard2/ shard3/ shard4/ -o report/");
-  return [options] { return options->model == kMerge ? merge_reports(*options) : measure_model(*options); };
+  return [options, &app] { return options->model == kMerge ? merge_reports(*options) : measure_model(*options, app); };
 }
 
 }  // namespace thaw::cli

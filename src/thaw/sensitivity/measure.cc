@@ -35,12 +35,12 @@ bool changes_values(const PrecisionOptions& precision) {
 }
 
 // What is measured of one model's tensors holds for its next conversion, where none of the conversions changes them first.
-quantizing::Samples open_samples(const SensitivityOptions& options) {
+quantizing::Samples open_samples(const SensitivityOptions& options, const quantizing::OpenSamples& open) {
   if (options.data.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "there are no samples to measure on",
                                               .where = "sensitivity",
                                               .expected = "--data, an .npz file of inputs or a folder of them"});
-  quantizing::Samples samples(options.data);
+  quantizing::Samples samples = open ? open(options.data) : quantizing::Samples(options.data);
   if (std::ranges::none_of(options.precisions, changes_values)) samples.remember();
   return samples;
 }
@@ -60,9 +60,9 @@ void require_options(const SensitivityOptions& options) {
 
 class Run {
  public:
-  Run(const ir::Model& model, const SensitivityOptions& options)
+  Run(const ir::Model& model, const SensitivityOptions& options, const quantizing::OpenSamples& open)
       : options_(options),
-        samples_(open_samples(options)),
+        samples_(open_samples(options, open)),
         conversions_(model, options, samples_),
         memory_{options.max_memory} {
     report_.model = model.path.string();
@@ -249,17 +249,18 @@ class Run {
 
 }  // namespace
 
-SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options) {
+SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options,
+                          const quantizing::OpenSamples& open) {
   require_options(options);
   ops::require_arity(model);
-  return Run(model, options).go();
+  return Run(model, options, open).go();
 }
 
 MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& report, const MixedPlan& plan,
-                          const std::filesystem::path& data) {
+                          const std::filesystem::path& data, const quantizing::OpenSamples& open) {
   const SensitivityOptions options{
       .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
-  const quantizing::Samples samples = open_samples(options);
+  const quantizing::Samples samples = open_samples(options, open);
   const Conversions conversions(model, options, samples);
   const Converted converted = conversions.planned(convert_options(report, plan));
   MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
@@ -267,7 +268,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
   Baseline base(ir::clone(conversions.base()), 1, memory);
   Candidate candidate(base.cut(), *converted.model);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());
-  const quantizing::Samples judges = data.empty() ? samples : quantizing::Samples(data);
+  const quantizing::Samples judges = data.empty() ? samples : open ? open(data) : quantizing::Samples(data);
   for (size_t i = 0; i < judges.size(); ++i) {
     base.keep(i, judges.read(i, inputs));
     measured.figures.push_back(base.figures(candidate, i, base.outputs(i, report.outputs)));

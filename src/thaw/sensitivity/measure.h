@@ -6,14 +6,16 @@
 #pragma once
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/samples/samples.h"
 #include "thaw/sensitivity.h"
 
 namespace thaw::measuring {
 
-SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options);
+SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options,
+                          const quantizing::OpenSamples& open = {});
 
 // A plan's own error, on `data` or the report's samples; what conversions need to see are the report's in any case.
 MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& report, const MixedPlan& plan,
-                          const std::filesystem::path& data);
+                          const std::filesystem::path& data, const quantizing::OpenSamples& open = {});
 
 }  // namespace thaw::measuring

@@ -3,6 +3,7 @@
 
 #include <any>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,5 +59,8 @@ class Samples {
   bool are_drawn_ = false;
   std::shared_ptr<Remembered> remembered_;
 };
+
+// How a path becomes samples; empty: as Samples reads it.
+using OpenSamples = std::function<Samples(const std::filesystem::path&)>;
 
 }  // namespace thaw::quantizing
