@@ -10,6 +10,7 @@ import pytest
 import sensitivity_nets
 from conftest import SOURCE
 from models import scrfd, text_decoder
+from models.checkpoints import with_patches
 
 README = (SOURCE / "README.md").read_text()
 COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    thaw ")]
@@ -38,7 +39,8 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
 def test_the_commands_on_building_run(thaw, tmp_path):
     page = (SOURCE / "docs" / "building.md").read_text()
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
-    shutil.copytree(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct")
+    with_patches(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct", 14)
+    shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", tmp_path / "photo.jpg")
     commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
     assert len(commands) >= 3
     for command in commands:

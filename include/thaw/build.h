@@ -27,6 +27,11 @@ enum class BuildTarget : uint8_t { kPortable, kOrt, kDirectMl };
 // The adapter of Phi-4-multimodal that is merged into the decoder's weights. A request uses one of them.
 enum class Lora : uint8_t { kVision, kSpeech, kNone };
 
+// What the vision towers of Qwen's VL models take.
+//   kPatches  pixel_values and grid_thw, as the image processors write them: images and clips of any sizes in a call
+//   kImage    image, float32 [num_images, 3, height, width]: images of one size; patches and their grid are made in the graph
+enum class VisionInput : uint8_t { kPatches, kImage };
+
 struct BuildOptions {
   std::string part = "all";           // "vision", "text", "audio", "embedding"
   DataType dtype = DataType::kFloat;  // of weights and activations: kFloat, kFloat16 or kBfloat16
@@ -43,6 +48,7 @@ struct BuildOptions {
   // What onnxruntime-genai loads: its tensor names, genai_config.json and the tokenizer's files too. Implies kv_cache.
   bool genai = false;
   Lora lora = Lora::kVision;
+  VisionInput input = VisionInput::kPatches;
 };
 
 struct BuiltFile {

@@ -59,6 +59,9 @@ struct InputsOptions {
   std::optional<ImageSize> size = {};  // Qwen's: this size, instead of one that the number of pixels decides
   std::optional<int64_t> min_pixels = {}, max_pixels = {};  // Qwen's, instead of the checkpoint's
   std::optional<Resampler> resampler = {};                  // nullopt: kPillow, for Phi-4-multimodal kTorch
+  // Qwen's: `image` float32 [num_images, 3, height, width], of images of one size, as towers take it that are built with
+  // VisionInput::kImage; not patches and their grid.
+  bool whole_images = false;
   // The prompt, as the checkpoint's chat template writes it: input_ids and attention_mask, int64 [1, seq], by the
   // checkpoint's tokenizer.json; its placeholders of images, clips and recordings are repeated as often as each has tokens.
   std::optional<std::string> text = {};

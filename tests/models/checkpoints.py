@@ -2,6 +2,8 @@
 import json
 import struct
 
+import numpy as np
+
 
 def read_weights(path):
     """{name: (dtype, shape, bytes)} of a safetensors file."""
@@ -34,6 +36,22 @@ def copy_checkpoint(source, folder, rename=same, config=same, change=same):
     write_weights(folder / "model.safetensors", change({rename(k): v for k, v in weights.items()}))
     (folder / "config.json").write_text(json.dumps(config(json.loads((source / "config.json").read_text()))))
     return folder
+
+
+def with_patches(source, folder, side):
+    """`source` with a vision tower of Qwen's whose patches are `side` pixels square, as the real towers', and drawn weights there."""
+    def change(weights):
+        name = next(name for name in weights if name.endswith("patch_embed.proj.weight"))
+        kind, shape, _ = weights[name]
+        shape = [*shape[:3], side, side]
+        kernel = np.random.default_rng(0).normal(0, 0.02, shape).astype(np.float32)
+        bits = (kernel.view(np.uint32) >> 16).astype(np.uint16)
+        return weights | {name: (kind, shape, (bits if kind == "BF16" else kernel).tobytes())}
+
+    def config(of):
+        of["vision_config"] |= {"patch_size": side, "window_size": 112}
+        return of
+    return copy_checkpoint(source, folder, config=config, change=change)
 
 
 def shard(folder, count=3):

@@ -104,6 +104,9 @@ Action define_build(CLI::App& app) {
       {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},
       "which operators may be used; portable by default");
   app.add_option("--opset", options->build.opset, "the version of ai.onnx: 18, 19 or 20 (the default)")->type_name("N");
+  add_choice<VisionInput>(app, "--input", options->build.input,
+                          {{"patches", VisionInput::kPatches}, {"image", VisionInput::kImage}},
+                          "Qwen's vision towers: patches and grids (the default), or images of one size");
   app.add_flag("--kv-cache", options->build.kv_cache, "text: past keys and values in, present ones out");
   app.add_flag("--genai", options->build.genai, "write what onnxruntime-genai loads; implies --kv-cache");
   add_choice<Lora>(app, "--lora", options->build.lora,
@@ -113,6 +116,7 @@ Action define_build(CLI::App& app) {
   add_format(app, options->format);
   app.footer(
       "thaw build Qwen2.5-VL-3B-Instruct -o onnx\n"
+      "thaw build Qwen2.5-VL-3B-Instruct -o onnx --part vision --input image\n"
       "thaw build Qwen3-ASR-0.6B -o onnx --part audio --dtype f16 --target directml");
   return [options] { return build_models(*options); };
 }

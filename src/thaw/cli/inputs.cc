@@ -116,6 +116,8 @@ Action define_inputs(CLI::App& app) {
   app.add_option("--model", options->inputs.image_model.model,
                  "any image model: the ONNX file, which says what its input is")
       ->type_name("FILE");
+  add_choice<bool>(app, "--as", options->inputs.whole_images, {{"patches", false}, {"image", true}},
+                   "Qwen: patches and their grid, or whole images of one size, for a tower built so (patches)");
   app.add_option("--text", options->inputs.text, "the prompt: token ids by the checkpoint's tokenizer.json")
       ->type_name("TEXT");
   add_feed_options(app, options->inputs);

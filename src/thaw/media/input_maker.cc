@@ -33,6 +33,9 @@ void require_fitting_options(const InputsOptions& options, Preset& preset) {
     refuse_option("bounds on pixels are for Qwen's towers only", "--min-pixels, --max-pixels");
   if (!options.clips.empty() && !is_qwen)
     refuse_option(preset.takes_audio() ? "the family takes recordings" : "the family takes no clips", "--frames");
+  if (options.whole_images && (!is_qwen || !options.clips.empty()))
+    refuse_option(is_qwen ? "clips are made into patches only" : "whole images are for Qwen's towers only",
+                  "--as image");
   for (ImageSettings* settings : {&preset.images, &preset.clips}) {
     settings->min_pixels = options.min_pixels.value_or(settings->min_pixels);
     settings->max_pixels = options.max_pixels.value_or(settings->max_pixels);
@@ -71,6 +74,7 @@ InputMaker::InputMaker(InputsOptions options) : options_(std::move(options)) {
   if (options_.image_model.model.empty())
     refuse_option("nothing says what the files are for", "thaw inputs",
                   "--for with a checkpoint or one of " + family_names() + ", or --model");
+  if (options_.whole_images) refuse_option("this goes with --for", "--as image");
   if (options_.size || options_.min_pixels || options_.max_pixels || !options_.clips.empty())
     refuse_option("these go with --for", "--size, --min-pixels, --max-pixels, --frames");
   input_ = image_input(*ir::load(options_.image_model.model), options_.image_model);
@@ -82,6 +86,10 @@ InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_
     return;
   }
   read_preset();
+  const auto has_input = [&](std::string_view name) {
+    return std::ranges::any_of(model.graph->inputs(), [&](const ir::Value* input) { return input->name() == name; });
+  };
+  if (preset_ && preset_->takes_clips()) options_.whole_images |= has_input("image") && !has_input("pixel_values");
 }
 
 void InputMaker::read_preset() {
@@ -175,6 +183,15 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
     }
     require_size(file.to.width, file.to.height, 3, file.name);
     for (Image& frame : frames) frame = resize(frame, file.to.width, file.to.height, settings.filter, arithmetic);
+    if (options_.whole_images) {
+      if (file.to != result.files.front().to)
+        refuse_option(fmt::format("the image becomes {} x {} pixels, the first {} x {}", file.to.width, file.to.height,
+                                  result.files.front().to.width, result.files.front().to.height),
+                      file.name, "images of one size in a call: with --size, or a call for each");
+      append_image(frames.front(), settings, rows);
+      file.tokens = file.to.width * file.to.height / (settings.factor() * settings.factor());
+      return;
+    }
     const std::array<int64_t, 3> grid = append_patches(frames, settings, rows);
     grids.insert(grids.end(), grid.begin(), grid.end());
     file.tokens = grid[0] * grid[1] * grid[2] / (settings.merge * settings.merge);
@@ -189,6 +206,11 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
     add(read_frames(clip, options_.upright), preset_->clips, clip.front().string(), true);
   }
   const ImageSettings& settings = preset_->images;
+  if (options_.whole_images) {
+    const ImageSize size = result.files.front().to;
+    result.arrays.emplace("image", rows.take({static_cast<int64_t>(result.files.size()), 3, size.height, size.width}));
+    return result;
+  }
   const int64_t width = 3 * settings.temporal_patch * settings.patch * settings.patch;
   const auto patches = static_cast<int64_t>(rows.size()) / width;
   result.arrays.emplace("pixel_values", rows.take({patches, width}));

@@ -114,4 +114,12 @@ std::array<int64_t, 3> append_patches(const std::vector<Image>& frames, const Im
   return grid;
 }
 
+void append_image(const Image& image, const ImageSettings& settings, FloatRows& rows) {
+  const PixelTable table(settings);
+  float* to = rows.grow(static_cast<size_t>(3 * image.height * image.width));
+  for (int c = 0; c < 3; ++c)
+    for (int64_t y = 0; y < image.height; ++y)
+      for (int64_t x = 0; x < image.width; ++x) *to++ = table.at(c, image.row(y)[x * 3 + c]);
+}
+
 }  // namespace thaw::media

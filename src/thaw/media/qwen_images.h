@@ -31,4 +31,7 @@ void require_multiple(ImageSize size, const ImageSettings& settings, const std::
 // patches.
 std::array<int64_t, 3> append_patches(const std::vector<Image>& frames, const ImageSettings& settings, FloatRows& rows);
 
+// Appends [3, height, width]: what a tower that makes its patches itself takes.
+void append_image(const Image& image, const ImageSettings& settings, FloatRows& rows);
+
 }  // namespace thaw::media

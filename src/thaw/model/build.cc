@@ -41,6 +41,24 @@ void check_options(const BuildOptions& options) {
   }
 }
 
+// Of what --input image asks for.
+void check_input(const Family& family, const BuildOptions& options) {
+  if (options.input != VisionInput::kImage) return;
+  const auto refuse = [](std::string what, std::string expected, std::string next) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = std::move(what), .where = "--input image", .expected = std::move(expected), .next = std::move(next)});
+  };
+  if (!family.takes_images)
+    refuse(fmt::format("models of the type '{}' have no tower that takes patches", family.model_types.front()),
+           "a model of qwen2_vl, qwen2_5_vl or qwen3_vl", "leave the option out");
+  if (options.part != "all" && options.part != "vision")
+    refuse(fmt::format("the part '{}' takes no image", options.part), "--part vision, or all parts",
+           "leave the option out");
+  if (options.genai)
+    refuse("onnxruntime-genai passes patches and their grid", "--input patches", "leave one of the two out");
+}
+
 std::vector<const Part*> parts_to_build(const Family& family, const std::string& wanted) {
   std::vector<const Part*> parts;
   std::vector<std::string_view> names;
@@ -98,6 +116,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   check_options(options);
   const Family& family = family_of(checkpoint);
   const std::vector<const Part*> parts = parts_to_build(family, part);
+  check_input(family, options);
   const auto builds = [&](std::string_view name) {
     return std::any_of(parts.begin(), parts.end(), [&](const Part* each) { return each->name == name; });
   };

@@ -41,9 +41,9 @@ void name_qwen3_asr(Checkpoint& checkpoint) {
 const std::vector<Family>& families() {
   constexpr Part kText{"text", build_decoder}, kEmbedding{"embedding", build_qwen_vl_embedding};
   static const std::vector<Family> all{
-      {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}, kEmbedding, kText}},
-      {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}, kEmbedding, kText}},
-      {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}, kEmbedding, kText}},
+      {{"qwen2_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_vl_vision}, kEmbedding, kText}, true},
+      {{"qwen2_5_vl"}, name_qwen2_vl, nullptr, {{"vision", build_qwen2_5_vl_vision}, kEmbedding, kText}, true},
+      {{"qwen3_vl"}, name_qwen3_vl, nullptr, {{"vision", build_qwen3_vl_vision}, kEmbedding, kText}, true},
       {{"qwen3_asr"},
        name_qwen3_asr,
        nullptr,

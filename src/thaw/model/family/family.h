@@ -32,6 +32,7 @@ struct Family {
   // The adapter that the options ask for, its weights added to the checkpoint's; null: the family has none.
   std::optional<Adapter> (*adapter)(Checkpoint&, const BuildOptions&) = nullptr;
   std::vector<Part> parts;
+  bool takes_images = false;  // VisionInput::kImage
 };
 
 const std::vector<Family>& families();

@@ -56,17 +56,28 @@ TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
 struct Tower {
   Scope scope;
   TowerConfig config;
-  Var patches, grid_thw;
+  Var patches;
   PatchGrid grid;
   Rotary rotary;
 
   Tower(Net& net, const Weights& weights, std::string_view prefix, const TowerConfig& c)
       : scope(net, weights, std::string(prefix)), config(c) {
     static_cast<void>(kernel());  // before anything is made as long as the config says
-    patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
-    grid_thw = net.input(net.options().genai ? "image_grid_thw" : "grid_thw", ir::DataType::kInt64, {"num_images", 3});
-    grid = patch_grid(grid_thw, patches, c.merge);
+    if (net.options().input == VisionInput::kImage) {
+      Var image = net.input("image", ir::DataType::kFloat, {"num_images", c.channels, "height", "width"});
+      patches = image_patches(image, c.channels, c.temporal_patch, c.patch, c.merge);
+      grid = image_grid(image, c.patch, c.merge);
+    } else {
+      take_patches(net, c);
+    }
     rotary = rotary_from_angles(patch_angles(grid, c.head_dim(), c.rope_theta), net.dtype());
+  }
+
+  void take_patches(Net& net, const TowerConfig& c) {
+    patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
+    Var grid_thw =
+        net.input(net.options().genai ? "image_grid_thw" : "grid_thw", ir::DataType::kInt64, {"num_images", 3});
+    grid = patch_grid(grid_thw, patches, c.merge);
   }
 
   Weight kernel() const {

@@ -3,6 +3,8 @@
 //   pixel_values  float32 [num_patches, channels * temporal_patch * patch * patch]
 //   grid_thw      int64 [num_images, 3]: frames, height and width in patches; several images or clips stand one after
 //                 the other in pixel_values
+// or, of images of one size (VisionInput::kImage), their elements after normalization:
+//   image         float32 [num_images, channels, height, width]; height and width are multiples of patch * merge
 //   vision_features         [num_tokens, out_hidden_size], num_tokens = num_patches / merge^2
 //   deepstack_features_<k>  the same shape, one for each DeepStack layer (Qwen3-VL)
 //

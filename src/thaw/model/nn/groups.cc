@@ -16,7 +16,14 @@ Var slot_mask(Var present) {
 }
 
 Groups make_groups(Var row, Var present, Var place, bool bounded) {
-  return {row, present, place, slot_mask(present), bounded};
+  return {row, present, place, slot_mask(present), bounded, {}};
+}
+
+Groups even_groups(Var groups, Var slots) {
+  Groups even;
+  even.bounded = false;
+  even.even = concat({unsqueeze(groups, {0}), unsqueeze(slots, {0})}, 0);
+  return even;
 }
 
 Var interval_of(Var index, Var ends) {
@@ -57,7 +64,8 @@ Var attend_by_products(Var q, Var k, Var v, Var mask, bool bounded, int64_t head
     return transpose(reshape(x, {0, 0, heads, head_dim}), order);
   };
   const auto attend = [&](Var query, Var key, Var value) {
-    return matmul(softmax(matmul(query, key) + mask, -1), value);
+    Var score = matmul(query, key);
+    return matmul(softmax(mask ? score + mask : score, -1), value);
   };
   Var query = heads_first(q * scale, {0, 2, 1, 3});
   Var key = heads_first(k, {0, 2, 3, 1});
@@ -76,11 +84,20 @@ Var attend_by_products(Var q, Var k, Var v, Var mask, bool bounded, int64_t head
 
 Var attend_in_batch(Var q, Var k, Var v, Var mask, bool bounded, int64_t heads, int64_t head_dim, double scale) {
   if (scale == 0) scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
-  return q.net->is_ort() ? attend_without_scores(q, k, v, mask, heads, head_dim, scale)
-                         : attend_by_products(q, k, v, mask, bounded, heads, head_dim, scale);
+  if (!q.net->is_ort()) return attend_by_products(q, k, v, mask, bounded, heads, head_dim, scale);
+  if (mask) return attend_without_scores(q, k, v, mask, heads, head_dim, scale);
+  return q.net->node("MultiHeadAttention", {q, k, v}, q.type,
+                     {{"num_heads", heads}, {"scale", static_cast<float>(scale)}}, "com.microsoft");
 }
 
 Var attend_in_groups(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale) {
+  if (groups.even) {
+    Var shape = concat({groups.even, q.net->integers({heads * head_dim})}, 0);
+    const auto in_groups = [&](Var x) { return reshape(x, shape); };
+    Var attended =
+        attend_in_batch(in_groups(q), in_groups(k), in_groups(v), {}, groups.bounded, heads, head_dim, scale);
+    return reshape(attended, {-1, heads * head_dim});
+  }
   const auto in_slots = [&](Var x) { return gather(x, groups.row); };
   Var attended =
       attend_in_batch(in_slots(q), in_slots(k), in_slots(v), groups.mask, groups.bounded, heads, head_dim, scale);

@@ -16,6 +16,9 @@ struct Groups {
   Var place;            // int64 [rows]: where in the flattened [groups * slots] each row is
   Var mask;             // [groups, 1, 1, slots] in the activations' type: 0, or a number that softmax makes 0 of
   bool bounded = true;  // the architecture bounds the slots (windows, chunks); false: they grow with the input
+  // int64 [2], groups and slots, where rows stand in order, as many in each group: nothing is moved or masked then, and
+  // what stands above is not there.
+  Var even;
 };
 
 // present: bool [groups, slots] -> Groups::mask.
@@ -23,6 +26,9 @@ Var slot_mask(Var present);
 
 // Fills in the mask.
 Groups make_groups(Var row, Var present, Var place, bool bounded);
+
+// Groups of equally many rows, which stand in order; both int64 scalars.
+Groups even_groups(Var groups, Var slots);
 
 // For each index, in which of the intervals [0, ends[0]), [ends[0], ends[1]), … it lies: int64, of the shape of `index`
 // [n]; ends: int64 [intervals], not falling. An index past the last end gives the number of intervals.
@@ -33,7 +39,7 @@ Var interval_of(Var index, Var ends);
 Var attend_in_groups(Var q, Var k, Var v, const Groups& groups, int64_t heads, int64_t head_dim, double scale = 0);
 
 // The same for groups that stand as a batch already: q, k, v [groups, slots, heads * head_dim] -> the same shape.
-// mask and bounded: as in Groups. A group without a single row attends to all its slots alike; nothing becomes NaN.
+// mask and bounded: as in Groups; without a mask every slot counts. A group without a single row attends to all its slots alike; nothing becomes NaN.
 Var attend_in_batch(Var q, Var k, Var v, Var mask, bool bounded, int64_t heads, int64_t head_dim, double scale = 0);
 
 // A number of the type that, added to a score, makes its softmax 0.
