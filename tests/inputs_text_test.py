@@ -82,6 +82,35 @@ def test_what_is_wrong_is_told(thaw, tmp_path):
     assert not (tmp_path / "out.npz").exists()
 
 
+LIBRARY = """
+#include <stdint.h>
+void *OgaCreateTokenizerFromPath(const char *f, void **t) { *t = 0; return 0; }
+void *OgaCreateSequences(void **s) { *s = 0; return 0; }
+void *OgaTokenizerEncode(void *t, const char *x, void *s) { BREAKS; return 0; }
+const char *OgaResultGetError(void *r) { return "no"; }
+unsigned long OgaSequencesGetSequenceCount(void *s, unsigned long i) { return 1; }
+const int32_t *OgaSequencesGetSequenceData(void *s, unsigned long i) { static int32_t id = 5; return &id; }
+void OgaDestroyResult(void *r) {}
+void OgaDestroyTokenizer(void *t) {}
+void OgaDestroySequences(void *s) {}
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler to make a library that breaks")
+@pytest.mark.parametrize(("how", "told"), [("for (;;)", "was stopped after 2 s"), ("*(volatile int *)8 = 1", "library breaks"), ("", "")])
+def test_a_library_that_hangs_or_crashes_is_an_error(thaw, tmp_path, how, told):
+    (tmp_path / "fake.c").write_text(LIBRARY.replace("BREAKS", how))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "fake.so", tmp_path / "fake.c"], check=True)
+    call = ["inputs", "--for", TOKENIZER, "--text", "words", "-o", tmp_path / "in.npz", "--timeout", "2"]
+    environment = os.environ | {"THAW_ONNXRUNTIME_GENAI": str(tmp_path / "fake.so"), "TMPDIR": str(tmp_path)}
+    if told:
+        assert told in thaw.error(*call, env=environment) and not (tmp_path / "in.npz").exists()
+    else:
+        thaw(*call, env=environment, code=0)
+        assert np.load(tmp_path / "in.npz")["input_ids"].tolist() == [[5]]
+    assert not list(tmp_path.glob("thaw-tokenizer-*"))
+
+
 def test_nothing_is_left_behind(thaw, tmp_path):
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     (tmp_path / "made").mkdir()

@@ -15,7 +15,7 @@ namespace thaw::run {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // none: as long as it takes
 
-enum class MessageKind : uint32_t { kOpenChannel = 1, kLoad, kRun, kClose, kDone, kFailed, kGone };
+enum class MessageKind : uint32_t { kOpenChannel = 1, kLoad, kRun, kClose, kDone, kFailed, kGone, kTokenize };
 
 struct Message {
   MessageKind kind = MessageKind::kDone;

@@ -1,5 +1,6 @@
 #include "thaw/run/worker.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -85,6 +86,13 @@ class SpawnPlan {
 };
 
 }  // namespace
+
+Deadline deadline_of_request() {
+  const double seconds = limits().timeout;
+  if (!(seconds > 0)) return {};
+  const std::chrono::duration<double> left(std::min(seconds, 1e8));
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+}
 
 std::shared_ptr<Worker> Worker::current() {
   const std::lock_guard lock(worker_mutex());

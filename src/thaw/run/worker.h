@@ -33,6 +33,9 @@ struct WorkerEnd {
   int status = 0;          // as waitpid gives it; -1: the system does not tell
 };
 
+// When a request that is made now is late, by Limits::timeout.
+Deadline deadline_of_request();
+
 class Worker {
  public:
   // The one that is alive. Starts it where there is none; throws thaw::Error where it cannot be started.

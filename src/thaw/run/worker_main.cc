@@ -20,6 +20,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/run/channel.h"
+#include "thaw/run/genai.h"
 #include "thaw/run/message.h"
 #include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_limits.h"
@@ -87,6 +88,8 @@ class Service {
           return run(request);
         case MessageKind::kClose:
           return close(request);
+        case MessageKind::kTokenize:
+          return tokenize(request);
         default:
           ::_exit(kExitOtherVersion);
       }
@@ -153,6 +156,13 @@ class Service {
     });
     if (feeds_.bytes().size() > kKeptMemory) feeds_ = {};
     return answer;
+  }
+
+  Answer tokenize(const Message& message) {
+    const TokenizeRequest request = decode_tokenize(message.body);
+    worker_.limit.follow(request.max_memory);
+    const std::vector<int32_t> ids = genai_token_ids(request.folder, request.text);
+    return {MessageKind::kDone, encode(std::span(ids)), -1};
   }
 
   Answer close(const Message& message) {

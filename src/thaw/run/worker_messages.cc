@@ -188,6 +188,37 @@ Results decode_results(std::string_view body, std::span<const std::byte> memory)
   return results;
 }
 
+std::string encode(const TokenizeRequest& request) {
+  MessageWriter writer;
+  writer.put(request.max_memory);
+  writer.text(request.folder);
+  writer.text(request.text);
+  return writer.take();
+}
+
+TokenizeRequest decode_tokenize(std::string_view body) {
+  MessageReader reader(body);
+  TokenizeRequest request;
+  request.max_memory = reader.take<uint64_t>();
+  request.folder = reader.text();
+  request.text = reader.text();
+  reader.end();
+  return request;
+}
+
+std::string encode(std::span<const int32_t> ids) {
+  MessageWriter writer;
+  writer.numbers(ids);
+  return writer.take();
+}
+
+std::vector<int32_t> decode_ids(std::string_view body) {
+  MessageReader reader(body);
+  std::vector<int32_t> ids = reader.numbers<int32_t>();
+  reader.end();
+  return ids;
+}
+
 std::string encode(const Error& error) {
   MessageWriter writer;
   writer.put(error.code());

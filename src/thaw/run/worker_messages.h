@@ -57,6 +57,15 @@ struct Results {
 std::string encode(const Results& results);
 Results decode_results(std::string_view body, std::span<const std::byte> memory);
 
+struct TokenizeRequest {
+  uint64_t max_memory = 0;  // as above
+  std::string folder, text;
+};
+std::string encode(const TokenizeRequest& request);
+TokenizeRequest decode_tokenize(std::string_view body);
+std::string encode(std::span<const int32_t> ids);
+std::vector<int32_t> decode_ids(std::string_view body);
+
 std::string encode(const Error& error);
 Error decode_error(std::string_view body);
 

@@ -67,6 +67,19 @@ TEST(WorkerMessages, AnythingElseIsAnError) {
   }
 }
 
+TEST(WorkerMessages, TextsAndTokenIdsTravel) {
+  const std::string body = encode(TokenizeRequest{.max_memory = 7, .folder = "/f", .text = "two words"});
+  const TokenizeRequest got = decode_tokenize(body);
+  EXPECT_EQ(got.max_memory, 7U);
+  EXPECT_EQ(got.folder, "/f");
+  EXPECT_EQ(got.text, "two words");
+  const std::vector<int32_t> ids = {3, -1, 70'000};
+  const std::string answer = encode(std::span(ids));
+  EXPECT_EQ(decode_ids(answer), ids);
+  for (size_t size = 0; size < answer.size(); ++size) EXPECT_THROW(decode_ids(answer.substr(0, size)), BadMessage);
+  EXPECT_THROW(decode_ids(answer + "x"), BadMessage);
+}
+
 TEST(WorkerMessages, ErrorsKeepTheirParts) {
   const Error sent(ErrorCode::kUnsupported, {.what = "a", .where = "b", .expected = "c", .next = "d"});
   const Error got = decode_error(encode(sent));

@@ -24,13 +24,6 @@ constexpr auto kMostToClose = std::chrono::seconds(10);
 constexpr size_t kMostWarnings = 32;
 constexpr int kMostTries = 3;  // where the worker ended for another's sake
 
-Deadline deadline_of_request() {
-  const double seconds = limits().timeout;
-  if (!(seconds > 0)) return {};
-  const std::chrono::duration<double> left(std::min(seconds, 1e8));
-  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
-}
-
 std::string with_unit(uint64_t bytes) {
   constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
   auto size = static_cast<double>(bytes);

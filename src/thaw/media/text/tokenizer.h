@@ -1,9 +1,7 @@
 // Text as token ids, by the tokenizer of onnxruntime-genai (onnxruntime-extensions), which reads a checkpoint's
 // tokenizer.json and tokenizer_config.json.
 //
-// The library is opened when it is first needed, in a process that lives as long as the call: what a stranger's tokenizer
-// breaks is not the caller's. Searched: the environment variable THAW_ONNXRUNTIME_GENAI (the library or its folder), beside
-// ONNX Runtime, where the build found it, the system's loader.
+// The worker runs it (run/tokenize.h).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,103 @@
+#include "thaw/run/genai.h"
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/run/runtime.h"
+
+namespace thaw::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGenaiLibrary = "libonnxruntime-genai.so";
+constexpr const char* kGenaiVariable = "THAW_ONNXRUNTIME_GENAI";
+
+std::vector<fs::path> genai_candidates(const fs::path& beside) {
+  if (const char* chosen = std::getenv(kGenaiVariable); chosen != nullptr && *chosen != '\0') {
+    std::error_code failed;
+    return {fs::is_directory(chosen, failed) ? fs::path(chosen) / kGenaiLibrary : fs::path(chosen)};
+  }
+  std::vector<fs::path> paths = {beside / kGenaiLibrary};
+#ifdef THAW_ONNXRUNTIME_GENAI_LIBRARY
+  paths.emplace_back(THAW_ONNXRUNTIME_GENAI_LIBRARY);
+#endif
+  paths.emplace_back(kGenaiLibrary);
+  return paths;
+}
+
+// What of the library's C interface is used (ort_genai_c.h): a result that is null is fine.
+struct Genai {
+  struct Result;
+  struct Tokenizer;
+  struct Sequences;
+  Result* (*create)(const char* folder, Tokenizer** tokenizer) = nullptr;
+  Result* (*create_sequences)(Sequences** sequences) = nullptr;
+  Result* (*encode)(const Tokenizer*, const char* text, Sequences*) = nullptr;
+  const char* (*error)(const Result*) = nullptr;
+  size_t (*size)(const Sequences*, size_t) = nullptr;
+  const int32_t* (*ids)(const Sequences*, size_t) = nullptr;
+  void (*destroy_result)(Result*) = nullptr;
+  void (*destroy_tokenizer)(Tokenizer*) = nullptr;
+  void (*destroy_sequences)(Sequences*) = nullptr;
+};
+
+Genai open_genai() {
+  // It looks for ONNX Runtime by the name that the loaded one has.
+  load_runtime();
+  void* handle = nullptr;
+  for (const fs::path& path : genai_candidates(runtime_path().parent_path()))
+    if (handle == nullptr) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw Error(ErrorCode::kRuntimeMissing, {.what = "the tokenizer's library, libonnxruntime-genai.so, is not found",
+                                             .expected = "onnxruntime-genai 0.18 or later",
+                                             .next = fmt::format("set {} to its path", kGenaiVariable)});
+  Genai genai;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (function == nullptr)
+      throw Error(ErrorCode::kRuntimeMissing, {.what = fmt::format("libonnxruntime-genai.so has no {}", name),
+                                               .expected = "onnxruntime-genai 0.18 or later"});
+  };
+  find("OgaCreateTokenizerFromPath", genai.create);
+  find("OgaCreateSequences", genai.create_sequences);
+  find("OgaTokenizerEncode", genai.encode);
+  find("OgaResultGetError", genai.error);
+  find("OgaSequencesGetSequenceCount", genai.size);
+  find("OgaSequencesGetSequenceData", genai.ids);
+  find("OgaDestroyResult", genai.destroy_result);
+  find("OgaDestroyTokenizer", genai.destroy_tokenizer);
+  find("OgaDestroySequences", genai.destroy_sequences);
+  return genai;
+}
+
+}  // namespace
+
+std::vector<int32_t> genai_token_ids(const std::string& folder, const std::string& text) {
+  static const Genai genai = open_genai();
+  const auto check = [](Genai::Result* result) {
+    if (result == nullptr) return;
+    const std::string words = genai.error(result);
+    genai.destroy_result(result);
+    throw Error(ErrorCode::kRuntimeFailed, {.what = "onnxruntime-genai: " + words});
+  };
+  Genai::Tokenizer* tokenizer = nullptr;
+  check(genai.create(folder.c_str(), &tokenizer));
+  const std::unique_ptr<Genai::Tokenizer, void (*)(Genai::Tokenizer*)> owner(tokenizer, genai.destroy_tokenizer);
+  Genai::Sequences* sequences = nullptr;
+  check(genai.create_sequences(&sequences));
+  const std::unique_ptr<Genai::Sequences, void (*)(Genai::Sequences*)> made(sequences, genai.destroy_sequences);
+  check(genai.encode(tokenizer, text.c_str(), sequences));
+  const int32_t* ids = genai.ids(sequences, 0);
+  return {ids, ids + genai.size(sequences, 0)};
+}
+
+}  // namespace thaw::run

@@ -1,0 +1,49 @@
+#include "thaw/run/tokenize.h"
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/limits.h"
+#include "thaw/run/message.h"
+#include "thaw/run/worker.h"
+#include "thaw/run/worker_messages.h"
+
+namespace thaw::run {
+namespace {
+
+constexpr int kMostAttempts = 3;  // where the worker ended for another's sake
+
+std::vector<int32_t> ask_for_ids(const TokenizeRequest& request) {
+  const std::shared_ptr<Worker> worker = Worker::current();
+  std::unique_ptr<Worker::Line> line = worker->take_line();
+  const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request());
+  worker->give_back(std::move(line));
+  if (answer.kind == MessageKind::kFailed) throw decode_error(answer.body);
+  return decode_ids(answer.body);
+}
+
+}  // namespace
+
+std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::string& text) {
+  const TokenizeRequest request{.max_memory = limits().max_memory, .folder = folder.string(), .text = text};
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return ask_for_ids(request);
+    } catch (const WorkerEnd& end) {
+      if (end.for_other && attempt < kMostAttempts) continue;
+      if (end.late)
+        throw Error(ErrorCode::kOutOfBudget,
+                    {.what = fmt::format("the tokenizer was stopped after {:g} s", limits().timeout),
+                     .expected = "a text that is tokenized within --timeout",
+                     .next = "allow more with --timeout (thaw::Limits::timeout), or give a shorter text"});
+      throw Error(ErrorCode::kRuntimeFailed, {.what = "the tokenizer's library breaks",
+                                              .expected = "a tokenizer that onnxruntime-genai reads",
+                                              .next = "see whether onnxruntime-genai reads this one"});
+    } catch (const BadMessage& error) {
+      throw Error(ErrorCode::kRuntimeFailed,
+                  {.what = std::string("the tokenizer's process gave an impossible answer: ") + error.what()});
+    }
+  }
+}
+
+}  // namespace thaw::run
