@@ -10,7 +10,7 @@ import pytest
 import sensitivity_nets
 from conftest import SOURCE
 from models import scrfd, text_decoder
-from models.checkpoints import with_patches
+from models.checkpoints import CHAT, with_patches, with_tokenizer
 
 README = (SOURCE / "README.md").read_text()
 COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    thaw ")]
@@ -23,7 +23,7 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
         save(text_decoder.static(*size), "trace_{}x{}".format(*size))
     shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
     codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0}, "convert": {0},
-             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}, "inputs": {0}}
+             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}, "inputs": {0}, "run": {0}}
     (tmp_path / "samples").mkdir()
     for i, size in enumerate(((64, 96), (96, 64))):
         np.savez(tmp_path / "samples" / f"{i}.npz", **{"input.1": np.random.default_rng(i).random((1, 3, *size), np.float32)})
@@ -38,13 +38,18 @@ def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
 
 def test_the_commands_on_building_run(thaw, tmp_path):
     page = (SOURCE / "docs" / "building.md").read_text()
-    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
+    fixtures = SOURCE / "tests" / "fixtures"
+    with_tokenizer(fixtures / "qwen2_5_vl" / "decoder", fixtures / "inputs" / "tokenizer", tmp_path / "checkpoint", CHAT)
+    for name in ("front.jpg", "back.jpg"):
+        shutil.copy(fixtures / "inputs" / "tall.jpg", tmp_path / name)
+    prompt = "<|im_start|>user\n<|image_pad|> and <|image_pad|>?<|im_end|>\n"
     with_patches(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct", 14)
     shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", tmp_path / "photo.jpg")
     commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
     assert len(commands) >= 3
     for command in commands:
-        thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
+        words = [prompt if word == "$(cat prompt.txt)" else word for word in shlex.split(command)[1:]]
+        thaw(*words, code=0, cwd=tmp_path)
 
 
 def test_the_commands_on_sensitivity_run(thaw, tmp_path):

@@ -62,7 +62,7 @@ struct BuiltFile {
 struct BuildReport {
   std::string model_type;  // of config.json
   std::vector<BuiltFile> files;
-  std::vector<std::filesystem::path> others;  // with BuildOptions::genai: what is no model
+  std::vector<std::filesystem::path> others;  // with a cache: what is no model, and is read beside the models
   std::vector<std::string> unused;  // tensors of the checkpoint that no part of the model reads, where all were built
 };
 

@@ -65,7 +65,8 @@ struct InputsOptions {
   // The prompt, as the checkpoint's chat template writes it: input_ids and attention_mask, int64 [1, seq], by the
   // checkpoint's tokenizer.json; its placeholders of images, clips and recordings are repeated as often as each has tokens.
   std::optional<std::string> text = {};
-  bool upright = true;  // a photograph that says how the camera was held is turned
+  std::vector<int64_t> tokens = {};  // the same as ids, in place of a text
+  bool upright = true;               // a photograph that says how the camera was held is turned
   ImageModelOptions image_model = {};
 };
 

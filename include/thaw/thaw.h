@@ -10,6 +10,7 @@
 //   lift      several static traces in, one model for every size out
 //   build     from a checkpoint to ONNX
 //   inputs    what a model is fed, of images, clips and recordings
+//   generate  text from a built folder, of a prompt, images and recordings
 //   sensitivity, plan   which nodes may lose precision, and the plan for convert
 //   verify    numbers against a reference, at several sizes
 //   Session   running a model
@@ -26,6 +27,7 @@
 #include "thaw/error.h"
 #include "thaw/finding.h"
 #include "thaw/fix.h"
+#include "thaw/generate.h"
 #include "thaw/inputs.h"
 #include "thaw/inspect.h"
 #include "thaw/lift.h"

@@ -4,6 +4,11 @@ import struct
 
 import numpy as np
 
+# As those of Qwen's VL checkpoints go, in short.
+CHAT = """{% for message in messages %}<|im_start|>{{ message['role'] }}
+{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for part in message['content'] %}{% if part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}"""
 
 def read_weights(path):
     """{name: (dtype, shape, bytes)} of a safetensors file."""
@@ -52,6 +57,39 @@ def with_patches(source, folder, side):
         of["vision_config"] |= {"patch_size": side, "window_size": 112}
         return of
     return copy_checkpoint(source, folder, config=config, change=change)
+
+
+def with_tokenizer(source, tokenizer, folder, chat_template=None):
+    """`source` with a vocabulary as large as that of `tokenizer`, a folder, and its files."""
+    special = {token["content"]: token["id"] for token in json.loads((tokenizer / "tokenizer.json").read_text())["added_tokens"]}
+    rows = max(special.values()) + 1
+
+    def change(weights):
+        rng = np.random.default_rng(1)
+        for name, (kind, shape, data) in weights.items():
+            if not name.endswith(("embed_tokens.weight", "lm_head.weight")):
+                continue
+            more = rng.normal(0, 0.5, (rows - shape[0], shape[1])).astype(np.float32)
+            bits = (more.view(np.uint32) >> 16).astype(np.uint16)
+            weights[name] = (kind, [rows, shape[1]], data + (bits if kind == "BF16" else more).tobytes())
+        return weights
+
+    def config(of):
+        for part in (of, of.get("text_config", {})):
+            if "vocab_size" in part:
+                part["vocab_size"] = rows
+        for key, token in (("image_token_id", "<|image_pad|>"), ("video_token_id", "<|video_pad|>"),
+                           ("vision_start_token_id", "<|vision_start|>"), ("vision_end_token_id", "<|vision_end|>")):
+            if key in of:
+                of[key] = special[token]
+        return of
+    copy_checkpoint(source, folder, config=config, change=change)
+    settings = json.loads((tokenizer / "tokenizer_config.json").read_text())
+    if chat_template:
+        settings["chat_template"] = chat_template
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    (folder / "tokenizer.json").write_bytes((tokenizer / "tokenizer.json").read_bytes())
+    return folder
 
 
 def shard(folder, count=3):

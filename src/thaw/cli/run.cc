@@ -8,6 +8,7 @@
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/run_folder.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/model_inputs.h"
@@ -27,6 +28,7 @@ struct RunArguments {
   std::vector<std::string> outputs;
   bool random = false, cast = false;
   RunOptions run;
+  FolderArguments folder;
   Format format = Format::kText;
 };
 
@@ -189,6 +191,13 @@ std::string json_of(const RunArguments& options, const Outcome& outcome) {
 }
 
 int run_verb(const RunArguments& options) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(options.model, failed))
+    return run_folder(options.model, options.folder, options.run.session, options.format);
+  if (options.folder.any())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "prompts are for the folder of a built checkpoint",
+                                              .where = options.model,
+                                              .expected = "a folder that `thaw build --kv-cache` wrote"});
   const Outcome outcome = run_model(options);
   if (!options.output.empty()) save(options, outcome.results);
   write_output(options.format == Format::kJson ? json_of(options, outcome) : text_of(options, outcome));
@@ -208,9 +217,11 @@ Action define_run(CLI::App& app) {
   add_list(app, "--outputs", options->outputs, "NAME", "run for these outputs only");
   app.add_flag("--cast", options->cast, "convert inputs of another element type");
   app.add_option("-o,--output", options->output, "write the outputs there: .npz, or .npy for one")->type_name("FILE");
+  add_folder_options(app, options->folder);
   add_limits(app);
   add_format(app, options->format);
   app.footer(
+      "thaw run onnx --image photo.jpg --prompt 'What is this?'\n"
       "thaw run model.onnx --input pixel_values=image.npy --values 'grid_thw=1,22,30' -o out.npz\n"
       "thaw run model.onnx --sizes 'batch=3,height=320,width=256'");
   return [options] { return run_verb(*options); };

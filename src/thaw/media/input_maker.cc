@@ -69,7 +69,7 @@ InputMaker::InputMaker(InputsOptions options) : options_(std::move(options)) {
     read_preset();
     return;
   }
-  if (options_.text)
+  if (has_prompt())
     refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
   if (options_.image_model.model.empty())
     refuse_option("nothing says what the files are for", "thaw inputs",
@@ -100,7 +100,7 @@ void InputMaker::read_preset() {
     preset_ = preset_for(options_.preset);
   } catch (const Error& error) {
     // Of a decoder alone the tokenizer is all that there is to know.
-    if (!options_.text || error.code() != ErrorCode::kUnsupported) throw;
+    if (!has_prompt() || error.code() != ErrorCode::kUnsupported) throw;
     return;
   }
   require_fitting_options(options_, *preset_);
@@ -118,15 +118,15 @@ PreparedInputs InputMaker::make(std::span<const fs::path> files) const {
   PreparedInputs made;
   if (!files.empty() || !options_.clips.empty()) {
     made = make_of_files(files);
-  } else if (!options_.text) {
+  } else if (!has_prompt()) {
     refuse_option("no files are given", "thaw inputs");
   }
-  if (options_.text) add_text(made);
+  if (has_prompt()) add_text(made);
   return made;
 }
 
 void InputMaker::add_text(PreparedInputs& made) const {
-  std::vector<int64_t> ids = token_ids(options_.preset, *options_.text);
+  std::vector<int64_t> ids = options_.text ? Tokenizer(options_.preset).ids(*options_.text) : options_.tokens;
   if (preset_) ids = expanded(ids, placeholders_of(made));
   const int64_t length = static_cast<int64_t>(ids.size());
   const std::vector<int64_t> ones(ids.size(), 1);

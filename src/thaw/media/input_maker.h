@@ -29,6 +29,7 @@ class InputMaker {
   bool takes(const std::filesystem::path& path) const;
 
  private:
+  bool has_prompt() const { return options_.text || !options_.tokens.empty(); }
   void read_preset();
   PreparedInputs make_of_files(std::span<const std::filesystem::path> files) const;
   std::vector<Placeholder> placeholders_of(const PreparedInputs& made) const;

@@ -137,6 +137,8 @@ void read_tower(const Config& config, Preset& preset) {
   if (const std::optional<Config> audio = inner.find_object("audio_config"))
     preset.audio.mels = audio->size_or({"num_mel_bins"}, preset.audio.mels);
   const std::optional<Config> vision = inner.find_object("vision_config");
+  if (vision && preset.family == Family::kPhi4)
+    preset.image_token = vision->integer_or({"image_token_id"}, preset.image_token);
   if (!vision || !preset.takes_clips()) return;
   for (ImageSettings* settings : {&preset.images, &preset.clips}) {
     settings->patch = vision->size_or({"patch_size", "spatial_patch_size"}, settings->patch);

@@ -146,8 +146,9 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                             .weight_bytes = weight_bytes(*models.back())});
   }
   const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
-  const std::vector<TokenizerFile> tokenizer =
-      options.genai ? tokenizer_files(checkpoint.folder()) : std::vector<TokenizerFile>();
+  const std::vector<TokenizerFile> tokenizer = options.kv_cache && builds("text")
+                                                   ? tokenizer_files(checkpoint.folder(), /*settings=*/!options.genai)
+                                                   : std::vector<TokenizerFile>();
   make_folder(folder);
   for (size_t i = 0; i < models.size(); ++i) {
     SaveOptions save;

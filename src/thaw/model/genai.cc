@@ -236,15 +236,19 @@ std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptio
   return files;
 }
 
-std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint) {
+std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint, bool settings) {
   const std::filesystem::path folder = std::filesystem::canonical(checkpoint);
   std::vector<std::filesystem::path> own{folder};
   for (std::filesystem::path at = folder; at.has_relative_path(); at = at.parent_path())
     if (at.filename() == "snapshots") own.push_back(at.parent_path() / "blobs");
   std::vector<TokenizerFile> there;
-  for (const char* name :
-       {"tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "merges.txt", "added_tokens.json",
-        "special_tokens_map.json", "chat_template.jinja", "chat_template.json"}) {
+  std::vector<const char*> names{
+      "tokenizer.json",    "tokenizer_config.json",   "tokenizer.model",     "vocab.json",        "merges.txt",
+      "added_tokens.json", "special_tokens_map.json", "chat_template.jinja", "chat_template.json"};
+  if (settings)
+    names.insert(names.end(), {"config.json", "generation_config.json", "preprocessor_config.json",
+                               "processor_config.json", "video_preprocessor_config.json"});
+  for (const char* name : names) {
     if (!std::filesystem::is_regular_file(folder / name)) continue;
     std::filesystem::path path = std::filesystem::canonical(folder / name);
     if (!std::ranges::any_of(own, [&](const auto& place) { return is_below(path, place); })) {

@@ -33,9 +33,9 @@ struct TokenizerFile {
   std::filesystem::path path;
 };
 
-// Those that the checkpoint has. A link is followed within the checkpoint's folder and, of a snapshot in a hub's cache
+// Those that the checkpoint has, and with `settings` what else `thaw run` reads of it: config.json and its like. A link is followed within the checkpoint's folder and, of a snapshot in a hub's cache
 // (<model>/snapshots/<revision>), into the blobs beside it (<model>/blobs). Throws thaw::Error for a link that leads
 // elsewhere: what is copied is the checkpoint's.
-std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint);
+std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoint, bool settings);
 
 }  // namespace thaw::model

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <system_error>
 #include <type_traits>
 
@@ -42,6 +43,10 @@ struct Genai {
   Result* (*create)(const char* folder, Tokenizer** tokenizer) = nullptr;
   Result* (*create_sequences)(Sequences** sequences) = nullptr;
   Result* (*encode)(const Tokenizer*, const char* text, Sequences*) = nullptr;
+  Result* (*decode)(const Tokenizer*, const int32_t* ids, size_t count, const char** text) = nullptr;
+  Result* (*chat)(const Tokenizer*, const char* chat_template, const char* messages, const char* tools,
+                  bool adds_answer, const char** text) = nullptr;
+  void (*destroy_string)(const char*) = nullptr;
   const char* (*error)(const Result*) = nullptr;
   size_t (*size)(const Sequences*, size_t) = nullptr;
   const int32_t* (*ids)(const Sequences*, size_t) = nullptr;
@@ -70,6 +75,9 @@ Genai open_genai() {
   find("OgaCreateTokenizerFromPath", genai.create);
   find("OgaCreateSequences", genai.create_sequences);
   find("OgaTokenizerEncode", genai.encode);
+  find("OgaTokenizerDecode", genai.decode);
+  find("OgaTokenizerApplyChatTemplate", genai.chat);
+  find("OgaDestroyString", genai.destroy_string);
   find("OgaResultGetError", genai.error);
   find("OgaSequencesGetSequenceCount", genai.size);
   find("OgaSequencesGetSequenceData", genai.ids);
@@ -79,25 +87,59 @@ Genai open_genai() {
   return genai;
 }
 
+const Genai& genai() {
+  static const Genai functions = open_genai();
+  return functions;
+}
+
+void check(Genai::Result* result) {
+  if (result == nullptr) return;
+  const std::string words = genai().error(result);
+  genai().destroy_result(result);
+  throw Error(ErrorCode::kRuntimeFailed, {.what = "onnxruntime-genai: " + words});
+}
+
+std::shared_ptr<Genai::Tokenizer> tokenizer_of(const std::string& folder) {
+  static std::mutex mutex;
+  static std::string known_folder;
+  static std::shared_ptr<Genai::Tokenizer> known;
+  const std::lock_guard lock(mutex);
+  if (known && known_folder == folder) return known;
+  Genai::Tokenizer* opened = nullptr;
+  check(genai().create(folder.c_str(), &opened));
+  known.reset(opened, genai().destroy_tokenizer);
+  known_folder = folder;
+  return known;
+}
+
+std::string taken(const char* text) {
+  const std::unique_ptr<const char, void (*)(const char*)> owner(text, genai().destroy_string);
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace
 
-std::vector<int32_t> genai_token_ids(const std::string& folder, const std::string& text) {
-  static const Genai genai = open_genai();
-  const auto check = [](Genai::Result* result) {
-    if (result == nullptr) return;
-    const std::string words = genai.error(result);
-    genai.destroy_result(result);
-    throw Error(ErrorCode::kRuntimeFailed, {.what = "onnxruntime-genai: " + words});
-  };
-  Genai::Tokenizer* tokenizer = nullptr;
-  check(genai.create(folder.c_str(), &tokenizer));
-  const std::unique_ptr<Genai::Tokenizer, void (*)(Genai::Tokenizer*)> owner(tokenizer, genai.destroy_tokenizer);
+Tokenized genai_tokenize(const TokenizeRequest& request) {
+  const std::shared_ptr<Genai::Tokenizer> tokenizer = tokenizer_of(request.folder);
+  const char* text = nullptr;
+  switch (request.work) {
+    case TokenizerWork::kDecode:
+      check(genai().decode(tokenizer.get(), request.ids.data(), request.ids.size(), &text));
+      return {.ids = {}, .text = taken(text)};
+    case TokenizerWork::kChatTemplate: {
+      const char* own = request.chat_template.empty() ? nullptr : request.chat_template.c_str();
+      check(genai().chat(tokenizer.get(), own, request.text.c_str(), nullptr, /*adds_answer=*/true, &text));
+      return {.ids = {}, .text = taken(text)};
+    }
+    default:
+      break;
+  }
   Genai::Sequences* sequences = nullptr;
-  check(genai.create_sequences(&sequences));
-  const std::unique_ptr<Genai::Sequences, void (*)(Genai::Sequences*)> made(sequences, genai.destroy_sequences);
-  check(genai.encode(tokenizer, text.c_str(), sequences));
-  const int32_t* ids = genai.ids(sequences, 0);
-  return {ids, ids + genai.size(sequences, 0)};
+  check(genai().create_sequences(&sequences));
+  const std::unique_ptr<Genai::Sequences, void (*)(Genai::Sequences*)> made(sequences, genai().destroy_sequences);
+  check(genai().encode(tokenizer.get(), request.text.c_str(), sequences));
+  const int32_t* ids = genai().ids(sequences, 0);
+  return {.ids = {ids, ids + genai().size(sequences, 0)}, .text = {}};
 }
 
 }  // namespace thaw::run

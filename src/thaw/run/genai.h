@@ -5,13 +5,11 @@
 // its folder), beside ONNX Runtime, where the build found it, the system's loader.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "thaw/run/worker_messages.h"
 
 namespace thaw::run {
 
-// As tokenize() has it.
-std::vector<int32_t> genai_token_ids(const std::string& folder, const std::string& text);
+// The tokenizer that was opened last is kept: a text that grows token by token is decoded at each.
+Tokenized genai_tokenize(const TokenizeRequest& request);
 
 }  // namespace thaw::run

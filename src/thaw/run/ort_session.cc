@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -180,6 +181,7 @@ struct OrtSession::Impl {
   WarningLog log;
   std::optional<Ort::Session> session;
   std::vector<Port> inputs, outputs;
+  std::map<std::string, Ort::Value> carried;  // by the input that it feeds next
 
   [[noreturn]] void refuse(const Ort::Exception& error) const {
     const std::string message = one_line(error.what());
@@ -279,22 +281,32 @@ const std::vector<Port>& OrtSession::outputs() const { return impl_->outputs; }
 std::vector<std::string> OrtSession::take_warnings() { return impl_->log.take(); }
 
 void OrtSession::run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                     const std::function<void(std::span<const ArrayView>)>& take) {
+                     std::span<const Carried> carried, const std::function<void(std::span<const ArrayView>)>& take) {
   std::vector<const char*> input_names, output_names;
   std::vector<Ort::Value> values;
   std::vector<ArrayView> results;
   std::deque<Ort::Value> parts;
   for (const std::string& name : wanted) output_names.push_back(name.c_str());
+  for (const Carried& one : carried) output_names.push_back(one.output.c_str());
   try {
     const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
     for (const ArrayView& feed : feeds) {
       input_names.push_back(feed.name.c_str());
       values.push_back(to_ort(feed, memory));
     }
+    // A session that is run from several threads carries nothing, and then nothing is written here.
+    for (auto& [name, value] : impl_->carried) {
+      if (std::ranges::find(feeds, name, &ArrayView::name) != feeds.end()) continue;
+      input_names.push_back(name.c_str());
+      values.push_back(std::move(value));
+    }
     const Ort::RunOptions run_options;
-    const std::vector<Ort::Value> outputs = impl_->session->Run(
-        run_options, input_names.data(), values.data(), values.size(), output_names.data(), output_names.size());
-    for (size_t i = 0; i < outputs.size(); ++i) impl_->collect(wanted[i], outputs[i], results, parts);
+    std::vector<Ort::Value> outputs = impl_->session->Run(run_options, input_names.data(), values.data(), values.size(),
+                                                          output_names.data(), output_names.size());
+    if (!impl_->carried.empty()) impl_->carried.clear();
+    for (size_t i = 0; i < carried.size(); ++i)
+      impl_->carried.emplace(carried[i].input, std::move(outputs[wanted.size() + i]));
+    for (size_t i = 0; i < wanted.size(); ++i) impl_->collect(wanted[i], outputs[i], results, parts);
     take(results);
   } catch (const Ort::Exception& failure) {
     impl_->refuse(failure);

@@ -15,6 +15,7 @@
 
 #include "thaw/run.h"
 #include "thaw/run/array.h"
+#include "thaw/run/carried.h"
 
 namespace thaw::run {
 
@@ -40,8 +41,9 @@ class OrtSession {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
 
-  // Runs the model and shows the results to `take`, for the time of its call. `wanted` names the outputs.
-  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+  // Runs the model and shows the results to `take`, for the time of its call. `wanted` names the outputs; those that `carried`
+  // names are not shown, and feed the next run (session.h). Not from several threads then.
+  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted, std::span<const Carried> carried,
            const std::function<void(std::span<const ArrayView>)>& take);
 
   std::vector<std::string> take_warnings();

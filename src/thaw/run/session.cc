@@ -1,6 +1,8 @@
 #include "thaw/run/session.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include <sys/stat.h>
 
@@ -32,11 +34,12 @@ uint64_t data_bytes_of(const ir::Model& model) {
   return bytes;
 }
 
-Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted) {
+Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
+                std::span<const Carried> carried) {
   std::vector<ArrayView> views;
   for (const auto& [name, array] : feeds) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
   Arrays arrays;
-  session.run(views, wanted, [&](std::span<const ArrayView> results) {
+  session.run(views, wanted, carried, [&](std::span<const ArrayView> results) {
     for (const ArrayView& view : results) {
       Array array;
       array.dtype = view.dtype;
@@ -55,9 +58,14 @@ struct Session::Impl {
   std::string where;
   std::unique_ptr<WorkerSession> worker;  // one of the two
   std::unique_ptr<OrtSession> here;
+  std::set<std::string, std::less<>> carried;  // inputs that the last run left something for
 
   const std::vector<Port>& inputs() const { return worker ? worker->inputs() : here->inputs(); }
   const std::vector<Port>& outputs() const { return worker ? worker->outputs() : here->outputs(); }
+
+  Arrays run(const Arrays& feeds, std::span<const std::string> names, std::span<const Carried> carries) const {
+    return worker ? worker->run(feeds, names, carries) : run_here(*here, feeds, names, carries);
+  }
 
   void check_feeds(const Arrays& feeds) const {
     for (const auto& [name, array] : feeds) {
@@ -82,6 +90,7 @@ struct Session::Impl {
       }
     }
     for (const Port& port : inputs()) {
+      if (carried.contains(port.name)) continue;
       if (!port.has_default && feeds.find(port.name) == feeds.end() && port.kind != ir::Type::Kind::kOptional) {
         throw Error(
             ErrorCode::kInvalidArgument,
@@ -145,7 +154,23 @@ std::vector<std::string> Session::take_warnings() {
 Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted) {
   impl_->check_feeds(feeds);
   const std::vector<std::string> names = impl_->chosen(wanted);
-  return impl_->worker ? impl_->worker->run(feeds, names) : run_here(*impl_->here, feeds, names);
+  return impl_->run(feeds, names, {});
+}
+
+Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried) {
+  impl_->check_feeds(feeds);
+  const std::vector<std::string> names = wanted.empty() ? std::vector<std::string>() : impl_->chosen(wanted);
+  for (const Carried& one : carried) {
+    impl_->chosen(std::span(&one.output, 1));
+    if (find_input(one.input) == nullptr)
+      throw Error(ErrorCode::kInvalidArgument, {.what = "has no input '" + one.input + "'",
+                                                .where = impl_->where,
+                                                .expected = "one of " + list_ports(inputs())});
+  }
+  impl_->carried.clear();
+  Arrays results = impl_->run(feeds, names, carried);
+  for (const Carried& one : carried) impl_->carried.insert(one.input);
+  return results;
 }
 
 void prepare_sessions() { Worker::start_early(); }

@@ -21,6 +21,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
+#include "thaw/run/carried.h"
 
 namespace thaw::run {
 
@@ -53,6 +54,10 @@ class Session {
   // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when
   // empty. A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
   Arrays run(const Arrays& feeds, std::span<const std::string> wanted = {});
+  // The same, and `carried` outputs are not returned but kept where the model runs, for the next call's inputs that are not fed:
+  // a cache that is never copied. `wanted` names the others, and may be empty for none. Not from several threads. Where the
+  // process that held them has ended, the next call throws thaw::Error.
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried);
 
   // What ONNX Runtime warned of since the last call, each text once.
   std::vector<std::string> take_warnings();

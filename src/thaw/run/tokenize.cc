@@ -13,22 +13,20 @@ namespace {
 
 constexpr int kMostAttempts = 3;  // where the worker ended for another's sake
 
-std::vector<int32_t> ask_for_ids(const TokenizeRequest& request) {
+Tokenized ask_tokenizer(const TokenizeRequest& request) {
   const std::shared_ptr<Worker> worker = Worker::current();
   std::unique_ptr<Worker::Line> line = worker->take_line();
   const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request());
   worker->give_back(std::move(line));
   if (answer.kind == MessageKind::kFailed) throw decode_error(answer.body);
-  return decode_ids(answer.body);
+  return decode_tokenized(answer.body);
 }
 
-}  // namespace
-
-std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::string& text) {
-  const TokenizeRequest request{.max_memory = limits().max_memory, .folder = folder.string(), .text = text};
+Tokenized work_of_tokenizer(TokenizeRequest request) {
+  request.max_memory = limits().max_memory;
   for (int attempt = 1;; ++attempt) {
     try {
-      return ask_for_ids(request);
+      return ask_tokenizer(request);
     } catch (const WorkerEnd& end) {
       if (end.for_other && attempt < kMostAttempts) continue;
       if (end.late)
@@ -44,6 +42,24 @@ std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::st
                   {.what = std::string("the tokenizer's process gave an impossible answer: ") + error.what()});
     }
   }
+}
+
+}  // namespace
+
+std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::string& text) {
+  return work_of_tokenizer({.folder = folder.string(), .text = text}).ids;
+}
+
+std::string detokenize(const std::filesystem::path& folder, std::vector<int32_t> ids) {
+  return work_of_tokenizer({.work = TokenizerWork::kDecode, .folder = folder.string(), .ids = std::move(ids)}).text;
+}
+
+std::string chat(const std::filesystem::path& folder, const std::string& messages, const std::string& chat_template) {
+  return work_of_tokenizer({.work = TokenizerWork::kChatTemplate,
+                            .folder = folder.string(),
+                            .text = messages,
+                            .chat_template = chat_template})
+      .text;
 }
 
 }  // namespace thaw::run

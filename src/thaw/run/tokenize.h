@@ -15,4 +15,11 @@ namespace thaw::run {
 // kOutOfBudget past Limits::timeout or max_memory.
 std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::string& text);
 
+// The text of token ids, special tokens as the library shows them. Throws as tokenize() does.
+std::string detokenize(const std::filesystem::path& folder, std::vector<int32_t> ids);
+
+// The prompt that a chat template makes of messages, JSON as transformers' apply_chat_template takes them, with the beginning of
+// the answer behind them. `chat_template`: in Jinja; empty: the tokenizer's own. Throws as tokenize() does.
+std::string chat(const std::filesystem::path& folder, const std::string& messages, const std::string& chat_template);
+
 }  // namespace thaw::run

@@ -140,7 +140,7 @@ class Service {
     if (!loaded) return {MessageKind::kGone, {}, -1};  // another thread of Thaw has closed it in the meantime
     worker_.limit.follow(request.max_memory);
     Answer answer;
-    loaded->session->run(request.feeds, request.wanted, [&](std::span<const ArrayView> arrays) {
+    loaded->session->run(request.feeds, request.wanted, request.carried, [&](std::span<const ArrayView> arrays) {
       const uint64_t size = shared_bytes(arrays);
       if (size > worker_.limit.bytes()) {
         throw Error(ErrorCode::kOutOfBudget,
@@ -161,8 +161,7 @@ class Service {
   Answer tokenize(const Message& message) {
     const TokenizeRequest request = decode_tokenize(message.body);
     worker_.limit.follow(request.max_memory);
-    const std::vector<int32_t> ids = genai_token_ids(request.folder, request.text);
-    return {MessageKind::kDone, encode(std::span(ids)), -1};
+    return {MessageKind::kDone, encode(genai_tokenize(request)), -1};
   }
 
   Answer close(const Message& message) {

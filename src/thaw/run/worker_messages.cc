@@ -158,6 +158,11 @@ std::string encode(const RunRequest& request) {
   writer.put(request.max_memory);
   write_texts(writer, request.wanted);
   write_arrays(writer, request.feeds);
+  writer.put<uint64_t>(request.carried.size());
+  for (const Carried& one : request.carried) {
+    writer.text(one.output);
+    writer.text(one.input);
+  }
   return writer.take();
 }
 
@@ -168,6 +173,11 @@ RunRequest decode_run(std::string_view body, std::span<const std::byte> memory) 
   request.max_memory = reader.take<uint64_t>();
   request.wanted = read_texts(reader);
   request.feeds = read_arrays(reader, memory);
+  request.carried.resize(reader.count(2 * sizeof(uint64_t)));
+  for (Carried& one : request.carried) {
+    one.output = reader.text();
+    one.input = reader.text();
+  }
   reader.end();
   return request;
 }
@@ -191,8 +201,11 @@ Results decode_results(std::string_view body, std::span<const std::byte> memory)
 std::string encode(const TokenizeRequest& request) {
   MessageWriter writer;
   writer.put(request.max_memory);
+  writer.put(request.work);
   writer.text(request.folder);
   writer.text(request.text);
+  writer.text(request.chat_template);
+  writer.numbers(std::span<const int32_t>(request.ids));
   return writer.take();
 }
 
@@ -200,23 +213,29 @@ TokenizeRequest decode_tokenize(std::string_view body) {
   MessageReader reader(body);
   TokenizeRequest request;
   request.max_memory = reader.take<uint64_t>();
+  request.work = reader.take<TokenizerWork>();
   request.folder = reader.text();
   request.text = reader.text();
+  request.chat_template = reader.text();
+  request.ids = reader.numbers<int32_t>();
   reader.end();
   return request;
 }
 
-std::string encode(std::span<const int32_t> ids) {
+std::string encode(const Tokenized& answer) {
   MessageWriter writer;
-  writer.numbers(ids);
+  writer.numbers(std::span<const int32_t>(answer.ids));
+  writer.text(answer.text);
   return writer.take();
 }
 
-std::vector<int32_t> decode_ids(std::string_view body) {
+Tokenized decode_tokenized(std::string_view body) {
   MessageReader reader(body);
-  std::vector<int32_t> ids = reader.numbers<int32_t>();
+  Tokenized answer;
+  answer.ids = reader.numbers<int32_t>();
+  answer.text = reader.text();
   reader.end();
-  return ids;
+  return answer;
 }
 
 std::string encode(const Error& error) {

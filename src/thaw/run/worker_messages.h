@@ -46,6 +46,7 @@ struct RunRequest {
   uint64_t max_memory = 0;  // as above
   std::vector<std::string> wanted;
   std::vector<ArrayView> feeds;
+  std::vector<Carried> carried;
 };
 std::string encode(const RunRequest& request);
 RunRequest decode_run(std::string_view body, std::span<const std::byte> memory);
@@ -57,14 +58,24 @@ struct Results {
 std::string encode(const Results& results);
 Results decode_results(std::string_view body, std::span<const std::byte> memory);
 
+enum class TokenizerWork : uint8_t { kEncode, kDecode, kChatTemplate };
+
 struct TokenizeRequest {
   uint64_t max_memory = 0;  // as above
-  std::string folder, text;
+  TokenizerWork work = TokenizerWork::kEncode;
+  std::string folder, text;       // a text, or a chat's messages as JSON
+  std::string chat_template;      // empty: the tokenizer's own
+  std::vector<int32_t> ids = {};  // that are decoded
 };
 std::string encode(const TokenizeRequest& request);
 TokenizeRequest decode_tokenize(std::string_view body);
-std::string encode(std::span<const int32_t> ids);
-std::vector<int32_t> decode_ids(std::string_view body);
+
+struct Tokenized {
+  std::vector<int32_t> ids;  // of a text
+  std::string text;          // of ids, or of a chat
+};
+std::string encode(const Tokenized& answer);
+Tokenized decode_tokenized(std::string_view body);
 
 std::string encode(const Error& error);
 Error decode_error(std::string_view body);

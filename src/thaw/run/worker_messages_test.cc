@@ -68,16 +68,26 @@ TEST(WorkerMessages, AnythingElseIsAnError) {
 }
 
 TEST(WorkerMessages, TextsAndTokenIdsTravel) {
-  const std::string body = encode(TokenizeRequest{.max_memory = 7, .folder = "/f", .text = "two words"});
+  const std::string body = encode(TokenizeRequest{.max_memory = 7,
+                                                  .work = TokenizerWork::kDecode,
+                                                  .folder = "/f",
+                                                  .text = "two words",
+                                                  .chat_template = "{{x}}",
+                                                  .ids = {5, 6}});
   const TokenizeRequest got = decode_tokenize(body);
   EXPECT_EQ(got.max_memory, 7U);
   EXPECT_EQ(got.folder, "/f");
+  EXPECT_EQ(got.work, TokenizerWork::kDecode);
   EXPECT_EQ(got.text, "two words");
+  EXPECT_EQ(got.chat_template, "{{x}}");
+  EXPECT_EQ(got.ids, (std::vector<int32_t>{5, 6}));
   const std::vector<int32_t> ids = {3, -1, 70'000};
-  const std::string answer = encode(std::span(ids));
-  EXPECT_EQ(decode_ids(answer), ids);
-  for (size_t size = 0; size < answer.size(); ++size) EXPECT_THROW(decode_ids(answer.substr(0, size)), BadMessage);
-  EXPECT_THROW(decode_ids(answer + "x"), BadMessage);
+  const std::string answer = encode(Tokenized{.ids = ids, .text = "t"});
+  EXPECT_EQ(decode_tokenized(answer).ids, ids);
+  EXPECT_EQ(decode_tokenized(answer).text, "t");
+  for (size_t size = 0; size < answer.size(); ++size)
+    EXPECT_THROW(decode_tokenized(answer.substr(0, size)), BadMessage);
+  EXPECT_THROW(decode_tokenized(answer + "x"), BadMessage);
 }
 
 TEST(WorkerMessages, ErrorsKeepTheirParts) {

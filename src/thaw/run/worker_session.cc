@@ -169,22 +169,26 @@ void WorkerSession::load(Place& place) {
   if (ports_.outputs.empty()) ports_ = std::move(ports);  // the same each time it is loaded
 }
 
-Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted) {
+Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried) {
   const std::vector<ArrayView> views = views_of(feeds);
   for (int tries = 1;; ++tries) {
     const Place at = place();
     try {
-      return run_at(at, views, wanted);
+      return run_at(at, views, wanted, carried);
     } catch (const WorkerEnd& end) {
       if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/false);
     }
   }
 }
 
-Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feeds,
-                             std::span<const std::string> wanted) {
+Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+                             std::span<const Carried> carried) {
   std::unique_ptr<Worker::Line> line = place.worker->take_line();
-  const RunRequest request{place.id, limits().max_memory, {wanted.begin(), wanted.end()}, {feeds.begin(), feeds.end()}};
+  const RunRequest request{.session = place.id,
+                           .max_memory = limits().max_memory,
+                           .wanted = {wanted.begin(), wanted.end()},
+                           .feeds = {feeds.begin(), feeds.end()},
+                           .carried = {carried.begin(), carried.end()}};
   const uint64_t size = shared_bytes(feeds);
   const bool grows = size > line->feeds.size();
   if (grows) line->feeds = SharedFile(size);

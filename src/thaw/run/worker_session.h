@@ -26,7 +26,7 @@ class WorkerSession {
 
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
-  Arrays run(const Arrays& feeds, std::span<const std::string> wanted);
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried);
   std::vector<std::string> take_warnings();
 
  private:
@@ -39,7 +39,8 @@ class WorkerSession {
   void load(Place& place);
   static void close(Place& place);
   void close_after_failure(const Place& failed);
-  Arrays run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted);
+  Arrays run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+                std::span<const Carried> carried);
   void keep_warnings(std::vector<std::string> warnings);
   [[noreturn]] void throw_end(const WorkerEnd& end, bool loading) const;
   Error error_of(const Message& failed) const;

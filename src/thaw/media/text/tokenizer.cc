@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
 #include "thaw/media/text/normalize.h"
@@ -22,8 +24,43 @@ namespace fs = std::filesystem;
 constexpr std::array kTokenizerFiles = {"tokenizer.json", "tokenizer_config.json"};
 constexpr size_t kMostText = size_t{64} << 20;
 
+template <typename Work>
+auto said_of(const fs::path& checkpoint, const char* what, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.what = std::string(what) + ": " + parts.what;
+    parts.where = checkpoint.string();
+    throw Error(error.code(), std::move(parts));
+  }
+}
+
+// Empty where it stands in tokenizer_config.json, or nowhere.
+std::string chat_template_of(const fs::path& checkpoint) {
+  std::error_code failed;
+  const fs::path jinja = checkpoint / "chat_template.jinja", json = checkpoint / "chat_template.json";
+  if (fs::is_regular_file(jinja, failed)) {
+    std::ifstream file(jinja, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  if (!fs::is_regular_file(json, failed)) return {};
+  std::ifstream file(json, std::ios::binary);
+  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  const auto at = parsed.is_object() ? parsed.find("chat_template") : parsed.end();
+  return at != parsed.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+bool has_own_template(const fs::path& checkpoint) {
+  std::ifstream file(checkpoint / kTokenizerFiles[1], std::ios::binary);
+  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return parsed.is_object() && parsed.contains("chat_template");
+}
+
+}  // namespace
+
 // A folder of links that goes away: the library opens a tokenizer beside a genai_config.json, which checkpoints lack.
-class LinkedFolder {
+class Tokenizer::LinkedFolder {
  public:
   explicit LinkedFolder(const fs::path& checkpoint) {
     std::string name = (fs::temp_directory_path() / "thaw-tokenizer-XXXXXX").string();
@@ -48,43 +85,61 @@ class LinkedFolder {
   fs::path path_;
 };
 
-std::vector<int32_t> ids_of(const fs::path& checkpoint, const std::string& text) {
-  const LinkedFolder folder(checkpoint);
-  try {
-    return run::tokenize(folder.path(), text);
-  } catch (const Error& error) {
-    ErrorParts parts = error.parts();
-    parts.what = "the text cannot be tokenized: " + parts.what;
-    parts.where = checkpoint.string();
-    throw Error(error.code(), std::move(parts));
-  }
-}
-
-}  // namespace
-
-std::vector<int64_t> token_ids(const fs::path& checkpoint, const std::string& text) {
+Tokenizer::Tokenizer(fs::path checkpoint) : checkpoint_(std::move(checkpoint)) {
   for (const char* file : kTokenizerFiles) {
     std::error_code failed;
-    if (!fs::is_regular_file(checkpoint / file, failed))
+    if (!fs::is_regular_file(checkpoint_ / file, failed))
       throw Error(ErrorCode::kCannotRead, {.what = fmt::format("there is no {}", file),
-                                           .where = checkpoint.string(),
+                                           .where = checkpoint_.string(),
                                            .expected = "a checkpoint with its tokenizer",
                                            .next = "fetch it from where the checkpoint came from"});
   }
+  folder_ = std::make_unique<LinkedFolder>(checkpoint_);
+}
+
+Tokenizer::~Tokenizer() = default;
+
+std::vector<int64_t> Tokenizer::ids(const std::string& text) const {
   if (text.empty()) return {};
   if (text.size() > kMostText)
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the text has {} bytes", text.size()),
                                               .where = "--text",
                                               .expected = fmt::format("{} at most", kMostText)});
-  const std::vector<int32_t> ids = ids_of(checkpoint, normalized(checkpoint / kTokenizerFiles[0], text));
+  const std::string same = normalized(checkpoint_ / kTokenizerFiles[0], text);
+  const std::vector<int32_t> ids =
+      said_of(checkpoint_, "the text cannot be tokenized", [&] { return run::tokenize(folder_->path(), same); });
   // The library's way to say that it found nothing.
   if (std::ranges::any_of(ids, [](int32_t id) { return id < 0; }))
     throw Error(ErrorCode::kUnsupported,
                 {.what = "the text cannot be tokenized: a piece of it has no token",
-                 .where = (checkpoint / kTokenizerFiles[0]).string(),
+                 .where = (checkpoint_ / kTokenizerFiles[0]).string(),
                  .expected = "a tokenizer of a kind that onnxruntime-genai reads",
                  .next = "make the token ids with the tokenizers package and give them to `thaw run --input`"});
   return {ids.begin(), ids.end()};
+}
+
+std::string Tokenizer::text(const std::vector<int64_t>& ids) const {
+  return said_of(checkpoint_, "the tokens have no text",
+                 [&] { return run::detokenize(folder_->path(), {ids.begin(), ids.end()}); });
+}
+
+std::string Tokenizer::prompt(const std::string& words, const std::string& kind, size_t files) const {
+  const std::string own = chat_template_of(checkpoint_);
+  if (own.empty() && !has_own_template(checkpoint_))
+    throw Error(ErrorCode::kCannotRead, {.what = "the checkpoint has no chat template",
+                                         .where = checkpoint_.string(),
+                                         .expected = "chat_template.jinja, or chat_template in tokenizer_config.json",
+                                         .next = "give the whole prompt with --text"});
+  nlohmann::json content = words;
+  if (files > 0) {
+    content = nlohmann::json::array();
+    for (size_t i = 0; i < files; ++i) content.push_back({{"type", kind}});
+    if (!words.empty()) content.push_back({{"type", "text"}, {"text", words}});
+  }
+  const nlohmann::json messages = nlohmann::json::array({{{"role", "user"}, {"content", content}}});
+  return said_of(checkpoint_, "the chat template cannot be followed", [&] {
+    return run::chat(folder_->path(), messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), own);
+  });
 }
 
 }  // namespace thaw::media

@@ -1,0 +1,107 @@
+"""What transformers generates, greedily, from prompts with images and recordings: tests/fixtures/inputs/generated.json.
+
+    python make_generated_golden.py THAW [FAMILY=CHECKPOINT ...]
+
+For developers; the tests only read what it wrote. Needs torch and transformers 5.23. THAW makes the arrays of the files, which
+tests/inputs_*_test.py hold against transformers' processors. Without arguments the decoders in tests/fixtures are read; of other
+checkpoints the tokens are printed, and nothing is written.
+"""
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+import numpy as np
+import torch
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+INPUTS = FIXTURES / "inputs"
+CLASSES = {"qwen2_vl": "Qwen2VLForConditionalGeneration", "qwen2_5_vl": "Qwen2_5_VLForConditionalGeneration",
+           "qwen3_vl": "Qwen3VLForConditionalGeneration", "qwen3_asr": "Qwen3ASRForConditionalGeneration",
+           "phi4_multimodal": "Phi4MultimodalForCausalLM"}
+NEW_TOKENS = 32
+
+
+def arrays_of(thaw, checkpoint, files):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "in.npz"
+        subprocess.run([thaw, "inputs", *files, "--for", checkpoint, "-o", path], check=True, capture_output=True)
+        with np.load(path) as arrays:
+            return {name: torch.tensor(arrays[name]) for name in arrays.files}
+
+
+def prompt_of(family, config, files):
+    """Token ids with one placeholder for each file, and the placeholder."""
+    if family == "qwen3_asr":
+        audio = config.get("audio_token_id", config.get("thinker_config", {}).get("audio_token_id"))
+        return [5, 17, audio, 30, 31, 40], audio
+    if family == "phi4_multimodal":
+        image = config["vision_config"]["image_token_id"]
+        return [5, 17, image, 30, 31, 40], image
+    image, begin, end = (config[k] for k in ("image_token_id", "vision_start_token_id", "vision_end_token_id"))
+    ids = [5, 17]
+    for i in range(len(files)):
+        ids += [begin, image, end, 30 + i]
+    return [*ids, 40, 41], image
+
+
+def generated(thaw, family, checkpoint):
+    config = json.loads((checkpoint / "config.json").read_text())
+    files = {"qwen3_asr": ["stereo.flac"], "phi4_multimodal": ["tall.jpg"]}.get(family, ["wide.png", "tall.jpg"])
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    model = getattr(module, CLASSES[family]).from_pretrained(checkpoint, dtype=torch.float32, attn_implementation="eager").eval()
+    arrays = arrays_of(thaw, checkpoint, [INPUTS / name for name in files])
+    ids, placeholder = prompt_of(family, config, files)
+    if family == "qwen3_asr":
+        counts = [int(model.get_audio_features(**arrays).pooler_output.shape[0])]
+    elif family == "phi4_multimodal":
+        arrays = {"image_" + name.removeprefix("image_"): value for name, value in arrays.items()}
+        vision = model.model.embed_tokens_extend.image_embed
+        ids_of_one = torch.tensor([[placeholder]])
+        counts = [count_phi4(vision, arrays, ids_of_one, placeholder)]
+    else:
+        arrays["image_grid_thw"] = arrays.pop("grid_thw")
+        counts = [int(grid.prod()) // 4 for grid in arrays["image_grid_thw"]]
+    whole, left = [], list(counts)
+    for token in ids:
+        whole += [token] * (left.pop(0) if token == placeholder else 1)
+    prompt = torch.tensor([whole])
+    more = {"mm_token_type_ids": (prompt == placeholder).int()} if family.endswith("vl") else {}
+    with torch.no_grad():
+        result = model.generate(input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=NEW_TOKENS,
+                                do_sample=False, pad_token_id=0, **arrays, **more)
+    tokens = result[0, len(whole):].tolist()
+    ends = model.generation_config.eos_token_id
+    ends = ends if isinstance(ends, list) else [ends]
+    has_ended = bool(tokens) and tokens[-1] in ends
+    return {"prompt": ids, "files": files, "prompt_tokens": len(whole), "tokens": tokens[:-1] if has_ended else tokens}
+
+
+def count_phi4(vision, arrays, ids, placeholder):
+    """Rows of features that an image gives."""
+    with torch.no_grad():
+        size = arrays["image_sizes"][0] // 448
+        height, width = int(size[0]), int(size[1])
+        mask = arrays["image_attention_mask"][0]
+        useful = int(mask[1:height * width + 1, 0::2, 0::2].sum())
+        lines = int(mask[1:height * width + 1].reshape(height, width, 32, 32).permute(0, 2, 1, 3).reshape(height * 32, width * 32)[0::2, 0].sum())
+    return 16 * 16 + 16 + 1 + useful + lines
+
+
+def main():
+    thaw, *named = sys.argv[1:]
+    if named:
+        for one in named:
+            family, checkpoint = one.split("=")
+            print(json.dumps({family: generated(thaw, family, Path(checkpoint))}))
+        return
+    cases = {family: generated(thaw, family, FIXTURES / family / "decoder") for family in CLASSES if (FIXTURES / family / "decoder").is_dir()}
+    (INPUTS / "generated.json").write_text(json.dumps(cases, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

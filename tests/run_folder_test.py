@@ -1,0 +1,126 @@
+"""thaw run FOLDER: tower, embedding and decoder of a checkpoint together give, greedily, the tokens that transformers gives."""
+import json
+
+import numpy as np
+import pytest
+
+from conftest import SOURCE, need_shared
+from models.checkpoints import CHAT, with_tokenizer
+
+FIXTURES = SOURCE / "tests" / "fixtures"
+INPUTS = FIXTURES / "inputs"
+CASES = json.loads((INPUTS / "generated.json").read_text())  # tests/models/make_generated_golden.py
+
+
+def ids(tokens):
+    return ",".join(map(str, tokens))
+
+
+@pytest.fixture(scope="module")
+def built(thaw, tmp_path_factory):
+    """The folder of a family's models, built once."""
+    folders = {}
+
+    def build(family, *options):
+        key = (family, options)
+        if key not in folders:
+            folders[key] = tmp_path_factory.mktemp(family)
+            thaw("build", FIXTURES / family / "decoder", "-o", folders[key], "--kv-cache", *options, code=0)
+        return folders[key]
+    return build
+
+
+def files_of(family):
+    option = "--audio" if family == "qwen3_asr" else "--image"
+    return [word for name in CASES[family]["files"] for word in (option, INPUTS / name)]
+
+
+@pytest.mark.parametrize("target", ["portable", "ort"])
+@pytest.mark.parametrize("family", CASES)
+def test_greedy_tokens_are_transformers(thaw, built, family, target):
+    case = CASES[family]
+    made = thaw.json("run", built(family, "--target", target), "--tokens", ids(case["prompt"]), *files_of(family),
+                     "--max-new-tokens", 32, code=0)
+    assert made["prompt_tokens"] == case["prompt_tokens"]
+    assert made["tokens"] == case["tokens"]
+    assert made["has_ended"] == (len(case["tokens"]) < 32)
+    assert made["seconds"] >= made["seconds_to_first"] > 0 and made["tokens_per_second"] > 0
+    assert ("real_time_factor" in made) == (family == "qwen3_asr")
+
+
+@pytest.mark.parametrize("family", ["qwen2_vl", "qwen3_vl", "qwen3_asr"])
+def test_the_files_count(thaw, built, family):
+    """Without what the tower sees other tokens come."""
+    case = CASES[family]
+    other = ["--audio", INPUTS / "tone.wav"] if family == "qwen3_asr" else ["--image", INPUTS / "frame3.png", "--image", INPUTS / "frame4.png"]
+    made = thaw.json("run", built(family), "--tokens", ids(case["prompt"]), *other, "--max-new-tokens", 32, code=0)
+    assert made["tokens"] != case["tokens"]
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3", "mistral", "phi3"])
+def test_decoders_alone(thaw, built, family):
+    with np.load(FIXTURES / family / "decoder" / "text.npz") as text:
+        prompt, mask, wanted = text["prompt"], text["prompt_mask"], text["tokens"]
+    row = next(i for i in range(len(prompt)) if mask[i].all())
+    made = thaw.json("run", built(family), "--tokens", ids(prompt[row]), "--max-new-tokens", 32, code=0)
+    expected = wanted[row].tolist()
+    assert made["tokens"] == (expected[:expected.index(2)] if 2 in expected else expected)
+
+
+@pytest.fixture(scope="module")
+def talking(thaw, tmp_path_factory):
+    """Models with a tokenizer and a chat template beside them."""
+    folder = tmp_path_factory.mktemp("talking")
+    checkpoint = with_tokenizer(FIXTURES / "qwen2_vl" / "decoder", INPUTS / "tokenizer", folder / "checkpoint", CHAT)
+    thaw("build", checkpoint, "-o", folder / "onnx", "--kv-cache", code=0)
+    return folder / "onnx"
+
+
+def test_a_prompt_is_what_the_chat_template_says(thaw, talking):
+    image = ["--image", INPUTS / "wide.png"]
+    by_words = thaw.json("run", talking, "--prompt", "What is this?", *image, "--max-new-tokens", 12, code=0)
+    whole = "<|im_start|>user\n<|vision_start|><|image_pad|><|vision_end|>What is this?<|im_end|>\n<|im_start|>assistant\n"
+    by_text = thaw.json("run", talking, "--text", whole, *image, "--max-new-tokens", 12, code=0)
+    assert by_words["tokens"] == by_text["tokens"] and by_words["prompt_tokens"] == by_text["prompt_tokens"] > 50
+    alone = thaw.json("run", talking, "--prompt", "What is this?", "--max-new-tokens", 12, code=0)
+    assert alone["tokens"] != by_words["tokens"]
+
+
+def test_words_come_as_they_are_made(thaw, talking, tmp_path):
+    thaw("inputs", "--for", talking, "--text", "Two words, größer.", "-o", tmp_path / "in.npz", code=0)
+    with np.load(tmp_path / "in.npz") as arrays:
+        tokens = arrays["input_ids"][0].tolist()
+    by_text = thaw.json("run", talking, "--text", "Two words, größer.", "--max-new-tokens", 12, code=0)
+    by_ids = thaw.json("run", talking, "--tokens", ids(tokens), "--max-new-tokens", 12, code=0)
+    assert by_text["tokens"] == by_ids["tokens"] and by_text["text"] == by_ids["text"] != ""
+    told = thaw("run", talking, "--text", "Two words, größer.", "--max-new-tokens", 12, code=0).stdout
+    assert f"after {len(tokens)} of the prompt" in told and "a second" in told
+    assert told.replace("\\x", "").count("\n") >= 2
+
+
+def test_calls_that_are_wrong(thaw, built, tmp_path):
+    folder = built("qwen2_vl")
+    image = ["--image", INPUTS / "wide.png"]
+    assert "one of --prompt, --text and --tokens" in thaw.error("run", folder)
+    assert "placeholders" in thaw.error("run", folder, "--tokens", "5,17", *image)
+    assert "no token" in thaw.error("run", folder, "--tokens", "5,x")
+    assert "no tokenizer" in thaw.error("run", folder, "--prompt", "hello")
+    assert "no tower" in thaw.error("run", built("llama"), "--tokens", "5", *image)
+    assert "text.onnx" in thaw.error("run", tmp_path, "--tokens", "5")
+    assert "no cache" in thaw.error("run", without_cache(thaw, tmp_path), "--tokens", "5", "--for", FIXTURES / "llama" / "decoder")
+    assert "built checkpoint" in thaw.error("run", folder / "text.onnx", "--prompt", "hello")
+
+
+def without_cache(thaw, tmp_path):
+    thaw("build", FIXTURES / "llama" / "decoder", "-o", tmp_path / "no_cache", code=0)
+    return tmp_path / "no_cache"
+
+
+def test_phi4_with_an_image(thaw, tmp_path):
+    """Where there is a whole small checkpoint: an image's crops go in, all of its tokens stand in the prompt, and they count."""
+    checkpoint = need_shared("fixtures", "phi4_mm", "ckpt")
+    thaw("build", checkpoint, "-o", tmp_path, "--kv-cache", code=0)
+    token = json.loads((checkpoint / "config.json").read_text())["vision_config"]["image_token_id"]
+    made = [thaw.json("run", tmp_path, "--tokens", ids([5, 17, token, 30, 31, 40]), "--image", INPUTS / name, "--max-new-tokens", 24, code=0)
+            for name in ("tall.jpg", "wide.png")]
+    assert all(one["prompt_tokens"] > 300 for one in made) and made[0]["tokens"] != made[1]["tokens"]
