@@ -220,3 +220,11 @@ def test_the_projections_of_an_attention_go_together(thaw, save, tmp_path):
     assert converted(("u", "int4"))[1] == {"u": 4}
     assert converted(("q", "int4"), ("v", "int8-blocks"))[1] == {"q": 8, "k": 8, "v": 8}
     assert converted(("v", "keep"), default="int4")[1] == {"h": 4, "u": 4, "g": 4}
+
+
+def test_a_built_tower_is_compared_at_grids_of_its_own(thaw, tmp_path):
+    """Integers that are drawn are no grid of an image; without --values it is small ones that the two are compared at."""
+    thaw("build", SOURCE / "tests" / "fixtures" / "qwen3_vl" / "tower", "-o", tmp_path, "--part", "vision", code=0)
+    report = thaw.json("convert", tmp_path / "vision.onnx", "-o", tmp_path / "int4.onnx", "--to", "int4", code=0)
+    assert {error["sizes"] for error in report["errors"]} == {"num_patches=4", "num_patches=64"}
+    assert report["uncompared"] == []

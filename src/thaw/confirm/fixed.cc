@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/own_sizes.h"
-#include "thaw/confirm/plain_integers.h"
 #include "thaw/core/error.h"
 #include "thaw/fix/fix.h"
 #include "thaw/run/chosen_sizes.h"
@@ -282,26 +282,16 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
   FixComparison comparison(fixed, original, rewritten, feeds, closeness);
   FixCheck check = comparison.run();
   if (!check.runs.empty() || comparison.has_timed_out()) return check;
-  const auto compare_with = [&](const std::optional<FeedOptions>& plain) {
-    return plain ? FixComparison(fixed, original, rewritten, *plain, closeness).run() : FixCheck{};
-  };
-  // A model may take few of the integers that are drawn: a trace takes a mask of ones alone, an index no more than its
-  // table has.
-  for (const int number : {1, 0})
-    if (FixCheck again = compare_with(with_all_integers(original, feeds, number)); !again.runs.empty()) return again;
-  // A tower takes a grid that its windows divide, and no other count of patches with it.
-  if (!with_grid(original, feeds, {2, 2})) return check;
-  const Grids grids = likely_grids(original);
-  FixCheck at_grids;
-  for (const Grid& grid : grids.small) {
-    FixCheck again = compare_with(with_grid(original, feeds, grid));
-    std::ranges::move(again.runs, std::back_inserter(at_grids.runs));
-    if (!again.runs.empty()) at_grids.uncompared = std::move(again.uncompared);
+  for (const std::vector<FeedOptions>& group : likely_feeds(original, feeds)) {
+    FixCheck together;
+    for (const FeedOptions& plain : group) {
+      FixCheck again = FixComparison(fixed, original, rewritten, plain, closeness).run();
+      std::ranges::move(again.runs, std::back_inserter(together.runs));
+      if (!again.runs.empty()) together.uncompared = std::move(again.uncompared);
+    }
+    if (together.runs.size() > 1 && group.size() > 1) together.uncompared.clear();
+    if (!together.runs.empty()) return together;
   }
-  if (at_grids.runs.size() > 1) at_grids.uncompared.clear();
-  if (!at_grids.runs.empty()) return at_grids;
-  for (const Grid& grid : grids.own)
-    if (FixCheck again = compare_with(with_grid(original, feeds, grid)); !again.runs.empty()) return again;
   return check;
 }
 

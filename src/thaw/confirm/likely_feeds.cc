@@ -1,4 +1,4 @@
-#include "thaw/confirm/plain_integers.h"
+#include "thaw/confirm/likely_feeds.h"
 
 #include <ranges>
 #include <set>
@@ -8,6 +8,10 @@
 
 namespace thaw::confirm {
 namespace {
+
+struct Grid {
+  int64_t height = 0, width = 0;
+};
 
 bool is_drawn_integer(const ir::Value& input, const FeedOptions& feeds) {
   const std::string& name = input.name();
@@ -32,8 +36,7 @@ std::optional<Grid> squarest(int64_t area) {
   return best;
 }
 
-}  // namespace
-
+// `feeds`, and every integer that would be drawn is `number`; nullopt where none would be.
 std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedOptions& feeds, int number) {
   FeedOptions plain = feeds;
   const double value = number;
@@ -42,19 +45,21 @@ std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedO
   return plain.ranges.size() > feeds.ranges.size() ? std::optional(std::move(plain)) : std::nullopt;
 }
 
-Grids likely_grids(const ir::Model& model) {
+// Of as many places as a size that the model was made for.
+std::vector<Grid> own_grids(const ir::Model& model) {
   constexpr size_t kMostOwn = 4;
   dim::Scope scope;
   std::set<int64_t> areas;
   for (const auto& [name, size] : own_sizes(model, {}, scope)) areas.insert(size);
   for (const ir::Value* input : model.graph->inputs())
     if (input->type.shape && !input->type.shape->empty()) areas.insert(input->type.shape->front().value.value_or(0));
-  Grids grids{.small = {{2, 2}, {8, 8}}};
+  std::vector<Grid> grids;
   for (const int64_t area : areas | std::views::reverse)
-    if (const auto grid = squarest(area); grid && grids.own.size() < kMostOwn) grids.own.push_back(*grid);
+    if (const auto grid = squarest(area); grid && grids.size() < kMostOwn) grids.push_back(*grid);
   return grids;
 }
 
+// `feeds`, and each input that may be a grid is one row: this one, with a count of 1 before it. nullopt where there is none.
 std::optional<FeedOptions> with_grid(const ir::Model& model, const FeedOptions& feeds, const Grid& grid) {
   FeedOptions plain = feeds;
   for (const ir::Value* input : model.graph->inputs()) {
@@ -65,6 +70,20 @@ std::optional<FeedOptions> with_grid(const ir::Model& model, const FeedOptions& 
     if (size == 3) row.insert(row.begin(), "1");
   }
   return plain.values.size() > feeds.values.size() ? std::optional(std::move(plain)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::vector<FeedOptions>> likely_feeds(const ir::Model& model, const FeedOptions& feeds) {
+  constexpr Grid kSmall[] = {{2, 2}, {8, 8}};
+  std::vector<std::vector<FeedOptions>> groups;
+  for (const int number : {1, 0})
+    if (auto plain = with_all_integers(model, feeds, number)) groups.push_back({*std::move(plain)});
+  if (!with_grid(model, feeds, kSmall[0])) return groups;
+  groups.emplace_back();
+  for (const Grid& grid : kSmall) groups.back().push_back(*with_grid(model, feeds, grid));
+  for (const Grid& grid : own_grids(model)) groups.push_back({*with_grid(model, feeds, grid)});
+  return groups;
 }
 
 }  // namespace thaw::confirm
