@@ -98,7 +98,7 @@ Image letterboxed(const Image& image, const Fitting& fitting, ImageSize& inside)
   return result;
 }
 
-Image fitted(Image image, const Fitting& fitting, ImageSize& inside) {
+Image fitted(const Image& image, const Fitting& fitting, ImageSize& inside) {
   if (fitting.fit == Fit::kLetterbox) return letterboxed(image, fitting, inside);
   inside = {.width = image.width, .height = image.height};
   if (fitting.fit == Fit::kStretch) inside = fitting.size;
@@ -248,7 +248,7 @@ PreparedInputs image_model_inputs(std::span<const std::filesystem::path> files, 
     file.name = path.string();
     file.from = {.width = image.width, .height = image.height};
     if (input.channels == 1) image = gray_of(image);
-    images.push_back(fitted(std::move(image), fitting, file.to));
+    images.push_back(fitted(image, fitting, file.to));
     const Image& last = images.back();
     require_fixed(input.height, last.height, "high", input, file.name);
     const bool is_padded = fitting.fit == Fit::kHeight;

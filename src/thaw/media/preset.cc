@@ -57,14 +57,14 @@ Preset defaults_of(Family family) {
     images.min_pixels = 65'536;
     images.max_pixels = 16'777'216;
     clips = images;
-    clips.min_pixels = 128 * 32 * 32;
-    clips.max_pixels = 768 * 32 * 32;
+    clips.min_pixels = int64_t{128} * 32 * 32;
+    clips.max_pixels = int64_t{768} * 32 * 32;
   } else {
-    images.min_pixels = 56 * 56;
-    images.max_pixels = 28 * 28 * 1280;
+    images.min_pixels = int64_t{56} * 56;
+    images.max_pixels = int64_t{28} * 28 * 1280;
     clips = images;
-    clips.min_pixels = 128 * 28 * 28;
-    clips.max_pixels = 768 * 28 * 28;
+    clips.min_pixels = int64_t{128} * 28 * 28;
+    clips.max_pixels = int64_t{768} * 28 * 28;
   }
   return preset;
 }

@@ -33,7 +33,8 @@ struct MelFilter {
 
 std::vector<MelFilter> mel_filters(const AudioSettings& settings) {
   const int64_t bins = settings.fft / 2 + 1;
-  const double half_rate = static_cast<double>(settings.rate / 2);
+  const int64_t half = settings.rate / 2;  // whole, as in transformers
+  const auto half_rate = static_cast<double>(half);
   const auto corner = [&](int64_t i) {
     return hz_of(mels_of(kHighestHz) * static_cast<double>(i) / static_cast<double>(settings.mels + 1));
   };

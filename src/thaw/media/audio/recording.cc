@@ -17,7 +17,7 @@
 namespace thaw::media {
 namespace {
 
-constexpr int64_t kMostSeconds = 2 * 3600;
+constexpr int64_t kMostSeconds = int64_t{2} * 3600;
 constexpr int64_t kLeastRate = 100, kMostRate = 1'000'000;  // samples a second
 constexpr int kMostChannels = 64;
 

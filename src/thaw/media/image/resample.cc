@@ -54,10 +54,13 @@ struct Taps {
   const int32_t* of(int64_t output) const { return weights.data() + output * most; }
 };
 
+// As both libraries round: toward zero once a half is added.
+int64_t truncated(double value) { return static_cast<int64_t>(value); }
+
 int bits_of_torch(double largest) {
   constexpr int kMostBits = 22;
   for (int bits = 0; bits < kMostBits; ++bits)
-    if (static_cast<int64_t>(0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1))) >= 1 << 15) return bits;
+    if (truncated(0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1))) >= 1 << 15) return bits;
   return kMostBits;
 }
 
@@ -71,8 +74,8 @@ Taps taps_of(int64_t size, int64_t new_size, Filter filter, Arithmetic arithmeti
   double largest = 0;
   for (int64_t i = 0; i < new_size; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
-    const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + 0.5), 0);
-    const int64_t past = std::min(static_cast<int64_t>(center + support + 0.5), size);
+    const int64_t first = std::max<int64_t>(truncated(center - support + 0.5), 0);
+    const int64_t past = std::min(truncated(center + support + 0.5), size);
     double* row = weights.data() + i * taps.most;
     double sum = 0;
     for (int64_t k = 0; k < past - first; ++k) {
