@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from conftest import run
+from conftest import SOURCE, run
 from convert_half_test import convert, dims, model, random
 
 F32 = TensorProto.FLOAT
@@ -87,7 +87,7 @@ def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
         out, _ = convert(thaw, path, "--method", method, "--symmetric", *data, to="int4")
         quality[method] = sqnr(path, out, held_out)
     assert quality["search"] > quality["rtn"]
-    assert quality["gptq"] > quality["search"] and quality["awq"] > quality["rtn"]
+    assert quality["gptq"] > quality["search"] and quality["awq"] > quality["search"]
     assert "--data" in thaw.error("convert", path, "-o", tmp_path / "o.onnx", "--to", "int4", "--method", "gptq")
 
 

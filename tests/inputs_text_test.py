@@ -87,6 +87,9 @@ LIBRARY = """
 void *OgaCreateTokenizerFromPath(const char *f, void **t) { *t = 0; return 0; }
 void *OgaCreateSequences(void **s) { *s = 0; return 0; }
 void *OgaTokenizerEncode(void *t, const char *x, void *s) { BREAKS; return 0; }
+void *OgaTokenizerDecode(void *t, const int32_t *i, unsigned long n, const char **x) { *x = 0; return 0; }
+void *OgaTokenizerApplyChatTemplate(void *t, const char *a, const char *b, const char *c, _Bool d, const char **x) { *x = 0; return 0; }
+void OgaDestroyString(const char *x) {}
 const char *OgaResultGetError(void *r) { return "no"; }
 unsigned long OgaSequencesGetSequenceCount(void *s, unsigned long i) { return 1; }
 const int32_t *OgaSequencesGetSequenceData(void *s, unsigned long i) { static int32_t id = 5; return &id; }

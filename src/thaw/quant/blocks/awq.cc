@@ -54,9 +54,9 @@ double output_error(std::span<const float> errors, const ColumnStatistics& stati
   return sum;
 }
 
-// How far the outputs of sixteen columns are off when their rows are scaled so.
+// How far the outputs of sixteen columns are off when their rows are scaled so. `importance` may be empty.
 double error_of(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows, int64_t first_n, const Scales& scales,
-                const BlockFormat& format, const ColumnStatistics& statistics) {
+                std::span<const float> importance, const BlockFormat& format, const ColumnStatistics& statistics) {
   const int64_t k = weight.k();
   const int lanes = static_cast<int>(std::min<int64_t>(kLanes, weight.n() - first_n));
   const auto tile = std::make_unique_for_overwrite<Tile>();
@@ -65,10 +65,14 @@ double error_of(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows
   TileScales chosen;
   for (int64_t first = 0; first < k; first += format.block) {
     tile->count = static_cast<int>(std::min(format.block, k - first));
-    tile->weighted = false;
+    tile->weighted = !importance.empty();
     weight.read(rows, first, tile->count, first_n, lanes, tile->weights);
     for (int i = 0; i < tile->count * kLanes; ++i) tile->weights[i] *= scales[static_cast<size_t>(first + i / kLanes)];
-    rtn(*tile, format, chosen);
+    for (int i = 0; tile->weighted && i < tile->count; ++i) {
+      const auto place = static_cast<size_t>(first + i);
+      tile->importance[i] = importance[place] / (scales[place] * scales[place]);
+    }
+    (format.real_zeros ? search_real : search)(*tile, format, chosen);
     encode(*tile, format, chosen, codes.data());
     for (int i = 0; i < tile->count * kLanes; ++i) {
       const int lane = i % kLanes;
@@ -83,30 +87,33 @@ double error_of(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows
 
 }  // namespace
 
-std::shared_ptr<const std::vector<float>> awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
-                                                     const ColumnStatistics& statistics) {
-  std::vector<Scales> tried;
+RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
+                      const ColumnStatistics& statistics, std::span<const float> importance) {
+  std::vector<Scales> powers;
   for (int power = 0; power <= kPowers; ++power)
-    tried.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
-  std::vector<double> errors(tried.size(), 0.0);
+    powers.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
+  // Each power with importance, then each without.
+  const size_t ways = importance.empty() ? 1 : 2;
+  std::vector<double> errors(powers.size() * ways, 0.0);
   for (const WeightMatrix& weight : weights) {
     const WeightMatrix::All all(weight);
     const int64_t groups = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(groups, kGroupsLookedAt);
     std::mutex adding;
-    tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(tried.size()), [&](int64_t task) {
-      const auto power = static_cast<size_t>(task / looked_at);
+    tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(errors.size()), [&](int64_t task) {
+      const auto tried = static_cast<size_t>(task / looked_at);
       const int64_t group = task % looked_at * groups / looked_at;
-      const double error = error_of(weight, all.rows(), group * kLanes, tried[power], format, statistics);
+      const double error = error_of(weight, all.rows(), group * kLanes, powers[tried % powers.size()],
+                                    tried < powers.size() ? importance : std::span<const float>(), format, statistics);
       const std::lock_guard lock(adding);
-      errors[power] += error;
+      errors[tried] += error;
     });
     weight.release(0, weight.k(), 0, weight.n());
   }
-  size_t best = 0;
-  for (size_t power = 1; power < tried.size(); ++power)
-    if (errors[power] < errors[best]) best = power;
-  if (best == 0) return nullptr;
-  return std::make_shared<const std::vector<float>>(std::move(tried[best]));
+  const auto best = static_cast<size_t>(std::ranges::min_element(errors) - errors.begin());
+  const size_t power = best % powers.size();
+  RowScaling chosen{.scales = nullptr, .by_importance = best < powers.size()};
+  if (power > 0) chosen.scales = std::make_shared<const std::vector<float>>(std::move(powers[power]));
+  return chosen;
 }
 
 namespace {

@@ -1,8 +1,9 @@
 // AWQ (Lin et al. 2023): weights that meet large inputs are scaled up before they are rounded, and the inputs down.
 //
 //   for each group of products that read one value x, with one BlockFormat:
-//     const auto scales = awq_scales(weights_of(nodes), format, statistics of x);
-//     if (scales) { divide_input(model, facts, x, nodes, *scales); each node: converter.convert(…, scales); }
+//     const RowScaling chosen = awq_scales(weights_of(nodes), format, statistics of x, importance);
+//     if (chosen.scales) divide_input(model, facts, x, nodes, *chosen.scales);
+//     each node: converter.convert(…, chosen)
 #pragma once
 
 #include <memory>
@@ -17,12 +18,18 @@
 
 namespace thaw::quantizing::blocks {
 
-// What each place of k is multiplied by, in all of the weights, which are products' with the same x: its mean magnitude
-// to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least, over the samples. Null where
-// the power 0 is best. Where the statistics have products, the error is the outputs' own, of some of the columns; else
-// inputs are taken not to go along with each other.
-std::shared_ptr<const std::vector<float>> awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
-                                                     const ColumnStatistics& statistics);
+struct RowScaling {
+  // What each place of k is multiplied by, in all of the weights, which are products' with the same x. Null: by 1.
+  std::shared_ptr<const std::vector<float>> scales;
+  bool by_importance = true;  // errors count by `importance` when the blocks' scales are searched
+};
+
+// Its mean magnitude to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least, over the samples,
+// once `search` has found the blocks' scales, with and without importance: never worse than either is without AWQ, on what was
+// looked at. Where the statistics have products, the error is the outputs' own, of some of the columns; else inputs are taken
+// not to go along with each other. `importance`: of each place of k; empty: all alike.
+RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
+                      const ColumnStatistics& statistics, std::span<const float> importance);
 
 // What `nodes` read as `x` is divided by `scales` along its last axis: in the constant operands of the normalization or
 // Mul that makes x, where nothing else reads it; else by a Mul that they read instead. Facts are brought up to date.

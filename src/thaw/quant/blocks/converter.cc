@@ -97,7 +97,7 @@ struct Converter::Request {
   BlockFormat format;
   BlockOptions options;
   const ColumnStatistics* statistics = nullptr;
-  std::shared_ptr<const std::vector<float>> row_scales;
+  RowScaling rows = {};
 };
 
 // A weight as a node reads it.
@@ -140,9 +140,8 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
                              .symmetric = options.symmetric,
                              .real_zeros = options.real_zeros},
                   .options = options,
-                  .statistics = statistics,
-                  .row_scales = nullptr};
-  if (options.method == BlockMethod::kAwq) request.row_scales = scale_rows(nodes, request);
+                  .statistics = statistics};
+  if (options.method == BlockMethod::kAwq) request.rows = scale_rows(nodes, request);
   std::vector<std::string> reasons;
   for (ir::Node* node : nodes) reasons.push_back(convert(*node, request, changes));
   return reasons;
@@ -153,8 +152,7 @@ std::string Converter::convert(ir::Node& node, const Request& request, rewrite::
   return ops::looks_up_rows(node) ? convert_lookup(node, request, changes) : convert_product(node, request, changes);
 }
 
-std::shared_ptr<const std::vector<float>> Converter::scale_rows(std::span<ir::Node* const> nodes,
-                                                                const Request& request) {
+RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const Request& request) {
   std::vector<ir::Node*> products;
   std::vector<WeightMatrix> weights;
   for (ir::Node* node : nodes) {
@@ -164,10 +162,11 @@ std::shared_ptr<const std::vector<float>> Converter::scale_rows(std::span<ir::No
     products.push_back(node);
     weights.emplace_back(*operand.tensor, operand.turned);
   }
-  if (products.empty()) return nullptr;
-  auto scales = awq_scales(weights, request.format, *request.statistics);
-  if (scales) divide_input(model_, facts_, summed_input(*products.front()), products, *scales);
-  return scales;
+  if (products.empty()) return {};
+  RowScaling rows =
+      awq_scales(weights, request.format, *request.statistics, importance_of(request.statistics, nullptr));
+  if (rows.scales) divide_input(model_, facts_, summed_input(*products.front()), products, *rows.scales);
+  return rows;
 }
 
 Converter::Key Converter::key_of(const Operand& operand, const Request& request) {
@@ -180,19 +179,20 @@ Converter::Key Converter::key_of(const Operand& operand, const Request& request)
           f.real_zeros,
           f.scale_type,
           operand.gain,
-          request.row_scales.get(),
+          request.rows.scales.get(),
+          request.rows.by_importance,
           request.options.method};
 }
 
 BlockTensors Converter::make(const Operand& operand, const Request& request, Layout layout) {
-  WeightMatrix weight(*operand.tensor, operand.turned, operand.gain, request.row_scales);
+  WeightMatrix weight(*operand.tensor, operand.turned, operand.gain, request.rows.scales);
   if (request.options.method == BlockMethod::kGptq && request.statistics) {
     const int64_t k = weight.k(), n = weight.n();
     return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
   }
-  return in_blocks(std::move(weight), request.format, layout,
-                   method_of(request.options.method, request.format.real_zeros),
-                   importance_of(request.statistics, request.row_scales.get()));
+  return in_blocks(
+      std::move(weight), request.format, layout, method_of(request.options.method, request.format.real_zeros),
+      request.rows.by_importance ? importance_of(request.statistics, request.rows.scales.get()) : std::vector<float>());
 }
 
 Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, const Operand& operand,
@@ -311,7 +311,7 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
     return "standard operators would dequantize the whole table at every run to look up some of its rows";
   Request request = asked;
   request.statistics = nullptr;
-  request.row_scales = nullptr;
+  request.rows = {};
   request.format.real_zeros = false;  // GatherBlockQuantized has zeros of the codes' type
   if (request.options.method == BlockMethod::kGptq || request.options.method == BlockMethod::kAwq)
     request.options.method = BlockMethod::kSearch;  // its inputs are indices

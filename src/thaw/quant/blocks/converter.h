@@ -18,6 +18,7 @@
 #include "thaw/convert.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/packed_weight.h"
 #include "thaw/quant/blocks/statistics.h"
 #include "thaw/rewrite/pass.h"
@@ -61,7 +62,7 @@ class Converter {
   struct Operand;
   // A weight as it is packed: which, whether its rows are the columns of the product, format, gain, row scales, method.
   using Key =
-      std::tuple<const ir::Value*, bool, int, int64_t, bool, bool, ir::DataType, float, const void*, BlockMethod>;
+      std::tuple<const ir::Value*, bool, int, int64_t, bool, bool, ir::DataType, float, const void*, bool, BlockMethod>;
   struct Entry {
     std::shared_ptr<const BlockTensors> tensors;  // of product and lookup: the same bytes where both are there
     Listed product, lookup, stored;
@@ -70,8 +71,8 @@ class Converter {
   // Finds the weight of a product and fills in what the request lacks; returns why it cannot be converted.
   std::string examine(const ir::Node& node, Request& request, Operand& operand) const;
   std::string convert(ir::Node& node, const Request& request, rewrite::Changes& changes);
-  // For awq: divides what products among the nodes read, and returns by what; null where nothing is gained.
-  std::shared_ptr<const std::vector<float>> scale_rows(std::span<ir::Node* const> nodes, const Request& request);
+  // For awq: divides what products among the nodes read, and returns by what.
+  RowScaling scale_rows(std::span<ir::Node* const> nodes, const Request& request);
   static Key key_of(const Operand& operand, const Request& request);
   static BlockTensors make(const Operand& operand, const Request& request, Layout layout);
   Entry& entry_for_lookup(const Operand& operand, const Request& request);
