@@ -55,17 +55,16 @@ Assigned Assignment::at(size_t step) const {
 
 std::optional<Assigned> Assignment::saving(int64_t bytes) const {
   if (bytes <= 0) return at(0);
-  const auto step = static_cast<size_t>((bytes + step_ - 1) / step_);
-  // The last steps may be there though rounding down lost them: all that saves most is tried.
-  for (size_t i = std::min(step, least_.size() - 1);; --i) {
-    if (least_[i] < kNever) {
-      Assigned assigned = at(i);
-      if (assigned.saved >= bytes) return assigned;
-      break;
-    }
-    if (i == 0) break;
-  }
   if (bytes > most_) return std::nullopt;
+  // Rounding down may have taken a step from each unit: what saves just enough, as one precision for all does where the limit is
+  // its size, stands up to so many steps before the bytes. What stands first has the least error.
+  const auto step = static_cast<size_t>((bytes + step_ - 1) / step_);
+  const size_t last = std::min(step, least_.size() - 1);
+  for (size_t i = step - std::min(step, units_.size()); i <= last && least_[i] < kNever; ++i) {
+    Assigned assigned = at(i);
+    if (assigned.saved >= bytes) return assigned;
+  }
+  // The last steps may be there though rounding down lost them: all that saves most is tried.
   Assigned all;
   for (const std::vector<Choice>& choices : units_) {
     std::optional<size_t>& best = all.choices.emplace_back();

@@ -97,5 +97,19 @@ TEST(Assignment, ManyBytes) {
   for (size_t i = 1; i < frontier.size(); ++i) EXPECT_GE(frontier[i].error, frontier[i - 1].error);
 }
 
+// A limit that is the size of one precision for all is met by it, though rounding takes a step from each unit.
+TEST(Assignment, JustTheBytesOfOnePrecision) {
+  Units units;
+  int64_t bytes = 0;
+  for (const int64_t each : {8827, 5824, 2912, 4368, 4368, 3776, 5824, 2912, 4368, 4368, 3776, 8827}) {
+    units.push_back({{.saved = each + each / 4, .error = 1}, {.saved = each, .error = 0.001}});
+    bytes += each;
+  }
+  const std::optional<Assigned> found = Assignment(units).saving(bytes);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->saved, bytes);
+  EXPECT_NEAR(found->error, 0.012, 1e-9);
+}
+
 }  // namespace
 }  // namespace thaw::measuring
