@@ -1,5 +1,6 @@
 """The benchmark scripts run, on tiny sizes and without peers, and write the figures that they promise."""
 import json
+import os
 import subprocess
 import sys
 
@@ -27,3 +28,21 @@ def test_weights_in_blocks_are_no_worse_than_the_peers(thaw):
     run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("gauss") == 2 and "one value" in run.stdout
+
+
+def test_sensitivity_is_measured(thaw, tmp_path):
+    figures = tmp_path / "sensitivity.json"
+    command = [sys.executable, str(SOURCE / "bench" / "sensitivity.py"), "--models", "own", "qwen2_vl-text", "--to", "int4", "--depth", "1",
+               "--width", "64", "--samples", "2", "--tokens", "5", "9", "--every", "3", "--rounds", "1", "--json", str(figures)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env={**os.environ, "THAW_BIN": str(thaw.path)})
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = json.loads(figures.read_text(encoding="utf-8"))
+    assert {"int4, fast", "int4, exact", "int4, a model for each node"} == set(results["speed"])
+    assert all(seconds > 0 for taken in results["speed"].values() for seconds in taken)
+    fast = results["ranking"]["own, int4"]["thaw fast"]
+    assert fast["of"] == 48 and fast["spearman"] >= 0.95 and fast["found"] == fast["worst"] == 5
+    turns = results["plans"]["own, int4 and int8-blocks in turns"]
+    assert turns["plan"]["bytes"] <= turns["uniform"]["bytes"] and turns["plan"]["mse"] < turns["uniform"]["mse"]
+    # All in one precision is the best that its bytes give here: a plan of just those bytes is no worse.
+    same = results["plans"]["qwen2_vl-text, int8-blocks"]
+    assert same["plan"]["bytes"] <= same["uniform"]["bytes"] and same["plan"]["mse"] <= same["uniform"]["mse"]
