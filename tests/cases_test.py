@@ -64,16 +64,21 @@ def shape(line):
 
 
 def assert_says(lines, wanted, command):
-    at = 0
-    skips = False
+    """Runs of lines between "…" stand in what was said one after the other, the first at its beginning, the last at its end."""
+    runs = [[]]
     for line in wanted:
         if line.strip() == "…":
-            skips = True
-            continue
-        found = next((i for i in range(at, len(lines)) if shape(lines[i]) == shape(line)), None)
-        assert found is not None and (skips or found == at), f"$ {command}\nsays\n" + "\n".join(lines) + f"\nand not\n{line}"
-        at, skips = found + 1, False
-    assert skips or at == len(lines), f"$ {command}\nsays more:\n" + "\n".join(lines[at:])
+            runs.append([])
+        else:
+            runs[-1].append(shape(line))
+    shapes, at = [shape(line) for line in lines], 0
+    for i, run in enumerate(runs):
+        first = at if i == 0 else len(shapes) - len(run) if i == len(runs) - 1 else None
+        places = range(at, len(shapes) - len(run) + 1) if first is None else [max(first, at)]
+        found = next((place for place in places if shapes[place:place + len(run)] == run), None)
+        assert found is not None, f"$ {command}\nsays\n" + "\n".join(lines) + "\nand not\n" + "\n".join(run)
+        at = found + len(run)
+    assert len(runs) > 1 or at == len(shapes), f"$ {command}\nsays more:\n" + "\n".join(lines[at:])
 
 
 def shortened(command, lines):
