@@ -77,7 +77,7 @@ def ranking(thaw, options, folder):
     figures, missed = {}, []
     for to, peers in PEERS.items():
         columns = ["thaw fast", *(f"{who} {method}" for who, methods in peers.items() if pythons[who] for method in methods)]
-        rows, reasons = [], []
+        rows, reasons = [], {}
         for name in options.models or cases:
             case = cases[name]()
             report, truth, exact_seconds = measured(thaw, case, folder / "exact", to, "exact")
@@ -95,13 +95,14 @@ def ranking(thaw, options, folder):
                     column = f"{who} {method}"
                     found[column] = here if "why" in here else agreement(truth, here["scores"]) | {"seconds": here["seconds"]}
                     if "why" in here:
-                        reasons.append(f"  {name}, {column}: {here['why']}")
+                        reasons.setdefault(f"{column}, no figures: {here['why']}", []).append(name)
                     elif found[column]["of"] < len(truth):
-                        reasons.append(f"  {name}, {column}: has {found[column]['of']} of {len(truth)} nodes")
+                        reasons.setdefault(f"{column}, not all nodes", []).append(f"{name} {found[column]['of']} of {len(truth)}")
             figures[f"{name}, {to}"] = found | {"nodes": len(truth), "exact": exact_seconds}
             rows.append([name, str(len(truth)), f"{exact_seconds:.1f} s", *(cell(found[c]) for c in columns)])
             print(*rows[-1], sep="  ", flush=True)
         print(f"\n{to}: Spearman's coefficient with what is measured exactly, how many of the worst tenth are found, seconds")
         table(["", "nodes", "exact", *columns], rows)
-        print(*reasons, sep="\n")
+        for reason, models in reasons.items():
+            print(f"  {reason} ({', '.join(models)})")
     return figures, missed
