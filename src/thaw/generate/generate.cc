@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "thaw/generate/built_folder.h"
 #include "thaw/generate/decoder.h"
 #include "thaw/generate/embedder.h"
+#include "thaw/generate/growing_text.h"
 #include "thaw/generate/rope_positions.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/media/input_maker.h"
@@ -28,30 +30,6 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
   throw Error(ErrorCode::kInvalidArgument,
               {.what = std::move(what), .where = std::move(where), .expected = std::move(expected)});
 }
-
-// Text as tokens complete it: a token may end in the middle of a character, which the tokenizer shows as U+FFFD.
-class GrowingText {
- public:
-  explicit GrowingText(const media::Tokenizer* tokenizer) : tokenizer_(tokenizer) {}
-
-  // What these tokens, all there are so far, add to what was there.
-  std::string_view grow(const std::vector<int64_t>& tokens, bool is_last) {
-    constexpr std::string_view kUnfinished = "\xEF\xBF\xBD";
-    if (!tokenizer_) return {};
-    text_ = tokenizer_->text(tokens);
-    std::string_view whole = text_;
-    while (!is_last && whole.ends_with(kUnfinished)) whole.remove_suffix(kUnfinished.size());
-    const std::string_view added = whole.substr(std::min(shown_, whole.size()));
-    shown_ = std::max(shown_, whole.size());
-    return added;
-  }
-  const std::string& all() const { return text_; }
-
- private:
-  const media::Tokenizer* tokenizer_;
-  std::string text_;
-  size_t shown_ = 0;
-};
 
 class Generator {
  public:
@@ -80,7 +58,9 @@ class Generator {
     const Arrays features = tower ? tower->run(fed_to(*tower, fed.arrays)) : Arrays{};
     tower.reset();
     RopePositions positions = rope_positions(ids, is_image_model() ? preset_->image_token : -1, grids_of(fed));
-    GrowingText text(tokenizer_.get());
+    GrowingText text([this](std::span<const int64_t> tokens) {
+      return tokenizer_ ? tokenizer_->text({tokens.begin(), tokens.end()}) : std::string();
+    });
     int64_t token = decoder.next(embedder.run(ids, features), positions);
     made.seconds_to_first = seconds_since(start);
     while (true) {
@@ -88,14 +68,14 @@ class Generator {
       if (made.has_ended) break;
       made.tokens.push_back(token);
       const bool is_last = static_cast<int64_t>(made.tokens.size()) == options_.max_new_tokens;
-      const std::string_view added = text.grow(made.tokens, is_last);
+      const std::string added = text.add(token, is_last);
       if (options_.progress) options_.progress(token, added);
       if (is_last) break;
       for (std::vector<int64_t>& axis : positions.axes) axis = {positions.next};
       ++positions.next;
       token = decoder.next(embedder.run({token}, {}), positions);
     }
-    made.text = text.all();
+    made.text = text.finish();
     made.seconds = seconds_since(start);
     return made;
   }
