@@ -14,16 +14,6 @@
 #include "thaw/sensitivity/report_file.h"
 
 namespace thaw {
-namespace {
-
-void write_whole(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(text)));
-  file.publish();
-}
-
-}  // namespace
-
 SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options) {
   return measuring::measure(ModelAccess::of(model), options);
 }
@@ -43,12 +33,7 @@ MeasuredPlan measure(const Model& model, const SensitivityReport& report, const 
 
 void write_report(const SensitivityReport& report, const std::filesystem::path& folder, const MixedPlan* plan,
                   const MeasuredPlan* measured) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed)
-    throw Error(ErrorCode::kCannotWrite, {.what = "the folder cannot be made: " + failed.message(),
-                                          .where = folder.string(),
-                                          .expected = "a folder that may be written to"});
+  make_folder(folder);
   write_whole(folder / "errors.csv", measuring::report_csv(report));
   write_whole(folder / "report.html", report::sensitivity_page(report, plan, measured));
   write_whole(folder / "report.json", measuring::report_json(report));

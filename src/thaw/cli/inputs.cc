@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/array_json.h"
 #include "thaw/cli/feed_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
@@ -78,11 +79,7 @@ std::string inputs_json(const PreparedInputs& made, const std::string& output) {
   json.member_array("arrays");
   for (const auto& [name, array] : made.arrays) {
     json.begin_object(report::JsonWriter::Layout::kLine);
-    json.member("name", name);
-    json.member("dtype", ir::name_of(array.dtype));
-    json.member_array("dims");
-    for (const int64_t dim : array.dims) json.value(dim);
-    json.end_array();
+    write_type(json, name, array);
     json.end_object();
   }
   json.end_array();

@@ -19,6 +19,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/table.h"
 #include "thaw/sensitivity.h"
+#include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/measure.h"
 #include "thaw/sensitivity/report_file.h"
 
@@ -46,15 +47,14 @@ std::string shares(const SensitivityReport& report, const MixedPlan& plan) {
   return text;
 }
 
-std::string plan_table(const SensitivityReport& report, const MixedPlan& plan,
-                       const std::optional<MeasuredPlan>& measured) {
+std::string plan_table(const MixedPlan& plan, const std::optional<MeasuredPlan>& measured) {
   report::Table table;
   table.add({"", "predicted", measured ? "measured" : ""});
   table.add({"bytes of weights", megabytes(static_cast<double>(plan.bytes)),
              measured ? megabytes(static_cast<double>(measured->bytes)) : ""});
   for (const ErrorMetric metric : {ErrorMetric::kMse, ErrorMetric::kCosine, ErrorMetric::kKl, ErrorMetric::kSqnr})
     table.add({std::string(measuring::word_of(metric)), figure_text(figure_of(plan.predicted, metric), metric),
-               measured ? figure_text(estimate(measured->figures, metric, report.seed).mean, metric) : ""});
+               measured ? figure_text(measuring::mean_figure(measured->figures, metric), metric) : ""});
   return table.text();
 }
 
@@ -68,7 +68,7 @@ std::string plan_report_json(const SensitivityReport& report, const MixedPlan& p
     json.member_object(name);
     json.member("bytes", bytes);
     for (const ErrorMetric metric : {ErrorMetric::kMse, ErrorMetric::kCosine, ErrorMetric::kKl, ErrorMetric::kSqnr})
-      json.member(measuring::word_of(metric), estimate(figures, metric, report.seed).mean);
+      json.member(measuring::word_of(metric), measuring::mean_figure(figures, metric));
     json.end_object();
   };
   add("predicted", plan.bytes, {plan.predicted});
@@ -90,15 +90,12 @@ int make_plan(const PlanArguments& options, const CLI::App& app) {
     const ir::Model& model = *until_exit(ir::load(options.model.empty() ? report.model : options.model));
     measured = measuring::measure_plan(model, report, chosen, options.data, open_fed(app, options.feed, model));
   }
-  AtomicFile file(options.output);
-  const std::string text = plan_json(report, chosen);
-  file.write(std::as_bytes(std::span(text)));
-  file.publish();
+  write_whole(options.output, plan_json(report, chosen));
   if (std::filesystem::is_directory(options.report))
     write_report(report, options.report, &chosen, measured ? &*measured : nullptr);
   write_output(options.format == Format::kJson ? plan_report_json(report, chosen, measured, options.output)
                                                : fmt::format("{}\n{}wrote {}\n", shares(report, chosen),
-                                                             plan_table(report, chosen, measured), options.output));
+                                                             plan_table(chosen, measured), options.output));
   return kFine;
 }
 

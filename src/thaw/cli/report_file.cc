@@ -1,7 +1,6 @@
 #include "thaw/cli/report_file.h"
 
 #include <filesystem>
-#include <span>
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
@@ -45,10 +44,6 @@ void ReportFile::require_other(const std::vector<std::filesystem::path>& others)
   }
 }
 
-void ReportFile::publish(const std::string& text) const {
-  AtomicFile file(path_);
-  file.write(std::as_bytes(std::span(text)));
-  file.publish();
-}
+void ReportFile::publish(const std::string& text) const { write_whole(path_, text); }
 
 }  // namespace thaw::cli

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/array_json.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -154,11 +155,7 @@ std::string text_of(const RunArguments& options, const Outcome& outcome) {
 
 void write_array(report::JsonWriter& json, const std::string& name, const Array& array) {
   json.begin_object(report::JsonWriter::Layout::kLine);
-  json.member("name", name);
-  json.member("dtype", ir::name_of(array.dtype));
-  json.member_array("dims");
-  for (const int64_t dim : array.dims) json.value(dim);
-  json.end_array();
+  write_type(json, name, array);
   const run::Summary summary = run::summarize(array);
   if (summary.lowest) {
     json.member("min", *summary.lowest);

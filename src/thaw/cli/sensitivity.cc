@@ -17,6 +17,7 @@
 #include "thaw/cli/sensitivity_text.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/limits.h"
 #include "thaw/sensitivity/measure.h"
@@ -100,8 +101,7 @@ int measure_model(const SensitivityArguments& options, const CLI::App& app) {
   if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
   read_shard(options.shard, how);
   const ir::Model& model = *until_exit(ir::load(options.model));
-  std::error_code failed;
-  std::filesystem::create_directories(options.output, failed);
+  make_folder(options.output);
   how.journal = std::filesystem::path(options.output) / "measured.jsonl";
   ProgressLine line("measuring");
   how.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };

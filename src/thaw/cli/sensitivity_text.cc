@@ -8,6 +8,7 @@
 
 #include "thaw/quant/precisions.h"
 #include "thaw/report/table.h"
+#include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/report_file.h"
 
 namespace thaw::cli {
@@ -41,7 +42,7 @@ std::string worst_text(const SensitivityReport& report, size_t precision) {
                                  order.size(), table.text());
   if (precision < report.all_in.size() && !report.all_in[precision].empty())
     text += fmt::format("  all of them: {}, {} saved\n",
-                        figure_text(estimate(report.all_in[precision], report.metric, report.seed).mean, report.metric),
+                        figure_text(measuring::mean_figure(report.all_in[precision], report.metric), report.metric),
                         megabytes(static_cast<double>(report.all_bytes[precision])));
   return text;
 }

@@ -15,6 +15,7 @@
 #include "thaw/cli/written.h"
 #include "thaw/confirm/divided.h"
 #include "thaw/confirm/run_check.h"
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
@@ -131,12 +132,7 @@ std::string split_text(const SplitReport& report, const Written& files) {
 
 Written write_parts(const SplitArguments& options, const std::vector<splitting::Part>& parts) {
   const std::filesystem::path folder = options.output;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw Error(
-        ErrorCode::kCannotWrite,
-        {.what = "cannot make the folder: " + error.message(), .where = folder.string(), .expected = "a folder"});
+  make_folder(folder);
   std::vector<ir::SavedModel> saved;
   for (size_t i = 0; i < parts.size(); ++i)
     saved.push_back({parts[i].model.get(), folder / fmt::format("part_{}.onnx", i + 1)});

@@ -30,6 +30,7 @@ class Comparison {
         runs = is_new && compare_at(*point);
       } catch (const run::RunTimedOut& error) {
         failure_ = error.what();
+        found_.has_timed_out = true;
         return false;
       }
       if (choice.has_choice()) choice.tell(runs);

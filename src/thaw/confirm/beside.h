@@ -14,6 +14,7 @@ namespace thaw::confirm {
 struct Beside {
   std::vector<RunCheck> checks;         // by sizes; empty: nothing could be compared
   std::vector<std::string> uncompared;  // and why
+  bool has_timed_out = false;           // the model itself, which then is run no more
 };
 
 using Runner = std::function<Arrays(const Arrays& feeds)>;

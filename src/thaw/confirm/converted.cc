@@ -155,7 +155,7 @@ ConvertReport convert_once(ir::Model& model, const ir::Model& original, const Co
   };
   Beside beside = judge_beside(original, options.feeds, kPoints, run_original, judge);
   // A model may take few of the integers that are drawn.
-  if (beside.checks.empty())
+  if (beside.checks.empty() && !beside.has_timed_out)
     for (const std::vector<FeedOptions>& group : likely_feeds(original, options.feeds)) {
       for (const FeedOptions& plain : group) {
         Beside again = judge_beside(original, plain, kPoints, run_original, judge);

@@ -273,4 +273,24 @@ void AtomicFile::publish() {
 
 void AtomicFile::withdraw() { static_cast<void>(::unlinkat(folder_.get(), path_.filename().c_str(), 0)); }
 
+void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.publish();
+}
+
+void write_whole(const std::filesystem::path& path, std::string_view text) {
+  write_whole(path, std::as_bytes(std::span(text)));
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return;
+  throw Error(ErrorCode::kCannotWrite, {.what = "cannot be made: " + error.message(),
+                                        .where = folder.string(),
+                                        .expected = "a folder, or a path where one can be made",
+                                        .next = "choose another folder, or check the permissions of the one above it"});
+}
+
 }  // namespace thaw

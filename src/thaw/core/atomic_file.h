@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "thaw/core/direct_writer.h"
 #include "thaw/core/fd.h"
@@ -65,5 +66,12 @@ class AtomicFile {
   std::unique_ptr<DirectWriter> bulk_;  // between expect_bulk and the end of what it was for
   bool flushed_ = false;
 };
+
+// A file of just this. Throws as AtomicFile does.
+void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_whole(const std::filesystem::path& path, std::string_view text);
+
+// Makes a folder, and those above it, where it is not there. Throws thaw::Error (kCannotWrite).
+void make_folder(const std::filesystem::path& folder);
 
 }  // namespace thaw

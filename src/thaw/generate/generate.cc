@@ -94,12 +94,9 @@ class Generator {
   bool is_image_model() const { return preset_ && preset_->takes_clips(); }
 
   PreparedInputs prompt() const {
-    InputsOptions inputs{.preset = built_.checkpoint.string()};
-    if (!options_.tokens.empty()) {
-      inputs.tokens = options_.tokens;
-    } else {
-      inputs.text = options_.text ? *options_.text : prompt_of_words();
-    }
+    InputsOptions inputs{.preset = built_.checkpoint.string(), .tokens = options_.tokens};
+    if (inputs.tokens.empty()) inputs.tokens = tokenizer_->ids(options_.text ? *options_.text : prompt_of_words());
+    if (inputs.tokens.empty()) refuse("the prompt has no tokens", "thaw run", "a text");
     if (options_.files.empty()) return media::InputMaker(inputs).make({});
     return media::InputMaker(inputs, *ir::load(*built_.tower)).make(options_.files);
   }

@@ -82,22 +82,6 @@ uint64_t weight_bytes(const ir::Model& model) {
   return bytes;
 }
 
-void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  AtomicFile file(path);
-  file.write(bytes);
-  file.publish();
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return;
-  throw Error(ErrorCode::kCannotWrite, {.what = fmt::format("cannot be made: {}", error.message()),
-                                        .where = folder.string(),
-                                        .expected = "a folder, or a path where one can be made",
-                                        .next = "choose another folder, or check the permissions of the one above it"});
-}
-
 // As the target has blocks: standard operators, or those of com.microsoft.
 void put_into_blocks(ir::Model& model, const BuildOptions& options) {
   ConvertOptions convert;
@@ -158,7 +142,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     models[i].reset();
   }
   for (const TextFile& file : texts) {
-    write_whole(folder / file.name, std::as_bytes(std::span(file.text)));
+    write_whole(folder / file.name, file.text);
     report.others.push_back(folder / file.name);
   }
   for (const TokenizerFile& file : tokenizer) {

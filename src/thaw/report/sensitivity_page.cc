@@ -11,6 +11,7 @@
 #include "thaw/quant/precisions.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/printable.h"
+#include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/report_file.h"
 
@@ -49,10 +50,10 @@ std::string_view title_of(ErrorMetric metric) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// Of each metric: the mean, or an end of its interval.
-Json each_metric(const Figures& samples, uint64_t seed, double Estimate::* which) {
+// Of each metric.
+Json means(const Figures& samples) {
   Json json = Json::array();
-  for (const ErrorMetric metric : kMetrics) json.push_back(number(estimate(samples, metric, seed).*which));
+  for (const ErrorMetric metric : kMetrics) json.push_back(number(measuring::mean_figure(samples, metric)));
   return json;
 }
 
@@ -97,8 +98,7 @@ class Page {
       const Figures& all = report_.all_in[p];
       if (all.empty()) continue;
       std::vector<HtmlCell> row{HtmlCell::text(name_of(p))};
-      for (const ErrorMetric metric : kMetrics)
-        row.push_back(HtmlCell::number(estimate(all, metric, report_.seed).mean));
+      for (const ErrorMetric metric : kMetrics) row.push_back(HtmlCell::number(measuring::mean_figure(all, metric)));
       row.push_back(saves(report_.all_bytes[p]));
       rows.push_back(std::move(row));
     }
@@ -142,8 +142,8 @@ class Page {
       std::vector<HtmlCell> row{unit.nodes.size() > 1 ? HtmlCell::list(unit.nodes) : HtmlCell::code(unit.name),
                                 HtmlCell::text(unit.layer), HtmlCell::text(unit.kind),
                                 HtmlCell::text(name_of(error.precision))};
-      for (const ErrorMetric metric : kMetrics) row.push_back(mean_of(error.in, metric));
-      row.push_back(mean_of(error.out, report_.metric));
+      for (const ErrorMetric metric : kMetrics) row.push_back(mean_cell(error.in, metric));
+      row.push_back(mean_cell(error.out, report_.metric));
       row.push_back(error.status == UnitStatus::kFailed ? HtmlCell::text("") : saves(error.bytes));
       row.push_back(error.status == UnitStatus::kFailed ? HtmlCell::verdict(Outcome::kBad, "failed: " + error.why)
                                                         : HtmlCell::text(measuring::word_of(error.status)));
@@ -154,12 +154,12 @@ class Page {
                 rows, "nodes");
   }
 
-  HtmlCell mean_of(const Figures& samples, ErrorMetric metric) const {
-    return samples.empty() ? HtmlCell::text("") : HtmlCell::number(estimate(samples, metric, report_.seed).mean);
+  static HtmlCell mean_cell(const Figures& samples, ErrorMetric metric) {
+    return samples.empty() ? HtmlCell::text("") : HtmlCell::number(measuring::mean_figure(samples, metric));
   }
 
-  Json point(std::string_view name, uint64_t bytes, const Figures& figures) const {
-    return {{"name", name}, {"bytes", bytes}, {"figures", each_metric(figures, report_.seed, &Estimate::mean)}};
+  static Json point(std::string_view name, uint64_t bytes, const Figures& figures) {
+    return {{"name", name}, {"bytes", bytes}, {"figures", means(figures)}};
   }
 
   Json data(const MixedPlan* plan, const MeasuredPlan* measured) const {
@@ -177,9 +177,12 @@ class Page {
                {"status", measuring::word_of(error.status)},
                {"saves", error.bytes}};
       if (error.status != UnitStatus::kFailed) {
-        one["in"] = each_metric(error.in, report_.seed, &Estimate::mean);
-        one["low"] = each_metric(error.in, report_.seed, &Estimate::low);
-        one["high"] = each_metric(error.in, report_.seed, &Estimate::high);
+        one["in"] = means(error.in);
+        for (const ErrorMetric metric : kMetrics) {
+          const Estimate interval = estimate(error.in, metric, report_.seed);
+          one["low"].push_back(number(interval.low));
+          one["high"].push_back(number(interval.high));
+        }
       }
       json["errors"].push_back(std::move(one));
     }

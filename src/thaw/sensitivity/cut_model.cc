@@ -103,14 +103,12 @@ void CutModel::find_sections(size_t wanted) {
       add_once(sections_[here].inputs, operand->name());
       add_once(sections_[maker->second].outputs, operand->name());
       passing_[operand->name()] = cutter.type_of(operand);
-      maker_of_[operand->name()] = maker->second;
     }
   }
   for (const ir::Value* output : model_->graph->outputs()) {
     const auto maker = output->producer() ? section_of_.find(output->producer()) : section_of_.end();
     if (maker == section_of_.end()) continue;
     add_once(sections_[maker->second].outputs, output->name());
-    maker_of_[output->name()] = maker->second;
   }
   for (size_t i = 0; i < sections_.size(); ++i) add_section(i);
 }
@@ -140,11 +138,6 @@ void CutModel::add_section(size_t index) {
 std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
   const auto at = section_of_.find(node);
   return at == section_of_.end() ? std::nullopt : std::optional(at->second);
-}
-
-std::optional<size_t> CutModel::maker_of(const std::string& name) const {
-  const auto at = maker_of_.find(name);
-  return at == maker_of_.end() ? std::nullopt : std::optional(at->second);
 }
 
 run::Session& CutModel::session(size_t index) {

@@ -37,8 +37,6 @@ class CutModel {
   const FedValues& passing() const { return passing_; }
   // Of a node of the main graph; none where it computes with constants alone: each section has its own.
   std::optional<size_t> section_of(const ir::Node* node) const;
-  // Of a value that passes, or an output: the section that makes it; none for inputs and what comes from constants.
-  std::optional<size_t> maker_of(const std::string& name) const;
 
   // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses.
   void keep(size_t sample, const Arrays& feeds);
@@ -61,7 +59,6 @@ class CutModel {
   std::vector<Section> sections_;
   FedValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;
-  std::unordered_map<std::string, size_t> maker_of_;
   std::vector<std::optional<run::Session>> sessions_;
   KeptArrays kept_;
 };

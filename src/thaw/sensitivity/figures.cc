@@ -92,19 +92,31 @@ std::optional<ErrorFigures> figures_of(const Array& wanted, const Array& got) {
 }
 
 std::optional<ErrorFigures> figures_of(const Arrays& wanted, const Arrays& got) {
-  ErrorFigures mean;
+  std::vector<ErrorFigures> outputs;
   for (const auto& [name, array] : wanted) {
     const auto at = got.find(name);
     if (at == got.end()) return std::nullopt;
     const std::optional<ErrorFigures> one = figures_of(array, at->second);
     if (!one) return std::nullopt;
-    mean.mse += one->mse;
-    mean.cosine += one->cosine;
-    mean.kl += one->kl;
-    mean.noise += one->noise;
+    outputs.push_back(*one);
   }
-  const double count = std::max<double>(1, static_cast<double>(wanted.size()));
-  return ErrorFigures{mean.mse / count, mean.cosine / count, mean.kl / count, mean.noise / count};
+  return mean_of(outputs);
+}
+
+ErrorFigures mean_of(const std::vector<ErrorFigures>& samples) {
+  ErrorFigures sum;
+  for (const ErrorFigures& sample : samples) {
+    sum.mse += sample.mse;
+    sum.cosine += sample.cosine;
+    sum.kl += sample.kl;
+    sum.noise += sample.noise;
+  }
+  const double count = std::max<double>(1, static_cast<double>(samples.size()));
+  return {sum.mse / count, sum.cosine / count, sum.kl / count, sum.noise / count};
+}
+
+double mean_figure(const std::vector<ErrorFigures>& samples, ErrorMetric metric) {
+  return figure_of(mean_of(samples), metric);
 }
 
 }  // namespace thaw::measuring

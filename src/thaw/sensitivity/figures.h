@@ -17,4 +17,8 @@ std::optional<ErrorFigures> figures_of(const Array& wanted, const Array& got);
 // Of all outputs that `wanted` has: the mean. nullopt where one is broken, missing or of another shape.
 std::optional<ErrorFigures> figures_of(const Arrays& wanted, const Arrays& got);
 
+// Over samples, and of one metric: estimate() without its interval, which takes a thousand resamples.
+ErrorFigures mean_of(const std::vector<ErrorFigures>& samples);
+double mean_figure(const std::vector<ErrorFigures>& samples, ErrorMetric metric);
+
 }  // namespace thaw::measuring

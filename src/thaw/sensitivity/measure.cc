@@ -119,8 +119,8 @@ class Run {
     return units * options_.precisions.size() * (!is_fast && options_.one_out ? 2 : 1);
   }
 
-  void advance(uint64_t count = 1) {
-    done_ += count;
+  void advance() {
+    ++done_;
     if (options_.progress) options_.progress(std::min(done_, total_), total_);
   }
 
@@ -196,8 +196,7 @@ class Run {
   }
 
   void predict_units(Baseline& base, size_t precision) {
-    predict(base, conversions_, report_.units, wanted_, options_.metric, errors_of(precision),
-            {.advance = [this](uint64_t count) { advance(count); }});
+    predict(base, conversions_, report_.units, wanted_, options_.metric, errors_of(precision), [this] { advance(); });
   }
 
   // The model with all converted: what all together cost, and where each is taken back.

@@ -9,21 +9,10 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
 namespace {
-
-ErrorFigures mean_of(const std::vector<ErrorFigures>& samples) {
-  ErrorFigures mean;
-  for (const ErrorFigures& sample : samples) {
-    const double share = 1 / static_cast<double>(samples.size());
-    mean.mse += sample.mse * share;
-    mean.cosine += sample.cosine * share;
-    mean.kl += sample.kl * share;
-    mean.noise += sample.noise * share;
-  }
-  return mean;
-}
 
 // What adds up: of decibels, the noise.
 double additive(const ErrorFigures& figures, ErrorMetric metric) {

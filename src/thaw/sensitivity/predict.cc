@@ -84,18 +84,18 @@ Factors factors_of(const Known& p, const Known& q) {
 class Predictor {
  public:
   Predictor(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
-            const Wanted& wanted, ErrorMetric metric, const Prediction& progress)
+            const Wanted& wanted, ErrorMetric metric, const std::function<void()>& advance)
       : baseline_(baseline),
         conversions_(conversions),
         units_(units),
         wanted_(wanted),
         metric_(metric),
-        progress_(progress) {}
+        advance_(advance) {}
 
   void run(const std::vector<UnitError*>& errors) {
     for (UnitError* error : errors) {
       measure_locally(*error);
-      progress_.advance(1);
+      advance_();
     }
     for (auto& [changed, group] : groups_) predict_group(group);
     confirm(errors);
@@ -221,7 +221,7 @@ class Predictor {
   const std::vector<SensitivityUnit>& units_;
   const Wanted& wanted_;
   const ErrorMetric metric_;
-  const Prediction& progress_;
+  const std::function<void()>& advance_;
   std::map<Key, std::vector<Local>> groups_;
 };
 
@@ -229,8 +229,8 @@ class Predictor {
 
 void predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
              const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
-             const Prediction& progress) {
-  Predictor(baseline, conversions, units, wanted, metric, progress).run(errors);
+             const std::function<void()>& advance) {
+  Predictor(baseline, conversions, units, wanted, metric, advance).run(errors);
 }
 
 }  // namespace thaw::measuring

@@ -21,15 +21,10 @@
 
 namespace thaw::measuring {
 
-struct Prediction {
-  // Adds steps that are done.
-  std::function<void(uint64_t)> advance;
-  uint64_t steps(size_t units) const { return 2 * units; }
-};
-
-// Fills in the errors of these units, in one precision; `wanted` has the samples that are used.
+// Fills in the errors of these units, in one precision; `wanted` has the samples that are used. Calls `advance` with each unit
+// whose own section has run.
 void predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
              const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
-             const Prediction& progress);
+             const std::function<void()>& advance);
 
 }  // namespace thaw::measuring

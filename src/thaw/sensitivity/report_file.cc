@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
 namespace {
@@ -56,7 +57,7 @@ Json figures_json(const std::vector<ErrorFigures>& samples, const SensitivityRep
   json["mean"] = number(ranked.mean);
   json["low"] = number(ranked.low);
   json["high"] = number(ranked.high);
-  for (const auto& [word, metric] : kMetricWords) json[word] = number(estimate(samples, metric, report.seed).mean);
+  for (const auto& [word, metric] : kMetricWords) json[word] = number(mean_figure(samples, metric));
   json["samples"] = Json::array();
   for (const ErrorFigures& one : samples)
     json["samples"].push_back({number(one.mse), number(one.cosine), number(one.kl), number(one.noise)});
@@ -145,7 +146,7 @@ std::string report_csv(const SensitivityReport& report) {
       "out_sqnr,why\r\n";
   const auto add_figures = [&](const std::vector<ErrorFigures>& samples) {
     for (const auto& [word, metric] : kMetricWords)
-      csv += samples.empty() ? "," : fmt::format(",{}", estimate(samples, metric, report.seed).mean);
+      csv += samples.empty() ? "," : fmt::format(",{}", mean_figure(samples, metric));
   };
   for (const UnitError& error : report.errors) {
     const SensitivityUnit& unit = report.units[error.unit];
