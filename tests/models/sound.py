@@ -44,6 +44,21 @@ def chunks():
     return b.model(), lambda n, s: {"x": np.ones((n, s, WIDTH), np.float32)}, ((3, 7), (2, 31))
 
 
+def merged_windows():
+    """Patches in fours, brought into the order in which a list of the data names them, normalized, and merged four to a row."""
+    b = Builder("merged_windows", seed=59)
+    x = b.input("x", FLOAT, ["patches", WIDTH])
+    kept = b.input("kept", INT64, ["rows"])  # 1 for each four that there are
+    patches = b.size(x, 0)
+    y = b.op("Reshape", x, b.shape([b.op("Div", patches, 4), 4, -1]))
+    order = b.op("Reshape", b.op("NonZero", kept), [-1])
+    y = b.op("Reshape", b.op("Gather", y, order, axis=0), b.shape([patches, -1]))
+    y = b.op("Mul", y, b.weight("norm.weight", WIDTH, fan=1))
+    y = b.linear(b.op("Reshape", y, [-1, 4 * WIDTH]), "merger", 4 * WIDTH, WIDTH)
+    b.output(y, "y", FLOAT, ["fours", WIDTH])
+    return b.model(), lambda n, _: {"x": np.ones((4 * n, WIDTH), np.float32), "kept": np.ones(n, np.int64)}, ((3, 0), (7, 0))
+
+
 def cache():
     """One layer of a decoder with a cache: past and present are joined, names of sums in the outputs."""
     b = Builder("cache", seed=53)
@@ -85,4 +100,4 @@ def looped():
     return b.model(), lambda n, s: {"x": np.ones((s, n, WIDTH), np.float32)}, ((3, 7), (2, 5))
 
 
-SOUND = {f.__name__: f for f in (learned_positions, queries, chunks, cache, pooled, looped)}
+SOUND = {f.__name__: f for f in (learned_positions, queries, chunks, merged_windows, cache, pooled, looped)}

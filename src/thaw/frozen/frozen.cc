@@ -153,7 +153,8 @@ class Analysis {
       if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
         VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1));
         op->frozen(context);
-        for (const Meeting& m : context.meetings) meetings_.push_back({&visit.node, m});
+        for (const Meeting& m : context.meetings)
+          if (!holds_remainder(m.expression)) meetings_.push_back({&visit.node, m});
         equations.insert(equations.end(), context.equations.begin(), context.equations.end());
       }
       rejoin(visit);
@@ -167,6 +168,7 @@ class Analysis {
       equations.insert(equations.end(), stated.begin(), stated.end());
       // What a size was solved from is not stated again once it is known.
       met.insert(met.end(), equations.begin(), equations.end());
+      std::erase_if(equations, [](const Obligation& o) { return holds_remainder(o.a) || holds_remainder(o.b); });
       Hints known = solve_hints(scope_, equations, {out_.hints, out_.guessed});
       bool learned = known.values != out_.hints;
       out_.hints = std::move(known.values);
@@ -231,6 +233,7 @@ class Analysis {
       const ops::Operator* op = ops::registry().find(*o.node);
       const bool counts_out = op && op->operands.find(ops::Role::kLengths) >= 0;
       if (sides->constant == 1 && !counts_out) continue;
+      if (holds_remainder(sides->expression)) continue;
       auto hinted = dim::evaluate(sides->expression, out_.hints);
       if (hinted && *hinted != sides->constant) continue;  // a contradiction, not a frozen size: other rules report it
       Meeting m;

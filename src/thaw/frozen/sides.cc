@@ -1,5 +1,8 @@
 #include "thaw/frozen/sides.h"
 
+#include <algorithm>
+
+#include "thaw/dim/expr/expr.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::frozen {
@@ -12,6 +15,18 @@ std::optional<Sides> sides_of(const Obligation& o) {
   if (o.a.is_symbolic() && o.b.is_constant()) return Sides{o.a, *o.b.constant(), o.input_b, o.axis_b};
   if (o.b.is_symbolic() && o.a.is_constant()) return Sides{o.b, *o.a.constant(), o.input_a, o.axis_a};
   return std::nullopt;
+}
+
+bool holds_remainder(dim::Dim d) {
+  if (!d.is_symbolic() || !d.expr()->data_dependent) return false;
+  for (const dim::Term& term : d.expr()->terms)
+    for (const dim::Factor& factor : term.monomial->factors) {
+      const dim::Atom& atom = *factor.atom;
+      if (!atom.data_dependent || atom.kind == dim::AtomKind::kSymbol) continue;
+      if (atom.kind == dim::AtomKind::kFloor && atom.operands[1].is_symbolic()) return true;
+      if (std::ranges::any_of(atom.operands, holds_remainder)) return true;
+    }
+  return false;
 }
 
 bool is_own_number(const Obligation& o, const Sides& sides) {
