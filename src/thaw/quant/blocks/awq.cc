@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
+#include <numeric>
 
 #include <tbb/parallel_for.h>
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/ops/onnx/constant_operand.h"
-#include "thaw/quant/blocks/matrix_kernels.h"
+#include "thaw/quant/blocks/searched_error.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
@@ -16,7 +16,6 @@ namespace thaw::quantizing::blocks {
 namespace {
 
 constexpr int kPowers = 20;
-constexpr int64_t kGroupsLookedAt = 8;  // tiles of columns of each weight that stand for all
 
 using Scales = std::vector<float>;
 
@@ -35,56 +34,6 @@ Scales scales_of(const ColumnStatistics& statistics, double power) {
   return scales;
 }
 
-// x^T x of the errors of sixteen columns, [k, kLanes].
-double output_error(std::span<const float> errors, const ColumnStatistics& statistics) {
-  const int64_t k = statistics.k();
-  double sum = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    const float* here = errors.data() + i * kLanes;
-    if (!statistics.has_products()) {
-      for (int lane = 0; lane < kLanes; ++lane)
-        sum += static_cast<double>(here[lane]) * here[lane] * statistics.sum_squares[static_cast<size_t>(i)];
-      continue;
-    }
-    float met[kLanes] = {};
-    const float* row = statistics.products.data() + i * k;
-    add_scaled_rows(errors.data(), static_cast<size_t>(k), kLanes, row, met, kLanes);
-    for (int lane = 0; lane < kLanes; ++lane) sum += static_cast<double>(here[lane]) * met[lane];
-  }
-  return sum;
-}
-
-// How far the outputs of sixteen columns are off when their rows are scaled so. `importance` may be empty.
-double error_of(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows, int64_t first_n, const Scales& scales,
-                std::span<const float> importance, const BlockFormat& format, const ColumnStatistics& statistics) {
-  const int64_t k = weight.k();
-  const int lanes = static_cast<int>(std::min<int64_t>(kLanes, weight.n() - first_n));
-  const auto tile = std::make_unique_for_overwrite<Tile>();
-  std::vector<uint8_t> codes(static_cast<size_t>(format.block) * kLanes);
-  std::vector<float> errors(static_cast<size_t>(k * kLanes));
-  TileScales chosen;
-  for (int64_t first = 0; first < k; first += format.block) {
-    tile->count = static_cast<int>(std::min(format.block, k - first));
-    tile->weighted = !importance.empty();
-    weight.read(rows, first, tile->count, first_n, lanes, tile->weights);
-    for (int i = 0; i < tile->count * kLanes; ++i) tile->weights[i] *= scales[static_cast<size_t>(first + i / kLanes)];
-    for (int i = 0; tile->weighted && i < tile->count; ++i) {
-      const auto place = static_cast<size_t>(first + i);
-      tile->importance[i] = importance[place] / (scales[place] * scales[place]);
-    }
-    (format.real_zeros ? search_real : search)(*tile, format, chosen);
-    encode(*tile, format, chosen, codes.data());
-    for (int i = 0; i < tile->count * kLanes; ++i) {
-      const int lane = i % kLanes;
-      const float decoded =
-          (static_cast<float>(codes[static_cast<size_t>(i)]) - chosen.zero[lane]) * chosen.scale[lane];
-      errors[static_cast<size_t>(first * kLanes + i)] =
-          (tile->weights[i] - decoded) / scales[static_cast<size_t>(first + i / kLanes)];
-    }
-  }
-  return output_error(errors, statistics);
-}
-
 }  // namespace
 
 RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
@@ -92,24 +41,27 @@ RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& 
   std::vector<Scales> powers;
   for (int power = 0; power <= kPowers; ++power)
     powers.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
-  // Each power with importance, then each without.
-  const size_t ways = importance.empty() ? 1 : 2;
-  std::vector<double> errors(powers.size() * ways, 0.0);
+  // Each power with importance, then each without; by way, what each tile of columns is off.
+  const size_t ways = powers.size() * (importance.empty() ? 1 : 2);
+  std::vector<std::vector<double>> errors(ways);
   for (const WeightMatrix& weight : weights) {
     const WeightMatrix::All all(weight);
-    const int64_t groups = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(groups, kGroupsLookedAt);
-    std::mutex adding;
-    tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(errors.size()), [&](int64_t task) {
-      const auto tried = static_cast<size_t>(task / looked_at);
-      const int64_t group = task % looked_at * groups / looked_at;
-      const double error = error_of(weight, all.rows(), group * kLanes, powers[tried % powers.size()],
-                                    tried < powers.size() ? importance : std::span<const float>(), format, statistics);
-      const std::lock_guard lock(adding);
-      errors[tried] += error;
+    const int64_t tiles = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(tiles, kTilesLookedAt);
+    const auto before = static_cast<int64_t>(errors.front().size());
+    for (std::vector<double>& of_way : errors) of_way.resize(static_cast<size_t>(before + looked_at));
+    tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(ways), [&](int64_t task) {
+      const auto way = static_cast<size_t>(task / looked_at);
+      const int64_t tile = task % looked_at;
+      errors[way][static_cast<size_t>(before + tile)] =
+          searched_error(weight, all.rows(), tile * tiles / looked_at * kLanes, powers[way % powers.size()],
+                         way < powers.size() ? importance : std::span<const float>(), format, statistics);
     });
     weight.release(0, weight.k(), 0, weight.n());
   }
-  const auto best = static_cast<size_t>(std::ranges::min_element(errors) - errors.begin());
+  const auto total = [](const std::vector<double>& of_way) {
+    return std::accumulate(of_way.begin(), of_way.end(), 0.0);
+  };
+  const auto best = static_cast<size_t>(std::ranges::min_element(errors, {}, total) - errors.begin());
   const size_t power = best % powers.size();
   RowScaling chosen{.scales = nullptr, .by_importance = best < powers.size()};
   if (power > 0) chosen.scales = std::make_shared<const std::vector<float>>(std::move(powers[power]));

@@ -24,10 +24,10 @@ struct RowScaling {
   bool by_importance = true;  // errors count by `importance` when the blocks' scales are searched
 };
 
-// Its mean magnitude to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least, over the samples,
-// once `search` has found the blocks' scales, with and without importance: never worse than either is without AWQ, on what was
-// looked at. Where the statistics have products, the error is the outputs' own, of some of the columns; else inputs are taken
-// not to go along with each other. `importance`: of each place of k; empty: all alike.
+// Its mean magnitude to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least over the
+// samples, once `search` has found the blocks' scales, with and without importance.
+// Where the statistics have products or kept rows, the error is the outputs' own, of some of the columns; else inputs are
+// taken not to go along with each other. `importance`: of each place of k; empty: all alike.
 RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
                       const ColumnStatistics& statistics, std::span<const float> importance);
 

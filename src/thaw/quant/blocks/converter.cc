@@ -11,6 +11,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/gptq.h"
+#include "thaw/quant/blocks/searched_error.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::blocks {
@@ -190,9 +191,14 @@ BlockTensors Converter::make(const Operand& operand, const Request& request, Lay
     const int64_t k = weight.k(), n = weight.n();
     return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
   }
-  return in_blocks(
-      std::move(weight), request.format, layout, method_of(request.options.method, request.format.real_zeros),
-      request.rows.by_importance ? importance_of(request.statistics, request.rows.scales.get()) : std::vector<float>());
+  std::vector<float> importance;
+  if (request.rows.by_importance) importance = importance_of(request.statistics, request.rows.scales.get());
+  // Awq has decided for all that read the same input.
+  if (request.options.method == BlockMethod::kSearch && !importance.empty() &&
+      !importance_serves(weight, request.format, *request.statistics, importance))
+    importance.clear();
+  return in_blocks(std::move(weight), request.format, layout,
+                   method_of(request.options.method, request.format.real_zeros), std::move(importance));
 }
 
 Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, const Operand& operand,

@@ -1,5 +1,6 @@
 // gptq and awq: what products of samples that they have not seen come to.
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -150,11 +151,47 @@ TEST(BlockSamples, AwqFoldsItsScalesIntoTheNormBefore) {
 TEST(BlockSamples, StatisticsLeaveOutRowsThatAreNotFinite) {
   ColumnStatistics statistics(2, true);
   statistics.add(std::vector<float>{1, 2, NAN, 1, 3, -4, INFINITY, 0});
-  statistics.finish();
   EXPECT_EQ(statistics.rows, 2);
   EXPECT_EQ(statistics.sum_abs, (std::vector<double>{4, 6}));
   EXPECT_EQ(statistics.sum_squares, (std::vector<double>{10, 20}));
-  EXPECT_EQ(statistics.products, (std::vector<float>{10, -10, -10, 20}));
+  EXPECT_EQ(statistics.products, (std::vector<float>{10, -10, 0, 20}));
+}
+
+TEST(BlockSamples, WhatFewRowsHaveInCommonCountsAsChance) {
+  // Two places that go along with each other, and two that do not.
+  std::mt19937 engine(5);
+  std::normal_distribution<float> normal;
+  const auto products_of = [&](int rows) {
+    std::vector<float> x;
+    for (int i = 0; i < rows; ++i) {
+      const float shared = normal(engine);
+      for (const float number : {shared + 0.1F * normal(engine), shared, normal(engine), normal(engine)})
+        x.push_back(number);
+    }
+    ColumnStatistics statistics(4, true);
+    statistics.add(x);
+    const float before = statistics.products[1];
+    statistics.finish();
+    EXPECT_EQ(statistics.products[4], statistics.products[1]);
+    return statistics.products[1] / before;
+  };
+  EXPECT_GT(products_of(2000), 0.99F);
+  EXPECT_LT(products_of(3), 0.8F);
+  EXPECT_GE(products_of(1), 0.0F);
+}
+
+TEST(BlockSamples, RowsAreKeptEvenlyFromAll) {
+  ColumnStatistics statistics(1);
+  std::vector<float> x(1001);
+  std::iota(x.begin(), x.end(), 0.0F);
+  statistics.add(std::span(x).first(333));
+  statistics.add(std::span(x).subspan(333));
+  ASSERT_GE(statistics.kept.size(), 128U);
+  ASSERT_LE(statistics.kept.size(), 256U);
+  const float apart = statistics.kept[1] - statistics.kept[0];
+  for (size_t i = 0; i < statistics.kept.size(); ++i) EXPECT_EQ(statistics.kept[i], static_cast<float>(i) * apart);
+  EXPECT_GT(statistics.kept.back() + apart, 1000.0F);
+  EXPECT_TRUE(ColumnStatistics(1, true).kept.empty());
 }
 
 TEST(BlockSamples, InputsThatWereNeverSeenDoNoHarm) {

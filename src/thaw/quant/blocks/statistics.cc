@@ -12,6 +12,7 @@ namespace thaw::quantizing::blocks {
 namespace {
 
 constexpr int64_t kRowsAtOnce = 64;
+constexpr int64_t kMostKept = 256;
 
 }  // namespace
 
@@ -31,9 +32,10 @@ void ColumnStatistics::add(std::span<const float> x) {
       const auto row = x.subspan(static_cast<size_t>(first * width), static_cast<size_t>(width));
       if (!std::ranges::all_of(row, [](float number) { return std::isfinite(number); })) continue;
       good.insert(good.end(), row.begin(), row.end());
+      if (products.empty()) keep(row);
+      ++rows;
       ++taken;
     }
-    rows += taken;
     tbb::parallel_for(int64_t{0}, width, [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
       std::array<float, kRowsAtOnce> here;
@@ -49,9 +51,39 @@ void ColumnStatistics::add(std::span<const float> x) {
   }
 }
 
+// Every row at first; whenever there are too many, every second of them goes.
+void ColumnStatistics::keep(std::span<const float> row) {
+  if (rows % stride_ != 0) return;
+  const auto width = static_cast<size_t>(k());
+  if (kept.size() == kMostKept * width) {
+    for (size_t i = 1; 2 * i < kMostKept; ++i)
+      std::copy_n(kept.begin() + static_cast<ptrdiff_t>(2 * i * width), width,
+                  kept.begin() + static_cast<ptrdiff_t>(i * width));
+    kept.resize(kMostKept / 2 * width);
+    stride_ *= 2;
+    if (rows % stride_ != 0) return;
+  }
+  kept.insert(kept.end(), row.begin(), row.end());
+}
+
 void ColumnStatistics::finish() {
   const int64_t width = k();
   if (products.empty()) return;
+  double squares = 0, own = 0, own_squares = 0;  // of products of two places; of a place with itself
+  for (int64_t i = 0; i < width; ++i) {
+    const double diagonal = products[static_cast<size_t>(i * width + i)];
+    own += diagonal;
+    own_squares += diagonal * diagonal;
+    for (int64_t j = i + 1; j < width; ++j) {
+      const double product = products[static_cast<size_t>(i * width + j)];
+      squares += 2 * product * product;
+    }
+  }
+  // The variance of a product's mean over n rows is (s_ii s_jj + s_ij^2) / n.
+  const double by_chance = (own * own - own_squares + squares) / static_cast<double>(std::max<int64_t>(rows, 1));
+  const auto share = static_cast<float>(squares > 0 ? std::max(0.0, 1 - by_chance / squares) : 1.0);
+  for (int64_t i = 0; i < width; ++i)
+    for (int64_t j = i + 1; j < width; ++j) products[static_cast<size_t>(i * width + j)] *= share;
   for (int64_t i = 0; i < width; ++i)
     for (int64_t j = 0; j < i; ++j)
       products[static_cast<size_t>(i * width + j)] = products[static_cast<size_t>(j * width + i)];

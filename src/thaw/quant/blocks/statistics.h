@@ -15,14 +15,22 @@ struct ColumnStatistics {
   std::vector<double> sum_abs;      // [k]
   std::vector<double> sum_squares;  // [k]
   std::vector<float> products;      // x^T x, [k, k], where it is gathered; its upper half holds until finish()
+  std::vector<float> kept;          // some of the rows, [*, k], evenly from all, where products are not gathered
 
   int64_t k() const { return static_cast<int64_t>(sum_abs.size()); }
   bool has_products() const { return !products.empty(); }
 
   // Takes rows of x [*, k] in, on all processors. Rows with a NaN or an infinity are left out.
   void add(std::span<const float> x);
-  // After the last rows: fills the lower half of the products.
+  // After the last rows: fills the lower half of the products, and takes off what so few rows make by chance: places of k
+  // that have nothing to do with each other seem to. Products of two different places are shrunk towards 0 by the share
+  // that is expected to be chance, for inputs that are distributed normally (Schäfer & Strimmer 2005, target D).
   void finish();
+
+ private:
+  void keep(std::span<const float> row);
+
+  int64_t stride_ = 1;  // of the rows that are kept
 };
 
 }  // namespace thaw::quantizing::blocks
