@@ -1,7 +1,7 @@
 """`thaw verify` finds sizes that a model runs at: every model here agrees with itself without being told any."""
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from batch_check_test import two_rates
 from batch_control_test import constant, info, model_of, node
@@ -86,6 +86,31 @@ def two_names_of_one_size():
     return model_of([node("MatMul", "a b", "y")], [info("a", dims=["rows", "inner"]), info("b", dims=["depth", "columns"])], [info("y")])
 
 
+def voice_detector():
+    """Samples in a chunk whose length the sample rate decides, and what a recurrence carries: [layers, voices, hidden], with a name of its own."""
+    def branch(name, window):
+        nodes = [node("Conv", f"u {name}_w", f"{name}_c", strides=[window]), node("Squeeze", f"{name}_c two", name if name == "fast" else "flat")]
+        if name == "slow":
+            nodes.append(node("Unsqueeze", "flat one", name))
+        return helper.make_graph(nodes, name, [], [info(name)], [weights(f"{name}_w", 6, 1, window)])
+
+    nodes = [node("Unsqueeze", "x one", "u"), node("Equal", "sr rate", "is_fast"),
+             node("If", "is_fast", "i", then_branch=branch("fast", 512), else_branch=branch("slow", 256)), node("Reshape", "i rows", "r"),
+             node("Gather", "state zero", "s"), node("Concat", "r s", "y", axis=1)]
+    return model_of(nodes, [info("x", dims=["chunks", "samples"]), info("sr", INT64, []), info("state", dims=[2, "voices", 6])], [info("y")],
+                    [constant("one", [1]), constant("two", [2]), constant("zero", 0), constant("rate", 16000), constant("rows", [-1, 6])])
+
+
+def scattered():
+    return model_of([node("ScatterElements", "data places new", "s", axis=1), node("ScatterND", "s corners more", "y")],
+                    [info("data", dims=[3, 5]), info("places", INT64, [3, 2]), info("new", dims=[3, 2]), info("corners", INT64, [4, 2]), info("more", dims=[4])],
+                    [info("y")])
+
+
+def an_output_twice():
+    return model_of([node("Relu", "x", "y")], [info("x", dims=[2, 3])], [info("y"), info("y")])
+
+
 def fixed():
     return model_of([node("Relu", "x", "y")], [info("x", dims=[2, 3])], [info("y")])
 
@@ -97,7 +122,8 @@ MODELS = {
     "a recording of one axis": (recording_of_one_axis(), 2), "past and new tokens": (decoder_with_past(), 2),
     "positions in a table": (positions_in_a_table(), 2), "a length within a table": (length_within_a_table(), 2),
     "patches of a grid": (patches_of_a_grid(), 2), "windows of four": (windows_of_four(), 2), "two names of one size": (two_names_of_one_size(), 2),
-    "two rates": (two_rates(), 1), "fixed": (fixed(), 1), "a detector": (scrfd.without_value_info(scrfd.model()), 2),
+    "two rates": (two_rates(), 1), "a voice detector": (voice_detector(), 1), "scattered": (scattered(), 1),
+    "an output twice": (an_output_twice(), 1), "fixed": (fixed(), 1), "a detector": (scrfd.without_value_info(scrfd.model()), 2),
     "anchors": (exported.detector_with_anchors(160).model, 1), "an old file": (exported.old_file().model, 2),
     "a decoder": (text_decoder.dynamic(), 2), "a tower": (vision_tower.dynamic(), 2),
 }

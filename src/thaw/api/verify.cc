@@ -7,11 +7,14 @@
 namespace thaw {
 namespace {
 
+// Of the inputs: what data decides is not chosen.
 NamedSizes frozen_sizes(const ir::Model& model) {
   dim::Scope scope;
   NamedSizes sizes;
-  for (const auto& [id, size] : frozen::find_frozen(model, scope).hints)
-    sizes.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, size);
+  for (const auto& [id, size] : frozen::find_frozen(model, scope).hints) {
+    const dim::SymbolInfo& symbol = scope.symbols()[static_cast<size_t>(id)];
+    if (symbol.kind != dim::SymbolKind::kDataDependent) sizes.emplace_back(symbol.name, size);
+  }
   return sizes;
 }
 

@@ -10,6 +10,14 @@
 namespace thaw::infer {
 namespace {
 
+// Below it, an index is one along any axis (of ScatterND, ScatterElements, GatherElements).
+std::optional<int64_t> shortest_axis(const ops::Fact& data) {
+  if (!data.shape || data.shape->empty()) return std::nullopt;
+  int64_t shortest = INT64_MAX;
+  for (const dim::Dim size : *data.shape) shortest = std::min(shortest, size.constant().value_or(1));
+  return shortest;
+}
+
 // The rows that input `index` of the node selects from.
 std::optional<int64_t> rows_selected(const ir::Model& model, const Result& facts, const ir::Node& node, int index) {
   NodeFacts view(facts, model, node);
@@ -20,7 +28,8 @@ std::optional<int64_t> rows_selected(const ir::Model& model, const Result& facts
   // One class each, counted by another operand.
   const int count = ops::registry().find(node)->operands.find(ops::Role::kSize);
   const auto classes = count >= 0 ? view.ints(count) : std::nullopt;
-  return classes && classes->size() == 1 ? std::optional(classes->front()) : std::nullopt;
+  if (classes && classes->size() == 1) return classes->front();
+  return shortest_axis(view.input(0));
 }
 
 }  // namespace

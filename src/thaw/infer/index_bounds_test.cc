@@ -27,5 +27,19 @@ TEST(IndexBounds, FollowsIdsToTheirTable) {
             (std::map<std::string, int64_t>{{"ids", 7}, {"kinds", 3}, {"classes", 5}}));
 }
 
+TEST(IndexBounds, OfAScatterIsTheShortestAxis) {
+  ops::RuleModel m;
+  ir::Value* places = m.add_input("places", ir::DataType::kInt64, {2, 2});
+  ir::Value* anywhere = m.add_input("anywhere", ir::DataType::kInt64, {2, 2});
+  ir::Value* updates = m.add_input("updates", ir::DataType::kFloat, {2, 2});
+  ir::Value* data = m.add_zeros("data", ir::DataType::kFloat, {7, 3});
+  ir::Value* open = m.add_input("open", ir::DataType::kFloat, {"n", 3});
+  m.add_output(m.add_node("ScatterElements", {data, places, updates}));
+  m.add_output(m.add_node("ScatterElements", {open, anywhere, updates}));
+  dim::Scope scope;
+  EXPECT_EQ(index_bounds(m.model(), infer(m.model(), scope)),
+            (std::map<std::string, int64_t>{{"places", 3}, {"anywhere", 1}}));
+}
+
 }  // namespace
 }  // namespace thaw::infer

@@ -43,16 +43,18 @@ ChosenSizes::ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const Si
 
 Point ChosenSizes::choose(const Point& base, const Plan& plan, size_t round) const {
   std::vector<FreeSymbol> open;
-  for (const FreeSymbol& symbol : free_)
-    if (base.find(symbol.name) == nullptr) open.push_back(symbol);
   Point point = base;
-  add_default_sizes(point, open, round, plan.scale);
-  for (auto& [name, size] : point.sizes) {
-    const FreeSymbol* symbol = find_symbol(open, name);
-    if (symbol == nullptr) continue;
-    if (plan.mode == Mode::kOneSample && symbol->leading) size = 1;
-    if (plan.mode == Mode::kEqual) size = static_cast<int64_t>(round + 2) * plan.scale.other;
+  for (const FreeSymbol& symbol : free_) {
+    if (base.find(symbol.name) != nullptr) continue;
+    if (plan.mode == Mode::kOneSample && symbol.leading)
+      point.sizes.emplace_back(symbol.name, 1);
+    else
+      open.push_back(symbol);
   }
+  add_default_sizes(point, open, round, plan.scale);
+  if (plan.mode == Mode::kEqual)
+    for (auto& [name, size] : point.sizes)
+      if (find_symbol(open, name) != nullptr) size = static_cast<int64_t>(round + 2) * plan.scale.other;
   fit(point, base);
   return point;
 }

@@ -258,6 +258,15 @@ bool Feeder::draws_element(std::string_view name) const {
          !options_.arrays.contains(input->name) && !options_.values.contains(input->name);
 }
 
+namespace {
+
+// What a recurrence carries, [layers, batch, hidden] as ONNX's LSTM has it: a batch that is not the first axis.
+bool is_state(const std::vector<dim::Dim>& dims) {
+  return dims.size() == 3 && dims[0].is_constant() && dims[1].is_symbolic() && dims[2].is_constant();
+}
+
+}  // namespace
+
 std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
   const dim::Assignment assignment = bind(point);
   std::vector<FreeSymbol> symbols;
@@ -271,7 +280,7 @@ std::vector<FreeSymbol> Feeder::free_symbols(const Point& point) const {
         if (added) symbols.push_back({scope_.symbols()[static_cast<size_t>(id)].name, false, true});
         FreeSymbol& symbol = symbols[at->second];
         if (axis >= 2 && input.dims->size() >= 4) symbol.spatial = true;
-        if (axis > 0 || input.dims->size() < 2) symbol.leading = false;
+        if (!(axis == 0 && input.dims->size() >= 2) && !(axis == 1 && is_state(*input.dims))) symbol.leading = false;
       }
     }
   }

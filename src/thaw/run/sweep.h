@@ -35,7 +35,8 @@ std::vector<Point> choose_points(std::span<const dim::SpecGroup> spec, size_t po
 struct FreeSymbol {
   std::string name;
   bool spatial = false;  // an axis from 2 on of an input of rank 4 or more: a model's stride may have to divide it
-  bool leading = false;  // only ever the first of several axes: a batch, as far as can be told
+  // Only ever the first of several axes, or the second of a recurrence's state: a batch, as far as can be told.
+  bool leading = false;
 };
 
 // How free symbols are tried until the reference runs: sizes are distinct primes times these factors.

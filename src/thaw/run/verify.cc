@@ -60,7 +60,8 @@ void Verifier::choose_outputs(const std::function<bool(const std::string&)>& in_
                               const std::vector<std::string>& theirs) {
   std::vector<std::string> missing;
   for (const std::string& name : options_.outputs.empty() ? model_outputs() : options_.outputs) {
-    (in_reference(name) ? outputs_ : missing).push_back(name);
+    // A model may list an output twice.
+    add_once(in_reference(name) ? outputs_ : missing, name);
   }
   if (outputs_.empty() || (!options_.outputs.empty() && !missing.empty())) {
     throw Error(ErrorCode::kInvalidFile, {.what = "has none of the outputs " + quoted_list(missing),
