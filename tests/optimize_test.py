@@ -348,3 +348,25 @@ def test_a_trace_of_a_tower_is_compared_at_its_own_grid(thaw, save, tmp_path):
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 60
     report = thaw.json("optimize", save(model), "-o", tmp_path / "out.onnx", code=0)
     assert len(report["checked"]) == 1 and report["checked"][0]["agrees"]
+
+
+def test_what_runs_with_one_mask_only_is_given_it(thaw, save, tmp_path):
+    """Lists of lengths that were traced with so many places of a mask, as many as no other mask has."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[rows,4] x, int64[rows] mask) => (float[first,4] y, float[second,4] z) {
+          zero = Constant<value_ints=[0]>() lengths = Constant<value_ints=[5,2]>()
+          at = NonZero(mask) places = Squeeze(at, zero) kept = Gather<axis=0>(x, places) same = Identity(kept)
+          y, b = Split<axis=0>(same, lengths) z = Neg(b) }""")
+    path, out = save(model), tmp_path / "out.onnx"
+    mask = np.zeros(11, np.int64)
+    mask[:7] = 1
+    np.save(tmp_path / "mask.npy", mask)
+    np.savez(tmp_path / "all.npz", mask=mask, x=np.arange(44, dtype=np.float32).reshape(11, 4))
+    assert "--input" in thaw("optimize", path, "-o", out, code=1).stdout and not out.exists()
+    for given in (f"mask={tmp_path / 'mask.npy'}", tmp_path / "all.npz"):
+        thaw("optimize", path, "-o", out, "--input", given, code=0)
+        assert "Identity" not in [n.op_type for n in onnx.load(out).graph.node]
+        out.unlink()
+    thaw("split", path, "-o", tmp_path / "parts", "--at", "kept", "--input", tmp_path / "all.npz", code=0)
+    message = thaw.error("optimize", path, "-o", out, "--input", f"maks={tmp_path / 'mask.npy'}")
+    assert "maks" in message and not out.exists()

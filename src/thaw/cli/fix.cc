@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/check_feeds.h"
 #include "thaw/cli/fix_reference.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/notes.h"
@@ -19,14 +20,13 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
-#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct FixArguments {
   std::string model, output;
-  std::vector<std::string> values;
+  CheckFeeds feeds;
   bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, no_check = false, all = false;
   ReferenceOptions reference;
   ExternalPolicy external = ExternalPolicy::kKeep;
@@ -77,7 +77,7 @@ int fix_model(const FixArguments& options) {
   ir::Model& model = *until_exit(ir::load(options.model));
   if (!options.dry_run) ir::require_output(model, options.output);
   fix.check = !options.no_check && !options.dry_run;
-  run::add_values(options.values, fix.feeds);
+  fix.feeds = options.feeds.of(model);
   const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix);
   const bool write = report.modified() && report.agrees() && !options.dry_run;
   Written files;
@@ -103,8 +103,7 @@ Action define_fix(CLI::App& app) {
   add_reference_options(app, options->reference);
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
-  add_texts(app, "--values", options->values, "NAME=1,22,30",
-            "the elements of a small input, for the check; the rest is drawn");
+  add_check_feeds(app, options->feeds);
   app.add_flag("--all", options->all, "print every change, not the first few");
   add_limits(app);
   add_format(app, options->format);

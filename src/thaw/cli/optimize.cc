@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/check_feeds.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/notes.h"
 #include "thaw/cli/options.h"
@@ -18,14 +19,13 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
-#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct OptimizeArguments {
   std::string model, output;
-  std::vector<std::string> values;
+  CheckFeeds feeds;
   bool dry_run = false, no_check = false, explain = false;
   OptimizeOptions optimize;
   ExternalPolicy external = ExternalPolicy::kKeep;
@@ -103,8 +103,10 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
   const bool could_not = report.agrees() && report.modified();
-  return text + (could_not ? "nothing was written: give what runs with --values, or --no-check to write it unproven\n"
-                           : "nothing was written\n");
+  return text +
+         (could_not
+              ? "nothing was written: give what runs with --input or --values, or --no-check to write it unproven\n"
+              : "nothing was written\n");
 }
 
 int optimize_model(const OptimizeArguments& options) {
@@ -115,7 +117,7 @@ int optimize_model(const OptimizeArguments& options) {
   if (!options.dry_run) ir::require_output(model, options.output);
   OptimizeOptions how = options.optimize;
   how.check = !options.no_check && !options.dry_run;
-  run::add_values(options.values, how.feeds);
+  how.feeds = options.feeds.of(model);
   const OptimizeReport report = confirm::optimize(model, *until_exit(ir::load(options.model)), how);
   Written files;
   const bool writes = is_proven(report, how.check);
@@ -153,8 +155,7 @@ Action define_optimize(CLI::App& app) {
   app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
-  add_texts(app, "--values", options->values, "NAME=1,22,30",
-            "the elements of a small input, for the check; the rest is drawn");
+  add_check_feeds(app, options->feeds);
   add_limits(app);
   add_format(app, options->format);
   app.footer(

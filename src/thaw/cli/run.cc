@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/array_json.h"
+#include "thaw/cli/check_feeds.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -64,13 +65,7 @@ std::vector<run::InputSpec> checked_inputs(const RunArguments& options, dim::Sco
 Arrays feeds_of(const RunArguments& options, std::vector<run::InputSpec> inputs, const dim::Scope& scope) {
   std::vector<std::filesystem::path> archives;
   FeedOptions feeds = options.run.feeds(archives, inputs);
-  for (const std::filesystem::path& path : archives) {
-    run::NpzReader reader(path);
-    for (const run::InputSpec& input : inputs) {
-      if (!reader.contains(input.name)) continue;
-      feeds.arrays.insert_or_assign(input.name, reader.read(input.name, run::shape_check(input, reader.path())));
-    }
-  }
+  read_archives(archives, inputs, feeds);
   const bool draws = options.random || !options.sizes.empty();
   for (const run::InputSpec& input : inputs) {
     const bool given = feeds.arrays.contains(input.name) || feeds.values.contains(input.name) || input.has_default ||

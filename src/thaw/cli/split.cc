@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/cli/check_feeds.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -21,14 +22,14 @@
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
-#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct SplitArguments {
   std::string model, output, sizes;
-  std::vector<std::string> at, values;
+  std::vector<std::string> at;
+  CheckFeeds feeds;
   size_t parts = 0;
   bool no_check = false;
   SplitBalance balance = SplitBalance::kBytes;
@@ -161,7 +162,7 @@ int split_model(const SplitArguments& options) {
   how.parts = options.parts;
   how.balance = options.balance;
   how.check = !options.no_check;
-  run::add_values(options.values, how.feeds);
+  how.feeds = options.feeds.of(model);
   const confirm::Divided& divided = *until_exit(std::make_unique<confirm::Divided>(confirm::split(model, how)));
   Written files;
   // What was asked to be compared and could not be is not written either.
@@ -190,8 +191,7 @@ Action define_split(CLI::App& app) {
       ->type_name("SIZES");
   add_external(app, options->external);
   app.add_flag("--no-check", options->no_check, "do not run the parts beside the model");
-  add_texts(app, "--values", options->values, "NAME=1,22,30",
-            "the elements of a small input, for the check; the rest is drawn");
+  add_check_feeds(app, options->feeds);
   add_limits(app);
   add_format(app, options->format);
   app.footer(
