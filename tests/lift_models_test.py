@@ -75,6 +75,13 @@ def test_plain_sizes_may_be_inputs_too(thaw, save, tmp_path):
     assert np.abs(got - session(family.dynamic()).run(None, feed)[0]).max() <= 1e-5
 
 
+def test_an_input_that_is_there_does_not_come_back(thaw, save, tmp_path):
+    family = BY_NAME["vision_tower_folded"]
+    paths = [save(family.static(h, w), f"trace_{h}x{w}") for h, w in family.sizes]
+    message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx", "--add-input", "pixel_values:int64[1]")
+    assert "an input 'pixel_values' already" in message and "leave --add-input out" in message
+
+
 def test_a_value_that_no_trace_varies_is_an_error_at_another(thaw, save, tmp_path):
     """One frame in every trace: two frames would run, and be wrong."""
     out, printed = lifted(thaw, save, tmp_path, BY_NAME["vision_tower_folded"], options=["--add-input", GRID])

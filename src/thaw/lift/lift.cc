@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "thaw/core/error.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/steps.h"
@@ -31,6 +33,20 @@ constexpr Step kWrite[] = {
 // A trace of which not all is known in time explains nothing.
 void require_budget(const std::vector<Trace>& traces) {
   for (const Trace& trace : traces) trace.model->budget->require(trace.name);
+}
+
+// What comes back is what the exporter took out.
+void require_new_inputs(const Trace& trace, const LiftOptions& options) {
+  for (const AddedInput& added : options.added) {
+    const ir::Value* known = trace.model->graph->find(added.name);
+    if (!known) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = known->is_input() ? fmt::format("the model has an input '{}' already", added.name)
+                                           : fmt::format("'{}' is the name of a value inside the model", added.name),
+                 .where = trace.name,
+                 .expected = "with --add-input, an input that the exporter took out",
+                 .next = known->is_input() ? "leave --add-input out" : "give the input another name"});
+  }
 }
 
 Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices) {
@@ -63,7 +79,10 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
                                               .expected = "two or more traces of one model at different sizes",
                                               .next = "export the model at another size too"});
   }
-  for (const Trace& trace : traces) ops::require_arity(*trace.model);
+  for (const Trace& trace : traces) {
+    ops::require_arity(*trace.model);
+    require_new_inputs(trace, options);
+  }
   // The steps above, with the next solutions where the simplest contradict each other.
   Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices)); });
   if (best.is_whole()) best.edit->keep();

@@ -27,8 +27,8 @@ namespace {
 
 // Sections of about as many units as a layer of a transformer has.
 constexpr size_t kUnitsOfSection = 6, kMostSections = 48;
-// Of the samples, those that the fast mode uses: spread over all of them.
-constexpr size_t kFastSamples = 4;
+// Of the samples, those that the fast mode uses: spread over all of them; more where the units are few, at so many runs.
+constexpr size_t kFastSamples = 4, kFastRuns = 192;
 
 bool changes_values(const PrecisionOptions& precision) {
   return precision.int8.smooth > 0 || precision.int8.equalize || precision.int8.correct_bias;
@@ -133,8 +133,8 @@ class Run {
 
   // Which samples are run: all, or some of them spread over all.
   std::vector<size_t> chosen_samples() const {
-    const size_t count =
-        options_.mode == SensitivityMode::kFast ? std::min(kFastSamples, samples_.size()) : samples_.size();
+    const size_t few = std::max(kFastSamples, kFastRuns / std::max<size_t>(1, report_.units.size()));
+    const size_t count = options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
     std::vector<size_t> chosen;
     for (size_t i = 0; i < count; ++i) chosen.push_back(i * samples_.size() / count);
     return chosen;

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kLocalSamples = 2;  // that the error at the section's end is measured on
 constexpr double kWorst = 0.1;       // share of the units that is confirmed
 constexpr double kDoubtful = 0.05;   // and at most so many more, where the order is in doubt
+constexpr size_t kFew = 8;           // that are confirmed at least: of few units that costs little
 constexpr double kDoubt = 1.5;       // factor of the figure within which the order is in doubt
 
 ErrorFigures scaled(const ErrorFigures& figures, double factor) {
@@ -172,7 +173,8 @@ class Predictor {
     }
   }
 
-  // Measures the worst, until those that are worst have been measured; then those that are hardly better.
+  // Measures the worst, until those that are worst have been measured; then those that are hardly better; then, of few
+  // units, those that come next.
   void confirm(const std::vector<UnitError*>& errors) {
     std::vector<UnitError*> order;
     for (UnitError* error : errors)
@@ -202,6 +204,13 @@ class Predictor {
       if (order[i]->status == UnitStatus::kPredicted) {
         confirm(*order[i]);
         --budget;
+      }
+    const auto confirmed = static_cast<size_t>(
+        std::ranges::count(order, UnitStatus::kMeasured, [](const UnitError* error) { return error->status; }));
+    for (size_t i = 0, left = kFew - std::min(kFew, confirmed); i < order.size() && left > 0; ++i)
+      if (order[i]->status == UnitStatus::kPredicted) {
+        confirm(*order[i]);
+        --left;
       }
   }
 
