@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kLocalSamples = 2;  // that the error at the section's end is measured on
 constexpr double kWorst = 0.1;       // share of the units that is confirmed
 constexpr double kDoubtful = 0.05;   // and at most so many more, where the order is in doubt
-constexpr size_t kFew = 8;           // that are confirmed at least: of few units that costs little
+constexpr size_t kFew = 12;          // that are confirmed at least: of few units that costs little
 constexpr double kDoubt = 1.5;       // factor of the figure within which the order is in doubt
 
 ErrorFigures scaled(const ErrorFigures& figures, double factor) {
