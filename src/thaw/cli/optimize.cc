@@ -8,6 +8,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
@@ -29,6 +30,7 @@ struct OptimizeArguments {
   bool dry_run = false, no_check = false, explain = false;
   OptimizeOptions optimize;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -112,7 +114,8 @@ int optimize_model(const OptimizeArguments& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 {"no file to write to is given", "thaw optimize", "-o OUT, or --dry-run", "name the file to write"});
   ir::Model& model = *until_exit(ir::load(options.model));
-  if (!options.dry_run) ir::require_output(model, options.output);
+  if (!options.dry_run) options.saving.require(model, options.output);
+  rewrite::require_renames(model, options.saving.renames());
   OptimizeOptions how = options.optimize;
   how.check = !options.no_check && !options.dry_run;
   run::add_values(options.values, how.feeds);
@@ -123,6 +126,7 @@ int optimize_model(const OptimizeArguments& options) {
   if (writes && !options.dry_run) {
     SaveOptions save;
     save.external = options.external;
+    rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? optimize_json(options, report, files)
@@ -152,6 +156,7 @@ Action define_optimize(CLI::App& app) {
   add_max_growth(app, options->optimize.max_growth);
   app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");
