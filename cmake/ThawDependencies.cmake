@@ -16,6 +16,7 @@ find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(hwy REQUIRED)
 find_package(utf8proc REQUIRED)
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 
 # It draws the charts of reports, which carry it along.
 find_file(CHART_JS chart.min.js PATH_SUFFIXES share/javascript/chart.js share/nodejs/chart.js/dist REQUIRED

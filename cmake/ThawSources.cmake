@@ -25,6 +25,7 @@ foreach(page IN LISTS thaw_pages)
   file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/src" "${page}")
   thaw_embed("${page}" "${name}")
 endforeach()
+thaw_embed("${PROJECT_SOURCE_DIR}/docs/rules.md" thaw/check/rules)
 thaw_embed("${CHART_JS}" thaw/report/pages/chart.js)
 
 file(GLOB_RECURSE thaw_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*.cc")

@@ -209,7 +209,7 @@ def test_a_new_axis_before_a_fixed_one(save, batch, thaw):
 
 @pytest.mark.parametrize("args, words", [
     (["--inputs", "nothing"], ["no input 'nothing'", "expected one of"]),
-    (["--sample", "height=3"], ["no input has a free size 'height'"]),
+    (["--sample", "height=3"], ["there is no size 'height'"]),
 ])
 def test_wrong_calls(thaw, save, tmp_path, args, words):
     message = thaw.error("batch", save(sized_by_data()), "-o", tmp_path / "out.onnx", *args)

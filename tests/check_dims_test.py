@@ -84,7 +84,7 @@ def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
     assert good["proof"]["broken"] == 0 and good["proof"]["open"] == 0
     bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")
     assert [f["details"]["smallest size"] for f in bad["findings"] if f["code"] == "THAW040"]
-    assert "no input has a size 'grid[:,2]'" in thaw.error("check", path, "--dims", "grid[:,2]=1..3")
+    assert "there is no size 'grid[:,2]'" in thaw.error("check", path, "--dims", "grid[:,2]=1..3")
 
 
 def attention_with_past():

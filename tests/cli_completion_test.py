@@ -24,7 +24,7 @@ def complete(thaw, tmp_path):
     return offer
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_parses(thaw, shell):
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
@@ -38,7 +38,7 @@ def test_verbs(complete):
 
 
 def test_words_of_an_argument(complete):
-    assert complete("thaw", "completion", "") == ["bash", "zsh"]
+    assert complete("thaw", "completion", "") == ["bash", "zsh", "fish"]
     assert complete("thaw", "completion", "z") == ["zsh"]
 
 

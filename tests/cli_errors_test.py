@@ -33,11 +33,11 @@ def test_an_argument_too_many_is_named(thaw):
 
 
 def test_a_choice_that_is_none_names_the_choices(thaw):
-    assert "takes bash|zsh, not 'bahs' (did you mean 'bash'?)" in thaw.error("completion", "bahs")
+    assert "takes bash|zsh|fish, not 'bahs' (did you mean 'bash'?)" in thaw.error("completion", "bahs")
 
 
 def test_json_carries_the_parts_of_the_error(thaw):
-    error = thaw.json("completion", "fish", code=2)["error"]
+    error = thaw.json("completion", "nushell", code=2)["error"]
     assert set(error) == {"code", "what", "where", "expected", "next"} and error["code"] == "invalid-argument"
     assert error["where"] == "completion" and "--help" in error["next"]
 

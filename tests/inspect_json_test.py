@@ -159,7 +159,7 @@ def test_set_looks_at_one_size(thaw, save):
     assert seen["symbols"] == []
 
 
-@pytest.mark.parametrize("spec, says", [("hh=13", "no input size called 'hh'"), ("h=-3", "cannot be -3"),
+@pytest.mark.parametrize("spec, says", [("hh=13", "there is no size 'hh'"), ("h=-3", "cannot be -3"),
                                         ("h=1..4", "more than one value"), ("h", "h")])
 def test_a_size_that_cannot_be_set_is_an_error(thaw, save, spec, says):
     assert says in thaw.error("inspect", save(conv_net()), "--set", spec)

@@ -11,29 +11,50 @@ import sensitivity_nets
 from conftest import SOURCE
 from models import scrfd, text_decoder
 from models.checkpoints import CHAT, with_patches, with_tokenizer
+from terminal_test import ESCAPES, on_terminal, width_of  # noqa: F401 (a fixture)
 
 README = (SOURCE / "README.md").read_text()
-COMMANDS = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    thaw ")]
+COMMANDS = [line.strip() for line in README.splitlines() if line.startswith("    thaw ")]
+# A command, and the lines below it, which are what a terminal shows.
+SCREENS = re.findall(r"^    (thaw .*)\n((?:    .*\n)*)", README, re.M)
+PIECE = re.compile(r"-?\d[\d.,]*(?:e[+-]?\d+)?")
 
 
-def test_the_commands_run_in_the_readmes_order(thaw, save, tmp_path):
-    assert len(COMMANDS) >= 4
-    save(scrfd.model(), "model")
+def plain(text):
+    """Without what differs from machine to machine: numbers, and where lines are broken for their sake."""
+    return re.sub(r"\s+", " ", PIECE.sub("#", text)).strip()
+
+
+@pytest.fixture(scope="module")
+def readme_folder(tmp_path_factory):
+    """What the README's commands are called on."""
+    folder = tmp_path_factory.mktemp("readme")
+    onnx.save(scrfd.model(), folder / "model.onnx")
     for size in ((1, 7), (2, 11), (3, 13)):
-        save(text_decoder.static(*size), "trace_{}x{}".format(*size))
-    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", tmp_path / "checkpoint")
-    codes = {"check": {0, 1}, "fix": {0}, "verify": {0}, "batch": {0}, "lift": {0}, "build": {0}, "optimize": {0}, "convert": {0},
-             "pin": {0}, "split": {0}, "sensitivity": {0}, "plan": {0}, "inputs": {0}, "run": {0}}
-    (tmp_path / "samples").mkdir()
+        onnx.save(text_decoder.static(*size), folder / "trace_{}x{}.onnx".format(*size))
+    shutil.copytree(SOURCE / "tests" / "fixtures" / "qwen2_5_vl" / "decoder", folder / "checkpoint")
+    (folder / "samples").mkdir()
     for i, size in enumerate(((64, 96), (96, 64))):
-        np.savez(tmp_path / "samples" / f"{i}.npz", **{"input.1": np.random.default_rng(i).random((1, 3, *size), np.float32)})
-    shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", tmp_path / "photo.jpg")
-    for command in COMMANDS:
-        # The README's sizes have the names of its own example; the model's are named after its input.
-        words = shlex.split(command.replace("height=", "input.1_dim2=").replace("width=", "input.1_dim3="))[1:]
-        thaw(*words, code=codes[words[0]], cwd=tmp_path)
-    assert (tmp_path / "fixed.onnx").exists()
-    assert (tmp_path / "onnx" / "vision.onnx").exists()
+        np.savez(folder / "samples" / f"{i}.npz", **{"input.1": np.random.default_rng(i).random((1, 3, *size), np.float32)})
+    shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", folder / "photo.jpg")
+    return folder
+
+
+def test_the_screens_are_what_a_terminal_shows(on_terminal, readme_folder, thaw):
+    verbs = set(re.findall(r"^  ([a-z]+) ", thaw("--help").stdout.split("\nOptions\n")[0], re.M)) - {"completion"}
+    assert {shlex.split(command)[1] for command in COMMANDS} == verbs
+    assert len(SCREENS) == len(COMMANDS)
+    codes = {"thaw check model.onnx": 1, "thaw diff model.onnx fixed.onnx": 1}
+    for command, lines in SCREENS:
+        # The README is read at any width, its screens at 96 columns.
+        text, code = on_terminal(96, *shlex.split(command)[1:], cwd=readme_folder)
+        assert code == codes.get(command, 0), (command, text)
+        shown = plain(ESCAPES.sub("", text))
+        for piece in re.split(r"^    …$", lines, flags=re.M):
+            for line in piece.splitlines():
+                assert plain(line) in shown, (command, line, text)
+        assert max(map(width_of, ESCAPES.sub("", text).splitlines())) <= 96
+    assert (readme_folder / "fixed.onnx").exists() and (readme_folder / "onnx" / "vision.onnx").exists()
 
 
 def test_the_commands_on_building_run(thaw, tmp_path):

@@ -103,7 +103,8 @@ def test_what_is_not_given_is_drawn_only_when_asked(thaw, save, tmp_path):
                               [helper.make_tensor_value_info("z", FLOAT, ["n", 3])])
     model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     assert "input 'x' is not given" in thaw("run", model, code=2).stderr
-    assert "sizes are missing" in thaw("run", model, "--random", code=2).stderr
+    chosen = thaw.json("run", model, "--random", code=0)
+    assert chosen["outputs"][0]["dims"] == [chosen["sizes"]["n"], 3]
     report = thaw.json("run", model, "--sizes", "n=7", code=0)
     assert report["outputs"][0]["dims"] == [7, 3]
     np.save(tmp_path / "x.npy", np.full((5, 3), 2, np.float32))
@@ -118,7 +119,7 @@ def test_a_wrong_element_type_is_said_and_cast_on_request(thaw, save, tmp_path):
     model = save(identity([FLOAT]))
     np.save(tmp_path / "x.npy", np.arange(3.0))
     error = thaw("run", model, "--input", f"x0={tmp_path / 'x.npy'}", code=2).stderr
-    assert "is fed float64[3]" in error and "float32" in error
+    assert "is fed float64[3]" in error and "float32" in error and "--cast" in error
     thaw("run", model, "--input", f"x0={tmp_path / 'x.npy'}", "--cast", code=0)
 
 
@@ -130,6 +131,19 @@ def test_what_onnxruntime_refuses_is_one_line_and_exit_code_2(thaw, save, tmp_pa
     thaw("run", model, "--sizes", "n=6", code=0)
     done = thaw("run", model, "--sizes", "n=7", code=2)
     assert len(done.stderr.splitlines()) == 1 and "'frozen'" in done.stderr and done.stdout == ""
+    assert "`thaw rule THAW010`" in done.stderr  # what ONNX Runtime's words mean
+    chosen = thaw.json("run", model, "--random", code=0)  # 2 x 3 elements: the sizes are such that it runs
+    assert chosen["sizes"] == {"n": 6}
+
+
+def test_sizes_that_are_missing_may_be_chosen(thaw, save):
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", FLOAT, ["n", "m"])],
+                              [helper.make_tensor_value_info("y", FLOAT, None)])
+    model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    assert "--random" in thaw.error("run", model, "--sizes", "n=6")
+    report = thaw.json("run", model, "--sizes", "n=6", "--random", code=0)
+    assert report["sizes"]["n"] == 6 and report["outputs"][0]["dims"] == [6, report["sizes"]["m"]]
 
 
 def good_npz(**arrays):

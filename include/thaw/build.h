@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "thaw/array.h"
@@ -49,6 +50,7 @@ struct BuildOptions {
   bool genai = false;
   Lora lora = Lora::kVision;
   VisionInput input = VisionInput::kPatches;
+  std::vector<std::pair<std::string, std::string>> rename = {};  // sizes, and what they are called instead
 };
 
 struct BuiltFile {
@@ -63,7 +65,8 @@ struct BuildReport {
   std::string model_type;  // of config.json
   std::vector<BuiltFile> files;
   std::vector<std::filesystem::path> others;  // with a cache: what is no model, and is read beside the models
-  std::vector<std::string> unused;  // tensors of the checkpoint that no part of the model reads, where all were built
+  std::vector<std::string> unused;    // tensors of the checkpoint that no part of the model reads, where all were built
+  std::vector<std::string> warnings;  // what may not be meant, a sentence each
 };
 
 // `checkpoint` is the folder with config.json and *.safetensors, as transformers saves it; `folder` is made where it is

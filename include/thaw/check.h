@@ -19,8 +19,9 @@
 namespace thaw {
 
 struct CheckOptions {
-  std::vector<std::string> only;    // codes of the rules to go by; empty: all
-  std::vector<std::string> ignore;  // codes to leave out
+  // Codes, or what they begin with ("THAW03"). Where both name a rule the longer one counts, and of equals `ignore`.
+  std::vector<std::string> only;    // of the rules to go by; empty: all
+  std::vector<std::string> ignore;  // to leave out
   // Sizes to prove the model over, as in `thaw check --dims`: "n=1..8,h=64..1024:32", names as `thaw inspect` prints
   // them, "<input>_dim<axis>" also for a dim that is declared as a number. Empty: no proof is asked for.
   std::string dims = {};
@@ -35,6 +36,7 @@ struct CheckOptions {
 struct RuleInfo {
   std::string_view code, title;
   Severity severity;
+  std::string_view page;  // what docs/rules.md says of it, as Markdown, without its heading
 };
 
 // All rules, by code.

@@ -46,6 +46,10 @@ struct Finding {
   Place where;
   std::string source;  // where a frozen size comes from: "input 'image' axis 2 ('height')"; empty if it isn't one
   std::string fix;     // what answers it, one clause: "`thaw fix` gives each size a name of its own"
+  // What will happen, one clause: "ONNX Runtime stops with '…'"; and the commands that may mend it, on the model's own
+  // file, the likeliest first: "thaw fix model.onnx -o fixed.onnx". Either may be empty.
+  std::string happens;
+  std::vector<std::string> commands;
   std::vector<Related> related;
   // The smallest sizes that break the model, by name, where a proof found some; none of them where every size does.
   std::optional<NamedSizes> breaking_sizes;

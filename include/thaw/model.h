@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "thaw/array.h"
@@ -72,6 +73,10 @@ class THAW_API Model {
   std::vector<std::filesystem::path> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
   // The bytes that save() would write; external data is left where it is.
   std::string serialize() const;
+  // Gives sizes of the inputs other names, wherever they are declared: {{"input_dim2", "height"}, {"input[3]", "width"}}.
+  // Throws thaw::Error (kInvalidArgument) for a size that there is not, and for a name that another size has: equal names
+  // mean equal sizes.
+  void rename_sizes(const std::vector<std::pair<std::string, std::string>>& names);
   // A copy that can be changed by itself; the bytes of weights are shared.
   Model clone() const;
 

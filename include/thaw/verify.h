@@ -42,7 +42,7 @@ struct ReferenceOptions {
 struct VerifyOptions {
   std::filesystem::path model;
   // A model, or by its ending an .npz file of inputs and what they should give: an array belongs to an input or output
-  // NAME when it is called NAME, NAME_<i> (case i) or CASE/NAME.
+  // NAME when it is called NAME, NAME_<i> (case i) or CASE/NAME. Or a folder of such files, each of which is compared.
   std::filesystem::path reference;
   // The sizes to run at: "n=1|3,h=320..640:32", groups apart by ';', names as `thaw inspect` prints them. Empty: sizes
   // are chosen (three that the reference runs at).
@@ -54,7 +54,9 @@ struct VerifyOptions {
   FeedOptions feeds = {};
   ReferenceOptions how = {};
   Tolerance tolerance = {};
-  std::vector<std::string> outputs = {};                         // of the model; empty: all that the reference has
+  std::vector<std::string> outputs = {};  // of the model; empty: all that the reference has
+  // An input [batch, length] of ones and zeros: where it is 0, outputs that begin with these two axes are not compared.
+  std::string mask = {};
   std::function<void(size_t done, size_t total)> progress = {};  // may be empty
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "thaw/api/access.h"
+#include "thaw/rewrite/rename_sizes.h"
 
 namespace thaw {
 namespace {
@@ -47,6 +48,9 @@ Model Model::parse(std::span<const std::byte> bytes, const std::filesystem::path
 
 std::vector<std::filesystem::path> Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
   return ir::save(*model_, path, options);
+}
+void Model::rename_sizes(const std::vector<std::pair<std::string, std::string>>& names) {
+  rewrite::rename_sizes(*model_, names);
 }
 std::string Model::serialize() const { return ir::serialize(*model_); }
 Model Model::clone() const { return Model(ir::clone(*model_)); }

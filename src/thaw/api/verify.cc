@@ -26,7 +26,10 @@ VerifyReport verify(const VerifyOptions& options) {
   {
     const auto loaded = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
-    if (options.reference.extension() != ".npz") ops::require_arity(*ir::load(options.reference));
+    std::error_code failed;
+    const bool is_model =
+        options.reference.extension() != ".npz" && !std::filesystem::is_directory(options.reference, failed);
+    if (is_model) ops::require_arity(*ir::load(options.reference));
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
     model.inputs = std::move(known.inputs);

@@ -12,6 +12,8 @@
 #include "thaw/batch/take_branches.h"
 #include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/declare.h"
@@ -77,7 +79,10 @@ bool fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
 }
 
 void fix_sample(ir::Model& model, const BatchOptions& options) {
-  for (const auto& [name, size] : options.sample) {
+  if (options.sample.empty()) return;
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  for (const auto& [name, size] : infer::size_names(model, facts, scope).resolve(options.sample, "--sample")) {
     const auto matches = [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
     };
@@ -221,6 +226,7 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
 }  // namespace
 
 BatchReport batch(ir::Model& model, const BatchOptions& options) {
+  const Phase phase("batching");
   require_size_name(options.name);
   ops::require_arity(model);
   ir::Transaction edit(model);

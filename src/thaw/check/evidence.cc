@@ -4,6 +4,7 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
 #include "thaw/dim/text/text.h"
 
 namespace thaw::checking {
@@ -25,7 +26,9 @@ const infer::Result& Evidence::inferred() {
 }
 
 const frozen::FrozenAnalysis& Evidence::frozen() {
-  if (!frozen_) frozen_ = frozen::find_frozen(model_, frozen_scope_);
+  if (frozen_) return *frozen_;
+  const Phase phase("looking for frozen sizes");
+  frozen_ = frozen::find_frozen(model_, frozen_scope_);
   return *frozen_;
 }
 

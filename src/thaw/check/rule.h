@@ -139,6 +139,9 @@ void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
 void look_for_unspecified_sizes(Evidence&, Findings&);
 
+// What docs/rules.md says of a rule (rule_pages.cc).
+std::string_view page_of(std::string_view code);
+
 // "'conv1' (Conv)" or "Conv -> 'out'" for messages.
 std::string name_of(const ir::Node& node);
 // "[n, 3, h, w]".

@@ -1,8 +1,11 @@
 // The rules, by code. A code is never given to another rule.
 #include <algorithm>
 
+#include "thaw/check/cures.h"
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
+#include "thaw/core/suggest.h"
 
 namespace thaw::checking {
 
@@ -50,32 +53,45 @@ constexpr Rule kRules[] = {
 };
 // clang-format on
 
-bool listed(const std::vector<std::string>& codes, std::string_view code) {
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
+// The longest text of the list that the code begins with; 0 where there is none.
+size_t match(const std::vector<std::string>& codes, std::string_view code) {
+  size_t longest = 0;
+  for (const std::string& text : codes)
+    if (code.starts_with(text)) longest = std::max(longest, text.size());
+  return longest;
 }
 
 void require_known(const std::vector<std::string>& codes) {
   for (const std::string& code : codes) {
-    bool known = std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& r) { return r.code == code; });
-    if (!known)
-      throw Error(ErrorCode::kInvalidArgument,
-                  {"there is no rule '" + code + "'", "", "a code as in docs/rules.md, such as THAW003", ""});
+    const auto begins = [&](const Rule& rule) { return rule.code.starts_with(code); };
+    if (!code.empty() && std::ranges::any_of(kRules, begins)) continue;
+    std::vector<std::string_view> known;
+    for (const Rule& rule : kRules) known.push_back(rule.code);
+    throw Error(ErrorCode::kInvalidArgument, {.what = "there is no rule '" + code + "'" + did_you_mean(code, known),
+                                              .where = {},
+                                              .expected = "a code such as THAW003, or what several begin with: THAW03",
+                                              .next = "`thaw rule` lists them"});
   }
 }
 
 }  // namespace
 
 CheckReport check(const ir::Model& model, const CheckOptions& options) {
+  const Phase phase("checking");
   require_known(options.only);
   require_known(options.ignore);
   Evidence evidence(model, options);
   CheckReport report;
   for (const Rule& rule : kRules) {
-    if (!options.only.empty() && !listed(options.only, rule.code)) continue;
-    if (listed(options.ignore, rule.code)) continue;
+    const size_t chosen = match(options.only, rule.code), ignored = match(options.ignore, rule.code);
+    if (!options.only.empty() && chosen == 0) continue;
+    if (ignored > 0 && ignored >= chosen) continue;
     Findings findings(rule);
     rule.look(evidence, findings);
-    for (Finding& f : findings.take()) report.findings.push_back(std::move(f));
+    for (Finding& f : findings.take()) {
+      add_cures(f, model, evidence.target());
+      report.findings.push_back(std::move(f));
+    }
   }
   if (!options.dims.empty()) report.proof = evidence.size_proofs().summary;
   return report;
@@ -87,7 +103,8 @@ namespace thaw {
 
 std::vector<RuleInfo> rules() {
   std::vector<RuleInfo> out;
-  for (const checking::Rule& r : checking::kRules) out.push_back({r.code, r.title, r.severity});
+  for (const checking::Rule& r : checking::kRules)
+    out.push_back({r.code, r.title, r.severity, checking::page_of(r.code)});
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/infer/size_names.h"
 
 namespace thaw::checking {
 
@@ -23,35 +24,22 @@ std::optional<std::pair<const ir::Value*, size_t>> input_axis(const ir::Model& m
   return std::nullopt;
 }
 
-// "NAME[i]" with NAME an integer input; nullopt for other names.
-std::optional<std::pair<const ir::Value*, int64_t>> input_element(const ir::Model& model, std::string_view name) {
-  size_t open = name.rfind('[');
-  if (open == std::string_view::npos || name.back() != ']') return std::nullopt;
-  const ir::Value* input = model.graph->find(name.substr(0, open));
-  if (!input || !input->is_input() || !ir::is_integer(input->type.elem_type)) return std::nullopt;
-  int64_t index = 0;
-  for (char c : name.substr(open + 1, name.size() - open - 2)) {
-    if (c < '0' || c > '9' || index > 1'000'000) return std::nullopt;
-    index = index * 10 + (c - '0');
-  }
-  return std::pair{input, index};
-}
-
 // "NAME[:,j]": column j of an integer input [rows, columns], which is element j of every row.
 struct InputColumn {
   const ir::Value* input;
   int64_t index, columns;
 };
 
-std::optional<InputColumn> input_column(const ir::Model& model, std::string_view name) {
+std::optional<InputColumn> input_column(const ir::Model& model, const dim::SizeNames& names, std::string_view name) {
   const size_t open = name.find("[:,");
   if (open == std::string_view::npos || name.back() != ']') return std::nullopt;
-  const std::string element = fmt::format("{}[{}", name.substr(0, open), name.substr(open + 3));
-  const auto found = input_element(model, element);
-  if (!found || !found->first->type.shape || found->first->type.shape->size() != 2) return std::nullopt;
-  const auto columns = (*found->first->type.shape)[1].value;
-  if (!columns || found->second >= *columns) return std::nullopt;
-  return InputColumn{found->first, found->second, *columns};
+  const auto found = names.find(fmt::format("{}[{}", name.substr(0, open), name.substr(open + 3)));
+  if (!found || found->kind != dim::SizeName::Kind::kElement) return std::nullopt;
+  const ir::Value* input = model.graph->inputs()[found->input];
+  if (!input->type.shape || input->type.shape->size() != 2) return std::nullopt;
+  const auto columns = (*input->type.shape)[1].value;
+  if (!columns || found->index >= *columns) return std::nullopt;
+  return InputColumn{input, found->index, *columns};
 }
 
 // Rows of an input whose elements are followed one by one; with more of them, or an open number, none are.
@@ -77,16 +65,6 @@ Hull hull_of(const dim::SpecEntry& entry) {
   return h;
 }
 
-std::string known_names(const dim::Scope& scope) {
-  std::string list;
-  for (const dim::SymbolInfo& s : scope.symbols()) {
-    if (s.kind == dim::SymbolKind::kDataDependent) continue;
-    if (list.size() > 200) return list + ", …";
-    list += (list.empty() ? "" : ", ") + s.name;
-  }
-  return list;
-}
-
 using Replacements = std::map<const ir::Value*, std::map<size_t, dim::Dim>>;
 
 // Puts the expression wherever an input axis is the size of that name ("patches=t*h*w").
@@ -103,7 +81,7 @@ void relate(const ir::Model& model, const dim::Scope& plain, const infer::Result
 
 }  // namespace
 
-void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& out) {
+void infer_over(const ir::Model& model, const dim::SpecGroup& given, SizeRanges& out) {
   // A first inference tells which symbols there are.
   dim::Scope plain;
   infer::Result seen = infer::infer(model, plain);
@@ -115,28 +93,29 @@ void infer_over(const ir::Model& model, const dim::SpecGroup& spec, SizeRanges& 
     if (hull.step > 1)
       out.scope.assume_divisible(symbol, hull.step, dim::mod(hull.first, hull.step).constant().value_or(0));
   };
+  const dim::SizeNames names = infer::size_names(model, seen, plain);
+  const dim::SpecGroup spec = names.resolve(given);
   for (const dim::SpecEntry& entry : spec) {
     dim::Dim symbol;
-    if (const auto column = input_column(model, entry.name); column && entry.expression.empty()) {
+    if (const auto column = input_column(model, names, entry.name); column && entry.expression.empty()) {
       for (int64_t row = 0; row < kMostRows; ++row) {
         const int64_t element = row * column->columns + column->index;
         assume(out.scope.input_value(column->input->name(), element), hull_of(entry));
       }
       continue;
     }
-    auto known = plain.find(entry.name);
-    if (auto element = input_element(model, entry.name)) {
-      symbol = out.scope.input_value(element->first->name(), element->second);
-    } else if (known &&
-               plain.symbols()[static_cast<size_t>(plain.symbol_id(*known))].kind == dim::SymbolKind::kInputDim) {
-      symbol = out.scope.symbol(entry.name);
-    } else if (auto axis = input_axis(model, entry.name)) {
-      symbol = out.scope.symbol(entry.name);
-      replaced[axis->first][axis->second] = symbol;
-    } else {
-      throw Error(ErrorCode::kInvalidArgument,
-                  {fmt::format("no input has a size '{}'", entry.name), "--dims", "one of " + known_names(plain),
-                   "name sizes as `thaw inspect` prints them"});
+    const dim::SizeName found = names.require(entry.name, "--dims");
+    switch (found.kind) {
+      case dim::SizeName::Kind::kElement:
+        symbol = out.scope.input_value(model.graph->inputs()[found.input]->name(), found.index);
+        break;
+      case dim::SizeName::Kind::kSymbol:
+        symbol = out.scope.symbol(entry.name);
+        break;
+      case dim::SizeName::Kind::kNumber:
+        symbol = out.scope.symbol(entry.name);
+        replaced[model.graph->inputs()[found.input]][static_cast<size_t>(found.index)] = symbol;
+        break;
     }
     if (!entry.expression.empty()) {
       auto expression = dim::parse(entry.expression, out.scope);

@@ -9,6 +9,7 @@
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/samples.h"
 #include "thaw/run/input_text.h"
@@ -23,6 +24,7 @@ struct BatchArguments {
   bool no_check = false;
   BatchOptions batch;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -31,7 +33,7 @@ int batch_model(const BatchArguments& options) {
   FeedOptions feeds;
   run::add_values(options.values, feeds);
   auto model = ir::load(options.model);
-  ir::require_output(*model, options.output);
+  options.saving.require(*model, options.output);
   file.require_other(ir::data_files_of(*model));
   BatchOptions how = options.batch;
   how.sample = parse_sizes(options.sample, "--sample");
@@ -49,6 +51,7 @@ int batch_model(const BatchArguments& options) {
   run.written = !run.check || run.checked.proves();
   SaveOptions save;
   save.external = options.external;
+  if (run.written) rewrite::rename_sizes(*model, options.saving.renames());
   if (run.written) run.files = ir::save(*model, options.output, save);
   const std::string json = batch_json(run);
   file.write(json, [&] { return batch_page(run); });
@@ -72,6 +75,7 @@ Action define_batch(CLI::App& app) {
   app.add_flag("--allow-loop", options->batch.allow_loop,
                "run operators without a batch rule sample by sample, in a Scan");
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check,
                "do not run the result beside the model, sample by sample, and write it unproven");
   add_texts(app, "--values", options->values, "NAME=1,22,30",

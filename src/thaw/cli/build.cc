@@ -11,6 +11,7 @@
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
@@ -21,6 +22,7 @@ namespace {
 struct BuildArguments {
   std::string checkpoint, output;
   BuildOptions build;
+  SaveArguments saving;
   std::pair<ir::DataType, NumberFormat> type = {ir::DataType::kFloat, NumberFormat::kKeep};
   Format format = Format::kText;
 };
@@ -46,6 +48,9 @@ std::string as_json(const BuildReport& report) {
   json.member_array("others");
   for (const auto& path : report.others) json.value(path.string());
   json.end_array();
+  json.member_array("warnings");
+  for (const std::string& warning : report.warnings) json.value(warning);
+  json.end_array();
   json.member_array("unused");
   for (const std::string& name : report.unused) json.value(name);
   json.end_array();
@@ -61,6 +66,7 @@ std::string as_text(const BuildReport& report) {
     if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
   for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
+  for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
   if (report.unused.empty()) return text;
   text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());
   for (size_t i = 0; i < report.unused.size() && i < kMostShown; ++i)
@@ -72,6 +78,7 @@ std::string as_text(const BuildReport& report) {
 int build_models(const BuildArguments& options) {
   BuildOptions how = options.build;
   std::tie(how.dtype, how.weights) = options.type;
+  how.rename = options.saving.renames();
   const BuildReport report = model::build(model::Checkpoint::open(options.checkpoint), options.output, how);
   write_output(options.format == Format::kJson ? as_json(report) : as_text(report));
   return kFine;
@@ -112,6 +119,7 @@ Action define_build(CLI::App& app) {
   add_choice<Lora>(app, "--lora", options->build.lora,
                    {{"vision", Lora::kVision}, {"speech", Lora::kSpeech}, {"none", Lora::kNone}},
                    "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
+  add_rename(app, options->saving.rename);
   add_limits(app);
   add_format(app, options->format);
   app.footer(

@@ -1,5 +1,6 @@
 // The command around the verbs: finds the one that is called, parses its options, and deals with every error in one
 // place.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -7,14 +8,20 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
+#include "thaw/cli/waiting_line.h"
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
 #include "thaw/core/suggest.h"
+#include "thaw/report/fit.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/style.h"
+#include "thaw/report/table.h"
 #include "thaw/version.h"
 
 namespace thaw::cli {
@@ -35,6 +42,8 @@ bool wants_json(Arguments arguments) {
 }
 
 int fail(const Error& error, bool json) {
+  WaitingLine::end();
+  set_output_mode(OutputMode::kAsItIs);
   if (json) {
     std::string text;
     report::JsonWriter writer(text);
@@ -53,7 +62,8 @@ int fail(const Error& error, bool json) {
     } catch (const Error&) {  // stdout is what is broken; stderr says so below
     }
   }
-  std::fputs(("thaw: " + report::printable(error.what()) + "\n").c_str(), stderr);
+  const std::string line = "thaw: " + report::printable(error.what()) + "\n";
+  std::fputs(report::fit(line, report::columns_of(STDERR_FILENO)).c_str(), stderr);
   return kWrong;
 }
 
@@ -94,9 +104,21 @@ Error usage_error(const Verb& verb, const CLI::App& app, const CLI::ParseError& 
                                              .next = fmt::format("see `thaw {} --help`", verb.name)});
 }
 
+// How long each phase took, the longest first.
+std::string phases_text() {
+  std::vector<PhaseTime> times = phase_times();
+  std::ranges::stable_sort(times, std::ranges::greater(), &PhaseTime::seconds);
+  report::Table table(72);
+  for (const PhaseTime& time : times)
+    table.add({std::string(time.name), fmt::format("{:.3f} s", time.seconds),
+               time.count > 1 ? fmt::format("{} times", time.count) : std::string()});
+  return table.text(0);
+}
+
 int run_verb(const Verb& verb, int argc, char** argv) {
   Action action;
-  const std::unique_ptr<CLI::App> app = make_app(verb, &action);
+  CommonOptions common;
+  const std::unique_ptr<CLI::App> app = make_app(verb, &action, &common);
   try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -105,7 +127,19 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw usage_error(verb, *app, error);
   }
-  return action();
+  const CLI::Option* format = app->get_option_no_throw("--format");
+  const bool is_text =
+      verb.name != "completion" && (format == nullptr || format->empty() || format->as<std::string>() == "text");
+  if (is_text) set_output_mode(common.quiet ? OutputMode::kQuiet : OutputMode::kText);
+  report::Style::choose(common.color);
+  int code = kWrong;
+  {
+    const WaitingLine waiting(!common.quiet);
+    code = action();
+  }
+  end_output(code);
+  if (common.verbose) std::fputs(phases_text().c_str(), stderr);
+  return code;
 }
 
 int dispatch(int argc, char** argv) {

@@ -1,4 +1,4 @@
-// thaw completion: a completion script for bash or zsh, made from what the verbs declare.
+// thaw completion: a completion script for bash, zsh or fish, made from what the verbs declare.
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,12 +11,19 @@
 namespace thaw::cli {
 namespace {
 
-enum class Shell : uint8_t { kNone, kBash, kZsh };
+enum class Shell : uint8_t { kNone, kBash, kZsh, kFish };
 
 // "'it'\''s'": one word for either shell.
 std::string shell_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+// The same for fish, which knows \\' and \\\\ inside of quotes.
+std::string fish_word(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return word + "'";
 }
 
@@ -161,14 +168,42 @@ if [[ $funcstack[1] == _thaw ]]; then _thaw "$@"; else compdef _thaw thaw; fi
                      names, cases);
 }
 
+std::string fish_script() {
+  std::string lines;
+  for (const Verb& verb : all_verbs()) {
+    lines += fmt::format("complete -c thaw -n __fish_use_subcommand -a {} -d {}\n", verb.name, fish_word(verb.summary));
+    const std::string of_verb = fmt::format("complete -c thaw -n '__fish_seen_subcommand_from {}'", verb.name);
+    const auto app = make_app(verb);
+    if (const auto choices = positional_choices(*app); !choices.empty())
+      lines += fmt::format("{} -f -a {}\n", of_verb, fish_word(fmt::format("{}", fmt::join(choices, " "))));
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_positional()) continue;
+      std::string line = of_verb;
+      for (const std::string& name : option->get_snames()) line += " -s " + name;
+      for (const std::string& name : option->get_lnames()) line += " -l " + name;
+      const std::vector<std::string> choices = choices_of(*option);
+      if (!choices.empty())
+        line += " -x -a " + fish_word(fmt::format("{}", fmt::join(choices, " ")));
+      else if (takes_value(*option))
+        line += is_path(*option) ? " -r -F" : " -x";
+      lines += line + " -d " + fish_word(option->get_description()) + "\n";
+    }
+  }
+  return "# fish completion for thaw: thaw completion fish >~/.config/fish/completions/thaw.fish\n" + lines +
+         "complete -c thaw -n __fish_use_subcommand -f -a help -d 'says how a verb is used'\n"
+         "complete -c thaw -n __fish_use_subcommand -l version -d 'print the version'\n";
+}
+
 }  // namespace
 
 Action define_completion(CLI::App& app) {
   auto shell = std::make_shared<Shell>(Shell::kNone);
-  add_choice<Shell>(app, "SHELL", *shell, {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}}, "bash or zsh")->required();
+  add_choice<Shell>(app, "SHELL", *shell, {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
+                    "bash, zsh or fish")
+      ->required();
   app.footer("source <(thaw completion bash)");
   return [shell] {
-    write_output(*shell == Shell::kBash ? bash_script() : zsh_script());
+    write_output(*shell == Shell::kBash ? bash_script() : *shell == Shell::kZsh ? zsh_script() : fish_script());
     return kFine;
   };
 }

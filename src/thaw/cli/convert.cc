@@ -11,6 +11,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/converted.h"
@@ -31,6 +32,7 @@ struct ConvertArguments {
   InputsOptions feed;
   bool has_feed = false;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -50,7 +52,8 @@ int convert_model(const ConvertArguments& options) {
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder"});
   ir::Model& model = *until_exit(ir::load(options.model));
-  ir::require_output(model, options.output);
+  options.saving.require(model, options.output);
+  rewrite::require_renames(model, options.saving.renames());
   const bool has_data_files = !ir::data_files_of(model).empty();
   const ir::Model& original = *until_exit(ir::load(options.model));
   std::shared_ptr<const quantizing::SampleSource> samples;
@@ -64,6 +67,7 @@ int convert_model(const ConvertArguments& options) {
     save.external = options.external;
     // What was outside the file and is made anew stays outside.
     if (save.external == ExternalPolicy::kKeep && has_data_files) save.external = ExternalPolicy::kSingle;
+    rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? convert_json(options.model, report, files)
@@ -115,6 +119,7 @@ Action define_convert(CLI::App& app) {
   app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
   app.add_flag("--explain", options->explain, "print every node, and why what stays does");
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--values", options->values, "NAME=1,22,30",
             "the elements of a small input, for the check; the rest is drawn");

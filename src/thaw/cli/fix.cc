@@ -12,6 +12,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
@@ -30,6 +31,7 @@ struct FixArguments {
   bool dry_run = false, no_sizes = false, no_chains = false, no_declarations = false, no_check = false, all = false;
   ReferenceOptions reference;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -69,13 +71,14 @@ int fix_model(const FixArguments& options) {
                                .output = options.dry_run ? std::string() : options.output,
                                .fix = fix,
                                .external = options.external,
+                               .saving = options.saving,
                                .all = options.all,
                                .format = options.format},
                               options.reference);
   }
   check_without_reference(options.reference);
   ir::Model& model = *until_exit(ir::load(options.model));
-  if (!options.dry_run) ir::require_output(model, options.output);
+  if (!options.dry_run) options.saving.require(model, options.output);
   fix.check = !options.no_check && !options.dry_run;
   fix.feeds = options.feeds.of(model);
   const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix);
@@ -84,6 +87,7 @@ int fix_model(const FixArguments& options) {
   if (write) {
     SaveOptions save;
     save.external = options.external;
+    rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? json_of(options, report, files) : text_of(report, files, options.all));
@@ -102,6 +106,7 @@ Action define_fix(CLI::App& app) {
   app.add_flag("--keep-declarations", options->no_declarations, "leave declared names and shapes as they are");
   add_reference_options(app, options->reference);
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_check_feeds(app, options->feeds);
   app.add_flag("--all", options->all, "print every change, not the first few");

@@ -1,5 +1,6 @@
 #include "thaw/cli/fix_reference.h"
 
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/lift/align/values.h"
 #include "thaw/lift/onetrace/sizes.h"
 #include "thaw/lift/onetrace/thaw_trace.h"
@@ -73,6 +76,25 @@ void write_text(const FixCall& call, const FixReferenceReport& report, const Wri
   write_output(text);
 }
 
+using SizesAt = std::map<std::string, std::vector<int64_t>>;
+
+// Axes of inputs, however they are spelled, by the names that the room goes by.
+SizesAt sizes_by_name(const ir::Model& model, const SizesAt& at) {
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const dim::SizeNames names = infer::size_names(model, facts, scope);
+  SizesAt named;
+  for (const auto& [name, values] : at) {
+    const auto found = names.find(name);
+    const bool is_axis = found && found->kind != dim::SizeName::Kind::kElement;
+    if (named.emplace(is_axis ? found->text : name, values).second) continue;
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = fmt::format("'{}' is given twice", name), .where = "--at", .expected = "one number for each size"});
+  }
+  return named;
+}
+
 }  // namespace
 
 void add_reference_options(CLI::App& app, ReferenceOptions& options) {
@@ -108,19 +130,22 @@ void check_without_reference(const ReferenceOptions& options) {
 
 int fix_with_reference(const FixCall& call, const ReferenceOptions& options) {
   std::unique_ptr<ir::Model>& model = until_exit(ir::load(call.model));
-  if (!call.output.empty()) ir::require_output(*model, call.output);
+  if (!call.output.empty()) call.saving.require(*model, call.output);
   FixReferenceOptions how;
-  how.at = lifting::onetrace::parse_at(options.at);
+  run::require_tolerance(options.tolerance);
+  how.at = sizes_by_name(*model, lifting::onetrace::parse_at(options.at));
   how.cases = options.cases;
   for (const std::string& text : options.added) how.added.push_back(lifting::parse_added_input(text));
   how.tolerance = options.tolerance;
   how.most_tries = options.tries;
   how.fix = call.fix;
+  const Phase phase("looking for expressions that the reference confirms");
   const FixReferenceReport report = lifting::onetrace::thaw_trace(model, options.reference, how);
   Written files;
   if (report.confirmed && report.modified() && !call.output.empty()) {
     SaveOptions save;
     save.external = call.external;
+    rewrite::rename_sizes(*model, call.saving.renames());
     files = ir::save(*model, call.output, save);
   }
   if (call.format == Format::kJson) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "thaw/cli/options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/fix/fix.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/compare.h"
@@ -29,6 +30,7 @@ struct FixCall {
   std::string model, output;  // output empty: a dry run
   FixOptions fix;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   bool all = false;
   Format format = Format::kText;
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/options.h"
 #include "thaw/version.h"
 
 namespace thaw::cli {
@@ -22,11 +23,19 @@ void add_row(std::string& text, const std::string& left, std::string_view right)
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action) {
+std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action, CommonOptions* common) {
   auto app = std::make_unique<CLI::App>(std::string(verb.summary), "thaw " + std::string(verb.name));
   app->set_help_flag("-h,--help", "print this");
   Action defined = verb.define(*app);
   if (action != nullptr) *action = std::move(defined);
+  static CommonOptions unparsed;
+  CommonOptions& options = common != nullptr ? *common : unparsed;
+  using enum report::Style::Choice;
+  app->add_flag("-q,--quiet", options.quiet, "print nothing where all is well");
+  app->add_flag("-v,--verbose", options.verbose, "say on stderr how long each phase took");
+  add_choice<report::Style::Choice>(*app, "--color", options.color,
+                                    {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}},
+                                    "colour: on a terminal, or whatever it goes to (auto)");
   return app;
 }
 

@@ -9,11 +9,18 @@
 #include <CLI/CLI.hpp>
 
 #include "thaw/cli/verb.h"
+#include "thaw/report/style.h"
 
 namespace thaw::cli {
 
-// A verb's options, declared and not parsed.
-std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action = nullptr);
+// Options that every verb has.
+struct CommonOptions {
+  bool quiet = false, verbose = false;
+  report::Style::Choice color = report::Style::Choice::kAuto;
+};
+
+// A verb's options, declared and not parsed. `common` must outlive the app.
+std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action = nullptr, CommonOptions* common = nullptr);
 
 // "-o, --output"; for a positional argument its name.
 std::string names_of(const CLI::Option& option);

@@ -9,9 +9,11 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/trace_values.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/traces.h"
+#include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
 #include "thaw/run/session.h"
 
@@ -23,6 +25,7 @@ struct LiftArguments {
   std::vector<std::string> values;
   std::string output, report;
   bool no_check = false, all = false;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -35,7 +38,7 @@ int lift_traces(const LiftArguments& options) {
   for (const std::string& path : options.traces)
     traces.push_back({.name = std::filesystem::path(path).filename().string(), .model = ir::load(path), .values = {}});
   for (const lifting::Trace& trace : traces) {
-    ir::require_output(*trace.model, options.output);
+    options.saving.require(*trace.model, options.output);
     file.require_other(ir::data_files_of(*trace.model));
   }
   for (const std::string& path : options.values) read_trace_values(path, traces);
@@ -46,15 +49,19 @@ int lift_traces(const LiftArguments& options) {
   LiftRun run;
   run.traces = inputs_of(traces);
   run.output = options.output;
-  run.report = lifting::lift(traces, how);
+  {
+    const Phase phase("lifting");
+    run.report = lifting::lift(traces, how);
+  }
   const bool whole = run.report.unexplained.empty();
-  const ir::Model& model = *traces.front().model;
+  ir::Model& model = *traces.front().model;
   if (whole) {
     run.inputs = describe_ports(model.graph->inputs());
     run.outputs = describe_ports(model.graph->outputs());
     if (!options.no_check) run.checks = confirm::compare_with_traces(model, options.traces, traces);
   }
   run.written = whole && confirm::all_agree(run.checks);
+  if (run.written) rewrite::rename_sizes(model, options.saving.renames());
   if (run.written) run.files = ir::save(model, options.output);
   const std::string json = lift_json(run);
   file.write(json, [&] { return lift_page(run); });
@@ -78,6 +85,7 @@ Action define_lift(CLI::App& app) {
       ->type_name("NAME:TYPE[DIMS]")
       ->allow_extra_args(false);
   add_list(app, "--keep-static", options->keep_static, "NAME,…", "constants that stay as they are in the first trace");
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside each trace at its own size");
   app.add_flag("--all", options->all, "print every constant, not the first few");
   add_report(app, options->report);

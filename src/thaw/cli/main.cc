@@ -11,6 +11,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Look", "inspect", "every tensor's dims as expressions of the inputs", thaw::cli::define_inspect},
     {"Look", "diff", "what differs between two models", thaw::cli::define_diff},
     {"Mend", "check", "says what is wrong with a model's sizes, and what mends it", thaw::cli::define_check},
+    {"Mend", "rule", "explains a rule of check, or lists them all", thaw::cli::define_rule},
     {"Mend", "lift", "makes one model for every size of several static traces", thaw::cli::define_lift},
     {"Mend", "batch", "makes a model for one sample the same model over a batch", thaw::cli::define_batch},
     {"Mend", "fix", "applies the rewrites that are safe, or that a reference confirms", thaw::cli::define_fix},

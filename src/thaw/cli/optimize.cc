@@ -9,6 +9,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
@@ -29,6 +30,7 @@ struct OptimizeArguments {
   bool dry_run = false, no_check = false, explain = false;
   OptimizeOptions optimize;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -114,7 +116,8 @@ int optimize_model(const OptimizeArguments& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 {"no file to write to is given", "thaw optimize", "-o OUT, or --dry-run", "name the file to write"});
   ir::Model& model = *until_exit(ir::load(options.model));
-  if (!options.dry_run) ir::require_output(model, options.output);
+  if (!options.dry_run) options.saving.require(model, options.output);
+  rewrite::require_renames(model, options.saving.renames());
   OptimizeOptions how = options.optimize;
   how.check = !options.no_check && !options.dry_run;
   how.feeds = options.feeds.of(model);
@@ -125,6 +128,7 @@ int optimize_model(const OptimizeArguments& options) {
   if (writes && !options.dry_run) {
     SaveOptions save;
     save.external = options.external;
+    rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? optimize_json(options, report, files)
@@ -154,6 +158,7 @@ Action define_optimize(CLI::App& app) {
   add_max_growth(app, options->optimize.max_growth);
   app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_check_feeds(app, options->feeds);
   add_limits(app);

@@ -3,14 +3,28 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string>
 
 #include <unistd.h>
 
+#include "thaw/cli/waiting_line.h"
 #include "thaw/core/error.h"
+#include "thaw/report/fit.h"
+#include "thaw/report/fold.h"
 
 namespace thaw::cli {
 
-void write_output(std::string_view text) {
+namespace {
+
+OutputMode output_mode = OutputMode::kAsItIs;
+std::string kept_back;
+
+std::string fitted(std::string_view text) {
+  const size_t columns = report::columns_of(STDOUT_FILENO);
+  return report::fit(report::fold_expressions(text, columns), columns);
+}
+
+void write_whole_output(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
     if (written >= 0) {
@@ -25,6 +39,27 @@ void write_output(std::string_view text) {
                                             .expected = {},
                                             .next = {}});
     }
+  }
+}
+
+}  // namespace
+
+void set_output_mode(OutputMode mode) { output_mode = mode; }
+
+void end_output(int exit_code) {
+  if (exit_code != 0) write_whole_output(fitted(kept_back));
+  kept_back.clear();
+}
+
+void write_output(std::string_view text) {
+  WaitingLine::end();
+  switch (output_mode) {
+    case OutputMode::kAsItIs:
+      return write_whole_output(text);
+    case OutputMode::kText:
+      return write_whole_output(fitted(text));
+    case OutputMode::kQuiet:
+      kept_back.append(text);
   }
 }
 

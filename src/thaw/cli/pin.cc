@@ -8,6 +8,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
@@ -26,6 +27,7 @@ struct PinArguments {
   bool no_check = false;
   PinOptions pin;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -137,12 +139,15 @@ int pin_model(const PinArguments& options) {
   std::vector<PinnedModel> models = models_to_make(options);
   const ir::Model& original = *until_exit(ir::load(options.model));
   for (PinnedModel& made : models) {
-    ir::require_output(original, made.path);
+    options.saving.require(original, made.path);
     made.model = ir::clone(original);
     made.report = confirm::pin(*made.model, original, made.how);
   }
   Written files;
   if (std::ranges::all_of(models, &PinnedModel::is_proven)) {
+    std::vector<ir::Model*> results;
+    for (const PinnedModel& made : models) results.push_back(made.model.get());
+    rewrite::rename_sizes(results, options.saving.renames());
     SaveOptions save;
     save.external = options.external;
     if (models.size() == 1) {
@@ -179,6 +184,7 @@ Action define_pin(CLI::App& app) {
   add_texts(app, "--values", options->values, "NAME=1,22,30", "the elements of an input that becomes a constant");
   add_max_growth(app, options->pin.max_growth);
   add_external(app, options->external);
+  add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
   add_texts(app, "--feed", options->feeds, "NAME=1,22,30",
             "the elements of an input that stays, for the check; the rest is drawn");

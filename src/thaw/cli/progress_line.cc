@@ -1,6 +1,7 @@
 #include "thaw/cli/progress_line.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,8 @@ namespace thaw::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kRedraw{100};
+
+std::atomic<int> lines{0};
 
 bool is_terminal(int fd) {
   const char* term = std::getenv("TERM");
@@ -37,7 +40,17 @@ std::string time_left(ProgressLine::Clock::duration taken, double share) {
 }  // namespace
 
 ProgressLine::ProgressLine(std::string what, std::chrono::milliseconds patience, int fd)
-    : what_(std::move(what)), fd_(fd), terminal_(is_terminal(fd)), begun_(Clock::now()), next_(begun_ + patience) {}
+    : what_(std::move(what)), fd_(fd), terminal_(is_terminal(fd)), begun_(Clock::now()), next_(begun_ + patience) {
+  ++lines;
+}
+
+ProgressLine::~ProgressLine() {
+  clear();
+  --lines;
+}
+
+bool ProgressLine::any() { return lines > 0; }
+bool ProgressLine::is_shown_on(int fd) { return is_terminal(fd); }
 
 void ProgressLine::show(uint64_t done, uint64_t total) {
   if (!terminal_) return;

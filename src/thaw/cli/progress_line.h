@@ -20,13 +20,16 @@ class ProgressLine {
 
   // `fd` is where it is drawn; stderr, unless a test says otherwise.
   explicit ProgressLine(std::string what, std::chrono::milliseconds patience = kPatience, int fd = 2);
-  ~ProgressLine() { clear(); }
+  ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   // `done` of `total` (0: not known) steps, whatever a step is.
   void show(uint64_t done, uint64_t total);
   void clear();
+
+  static bool any();                // whether there is one
+  static bool is_shown_on(int fd);  // whether it would be drawn there
 
  private:
   std::string what_;

@@ -7,6 +7,7 @@
 
 #include "thaw/cli/array_json.h"
 #include "thaw/cli/check_feeds.h"
+#include "thaw/cli/failure_hint.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -18,6 +19,7 @@
 #include "thaw/ops/rule/arity.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
+#include "thaw/run/chosen_sizes.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/summary.h"
 #include "thaw/run/sweep.h"
@@ -34,11 +36,12 @@ struct RunArguments {
   Format format = Format::kText;
 };
 
-struct Outcome {
+struct RunOutcome {
   Arrays feeds, results;
   std::vector<std::string> order;  // of the results, as the model has its outputs
   std::vector<std::string> warnings;
   double seconds = 0;
+  run::Point chosen;  // sizes that nobody gave
 };
 
 run::Point point_of(const RunArguments& options) {
@@ -54,22 +57,27 @@ run::Point point_of(const RunArguments& options) {
 }
 
 // What Thaw itself reads of the model, before ONNX Runtime opens it.
-std::vector<run::InputSpec> checked_inputs(const RunArguments& options, dim::Scope& scope) {
+confirm::ModelInputs checked_inputs(const RunArguments& options, dim::Scope& scope) {
   const auto model = ir::load(options.model);
   ops::require_arity(*model);
   if (!options.output.empty()) ir::require_output(*model, options.output);
   run::prepare_sessions();
-  return confirm::model_inputs(*model, scope);
+  return confirm::look_at_inputs(*model, scope);
 }
 
-Arrays feeds_of(const RunArguments& options, std::vector<run::InputSpec> inputs, const dim::Scope& scope) {
+run::Feeder feeder_of(const RunArguments& options, std::vector<run::InputSpec> inputs, const dim::Scope& scope) {
   std::vector<std::filesystem::path> archives;
   FeedOptions feeds = options.run.feeds(archives, inputs);
   read_archives(archives, inputs, feeds);
+  // Given element by element: '--values grid_thw[0]=1,grid_thw[1]=22,grid_thw[2]=30'.
+  const auto has_elements = [&](const std::string& input) {
+    const auto at = feeds.values.lower_bound(input + "[");
+    return at != feeds.values.end() && at->first.starts_with(input + "[");
+  };
   const bool draws = options.random || !options.sizes.empty();
   for (const run::InputSpec& input : inputs) {
     const bool given = feeds.arrays.contains(input.name) || feeds.values.contains(input.name) || input.has_default ||
-                       feeds.ranges.contains(input.name);
+                       feeds.ranges.contains(input.name) || has_elements(input.name);
     if (given || draws) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = fmt::format("input '{}' is not given", input.name),
@@ -77,30 +85,87 @@ Arrays feeds_of(const RunArguments& options, std::vector<run::InputSpec> inputs,
                  .expected = "an array for each input",
                  .next = fmt::format("give it with --input {}=FILE.npy, or draw it with --random", input.name)});
   }
-  const run::Feeder feeder(std::move(inputs), scope, std::move(feeds));
-  run::Point point = point_of(options);
-  const std::vector<run::FreeSymbol> free = feeder.free_symbols(point);
-  if (!free.empty()) {
-    std::string names;
-    for (const run::FreeSymbol& symbol : free) names += fmt::format("{}{}=…", names.empty() ? "" : ",", symbol.name);
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = "sizes are missing", .where = options.model, .expected = "--sizes '" + names + "'"});
-  }
-  return feeder.make(point);
+  return {std::move(inputs), scope, std::move(feeds)};
 }
 
-Outcome run_model(const RunArguments& options) {
-  Outcome outcome;
-  dim::Scope scope;
-  outcome.feeds = feeds_of(options, checked_inputs(options, scope), scope);
-  run::Session session(std::filesystem::path(options.model), options.run.session);
+[[noreturn]] void refuse_open_sizes(const RunArguments& options, const std::vector<run::FreeSymbol>& free) {
+  std::string names;
+  for (const run::FreeSymbol& symbol : free) names += fmt::format("{}{}=…", names.empty() ? "" : ",", symbol.name);
+  throw Error(ErrorCode::kInvalidArgument, {.what = "sizes are missing",
+                                            .where = options.model,
+                                            .expected = "--sizes '" + names + "'",
+                                            .next = "or let them be chosen with --random"});
+}
+
+void run_once(const RunArguments& options, run::Session& session, RunOutcome& outcome) {
   for (auto& [name, array] : outcome.feeds) {
     const Port* port = session.find_input(name);
-    if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
+    if (port == nullptr || port->dtype == array.dtype) continue;
+    if (options.cast) {
+      array = run::cast(array, port->dtype);
+      continue;
+    }
+    throw Error(ErrorCode::kInvalidArgument, {.what = "is fed " + run::describe(array),
+                                              .where = fmt::format("{}, input '{}'", options.model, name),
+                                              .expected = std::string(ir::name_of(port->dtype)),
+                                              .next = "pass --cast to convert it"});
   }
   const auto start = std::chrono::steady_clock::now();
   outcome.results = session.run(outcome.feeds, options.outputs);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// At sizes that nobody gave: the first that it runs at, chosen as `thaw verify` chooses them.
+void run_at_chosen_sizes(const RunArguments& options, run::ChosenSizes& choice, const run::Feeder& feeder,
+                         run::Session& session, RunOutcome& outcome) {
+  std::optional<Error> last;
+  while (const auto point = choice.next()) {
+    outcome.feeds = feeder.make(*point);
+    outcome.chosen = *point;
+    try {
+      return run_once(options, session, outcome);
+    } catch (const run::RunTimedOut&) {
+      throw;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kRuntimeFailed) throw;
+      last = error;
+    }
+    choice.tell(false);
+  }
+  if (!last)
+    throw Error(ErrorCode::kInvalidArgument, {.what = "has no sizes at which its inputs are small",
+                                              .where = options.model,
+                                              .expected = "sizes that are given",
+                                              .next = "give them with --sizes"});
+  ErrorParts parts = last->parts();
+  parts.what =
+      fmt::format("runs at none of the sizes that were tried; at {}: {}", run::describe(outcome.chosen), parts.what);
+  parts.next = "give sizes that it takes with --sizes, and values with --values";
+  throw Error(last->code(), std::move(parts));
+}
+
+RunOutcome run_model(const RunArguments& options) {
+  RunOutcome outcome;
+  dim::Scope scope;
+  confirm::ModelInputs known = checked_inputs(options, scope);
+  const run::SizeConditions conditions(known.conditions);
+  const run::Feeder feeder = feeder_of(options, std::move(known.inputs), scope);
+  const run::Point point = feeder.canonical(point_of(options));
+  const std::vector<run::FreeSymbol> free = feeder.free_symbols(point);
+  if (!free.empty() && !options.random) refuse_open_sizes(options, free);
+  std::optional<run::ChosenSizes> choice;
+  if (options.random) choice.emplace(feeder, scope, conditions, point);
+  if (free.empty()) outcome.feeds = feeder.make(choice ? choice->with({}).value_or(point) : point);
+  run::Session session(std::filesystem::path(options.model), options.run.session);
+  try {
+    if (free.empty())
+      run_once(options, session, outcome);
+    else
+      run_at_chosen_sizes(options, *choice, feeder, session, outcome);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    throw with_rule(error, options.model);
+  }
   for (const Port& port : session.outputs()) {
     for (auto at = outcome.results.lower_bound(port.name); at != outcome.results.end(); ++at) {
       const bool sequence = port.kind == ir::Type::Kind::kSequence && at->first.starts_with(port.name + "[");
@@ -122,7 +187,7 @@ void save(const RunArguments& options, const Arrays& results) {
                                             .expected = "a name that ends in .npz, or .npy for one output"});
 }
 
-std::string text_of(const RunArguments& options, const Outcome& outcome) {
+std::string text_of(const RunArguments& options, const RunOutcome& outcome) {
   size_t name_width = 6, type_width = 4;
   for (const std::string& name : outcome.order) {
     name_width = std::max(name_width, report::width_of(report::printable(name)));
@@ -143,6 +208,7 @@ std::string text_of(const RunArguments& options, const Outcome& outcome) {
   }
   for (const std::string& warning : outcome.warnings)
     text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
+  if (!outcome.chosen.sizes.empty()) text += "at sizes that were chosen: " + run::describe(outcome.chosen) + "\n";
   text += fmt::format("ran in {:.3g} s", outcome.seconds);
   if (!options.output.empty()) text += ", written to " + report::printable(options.output);
   return text + "\n";
@@ -162,7 +228,7 @@ void write_array(report::JsonWriter& json, const std::string& name, const Array&
   json.end_object();
 }
 
-std::string json_of(const RunArguments& options, const Outcome& outcome) {
+std::string json_of(const RunArguments& options, const RunOutcome& outcome) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -173,6 +239,11 @@ std::string json_of(const RunArguments& options, const Outcome& outcome) {
   json.member_array("outputs");
   for (const std::string& name : outcome.order) write_array(json, name, outcome.results.at(name));
   json.end_array();
+  if (!outcome.chosen.sizes.empty()) {
+    json.member_object("sizes");
+    for (const auto& [name, size] : outcome.chosen.sizes) json.member(name, size);
+    json.end_object();
+  }
   json.member("seconds", outcome.seconds);
   json.optional_member("written", options.output);
   json.member_array("warnings");
@@ -190,7 +261,7 @@ int run_verb(const RunArguments& options) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "prompts are for the folder of a built checkpoint",
                                               .where = options.model,
                                               .expected = "a folder that `thaw build --kv-cache` wrote"});
-  const Outcome outcome = run_model(options);
+  const RunOutcome outcome = run_model(options);
   if (!options.output.empty()) save(options, outcome.results);
   write_output(options.format == Format::kJson ? json_of(options, outcome) : text_of(options, outcome));
   return kFine;
@@ -205,7 +276,7 @@ Action define_run(CLI::App& app) {
   app.add_option("--sizes", options->sizes,
                  "sizes of the inputs that are not given, which are drawn: 'batch=3,height=320'")
       ->type_name("SPEC");
-  app.add_flag("--random", options->random, "draw the inputs that are not given");
+  app.add_flag("--random", options->random, "draw the inputs that are not given, at sizes that the model runs at");
   add_list(app, "--outputs", options->outputs, "NAME", "run for these outputs only");
   app.add_flag("--cast", options->cast, "convert inputs of another element type");
   app.add_option("-o,--output", options->output, "write the outputs there: .npz, or .npy for one")->type_name("FILE");

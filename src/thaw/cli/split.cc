@@ -11,6 +11,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/run_options.h"
+#include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
@@ -34,6 +35,7 @@ struct SplitArguments {
   bool no_check = false;
   SplitBalance balance = SplitBalance::kBytes;
   ExternalPolicy external = ExternalPolicy::kKeep;
+  SaveArguments saving;
   Format format = Format::kText;
 };
 
@@ -137,6 +139,9 @@ Written write_parts(const SplitArguments& options, const std::vector<splitting::
   std::vector<ir::SavedModel> saved;
   for (size_t i = 0; i < parts.size(); ++i)
     saved.push_back({parts[i].model.get(), folder / fmt::format("part_{}.onnx", i + 1)});
+  std::vector<ir::Model*> models;
+  for (const splitting::Part& part : parts) models.push_back(part.model.get());
+  rewrite::rename_sizes(models, options.saving.renames());
   SaveOptions save;
   save.external = options.external;
   save.location = "shared.data";
@@ -190,6 +195,7 @@ Action define_split(CLI::App& app) {
                  "sizes that what passes is reckoned at, such as h=640,w=480; 64 for the others")
       ->type_name("SIZES");
   add_external(app, options->external);
+  add_rename(app, options->saving.rename);
   app.add_flag("--no-check", options->no_check, "do not run the parts beside the model");
   add_check_feeds(app, options->feeds);
   add_limits(app);

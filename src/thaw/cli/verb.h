@@ -49,6 +49,7 @@ Action define_inputs(CLI::App& app);
 Action define_diff(CLI::App& app);
 Action define_check(CLI::App& app);
 Action define_completion(CLI::App& app);
+Action define_rule(CLI::App& app);
 Action define_batch(CLI::App& app);
 Action define_fix(CLI::App& app);
 Action define_lift(CLI::App& app);

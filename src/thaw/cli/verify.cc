@@ -5,8 +5,10 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
+#include "thaw/cli/report_file.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/cli/verify_page.h"
 #include "thaw/cli/verify_report.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/run/input_text.h"
@@ -15,7 +17,7 @@ namespace thaw::cli {
 namespace {
 
 struct VerifyArguments {
-  std::string model, reference, sweep, sizes;
+  std::string model, reference, sweep, sizes, mask, report;
   std::vector<std::string> names, outputs;
   size_t points = 0;
   bool cast = false, per_sample = false;
@@ -25,6 +27,7 @@ struct VerifyArguments {
 };
 
 int verify(const VerifyArguments& options) {
+  ReportFile page(options.report, {options.model, options.reference});
   VerifyOptions call;
   call.model = options.model;
   call.reference = options.reference;
@@ -36,6 +39,7 @@ int verify(const VerifyArguments& options) {
   call.sizes = parse_sizes(options.sizes, "--sizes");
   call.points = options.points;
   call.outputs = options.outputs;
+  call.mask = options.mask;
   call.how = {options.run.session, run::parse_names(options.names), options.cast, options.per_sample};
   call.tolerance = {options.absolute, options.relative, options.cosine};
 
@@ -43,6 +47,8 @@ int verify(const VerifyArguments& options) {
   call.progress = [&](size_t done, size_t total) { line.show(done, total); };
   const VerifyReport report = thaw::verify(call);
   line.clear();
+  page.write(options.report.empty() ? std::string() : verify_json(call, report),
+             [&] { return verify_page(call, report); });
   write_output(options.format == Format::kJson ? verify_json(call, report)
                                                : verify_text(call, report, report::Style::of(1)));
   return report.passed() ? kFine : kFindings;
@@ -53,8 +59,7 @@ int verify(const VerifyArguments& options) {
 Action define_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyArguments>();
   add_model(app, options->model);
-  app.add_option("--against", options->reference,
-                 "what it must agree with: a model, or a .npz file of inputs and outputs")
+  app.add_option("--against", options->reference, "a model, a .npz file of inputs and outputs, or a folder of them")
       ->required()
       ->type_name("FILE");
   app.add_option("--sweep", options->sweep, "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'")
@@ -70,10 +75,13 @@ Action define_verify(CLI::App& app) {
   app.add_option("--cosine", options->cosine, "least cosine of an output; alone, it decides instead of the tolerances")
       ->type_name("X");
   add_list(app, "--outputs", options->outputs, "NAME", "compare these outputs only");
+  app.add_option("--mask", options->mask, "an input [batch, length]: where it is 0, outputs are not compared")
+      ->type_name("NAME");
   add_texts(app, "--map", options->names, "A=B", "the model's input or output A is B in the reference");
   app.add_flag("--per-sample", options->per_sample, "run the reference once for each sample along axis 0");
   app.add_flag("--cast", options->cast, "convert inputs and outputs of differing element types");
   add_run_options(app, options->run);
+  add_report(app, options->report);
   add_limits(app);
   add_format(app, options->format);
   app.footer(

@@ -7,6 +7,7 @@
 
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
 
@@ -43,9 +44,12 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
+Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& given,
                                    const FeedOptions& feeds) {
   Confirmation result;
+  dim::Scope declared;
+  const infer::Result facts = infer::infer(model, declared);
+  const dim::SpecGroup dims = infer::size_names(model, facts, declared).resolve(given);
   free_named_dims(model, dims);
   dim::Scope scope;
   const run::Feeder feeder(model_inputs(model, scope), scope, feeds);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
 #include "thaw/infer/node_context.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -58,6 +59,7 @@ const Fact& NodeVisit::input(int i) const {
 }
 
 Result infer(const ir::Model& model, dim::Scope& scope, const InferOptions& options) {
+  const Phase phase("inferring sizes");
   Engine engine(model, scope, options);
   engine.run();
   return std::move(engine.result());

@@ -14,6 +14,7 @@
 #include "thaw/quant/convert.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/to_blocks.h"
+#include "thaw/rewrite/rename_sizes.h"
 
 namespace thaw::model {
 namespace {
@@ -133,6 +134,9 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   const std::vector<TokenizerFile> tokenizer = options.kv_cache && builds("text")
                                                    ? tokenizer_files(checkpoint.folder(), /*settings=*/!options.genai)
                                                    : std::vector<TokenizerFile>();
+  std::vector<ir::Model*> built;
+  for (const auto& model : models) built.push_back(model.get());
+  rewrite::rename_sizes(built, options.rename);
   make_folder(folder);
   for (size_t i = 0; i < models.size(); ++i) {
     SaveOptions save;
@@ -149,6 +153,23 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     write_whole(folder / file.name, MappedFile::open(file.path)->bytes());
     report.others.push_back(folder / file.name);
   }
+  if (options.genai) {
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(tokenizer, [&](const TokenizerFile& file) { return file.name == name; });
+    };
+    std::vector<std::string_view> missing;
+    for (const std::string_view name : {"tokenizer.json", "tokenizer_config.json"})
+      if (!has(name)) missing.push_back(name);
+    if (!missing.empty())
+      report.warnings.push_back(
+          fmt::format("the checkpoint has no {}: onnxruntime-genai makes no tokens of text without; copy {} from the "
+                      "model's page to {}",
+                      fmt::join(missing, " and no "), missing.size() == 1 ? "it" : "them", folder.string()));
+  }
+  if (options.dtype == ir::DataType::kBfloat16)
+    report.warnings.emplace_back(
+        "ONNX Runtime has few kernels of bfloat16 for processors: run it on a GPU, or build "
+        "with --dtype f16 or f32");
   if (part == "all") report.unused = checkpoint.unused();
   return report;
 }

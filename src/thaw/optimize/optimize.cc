@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/target/target.h"
@@ -221,6 +222,7 @@ Weight weigh(const ir::Graph& graph) {
 }
 
 rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
+  const Phase phase("optimizing");
   ops::require_arity(model);
   const std::vector<Step> steps = chosen_steps(options);
   const std::vector<ir::Value*>& initializers = model.graph->initializers();

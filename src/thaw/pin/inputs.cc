@@ -1,14 +1,16 @@
 #include "thaw/pin/inputs.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/run/feeds.h"
 
 namespace thaw::pinning {
@@ -21,12 +23,37 @@ class InputPinner {
  public:
   InputPinner(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
               rewrite::Changes& changes)
-      : model_(model), graph_(*model.graph), options_(options), changes_(changes), scope_(scope), facts_(facts) {}
+      : model_(model),
+        graph_(*model.graph),
+        options_(options),
+        changes_(changes),
+        scope_(scope),
+        facts_(facts),
+        names_(infer::size_names(model, facts, scope)) {}
 
   Arrays run() {
-    for (const auto& [name, size] : options_.sizes) bind_size(name, size);
+    for (const auto& [name, size] : names_.resolve(options_.sizes, model_.path.string())) bind_size(name, size);
     for (const auto& [name, array] : options_.values.arrays) given_.emplace(name, array);
-    for (const auto& [name, texts] : options_.values.values) given_.emplace(name, array_of(name, texts));
+    for (const auto& [name, texts] : options_.values.values) {
+      const auto found = graph_.find(name) != nullptr ? std::nullopt : names_.find(name);
+      if (found && found->kind == dim::SizeName::Kind::kElement && texts.size() == 1)
+        take_element(*found, texts.front());
+      else
+        given_.emplace(name, array_of(name, texts));
+    }
+    for (const auto& [name, elements] : elements_) {
+      const run::ValueTexts texts = whole_of(name, elements);
+      Array array = array_of(name, texts);
+      if (array.num_elements() != static_cast<int64_t>(texts.size()))
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("element {} is not given", texts.size()),
+                                                  .where = fmt::format("input '{}'", name),
+                                                  .expected = "every element of an input that becomes a constant",
+                                                  .next = "give the whole input with --values"});
+      if (!given_.emplace(name, std::move(array)).second)
+        throw Error(ErrorCode::kInvalidArgument, {.what = "is given whole and by elements",
+                                                  .where = fmt::format("input '{}'", name),
+                                                  .expected = "one of the two"});
+    }
     for (const auto& [name, array] : given_) bind_array(name, array);
     for (ir::Value* input : graph_.inputs()) declare(*input);
     for (const auto& [name, array] : given_) make_constant(name, array);
@@ -34,35 +61,35 @@ class InputPinner {
   }
 
  private:
-  std::string size_names() const {
-    std::set<std::string> names;
-    for (const ir::Value* input : graph_.inputs()) {
-      const ops::Fact& fact = facts_.fact(input);
-      for (int axis = 0; axis < fact.rank(); ++axis)
-        for (const int id : dim::symbols_of(fact.dim(axis)))
-          names.insert(scope_.symbols()[static_cast<size_t>(id)].name);
-    }
-    return names.empty() ? "none: every size of its inputs is a number"
-                         : fmt::format("one of {}", fmt::join(names, ", "));
-  }
-
   void bind_size(const std::string& name, int64_t size) {
-    const auto symbol = scope_.find(name);
-    const int id = symbol ? scope_.symbol_id(*symbol) : -1;
-    if (id < 0 || scope_.symbols()[static_cast<size_t>(id)].kind != dim::SymbolKind::kInputDim) {
-      const bool is_element = name.find('[') != std::string::npos;
-      throw Error(ErrorCode::kInvalidArgument,
-                  {.what = fmt::format("there is no size '{}'", name),
-                   .where = model_.path.string(),
-                   .expected = size_names(),
-                   .next = is_element ? "give the whole input with --values"
-                                      : "`thaw inspect` lists the inputs and their sizes"});
+    const dim::SizeName found = names_.require(name, model_.path.string());
+    if (found.kind == dim::SizeName::Kind::kElement) {
+      take_element(found, std::to_string(size));
+      return;
     }
     if (size < 1)
       throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the size '{}' is {}", name, size),
                                                 .where = model_.path.string(),
                                                 .expected = "at least 1"});
-    bind(id, size, fmt::format("'{}'", name));
+    bind(found.symbol, size, fmt::format("'{}'", name));
+  }
+
+  void take_element(const dim::SizeName& element, const std::string& text) {
+    elements_[std::string(dim::split_index(element.text)->first)][element.index] = text;
+  }
+
+  // An input that is given element by element is given whole.
+  run::ValueTexts whole_of(const std::string& name, const std::map<int64_t, std::string>& elements) const {
+    run::ValueTexts texts;
+    for (const auto& [index, text] : elements) {
+      if (index != static_cast<int64_t>(texts.size()))
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("element {} is not given", texts.size()),
+                                                  .where = fmt::format("input '{}'", name),
+                                                  .expected = "every element of an input that becomes a constant",
+                                                  .next = "give the whole input with --values"});
+      texts.push_back(text);
+    }
+    return texts;
   }
 
   void bind(int id, int64_t size, const std::string& by) {
@@ -80,9 +107,10 @@ class InputPinner {
     if (value && value->is_input() && facts_.fact(value).is_tensor()) return *value;
     std::vector<std::string_view> names;
     for (const ir::Value* input : graph_.inputs()) names.push_back(input->name());
-    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("there is no input '{}' that takes a tensor", name),
-                                              .where = model_.path.string(),
-                                              .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("there is no input '{}' that takes a tensor{}", name, did_you_mean(name, names)),
+                 .where = model_.path.string(),
+                 .expected = fmt::format("one of {}", fmt::join(names, ", "))});
   }
 
   // An input's elements; the one axis that no number is known of is as long as there are elements for it.
@@ -170,7 +198,9 @@ class InputPinner {
   rewrite::Changes& changes_;
   const dim::Scope& scope_;
   const infer::Result& facts_;
-  dim::Assignment sizes_;  // of symbols
+  const dim::SizeNames names_;
+  std::map<std::string, std::map<int64_t, std::string>> elements_;  // of inputs that are given one by one
+  dim::Assignment sizes_;                                           // of symbols
   Arrays given_;
 };
 

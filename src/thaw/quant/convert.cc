@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/phase.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/optimize/control.h"
@@ -94,6 +95,7 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
 }  // namespace
 
 void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report) {
+  const Phase phase("converting");
   require_blocks(options);
   ops::require_arity(model);
   const bool names_nodes = !options.plan.empty() || !options.keep.empty();

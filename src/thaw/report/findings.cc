@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -24,11 +25,63 @@ Style::Look look_of(Severity severity) {
 
 constexpr size_t kMostRelated = 6;  // places in text, unless every finding is asked for
 
-void add_finding(std::string& text, const Finding& finding, const Style& style, bool all) {
-  text += fmt::format("  {}: {}\n", describe(finding.where), printable(finding.message));
+bool names(const std::string& message, const std::string& name) {
+  return !name.empty() && message.find("'" + name + "'") != std::string::npos;
+}
+
+// Where a finding is, without what its message names already.
+std::string unnamed_place(const Finding& finding) {
+  Place place = finding.where;
+  if (place.empty()) return describe(place);
+  if (names(finding.message, place.tensor)) place.tensor.clear();
+  if (names(finding.message, place.node)) place.node.clear();
+  if (place.node.empty()) place.op.clear();
+  return place.empty() ? std::string() : describe(place);
+}
+
+// What is alike in findings that differ in their place alone.
+std::string pattern_of(const Finding& finding) {
+  std::string text = finding.message;
+  for (const Related& related : finding.related) text += "\n" + related.message;
+  for (const auto& [name, body] : finding.details) text += "\n" + name + ": " + body;
+  text += "\n" + finding.source + "\n" + finding.fix;
+  // Names and lists differ from place to place: "output '345' is [2*batch*h, 1]".
+  std::string pattern;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char close = text[i] == '\'' ? '\'' : text[i] == '[' ? ']' : '\0';
+    const size_t end = close == '\0' ? std::string::npos : text.find(close, i + 1);
+    pattern += text[i];
+    if (end != std::string::npos) i = end;
+  }
+  return pattern;
+}
+
+// "×9: '446', '466', …": the places of findings that are alike, the first among them.
+std::string places_text(std::span<const Finding> findings, std::span<const size_t> group, bool all) {
+  constexpr size_t kMostPlaces = 6;
+  const std::string& node = findings[group.front()].where.node;
+  const bool is_one_node = std::ranges::all_of(group, [&](size_t i) { return findings[i].where.node == node; });
+  const auto name_of = [&](const Place& place) {
+    const std::string& name = is_one_node ? place.tensor : place.node;
+    return name.empty() ? describe(place) : "'" + printable(name) + "'";
+  };
+  std::string text = fmt::format("×{}: ", group.size());
+  for (size_t i = 0; i < group.size(); ++i) {
+    if (!all && i == kMostPlaces) return text + ", …";
+    text += (i == 0 ? "" : ", ") + name_of(findings[group[i]].where);
+  }
+  return text;
+}
+
+void add_finding(std::string& text, std::span<const Finding> findings, std::span<const size_t> group,
+                 const Style& style, bool all, bool with_fix) {
+  const Finding& finding = findings[group.front()];
+  const std::string place = unnamed_place(finding);
+  text += fmt::format("  {}{}{}\n", place, place.empty() ? "" : ": ", printable(finding.message));
   const auto line = [&](std::string_view name, std::string_view body) {
     text += "    " + style(Style::Look::kDim, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
+  if (group.size() > 1) text += "    " + places_text(findings, group, all) + "\n";
   if (!finding.source.empty()) line("comes from", finding.source);
   const size_t related = all ? finding.related.size() : std::min(finding.related.size(), kMostRelated);
   for (size_t i = 0; i < related; ++i) {
@@ -38,7 +91,29 @@ void add_finding(std::string& text, const Finding& finding, const Style& style, 
     line("also", fmt::format("{} (--all prints them)", counted(finding.related.size() - related, "more place")));
   }
   for (const auto& [name, body] : finding.details) line(printable(name), body);
-  if (!finding.fix.empty()) line("fix", finding.fix);
+  if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
+}
+
+// What findings of one rule have in common, said once.
+void add_cure(std::string& text, const Finding& finding, const Style& style, bool with_fix) {
+  const auto line = [&](std::string_view name, const std::string& body) {
+    text += "  " + style(Style::Look::kBold, fmt::format("{}:", name)) + " " + printable(body) + "\n";
+  };
+  if (!finding.happens.empty()) line("what happens", finding.happens);
+  if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
+  for (const std::string& command : finding.commands) line("help", command);
+}
+
+// Findings that are alike in all but their place, in the order in which each kind is met.
+std::vector<std::vector<size_t>> alike(std::span<const Finding> findings, std::span<const size_t> order) {
+  std::vector<std::vector<size_t>> groups;
+  std::unordered_map<std::string, size_t> known;
+  for (const size_t i : order) {
+    const auto [at, is_new] = known.try_emplace(pattern_of(findings[i]), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(i);
+  }
+  return groups;
 }
 
 void write_place(JsonWriter& json, const Place& place) {
@@ -123,9 +198,16 @@ std::string findings_text(std::string_view model, std::span<const Finding> findi
         std::find_if(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(), of_another_rule) - order.begin());
     text += "\n" + style(look_of(first.severity), fmt::format("{} {}", name_of(first.severity), first.code)) + " " +
             style(Style::Look::kBold, printable(first.title)) + "\n";
-    const size_t shown = std::min(end - i, most_per_rule);
-    for (size_t k = i; k < i + shown; ++k) add_finding(text, findings[order[k]], style, all);
-    if (i + shown < end) text += fmt::format("  … and {} more (--all prints them)\n", end - i - shown);
+    const auto groups = alike(findings, std::span(order).subspan(i, end - i));
+    const bool one_fix = std::ranges::all_of(std::span(order).subspan(i, end - i),
+                                             [&](size_t at) { return findings[at].fix == first.fix; });
+    size_t shown = 0, left = end - i;
+    for (; shown < std::min(groups.size(), most_per_rule); ++shown) {
+      add_finding(text, findings, groups[shown], style, all, !one_fix);
+      left -= groups[shown].size();
+    }
+    if (left > 0) text += fmt::format("  … and {} more (--all prints them)\n", left);
+    add_cure(text, first, style, one_fix);
     i = end;
   }
   text += fmt::format("{}{}\n", findings.empty() ? "  " : "\n", describe(count(findings)));
@@ -144,6 +226,12 @@ void write_findings(JsonWriter& json, std::span<const Finding> findings) {
     write_place(json, finding.where);
     json.optional_member("source", finding.source);
     json.optional_member("fix", finding.fix);
+    json.optional_member("happens", finding.happens);
+    if (!finding.commands.empty()) {
+      json.member_array("commands");
+      for (const std::string& command : finding.commands) json.value(command);
+      json.end_array();
+    }
     if (!finding.related.empty()) {
       json.member_array("related");
       for (const Related& related : finding.related) {

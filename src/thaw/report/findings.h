@@ -43,6 +43,13 @@ void write_findings(JsonWriter& json, std::span<const Finding> findings);
 // A SARIF log of one run. `model` is the path as given: relative paths stay relative, absolute ones become file URIs.
 std::string findings_sarif(std::string_view model, std::span<const Finding> findings);
 
+// The same of several models, in one run.
+struct CheckedModel {
+  std::string path;
+  std::vector<Finding> findings;
+};
+std::string findings_sarif(std::span<const CheckedModel> models);
+
 // Finding numbers, worst first, otherwise in the order given.
 std::vector<size_t> by_severity(std::span<const Finding> findings);
 

@@ -21,7 +21,8 @@ constexpr std::string_view kStyle = R"(
 body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
   font: 1rem/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; overflow-wrap: anywhere; }
+p { overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; min-width: 40%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem .4rem; border-bottom: 1px solid var(--line);
@@ -29,7 +30,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem .4rem
 th { color: var(--soft); font-weight: 600; }
 tbody tr:nth-child(even) { background: var(--band); }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { font: .9em/1.5 ui-monospace, monospace; }
+code { font: .9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
 ul { margin: 0; padding: 0; list-style: none; }
 summary { color: var(--soft); cursor: pointer; }
 .verdict { font-weight: 600; }
@@ -37,6 +38,16 @@ summary { color: var(--soft); cursor: pointer; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
 .open { color: var(--open); }
+pre { overflow-wrap: anywhere; white-space: pre-wrap; background: var(--band); padding: .5rem; }
+@media (max-width: 40rem) {
+  .cards table, .cards tbody, .cards tr, .cards td { display: block; max-width: none; }
+  .cards thead { display: none; }
+  .cards tr { border: 1px solid var(--line); border-radius: .3rem; margin: 0 0 .8rem; padding: .2rem .4rem; }
+  .cards td { border: 0; padding: .15rem 0; }
+  .cards td.number { text-align: left; }
+  .cards td:empty { display: none; }
+  .cards td::before { content: attr(data-column) " "; color: var(--soft); font-weight: 600; }
+}
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 )";
 
@@ -132,13 +143,16 @@ void HtmlPage::sentence(std::string_view text) { body_ += fmt::format("<p>{}</p>
 void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows,
                      std::string_view id) {
   const std::string named = id.empty() ? "" : fmt::format(" id=\"{}\"", html_text(id));
-  body_ += fmt::format("<div class=\"wide\" tabindex=\"0\"><table{}>\n<thead><tr>", named);
+  // What no script sorts becomes a card a row where the window is narrow.
+  body_ +=
+      fmt::format("<div class=\"wide{}\" tabindex=\"0\"><table{}>\n<thead><tr>", id.empty() ? " cards" : "", named);
   for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", with_breaks(column));
   body_ += "</tr></thead>\n<tbody>\n";
   for (const std::vector<HtmlCell>& row : rows) {
     body_ += "<tr>";
-    for (const HtmlCell& cell : row)
-      body_ += fmt::format("<td{}>{}</td>", cell.is_number() ? " class=\"number\"" : "", cell.html());
+    for (size_t i = 0; i < row.size(); ++i)
+      body_ += fmt::format("<td{} data-column=\"{}\">{}</td>", row[i].is_number() ? " class=\"number\"" : "",
+                           i < columns.size() ? html_text(columns[i]) : std::string(), row[i].html());
     for (size_t i = row.size(); i < columns.size(); ++i) body_ += "<td></td>";
     body_ += "</tr>\n";
   }

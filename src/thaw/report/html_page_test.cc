@@ -79,9 +79,8 @@ TEST(HtmlPage, HeadsOfColumnsMayBreakAtSeparators) {
 TEST(HtmlPage, RowsHaveAsManyCellsAsColumns) {
   HtmlPage page("t");
   page.table({"a", "b", "c"}, {{HtmlCell::count(1234567)}});
-  EXPECT_THAT(
-      page.finish(),
-      HasSubstr("<tr><td class=\"number\"><data value=\"1234567\">1,234,567</data></td><td></td><td></td></tr>"));
+  EXPECT_THAT(page.finish(), HasSubstr("<tr><td class=\"number\" data-column=\"a\"><data "
+                                       "value=\"1234567\">1,234,567</data></td><td></td><td></td></tr>"));
 }
 
 }  // namespace

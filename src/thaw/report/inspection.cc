@@ -7,6 +7,7 @@
 #include <fnmatch.h>
 
 #include "thaw/core/error.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 
@@ -26,30 +27,18 @@ void each_graph(const ir::Graph& graph, const std::function<void(const ir::Graph
   }
 }
 
-dim::Assignment assignment_of(const Sizes& sizes, const dim::Scope& scope) {
+dim::Assignment assignment_of(const Sizes& sizes, const dim::SizeNames& names) {
   dim::Assignment values;
   for (const auto& [name, value] : sizes) {
-    const std::optional<dim::Dim> symbol = scope.find(name);
-    const int id = symbol ? scope.symbol_id(*symbol) : -1;
-    if (id < 0 || scope.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kDataDependent) {
-      std::vector<std::string> known;
-      for (const dim::SymbolInfo& info : scope.symbols()) {
-        if (info.kind != dim::SymbolKind::kDataDependent) known.push_back(info.name);
-      }
-      throw Error(ErrorCode::kInvalidArgument,
-                  {.what = fmt::format("the model has no input size called '{}'", name),
-                   .where = {},
-                   .expected = known.empty() ? "no sizes: all of this model's input dims are numbers"
-                                             : fmt::format("one of {}", fmt::join(known, ", ")),
-                   .next = {}});
-    }
-    if (value < 0 && scope.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim) {
+    const dim::SizeName found = names.require(name, {});
+    if (found.symbol < 0) names.refuse(name, {});  // an element that no size of the model depends on
+    if (value < 0 && found.kind == dim::SizeName::Kind::kSymbol) {
       throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the size '{}' cannot be {}", name, value),
                                                 .where = {},
                                                 .expected = "a size of 0 or more",
                                                 .next = {}});
     }
-    values[id] = value;
+    values[found.symbol] = value;
   }
   return values;
 }
@@ -104,10 +93,12 @@ void Inspection::each_value(const std::function<void(const ir::Value&, const ir:
 }
 
 Inspection inspect(const ir::Model& model, const Sizes& sizes) {
-  Inspection seen{&model, std::make_unique<dim::Scope>(), {}, sizes};
+  Inspection seen{&model, std::make_unique<dim::Scope>(), {}, {}};
   seen.result = infer::infer(model, *seen.scope);
   if (sizes.empty()) return seen;
-  const dim::Assignment values = assignment_of(sizes, *seen.scope);
+  const dim::SizeNames names = infer::size_names(model, seen.result, *seen.scope);
+  seen.sizes = names.resolve(sizes, {});
+  const dim::Assignment values = assignment_of(seen.sizes, names);
   infer::InferOptions options;
   for (const ir::Value* input : seen.inputs()) options.inputs[input] = at_sizes(seen.result.fact(input), values);
   seen.result = infer::infer(model, *seen.scope, options);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/check.h"
 #include "thaw/report/findings.h"
 #include "thaw/version.h"
 
@@ -46,18 +47,30 @@ std::string qualified_name(const Place& place) {
   return name;
 }
 
+std::string_view page_of(std::string_view code) {
+  for (const RuleInfo& rule : rules())
+    if (rule.code == code) return rule.page;
+  return {};
+}
+
 void write_text(JsonWriter& json, std::string_view name, std::string_view text) {
   json.member_object(name, kLine);
   json.member("text", text);
   json.end_object();
 }
 
+// A model of the log.
+struct Artifact {
+  std::string uri;
+  size_t index;
+};
+
 // The members of a SARIF location.
-void write_location(JsonWriter& json, std::string_view uri, const Place& place) {
+void write_location(JsonWriter& json, const Artifact& artifact, const Place& place) {
   json.member_object("physicalLocation", kLine);
   json.member_object("artifactLocation");
-  json.member("uri", uri);
-  json.member("index", 0);
+  json.member("uri", artifact.uri);
+  json.member("index", artifact.index);
   json.end_object();
   json.end_object();
   if (place.empty()) return;
@@ -71,7 +84,7 @@ void write_location(JsonWriter& json, std::string_view uri, const Place& place) 
   json.end_array();
 }
 
-void write_result(JsonWriter& json, const Finding& finding, size_t rule, std::string_view uri,
+void write_result(JsonWriter& json, const Finding& finding, size_t rule, const Artifact& artifact,
                   std::unordered_map<uint64_t, int>& seen) {
   json.begin_object();
   json.member("ruleId", finding.code);
@@ -80,18 +93,20 @@ void write_result(JsonWriter& json, const Finding& finding, size_t rule, std::st
   std::string message = fmt::format("{}: {}", describe(finding.where), finding.message);
   if (!finding.source.empty()) message += fmt::format("; comes from {}", finding.source);
   for (const auto& [name, body] : finding.details) message += fmt::format("; {}: {}", name, body);
+  if (!finding.happens.empty()) message += fmt::format("; {}", finding.happens);
   if (!finding.fix.empty()) message += fmt::format("; fix: {}", finding.fix);
+  for (const std::string& command : finding.commands) message += fmt::format("; help: {}", command);
   write_text(json, "message", message);
   json.member_array("locations");
   json.begin_object();
-  write_location(json, uri, finding.where);
+  write_location(json, artifact, finding.where);
   json.end_object();
   json.end_array();
   if (!finding.related.empty()) {
     json.member_array("relatedLocations");
     for (const Related& related : finding.related) {
       json.begin_object();
-      write_location(json, uri, related.where);
+      write_location(json, artifact, related.where);
       write_text(json, "message", related.message);
       json.end_object();
     }
@@ -106,13 +121,19 @@ void write_result(JsonWriter& json, const Finding& finding, size_t rule, std::st
 }  // namespace
 
 std::string findings_sarif(std::string_view model, std::span<const Finding> findings) {
-  const std::vector<size_t> order = by_severity(findings);
+  const CheckedModel one{std::string(model), {findings.begin(), findings.end()}};
+  return findings_sarif(std::span(&one, 1));
+}
+
+std::string findings_sarif(std::span<const CheckedModel> models) {
   std::vector<const Finding*> rules;  // the first finding of each rule: it carries the rule's title
   std::unordered_map<std::string_view, size_t> rule_index;
-  for (const size_t i : order) {
-    if (rule_index.emplace(findings[i].code, rules.size()).second) rules.push_back(&findings[i]);
+  for (const CheckedModel& model : models) {
+    for (const size_t i : by_severity(model.findings)) {
+      const Finding& finding = model.findings[i];
+      if (rule_index.emplace(finding.code, rules.size()).second) rules.push_back(&finding);
+    }
   }
-  const std::string uri = uri_of(model);
   std::string text;
   JsonWriter json(text);
   json.begin_object();
@@ -129,7 +150,12 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
     json.begin_object(kLine);
     json.member("id", rule->code);
     write_text(json, "shortDescription", rule->title);
-    write_text(json, "help", fmt::format("docs/rules.md describes {}.", rule->code));
+    json.member("helpUri", fmt::format("urn:thaw:rule:{}", rule->code));
+    const std::string_view page = page_of(rule->code);
+    json.member_object("help");
+    json.member("text", page.empty() ? rule->title : std::string(page));
+    json.member("markdown", fmt::format("## {} {}\n{}", rule->code, rule->title, page));
+    json.end_object();
     json.member_object("defaultConfiguration");
     json.member("level", name_of(rule->severity));
     json.end_object();
@@ -139,15 +165,23 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
   json.end_object();
   json.end_object();
   json.member_array("artifacts");
-  json.begin_object(kLine);
-  json.member_object("location");
-  json.member("uri", uri);
-  json.end_object();
-  json.end_object();
+  for (const CheckedModel& model : models) {
+    json.begin_object(kLine);
+    json.member_object("location");
+    json.member("uri", uri_of(model.path));
+    json.end_object();
+    json.end_object();
+  }
   json.end_array();
   json.member_array("results");
-  std::unordered_map<uint64_t, int> seen;
-  for (const size_t i : order) write_result(json, findings[i], rule_index.at(findings[i].code), uri, seen);
+  for (size_t k = 0; k < models.size(); ++k) {
+    const Artifact artifact{uri_of(models[k].path), k};
+    std::unordered_map<uint64_t, int> seen;
+    for (const size_t i : by_severity(models[k].findings)) {
+      const Finding& finding = models[k].findings[i];
+      write_result(json, finding, rule_index.at(finding.code), artifact, seen);
+    }
+  }
   json.end_array();
   json.end_object();
   json.end_array();

@@ -6,12 +6,25 @@
 
 namespace thaw::report {
 
+namespace {
+
+Style::Choice chosen = Style::Choice::kAuto;
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+void Style::choose(Choice choice) { chosen = choice; }
+
 Style Style::of(int fd) {
-  const char* no_color = std::getenv("NO_COLOR");
+  if (chosen != Choice::kAuto) return Style(chosen == Choice::kAlways);
+  if (is_set("NO_COLOR")) return Style(false);
+  if (is_set("FORCE_COLOR")) return Style(std::string_view(std::getenv("FORCE_COLOR")) != "0");
   const char* term = std::getenv("TERM");
-  const bool refused =
-      (no_color != nullptr && *no_color != '\0') || (term != nullptr && std::string_view(term) == "dumb");
-  return Style(!refused && isatty(fd) == 1);
+  return Style(isatty(fd) == 1 && !(term != nullptr && std::string_view(term) == "dumb"));
 }
 
 std::string Style::operator()(Look look, std::string_view text) const {

@@ -13,8 +13,11 @@ class Style {
 
   explicit Style(bool colour = false) : colour_(colour) {}
 
-  // For a file descriptor: colour when it is a terminal, unless NO_COLOR is set (and not empty) or TERM says "dumb".
+  // For a file descriptor: as choose() said; else none where NO_COLOR is set (and not empty), colour where FORCE_COLOR is
+  // (and is not 0), and else when it is a terminal, unless TERM says "dumb".
   static Style of(int fd);
+  enum class Choice : uint8_t { kAuto, kAlways, kNever };
+  static void choose(Choice choice);  // for the whole process
 
   bool colour() const { return colour_; }
   // The text in that look; unchanged without colour. Pad before dressing: the escapes take no columns.

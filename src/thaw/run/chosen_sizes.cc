@@ -19,12 +19,12 @@ const FreeSymbol* find_symbol(const std::vector<FreeSymbol>& symbols, std::strin
 
 }  // namespace
 
-ChosenSizes::ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const SizeConditions& conditions, Point base,
-                         size_t round)
+ChosenSizes::ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const SizeConditions& conditions,
+                         const Point& base, size_t round)
     : feeder_(feeder),
       scope_(scope),
       conditions_(conditions),
-      base_(std::move(base)),
+      base_(feeder.canonical(base)),
       free_(feeder.free_symbols(base_)),
       first_round_(round) {
   for (const int id : conditions.values()) {

@@ -23,7 +23,7 @@ class ChosenSizes {
  public:
   // The points that follow have the sizes of `base`. Feeder and scope must outlive this.
   // `round`: of several choices for one model, which; each begins with other sizes.
-  ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const SizeConditions& conditions, Point base,
+  ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const SizeConditions& conditions, const Point& base,
               size_t round = 0);
 
   // False where `base` leaves nothing open.

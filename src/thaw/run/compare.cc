@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/error.h"
 #include "thaw/run/elements.h"
 
 namespace thaw::run {
@@ -166,6 +167,19 @@ std::string explain(const Totals& totals, const Comparison& result, Bounds bound
 
 }  // namespace
 
+void require_tolerance(const Tolerance& tolerance) {
+  const auto require = [](const std::optional<double>& bound, const char* name, double lowest, double highest,
+                          const char* expected) {
+    if (!bound || (*bound >= lowest && *bound <= highest)) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("{} is {}", name, *bound), .where = "the tolerance", .expected = expected});
+  };
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  require(tolerance.absolute, "--atol", 0, kAny, "0 or more");
+  require(tolerance.relative, "--rtol", 0, kAny, "0 or more");
+  require(tolerance.cosine, "--cosine", -1, 1, "a cosine, from -1 to 1");
+}
+
 Comparison compare(const Array& actual, const Array& expected, const Tolerance& tolerance, bool any_type) {
   Comparison result;
   if (actual.dims != expected.dims) {
@@ -176,6 +190,7 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
       !actual.is_string() && !expected.is_string() && is_complex(actual.dtype) == is_complex(expected.dtype);
   if (actual.dtype != expected.dtype && !(any_type && both_numbers)) {
     result.reason = "is " + describe(actual) + ", expected " + describe(expected);
+    if (both_numbers) result.reason += "; --cast compares them as numbers";
     return result;
   }
   result.comparable = true;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/random.h"
@@ -22,17 +23,6 @@ constexpr int64_t kMaxDrawn = int64_t{1} << 33;  // bytes of one drawn array
                        const std::string& next = {}) {
   throw Error(ErrorCode::kInvalidArgument,
               {.what = what, .where = "input '" + input + "'", .expected = expected, .next = next});
-}
-
-// NAME[i] as a pair; nullopt for other names.
-std::optional<std::pair<std::string, int64_t>> element_name(std::string_view name) {
-  const size_t open = name.rfind('[');
-  if (open == std::string_view::npos || open == 0 || !name.ends_with(']')) return std::nullopt;
-  const std::string_view digits = name.substr(open + 1, name.size() - open - 2);
-  int64_t index = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (error != std::errc() || end != digits.data() + digits.size() || index < 0) return std::nullopt;
-  return std::pair(std::string(name.substr(0, open)), index);
 }
 
 std::optional<double> parse_number(const std::string& text) {
@@ -61,10 +51,10 @@ std::vector<int64_t> draw_mask(const std::vector<int64_t>& dims, int64_t count, 
   return values;
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+dim::SizeNames names_of(const std::vector<InputSpec>& inputs, const dim::Scope& scope) {
+  std::vector<dim::InputSizes> sizes;
+  for (const InputSpec& input : inputs) sizes.push_back({input.name, ir::is_integer(input.dtype), input.dims});
+  return {scope, std::move(sizes)};
 }
 
 }  // namespace
@@ -103,13 +93,18 @@ Array array_from_texts(const std::string& input, DataType dtype, std::vector<int
 }
 
 Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptions options)
-    : inputs_(std::move(inputs)), scope_(scope), options_(std::move(options)) {
+    : inputs_(std::move(inputs)), scope_(scope), options_(std::move(options)), names_(names_of(inputs_, scope)) {
   const auto require = [&](const std::string& name) -> const InputSpec& {
     if (const InputSpec* input = find(name)) return *input;
-    std::vector<std::string> names;
-    for (const InputSpec& input : inputs_) names.push_back(input.name);
-    fail(name, "is not an input of the model", "one of " + join(names));
+    std::vector<std::string_view> names;
+    std::string list;
+    for (const InputSpec& input : inputs_) {
+      names.push_back(input.name);
+      list += (list.empty() ? "" : ", ") + input.name;
+    }
+    fail(name, "is not an input of the model" + did_you_mean(name, names), "one of " + list);
   };
+  take_elements();
   for (InputSpec& input : inputs_) {
     if (input.kind == ir::Type::Kind::kOptional) input.has_default = true;  // empty unless given
   }
@@ -144,6 +139,33 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
   }
 }
 
+// What the values give as NAME[i] becomes a part of every point.
+void Feeder::take_elements() {
+  for (auto it = options_.values.begin(); it != options_.values.end();) {
+    const auto& [name, texts] = *it;
+    const auto found = find(name) != nullptr ? std::nullopt : names_.find(name);
+    if (!found || found->kind != dim::SizeName::Kind::kElement) {
+      ++it;
+      continue;
+    }
+    const std::string& input = inputs_[found->input].name;
+    if (options_.values.contains(input) || options_.arrays.contains(input))
+      fail(input, "is given whole, and element " + std::to_string(found->index) + " apart", "one of the two");
+    const auto value = texts.size() == 1 ? parse_number(texts.front()) : std::nullopt;
+    if (!value || *value != std::floor(*value) || std::abs(*value) > 0x1p53)
+      fail(input, "has " + std::to_string(texts.size()) + " values for '" + name + "', or no integer",
+           "one integer for an element");
+    elements_.emplace_back(found->text, static_cast<int64_t>(*value));
+    it = options_.values.erase(it);
+  }
+}
+
+Point Feeder::canonical(const Point& point) const {
+  std::vector<std::pair<std::string, int64_t>> sizes = point.sizes;
+  sizes.insert(sizes.end(), elements_.begin(), elements_.end());
+  return {names_.resolve(sizes, "sizes")};
+}
+
 NpyCheck shape_check(const InputSpec& input, std::string where) {
   return [&input, where = std::move(where)](const NpyShape& shape) {
     if (!input.dims) return;
@@ -166,36 +188,8 @@ const InputSpec* Feeder::find(std::string_view name) const {
   return found == inputs_.end() ? nullptr : &*found;
 }
 
-std::vector<std::string> Feeder::size_names() const {
-  std::vector<std::string> names;
-  for (const InputSpec& input : inputs_) {
-    if (!input.dims) continue;
-    for (const dim::Dim dim : *input.dims) {
-      for (const int id : dim::symbols_of(dim)) {
-        const std::string& name = scope_.symbols()[static_cast<size_t>(id)].name;
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      }
-    }
-  }
-  for (const InputSpec& input : inputs_) {
-    if (ir::is_integer(input.dtype)) names.push_back(input.name + "[i]");
-  }
-  return names;
-}
-
 dim::Assignment Feeder::bind(const Point& point) const {
   dim::Assignment assignment;
-  // Ids of the symbols in the inputs' dims, by name: the scope may hold others.
-  std::map<std::string, int, std::less<>> ids;
-  for (const InputSpec& input : inputs_) {
-    if (!input.dims) continue;
-    for (const dim::Dim dim : *input.dims) {
-      for (const int id : dim::symbols_of(dim)) {
-        ids.emplace(scope_.symbols()[static_cast<size_t>(id)].name, id);
-        ids.emplace(dim::to_string(scope_.symbol_at(id)), id);  // as inspect prints a name with odd characters
-      }
-    }
-  }
   const auto set = [&](int id, int64_t value, const std::string& by) {
     const auto [at, added] = assignment.emplace(id, value);
     if (!added && at->second != value) {
@@ -206,24 +200,13 @@ dim::Assignment Feeder::bind(const Point& point) const {
                    .expected = "one size for one name"});
     }
   };
-  for (const auto& [name, size] : point.sizes) {
-    if (const auto found = ids.find(name); found != ids.end()) {
-      if (size < 0)
-        throw Error(ErrorCode::kInvalidArgument,
-                    {.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
-      set(found->second, size, "the sweep");
-      continue;
-    }
-    const auto element = element_name(name);
-    const InputSpec* input = element ? find(element->first) : nullptr;
-    if (input == nullptr || !ir::is_integer(input->dtype)) {
+  for (const auto& [name, size] : canonical(point).sizes) {
+    const dim::SizeName found = names_.require(name, "sizes");
+    if (found.kind != dim::SizeName::Kind::kSymbol) continue;
+    if (size < 0)
       throw Error(ErrorCode::kInvalidArgument,
-                  {.what = "'" + name + "' is not a size of the model's inputs",
-                   .where = "sizes",
-                   .expected = size_names().empty() ? "nothing: every dim of the inputs is fixed"
-                                                    : "one of " + join(size_names()),
-                   .next = "see `thaw inspect`"});
-    }
+                  {.what = name + " is " + std::to_string(size), .where = "sizes", .expected = "0 or more"});
+    set(found.symbol, size, "the sweep");
   }
   for (const auto& [name, array] : options_.arrays) {
     const InputSpec& input = *find(name);
@@ -252,10 +235,11 @@ dim::Assignment Feeder::bind(const Point& point) const {
 }
 
 bool Feeder::draws_element(std::string_view name) const {
-  const auto element = element_name(name);
-  const InputSpec* input = element ? find(element->first) : nullptr;
-  return input != nullptr && ir::is_integer(input->dtype) && !input->has_default &&
-         !options_.arrays.contains(input->name) && !options_.values.contains(input->name);
+  const auto found = names_.find(name);
+  if (!found || found->kind != dim::SizeName::Kind::kElement) return false;
+  const InputSpec& input = inputs_[found->input];
+  return !input.has_default && !options_.arrays.contains(input.name) && !options_.values.contains(input.name) &&
+         std::ranges::find(elements_, found->text, &std::pair<std::string, int64_t>::first) == elements_.end();
 }
 
 namespace {
@@ -369,15 +353,16 @@ Arrays Feeder::make(const Point& point) const {
                       : draw(input, std::move(dims));
     feeds.emplace(input.name, std::move(array));
   }
-  for (const auto& [name, value] : point.sizes) {
-    const auto element = element_name(name);
-    const auto feed = element ? feeds.find(element->first) : feeds.end();
+  for (const auto& [name, value] : canonical(point).sizes) {
+    const dim::SizeName element = names_.require(name, "sizes");
+    if (element.kind != dim::SizeName::Kind::kElement) continue;
+    const auto feed = feeds.find(inputs_[element.input].name);
     if (feed == feeds.end() || !ir::is_integer(feed->second.dtype)) continue;
-    if (element->second >= feed->second.num_elements()) {
-      fail(element->first, "has no element " + std::to_string(element->second) + " in " + describe(feed->second),
+    if (element.index >= feed->second.num_elements()) {
+      fail(feed->first, "has no element " + std::to_string(element.index) + " in " + describe(feed->second),
            "an index below " + std::to_string(feed->second.num_elements()));
     }
-    encode(feed->second.dtype, std::span<const int64_t>(&value, 1), feed->second.bytes.data(), element->second);
+    encode(feed->second.dtype, std::span<const int64_t>(&value, 1), feed->second.bytes.data(), element.index);
   }
   return feeds;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/size_names.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
 #include "thaw/run/npy.h"
@@ -50,9 +51,12 @@ class Feeder {
   // Symbols that neither the point nor what the user gave determines.
   std::vector<FreeSymbol> free_symbols(const Point& point) const;
 
-  // The feeds at a point that leaves no symbol free. A name of the point is a symbol, or NAME[i], an element of an
-  // integer input. Arrays keep the type they were given in. Throws thaw::Error where sizes contradict each other or a
-  // name is not one of the model's.
+  // The point by the names that `thaw inspect` prints, with the elements that the options give one by one.
+  Point canonical(const Point& point) const;
+
+  // The feeds at a point that leaves no symbol free. A name of the point is what dim/text/size_names.h says. Arrays keep
+  // the type they were given in. Throws thaw::Error where sizes contradict each other or a name is not one of the
+  // model's.
   Arrays make(const Point& point) const;
 
   // Bytes that `make` would draw at a point; saturates. For callers who choose sizes themselves.
@@ -61,10 +65,8 @@ class Feeder {
   // Whether a name is NAME[i] of an integer input that is drawn.
   bool draws_element(std::string_view name) const;
 
-  // Names that a point may use, for messages and completion.
-  std::vector<std::string> size_names() const;
-
  private:
+  void take_elements();
   dim::Assignment bind(const Point& point) const;
   Array draw(const InputSpec& input, std::vector<int64_t> dims) const;
   const InputSpec* find(std::string_view name) const;
@@ -72,6 +74,8 @@ class Feeder {
   std::vector<InputSpec> inputs_;
   const dim::Scope& scope_;
   FeedOptions options_;
+  dim::SizeNames names_;
+  std::vector<std::pair<std::string, int64_t>> elements_;  // NAME[i] of integer inputs, of the options' values
 };
 
 // For reading what an input is fed: throws thaw::Error for a shape that the input cannot have, before its data are read.

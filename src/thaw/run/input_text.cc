@@ -51,6 +51,21 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
+// "a=1,2;b=3" and "a=1,2,b=3" alike: what has an '=' begins another entry.
+std::vector<std::string> entries(std::string_view text) {
+  std::vector<std::string> found;
+  for (const std::string& part : split(text, ";")) {
+    std::string* last = nullptr;
+    for (const std::string& piece : split(part, ",")) {
+      if (last == nullptr || piece.find('=') != std::string::npos)
+        last = &found.emplace_back(piece);
+      else
+        *last += "," + piece;
+    }
+  }
+  return found;
+}
+
 Array read_one(const std::string& name, const std::string& file, const std::vector<InputSpec>& inputs) {
   const auto input =
       std::find_if(inputs.begin(), inputs.end(), [&](const InputSpec& spec) { return spec.name == name; });
@@ -86,7 +101,7 @@ void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
 void add_values(std::span<const std::string> texts, FeedOptions& feeds) {
   const std::string expected = "NAME=1,22,30";
   for (const std::string& text : texts) {
-    for (const std::string& part : split(text, ";")) {
+    for (const std::string& part : entries(text)) {
       const auto [name, values] = name_and_rest("--values", part, expected);
       if (!feeds.values.emplace(name, split(values, ",")).second)
         fail("--values", part, "is the second for its input", expected);

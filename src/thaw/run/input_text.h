@@ -16,7 +16,7 @@ namespace thaw::run {
 void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
                      std::vector<std::filesystem::path>& archives, const std::vector<InputSpec>& inputs = {});
 
-// Each text is "NAME=1,22,30"; several in one text are separated by ';'.
+// Each text is "NAME=1,22,30", or "NAME[1]=22" for one element; several in one text are separated by ';' or ','.
 void add_values(std::span<const std::string> texts, FeedOptions& feeds);
 
 // Each text is "NAME=0..511" or "NAME=-1..1"; several in one text are separated by ';' or ','.

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "thaw/core/phase.h"
 #include "thaw/run/ort_session.h"
 #include "thaw/run/worker_session.h"
 
@@ -118,6 +119,7 @@ struct Session::Impl {
 };
 
 Session::Session(const std::filesystem::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+  const Phase phase("loading into ONNX Runtime");
   impl_->where = path.string();
   const uint64_t data = data_bytes_of(*ir::load(path));
   if (options.in_process) {
@@ -128,6 +130,7 @@ Session::Session(const std::filesystem::path& path, const SessionOptions& option
 }
 
 Session::Session(const ir::Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+  const Phase phase("loading into ONNX Runtime");
   impl_->where = model.path.empty() ? "the model in memory" : model.path.string();
   if (!options.in_process) {
     impl_->worker = std::make_unique<WorkerSession>(model, data_bytes_of(model), options);
@@ -152,12 +155,14 @@ std::vector<std::string> Session::take_warnings() {
 }
 
 Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted) {
+  const Phase phase("running in ONNX Runtime");
   impl_->check_feeds(feeds);
   const std::vector<std::string> names = impl_->chosen(wanted);
   return impl_->run(feeds, names, {});
 }
 
 Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried) {
+  const Phase phase("running in ONNX Runtime");
   impl_->check_feeds(feeds);
   const std::vector<std::string> names = wanted.empty() ? std::vector<std::string>() : impl_->chosen(wanted);
   for (const Carried& one : carried) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thaw/run/cases.h"
+#include "thaw/run/padding.h"
 #include "thaw/run/verify.h"
 
 namespace thaw::run {
@@ -39,7 +40,8 @@ class Verifier {
   bool run_reference(const Arrays& feeds, const Arrays& actual, PointResult& result, Arrays& expected);
 
   // Against a file of inputs and outputs (verify_file.cc).
-  void run_against_file();
+  void run_against_folder();
+  void run_against_file(const std::filesystem::path& path, const std::string& label);
   const std::string& name_in_file(const std::string& name) const;
   static std::vector<std::string> reference_arrays(const CaseFile& reference);
   PointResult run_file_case(const std::string& case_name, CaseFile& reference, std::vector<CaseFile>& files);
@@ -52,9 +54,10 @@ class Verifier {
                       const std::vector<std::string>& theirs);
   void open_inputs(std::vector<CaseFile>& files, std::vector<std::string>& cases) const;
   static void add_arrays(FeedOptions& feeds, Arrays arrays);
-  Arrays make_feeds(const Feeder& feeder, const Point& point) const;
+  Arrays make_feeds(const Feeder& feeder, const Point& point);
   bool run_model(const Arrays& feeds, PointResult& result, Arrays& actual);
   static void note_inputs(const Arrays& feeds, PointResult& result);
+  Comparison compare_where_told(const Array& actual, const Array& expected) const;
   void compare_outputs(const Arrays& actual, const Arrays& expected, bool all, PointResult& result);
   static std::string quoted_list(const std::vector<std::string>& names);  // "'a', 'b'"; "none"
   static void add_once(std::vector<std::string>& texts, std::string text);
@@ -68,6 +71,7 @@ class Verifier {
   Session session_;
   std::optional<Reference> reference_;  // a model
   std::vector<std::string> input_names_, outputs_;
+  std::optional<Padding> padding_;     // of what was fed last
   bool timed_out_ = false;             // at some size: no other is looked for
   size_t scale_ = 0;                   // where the last default sizes ran
   std::optional<PointResult> hollow_;  // one at which no output has elements, where no other was found

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
 #include "thaw/run/verifier.h"
 
 namespace thaw::run {
@@ -25,8 +26,16 @@ Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, con
       scope_(scope),
       conditions_(model.conditions),
       session_(options.model, options.how.session) {
+  require_tolerance(options.tolerance);
   if (!options.sweep.empty()) sweep_ = dim::parse_range_spec(options.sweep);
   for (const InputSpec& input : inputs_) input_names_.push_back(input.name);
+  if (!options.mask.empty() && std::ranges::find(input_names_, options.mask) == input_names_.end()) {
+    const std::vector<std::string_view> known(input_names_.begin(), input_names_.end());
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "has no input '" + options.mask + "'" + did_you_mean(options.mask, known),
+                 .where = "--mask, " + options.model.string(),
+                 .expected = "one of " + quoted_list(input_names_)});
+  }
   for (const std::string& name : options.outputs) {
     if (session_.find_output(name) == nullptr) {
       throw Error(ErrorCode::kInvalidArgument, {.what = "has no output '" + name + "'",
@@ -37,8 +46,11 @@ Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, con
 }
 
 VerifyReport Verifier::run() {
-  if (options_.reference.extension() == ".npz") {
-    run_against_file();
+  std::error_code failed;
+  if (std::filesystem::is_directory(options_.reference, failed)) {
+    run_against_folder();
+  } else if (options_.reference.extension() == ".npz") {
+    run_against_file(options_.reference, {});
   } else {
     run_against_model();
   }
@@ -92,7 +104,7 @@ void Verifier::add_arrays(FeedOptions& feeds, Arrays arrays) {
 }
 
 // Feeds in the types that the model takes. What the user gave in another type is an error of the call, not of a size.
-Arrays Verifier::make_feeds(const Feeder& feeder, const Point& point) const {
+Arrays Verifier::make_feeds(const Feeder& feeder, const Point& point) {
   Arrays feeds = feeder.make(point);
   for (auto& [name, array] : feeds) {
     const Port* port = session_.find_input(name);
@@ -106,6 +118,7 @@ Arrays Verifier::make_feeds(const Feeder& feeder, const Point& point) const {
     array = cast(array, port->dtype);
   }
   if (options_.how.cast && reference_) reference_->equalize(feeds);
+  if (const auto mask = feeds.find(options_.mask); mask != feeds.end()) padding_.emplace(mask->second);
   return feeds;
 }
 
@@ -127,6 +140,16 @@ bool Verifier::run_model(const Arrays& feeds, PointResult& result, Arrays& actua
 void Verifier::note_inputs(const Arrays& feeds, PointResult& result) {
   result.inputs.clear();
   for (const auto& [name, array] : feeds) result.inputs.emplace_back(name, describe(array));
+}
+
+// Without what is padding, where a mask says so and both sides have the positions.
+Comparison Verifier::compare_where_told(const Array& actual, const Array& expected) const {
+  const bool is_masked = padding_ && padding_->covers(actual) && padding_->covers(expected);
+  if (!is_masked) return compare(actual, expected, options_.tolerance, options_.how.cast);
+  Comparison result =
+      compare(padding_->without(actual), padding_->without(expected), options_.tolerance, options_.how.cast);
+  result.worst = padding_->index_of(std::move(result.worst));
+  return result;
 }
 
 // `all`: what the reference lacks is a failure, not left out.
@@ -152,7 +175,7 @@ void Verifier::compare_outputs(const Arrays& actual, const Arrays& expected, boo
     if (ours == actual.end() || theirs == expected.end()) {
       output.comparison.reason = ours == actual.end() ? "the model did not give it" : "the reference did not give it";
     } else {
-      output.comparison = compare(ours->second, theirs->second, options_.tolerance, options_.how.cast);
+      output.comparison = compare_where_told(ours->second, theirs->second);
     }
     if (!output.comparison.passed) result.status = VerifyStatus::kDiffers;
     result.outputs.push_back(std::move(output));

@@ -7,17 +7,33 @@
 
 namespace thaw::run {
 
-void Verifier::run_against_file() {
+// Every .npz file of a folder, by name; one that cannot be compared is an error, not left out.
+void Verifier::run_against_folder() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.reference))
+    if (entry.path().extension() == ".npz") files.push_back(entry.path());
+  if (files.empty())
+    throw Error(ErrorCode::kInvalidFile, {.what = "holds no .npz file",
+                                          .where = options_.reference.string(),
+                                          .expected = "files of inputs and what they should give"});
+  std::ranges::sort(files);
+  for (const std::filesystem::path& file : files) {
+    outputs_.clear();
+    run_against_file(file, file.stem().string());
+  }
+}
+
+void Verifier::run_against_file(const std::filesystem::path& path, const std::string& label) {
   if (options_.how.per_sample || !sweep_.empty()) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "a reference file has its own sizes",
-                                              .where = options_.reference.string(),
+                                              .where = path.string(),
                                               .expected = "neither --sweep nor --per-sample"});
   }
   std::vector<std::string> outputs;
   std::vector<std::string> names;  // as they stand in the file
   for (const std::string& name : model_outputs()) names.push_back(name_in_file(name));
   for (const std::string& name : input_names_) names.push_back(name_in_file(name));
-  CaseFile reference(options_.reference, names);
+  CaseFile reference(path, names);
   std::set<std::string> present;
   CaseNames with_outputs;
   for (const auto& [case_name, arrays] : reference.grouped().cases) {
@@ -39,7 +55,8 @@ void Verifier::run_against_file() {
   if (cases.empty()) cases.emplace_back();
   for (size_t i = 0; i < cases.size(); ++i) {
     show_progress(i, cases.size());
-    report_.points.push_back(run_file_case(cases[i], reference, files));
+    PointResult& result = report_.points.emplace_back(run_file_case(cases[i], reference, files));
+    if (!label.empty()) result.case_name = label + (result.case_name.empty() ? "" : "/" + result.case_name);
   }
   show_progress(cases.size(), cases.size());
 }
@@ -84,7 +101,7 @@ PointResult Verifier::run_file_case(const std::string& case_name, CaseFile& refe
     throw Error(
         ErrorCode::kInvalidFile,
         {.what = "has no array for the input '" + input.name + "'" + (case_name.empty() ? "" : " in case " + case_name),
-         .where = options_.reference.string(),
+         .where = reference.path(),
          .expected = "'" + input.name + "', '" + input.name + "_<i>' or '<case>/" + input.name + "'",
          .next = "give it with --input"});
   }

@@ -52,7 +52,7 @@ void Verifier::run_sweep(const Feeder& feeder) {
   const std::vector<Point> points = choose_points(sweep_, options_.points);
   for (size_t i = 0; i < points.size(); ++i) {
     show_progress(i, points.size());
-    report_.points.push_back(run_with_defaults(feeder, with_given_sizes(points[i]), i));
+    report_.points.push_back(run_with_defaults(feeder, with_given_sizes(feeder.canonical(points[i])), i));
   }
   show_progress(points.size(), points.size());
 }

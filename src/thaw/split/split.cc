@@ -6,6 +6,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/split/cut_points.h"
 
@@ -39,8 +40,10 @@ uint64_t last_place(const Cut& cut) {
 
 std::vector<Cut> chosen_cuts(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
                              const Passings& passings, const SplitOptions& options) {
-  if (options.at.empty())
-    return balanced_cuts(find_places(model, scope, facts, passings, options.sizes), options.parts, options.balance);
+  if (options.at.empty()) {
+    const NamedSizes sizes = infer::size_names(model, facts, scope).resolve(options.sizes, "sizes");
+    return balanced_cuts(find_places(model, scope, facts, passings, sizes), options.parts, options.balance);
+  }
   std::vector<Cut> cuts;
   for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, passings, names));
   std::ranges::stable_sort(cuts, {}, last_place);
@@ -89,7 +92,8 @@ std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   const Passings passings(model, facts);
-  const Places places = find_places(model, scope, facts, passings, sizes);
+  const NamedSizes known = infer::size_names(model, facts, scope).resolve(sizes, "sizes");
+  const Places places = find_places(model, scope, facts, passings, known);
   std::vector<CutPoint> points;
   for (const Place* place : narrow_places(places)) {
     CutPoint& point = points.emplace_back();

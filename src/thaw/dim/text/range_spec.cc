@@ -45,11 +45,27 @@ std::optional<int64_t> integer(std::string_view text) {
   return value;
 }
 
+// "64-1024", "64-1024:32" and "64…1024": a range as others write it, which would be an expression of one negative value.
+void refuse_other_ranges(std::string_view text, std::string_view entry) {
+  constexpr std::string_view kSeparators[] = {"-", "–", "…", ":"};
+  const std::string_view ends = text.substr(0, text.find(':', 1));
+  for (const std::string_view separator : kSeparators) {
+    const std::string_view of = separator == ":" ? text : ends;
+    const size_t at = of.find(separator, 1);
+    if (at == std::string_view::npos) continue;
+    const auto first = integer(of.substr(0, at)), last = integer(of.substr(at + separator.size()));
+    if (!first || !last || *first < 0 || *last < 0) continue;
+    fail(entry, "'" + std::string(trim(text)) + "' is no range: write " + std::to_string(*first) + ".." +
+                    std::to_string(*last));
+  }
+}
+
 // nullopt where the text is not an integer or a range at all: it may be an expression.
 std::optional<Range> parse_range(std::string_view text, std::string_view entry) {
   const size_t dots = text.find("..");
   if (dots == std::string_view::npos) {
     const auto value = integer(text);
+    if (!value) refuse_other_ranges(text, entry);
     if (!value) return std::nullopt;
     return Range{*value, value, 1};
   }

@@ -4,9 +4,11 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/phase.h"
 #include "thaw/ir/graph/function_calls.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/fields.h"
+#include "thaw/ir/wire/foreign_file.h"
 #include "thaw/ir/wire/reader.h"
 
 namespace thaw::ir {
@@ -141,6 +143,9 @@ OpsetImport read_opset(std::string_view bytes) {
 }
 
 std::unique_ptr<Model> load(const std::filesystem::path& path) {
+  const Phase phase("reading the model");
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) throw Error(ErrorCode::kCannotRead, folder_instead_of_model(path));
   auto file = MappedFile::open(path);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const std::span<const std::byte> bytes = file->bytes();
@@ -150,9 +155,15 @@ std::unique_ptr<Model> load(const std::filesystem::path& path) {
                                           .expected = "an ONNX model",
                                           .next = "fetch or export the file again"});
   }
-  auto model = read_named(bytes, std::move(file), folder, path.string());
-  model->path = path;
-  return model;
+  try {
+    auto model = read_named(bytes, file, folder, path.string());
+    model->path = path;
+    return model;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidFile) throw;
+    if (auto parts = foreign_file(bytes, path)) throw Error(ErrorCode::kInvalidFile, std::move(*parts));
+    throw;
+  }
 }
 
 std::unique_ptr<Model> parse(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -9,6 +9,7 @@
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
+#include "thaw/core/phase.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/data_files.h"
@@ -98,6 +99,7 @@ std::vector<std::filesystem::path> data_before(const std::filesystem::path& path
 
 std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
                                         const SaveOptions& options) {
+  const Phase phase("writing");
   require_output(model, path);
   require_writable(model);
   TensorPlan plan;
@@ -166,6 +168,7 @@ bool wants_data_file(const Model& model, const SaveOptions& options, const Tenso
 }  // namespace
 
 std::vector<std::filesystem::path> save_together(std::span<const SavedModel> models, const SaveOptions& options) {
+  const Phase phase("writing");
   const CommonData common(models);
   DataFiles shared(models.front().path, options.location);
   std::vector<std::unique_ptr<DataFiles>> own;
