@@ -1,5 +1,7 @@
 #include "thaw/model/config.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -162,7 +164,13 @@ auto Config::list(Keys keys, Read read) const {
 }
 
 std::vector<int64_t> Config::integers(Keys keys) const {
-  return list(keys, [](const Json& entry) { return entry.get<int64_t>(); });
+  return list(keys, [&](const Json& entry) {
+    constexpr double kMostExact = 0x1p53;
+    const auto number = entry.get<double>();
+    if (!entry.is_number_integer() && !(number == std::floor(number) && std::abs(number) <= kMostExact))
+      fail(*keys.begin(), fmt::format("holds {}", short_text(entry)), "a list of integers");
+    return entry.get<int64_t>();
+  });
 }
 
 std::vector<int64_t> Config::integers_or(Keys keys, std::vector<int64_t> otherwise) const {

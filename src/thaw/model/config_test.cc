@@ -65,13 +65,15 @@ TEST(Config, AnInnerObjectOutlivesTheOuter) {
 
 TEST(Config, WrongValuesAreNamed) {
   const Config config = parse(R"({"n": 0, "half": 0.5, "huge": 18446744073709551615, "list": [1, "two"], "o": [],
-                                  "word": 3, "flag": "true"})");
+                                  "word": 3, "flag": "true", "vast": [3, 4e42], "whole": [2.0, 3]})");
   const auto says = [&](auto action, const char* key) { EXPECT_THAT(error_of(action), HasSubstr(key)); };
   says([&] { static_cast<void>(config.size({"n"})); }, "'n' is 0");
   says([&] { static_cast<void>(config.size({"half"})); }, "'half' is 0.5");
   says([&] { static_cast<void>(config.size({"huge"})); }, "'huge' is 18446744073709551615");
   says([&] { static_cast<void>(config.integer_or({"half"}, 1)); }, "'half' is 0.5");
   says([&] { static_cast<void>(config.integers({"list"})); }, "'list'");
+  says([&] { static_cast<void>(config.integers({"vast"})); }, "'vast' holds 4e+42");
+  EXPECT_THAT(config.integers({"whole"}), ElementsAre(2, 3));
   says([&] { static_cast<void>(config.find_object("o")); }, "'o' is []");
   says([&] { static_cast<void>(config.text({"word"})); }, "'word' is 3");
   says([&] { static_cast<void>(config.boolean_or({"flag"}, true)); }, "'flag' is \"true\"");

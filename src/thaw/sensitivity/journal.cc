@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
+#include "thaw/core/json_integer.h"
 
 namespace thaw::measuring {
 namespace {
@@ -32,13 +33,13 @@ std::optional<UnitError> read_line(const std::string& line, const std::string& k
     const Json json = Json::parse(line);
     if (json.at("key") != key) return std::nullopt;
     UnitError error;
-    error.unit = json.at("unit").get<size_t>();
-    error.precision = json.at("precision").get<size_t>();
+    error.unit = static_cast<size_t>(integer_at(json, "unit"));
+    error.precision = static_cast<size_t>(integer_at(json, "precision"));
     error.status = json.contains("why") ? UnitStatus::kFailed : UnitStatus::kMeasured;
     error.why = json.value("why", "");
     if (json.contains("in")) error.in = figures_from(json.at("in"));
     if (json.contains("out")) error.out = figures_from(json.at("out"));
-    error.bytes = json.value("bytes", int64_t{0});
+    error.bytes = integer_at(json, "bytes", 0);
     return error;
   } catch (const Json::exception&) {
     return std::nullopt;

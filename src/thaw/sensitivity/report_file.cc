@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
+#include "thaw/core/json_integer.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/figures.h"
@@ -174,24 +175,24 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
     report.group = meaning_of(kGroupWords, json.at("group"));
     report.target = meaning_of(kTargetWords, json.at("target"));
     report.optimize = json.at("optimize").get<bool>();
-    report.seed = json.at("seed").get<uint64_t>();
-    report.weights = json.at("weights").get<uint64_t>();
+    report.seed = static_cast<uint64_t>(integer_at(json, "seed"));
+    report.weights = static_cast<uint64_t>(integer_at(json, "weights"));
     report.samples = json.at("samples").get<std::vector<std::string>>();
     report.outputs = json.at("outputs").get<std::vector<std::string>>();
     for (const Json& precision : json.at("precisions"))
       report.precisions.push_back(quantizing::parse_precision(precision.dump(), where));
     for (const Json& all : json.at("all")) {
-      report.all_bytes.push_back(all.at("bytes_saved").get<int64_t>());
+      report.all_bytes.push_back(integer_at(all, "bytes_saved"));
       report.all_in.push_back(figures_of_json(all.at("in")));
     }
     for (const Json& unit : json.at("units")) {
       for (const Json& one : unit.at("errors")) {
         UnitError& error = report.errors.emplace_back();
         error.unit = report.units.size();
-        error.precision = one.at("precision").get<size_t>();
+        error.precision = static_cast<size_t>(integer_at(one, "precision"));
         error.status = meaning_of(kStatusWords, one.at("status"));
         error.why = one.value("why", "");
-        error.bytes = one.value("bytes_saved", int64_t{0});
+        error.bytes = integer_at(one, "bytes_saved", 0);
         if (one.contains("in")) error.in = figures_of_json(one.at("in"));
         if (one.contains("out")) error.out = figures_of_json(one.at("out"));
         report.measured += error.status == UnitStatus::kMeasured;
@@ -205,7 +206,7 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
                               .op = unit.at("op").get<std::string>(),
                               .layer = unit.at("layer").get<std::string>(),
                               .kind = unit.at("kind").get<std::string>(),
-                              .bytes = unit.at("bytes").get<uint64_t>()});
+                              .bytes = static_cast<uint64_t>(integer_at(unit, "bytes"))});
     }
     return report;
   } catch (const Json::exception& wrong) {
