@@ -216,3 +216,21 @@ def test_a_link_of_the_checkpoint_is_followed_within_it_and_no_further(thaw, tmp
     (within / "real.json").write_text('{"of": "the folder"}')
     build_it(within, code=0)
     assert (out / "tokenizer.json").read_text() == '{"of": "the folder"}'
+
+
+def test_what_onnxruntime_genai_will_miss_is_said(thaw, tmp_path):
+    folder = copy_checkpoint(checkpoint("qwen3"), tmp_path / "checkpoint")
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    report = thaw.json("build", folder, "-o", tmp_path / "bare", "--part", "text", "--genai", code=0)
+    assert any("no tokenizer.json and no tokenizer_config.json" in warning for warning in report["warnings"])
+    write_tokenizer(folder)
+    text = thaw("build", folder, "-o", tmp_path / "with", "--part", "text", "--genai", code=0).stdout
+    assert "tokenizer.json:" not in text.replace("no tokenizer.json", "")
+    assert not any("tokenizer.json and" in line for line in text.splitlines() if line.startswith("warning"))
+
+
+def test_bfloat16_on_a_processor_is_warned_of(thaw, tmp_path):
+    text = thaw("build", checkpoint("qwen3"), "-o", tmp_path / "bf16", "--part", "text", "--dtype", "bf16", code=0).stdout
+    assert "warning: ONNX Runtime has few kernels of bfloat16" in text
+    assert "warning" not in thaw("build", checkpoint("qwen3"), "-o", tmp_path / "f32", "--part", "text", code=0).stdout

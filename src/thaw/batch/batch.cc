@@ -124,10 +124,7 @@ std::vector<ir::Value*> inputs_over_rows(const ir::Model& model, const std::vect
 
 // Letters, digits, '_', '.' and ':', as a size's name is written in an expression (docs/dims.md).
 void require_size_name(const std::string& name) {
-  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
-  const auto may_follow = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0 || c == '.' || c == ':'; };
-  if (!name.empty() && is_letter(static_cast<unsigned char>(name.front())) && std::ranges::all_of(name, may_follow))
-    return;
+  if (dim::is_size_name(name)) return;
   const bool is_number =
       !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; });
   throw Error(

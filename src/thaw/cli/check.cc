@@ -42,7 +42,6 @@ struct CheckArguments {
 // One of the models that were named, or found in a folder that was.
 struct CheckedFile {
   std::string path;
-  const ir::Model* model = nullptr;
   CheckReport report;
   std::optional<Error> error;  // it could not be checked
   bool exit_zero = false;
@@ -80,18 +79,19 @@ std::string proof_text(const SizeProof& proof) {
                      proof.proven, proof.broken, proof.open);
 }
 
-void check_file(CheckedFile& file, const CheckArguments& options, const CheckConfig& config) {
+void check_file(CheckedFile& file, const CheckArguments& options, const CheckConfig& config, bool is_only) {
   CheckOptions how = options.check;
   if (how.only.empty()) how.only = config.select.value_or(std::vector<std::string>());
   if (how.ignore.empty()) how.ignore = config.ignore.value_or(std::vector<std::string>());
-  ir::Model& model = *until_exit(ir::load(file.path));
-  file.model = &model;
-  file.report = checking::check(model, how);
+  // Of many models each gives its memory back before the next is read.
+  std::unique_ptr<ir::Model> model = ir::load(file.path);
+  file.report = checking::check(*model, how);
   if (options.check.run) {
     std::vector<std::filesystem::path> archives;
-    confirm::run_at_breaking_sizes(model, file.report.findings, checking::parse_dims(how.dims),
+    confirm::run_at_breaking_sizes(*model, file.report.findings, checking::parse_dims(how.dims),
                                    options.run.feeds(archives));
   }
+  if (is_only) until_exit(std::move(model));
 }
 
 void write_checked(report::JsonWriter& json, const CheckedFile& file, bool proof) {
@@ -175,11 +175,11 @@ int check_models(const CheckArguments& options) {
     const CheckConfig config = config_for(path);
     file.exit_zero = options.exit_zero || config.exit_zero.value_or(false);
     if (paths.size() == 1) {
-      check_file(file, options, config);
+      check_file(file, options, config, /*is_only=*/true);
       continue;
     }
     try {
-      check_file(file, options, config);
+      check_file(file, options, config, /*is_only=*/false);
     } catch (const Error& error) {  // the others are checked all the same
       file.error = error;
       std::fputs(("thaw: " + report::printable(error.what()) + "\n").c_str(), stderr);
@@ -189,7 +189,7 @@ int check_models(const CheckArguments& options) {
   for (const CheckedFile& file : files) code = std::max<int>(code, file.code());
   const bool proof = !options.check.dims.empty();
   page.write(options.report.empty() ? std::string() : check_json(files, proof),
-             [&] { return check_page(files.front().path, *files.front().model, files.front().report); });
+             [&] { return check_page(files.front().path, *ir::load(files.front().path), files.front().report); });
   switch (options.format) {
     case Format::kJson:
       write_output(check_json(files, proof));

@@ -38,6 +38,13 @@ void add_findings(report::HtmlPage& page, const std::vector<Finding>& findings) 
     if (!first.fix.empty()) page.sentence(fmt::format("What mends it: {}.", first.fix));
     for (const std::string& command : first.commands)
       page.markup(fmt::format("<pre><code>{}</code></pre>\n", report::html_text(command)));
+    // Columns that say nothing of any of them are left out.
+    const bool has_source = std::ranges::any_of(found, [](const Finding* f) { return !f->source.empty(); });
+    const bool has_more =
+        std::ranges::any_of(found, [](const Finding* f) { return !f->details.empty() || !f->related.empty(); });
+    std::vector<std::string> columns{"where", "what"};
+    if (has_source) columns.emplace_back("comes from");
+    if (has_more) columns.emplace_back("more");
     std::vector<std::vector<HtmlCell>> rows;
     for (const Finding* finding : found) {
       std::vector<std::string> more;
@@ -45,9 +52,11 @@ void add_findings(report::HtmlPage& page, const std::vector<Finding>& findings) 
       for (const Related& related : finding->related)
         more.push_back(fmt::format("{}: {}", report::describe(related.where), related.message));
       rows.push_back({HtmlCell::verdict(outcome_of(finding->severity), report::describe(finding->where)),
-                      HtmlCell::text(finding->message), HtmlCell::text(finding->source), HtmlCell::list(more)});
+                      HtmlCell::text(finding->message)});
+      if (has_source) rows.back().push_back(HtmlCell::text(finding->source));
+      if (has_more) rows.back().push_back(HtmlCell::list(more));
     }
-    page.table({"where", "what", "comes from", "more"}, rows);
+    page.table(columns, rows);
   }
 }
 

@@ -18,12 +18,6 @@ namespace {
               {.what = std::move(what), .where = "--rename", .expected = std::move(expected), .next = std::move(next)});
 }
 
-bool is_name(const std::string& name) {
-  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
-  const auto may_follow = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0 || c == '.' || c == ':'; };
-  return !name.empty() && is_letter(static_cast<unsigned char>(name.front())) && std::ranges::all_of(name, may_follow);
-}
-
 // Every value that declares dims: those of the graph and of the graphs inside it.
 void each_declaration(const ir::Model& model, const std::function<void(ir::Value&)>& visit) {
   std::vector<const ir::Graph*> waiting{model.graph.get()};
@@ -118,7 +112,7 @@ class Renamer {
 void require_renames(const SizeRenames& renames) {
   for (size_t i = 0; i < renames.size(); ++i) {
     const auto& [from, to] = renames[i];
-    if (!is_name(to))
+    if (!dim::is_size_name(to))
       refuse("'" + to + "' cannot be the name of a size", "letters, digits, '_', '.' and ':', a letter or '_' first",
              "give such a name, as 'height'");
     for (size_t j = 0; j < i; ++j) {

@@ -1,6 +1,7 @@
 #include "thaw/dim/text/size_names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <unordered_set>
 
@@ -36,6 +37,12 @@ std::string list_of(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+bool is_size_name(std::string_view text) {
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
+  const auto may_follow = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0 || c == '.' || c == ':'; };
+  return !text.empty() && is_letter(static_cast<unsigned char>(text.front())) && std::ranges::all_of(text, may_follow);
+}
 
 std::optional<std::pair<std::string_view, int64_t>> split_index(std::string_view name) {
   const size_t open = name.rfind('[');

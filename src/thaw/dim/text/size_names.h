@@ -66,6 +66,10 @@ class SizeNames {
   std::vector<std::string> known_;
 };
 
+// Whether a text can be the name of a size in the grammar of text.h: letters, digits, '_', '.' and ':', a letter or '_'
+// first.
+bool is_size_name(std::string_view text);
+
 // "NAME[7]" as its two parts; nullopt for other names.
 std::optional<std::pair<std::string_view, int64_t>> split_index(std::string_view name);
 
