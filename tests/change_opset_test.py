@@ -124,6 +124,8 @@ OLDER = {
                                     20, {"Expand", "Softmax"}),
     "causal attention over packed heads": (23, "float[n,m,24] q, float[n,m,24] e, float[n,m,24] v",
                                            "y = Attention<q_num_heads=3,kv_num_heads=3,is_causal=1>(q, e, v)", 20, {"LessOrEqual"}),
+    "attention that caps its scores": (23, "float[n,4,m,8] q, float[n,4,k,8] e, float[n,4,k,6] v, float[m,k] b",
+                                       "y = Attention<softcap=0.7>(q, e, v, b)", 20, {"Tanh", "Softmax"}),
     "rotation": (23, "float[n,m,24] x, float[n,m,2] c, float[n,m,2] s",
                  "y = RotaryEmbedding<num_heads=3,rotary_embedding_dim=4>(x, c, s)", 20, {"Concat"}),
     "rotation of pairs": (23, "float[n,3,m,8] x, float[9,4] c, float[9,4] s, int64[n,m] p", "y = RotaryEmbedding<interleaved=1>(x, c, s, p)", 20, {"Gather"}),

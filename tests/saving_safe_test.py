@@ -61,11 +61,11 @@ def test_data_that_another_model_uses_stays(thaw, tmp_path):
     other = tmp_path / "other.onnx"
     other.write_bytes(source.read_bytes())
     before = answers(other)
-    thaw("fix", source, "-o", source, "--external", "single", code=0)
+    thaw("fix", source, "-o", source, "--in-place", "--external", "single", code=0)
     assert np.array_equal(answers(other), before) and locations_of(source) == {"m.onnx.1.data"}
     other.unlink()
     source.write_bytes(made(1, batched=True).SerializeToString())
-    thaw("fix", source, "-o", source, "--external", "single", code=0)
+    thaw("fix", source, "-o", source, "--in-place", "--external", "single", code=0)
     assert np.array_equal(answers(source), before)
 
 

@@ -42,7 +42,7 @@ def fix_case(tmp_path, kind):
     folder = tmp_path / "start"
     if kind == "in place":
         written(made(1, batched=True), folder / "m.onnx", OWN)
-        return Case(folder, "m.onnx", ["fix", "m.onnx", "-o", "m.onnx", "--external", "single", "--no-check"], feeds)
+        return Case(folder, "m.onnx", ["fix", "m.onnx", "-o", "m.onnx", "--in-place", "--external", "single", "--no-check"], feeds)
     written(made(1, batched=True), folder / "in" / "m.onnx", BOTH)
     (folder / "out").mkdir()
     how = ["--external", "single"] if kind != "new, copied" else []

@@ -47,8 +47,14 @@ class AttentionWriter {
                              : 1 / std::sqrt(static_cast<double>(width_of(0, "q_num_heads")));
     Value* root = at_.scalar(std::sqrt(scale), type_);
     Value* scores = at_.emit("MatMul", {at_.mul(query, root), at_.mul(at_.transpose(key, {0, 1, 3, 2}), root)});
+    show(0, scores);
+    scores = capped(scores);
+    show(1, scores);
     scores = masked(scores, query, key);
-    Value* result = at_.emit("MatMul", {softmax(scores), value});
+    show(2, scores);
+    Value* weights = softmax(scores);
+    show(3, weights);
+    Value* result = at_.emit("MatMul", {weights, value});
     if (n_.input(0).rank() == 3) {
       const int64_t width = heads * width_of(2, "kv_num_heads");
       result = at_.reshape(at_.transpose(result, {0, 2, 1, 3}), at_.list({0, 0, width}));
@@ -63,9 +69,6 @@ class AttentionWriter {
         throw NoEqual{"its attribute '" + attribute.name + "' has no arithmetic here"};
     if (!ir::is_floating(type_)) throw NoEqual{"its type is not known"};
     if (n_.has_input(6)) throw NoEqual{"it is told how many keys there are"};
-    if (n_.wants_output(3)) throw NoEqual{"its scores are an output"};
-    if (n_.attr_float("softcap", 0) != 0) throw NoEqual{"it caps its scores"};
-    if (n_.attr_int("is_causal", 0) != 0 && n_.has_input(4)) throw NoEqual{"it is causal behind a past"};
   }
 
   int64_t heads_of(int i, std::string_view attribute) {
@@ -98,14 +101,27 @@ class AttentionWriter {
     return at_.reshape(many, at_.list({0, heads, -1, width}));
   }
 
-  Value* positions(Value* x) {
-    Value* length = at_.squeeze(at_.slice(at_.shape(x), 2, 3), {0});
-    return at_.emit("Range", {at_.integer(0), length, at_.integer(1)});
+  // The scores are an output as they are at one of four places.
+  void show(int64_t place, Value* scores) {
+    if (n_.wants_output(3) && n_.attr_int("qk_matmul_output_mode", 0) == place) n_.become(3, scores);
   }
+
+  Value* capped(Value* scores) {
+    const double cap = n_.attr_float("softcap", 0);
+    if (cap == 0) return scores;
+    Value* most = at_.scalar(cap, type_);
+    return at_.mul(at_.emit("Tanh", {at_.emit("Div", {scores, most})}), most);
+  }
+
+  Value* length_of(Value* x) { return at_.squeeze(at_.slice(at_.shape(x), 2, 3), {0}); }
+
+  Value* positions(Value* x) { return at_.emit("Range", {at_.integer(0), length_of(x), at_.integer(1)}); }
 
   Value* masked(Value* scores, Value* query, Value* key) {
     if (n_.attr_int("is_causal", 0) != 0) {
-      Value* seen = at_.emit("LessOrEqual", {at_.unsqueeze(positions(key), {0}), at_.unsqueeze(positions(query), {1})});
+      Value* last = positions(query);
+      if (n_.has_input(4)) last = at_.add(last, length_of(n_.changing().input(4)));
+      Value* seen = at_.emit("LessOrEqual", {at_.unsqueeze(positions(key), {0}), at_.unsqueeze(last, {1})});
       scores = at_.emit("Where", {seen, scores, at_.scalar(-std::numeric_limits<double>::infinity(), type_)});
     }
     if (!n_.has_input(3)) return scores;
