@@ -56,6 +56,17 @@ Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::
   return feeds;
 }
 
+// Exporters number what nobody names: a trace's outputs stand where the lifted model's do, whatever they are called.
+Arrays named_as(const ir::Model& lifted, const ir::Model& model, Arrays outputs) {
+  const auto &names = lifted.graph->outputs(), &own = model.graph->outputs();
+  if (names.size() != own.size()) return outputs;
+  Arrays renamed;
+  for (size_t i = 0; i < own.size(); ++i)
+    if (const auto found = outputs.find(own[i]->name()); found != outputs.end())
+      renamed.emplace(names[i]->name(), found->second);
+  return renamed;
+}
+
 }  // namespace
 
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
@@ -74,7 +85,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     Arrays own;
     for (const auto& [name, array] : feeds.back())
       if (trace.find_input(name) != nullptr) own.emplace(name, array);
-    wanted.push_back(trace.run(own));
+    wanted.push_back(named_as(lifted, *model, trace.run(own)));
   }
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;

@@ -47,10 +47,15 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
   context_.emplace(TableContext{variables_, *solver_});
 }
 
-void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit& found) {
+void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around,
+                      bool pads) {
   if (!index_) return;
   std::vector<const ir::Tensor*> others(tensors.begin(), tensors.end());
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(*index_));
+  context_->around = around;
+  for (Variable& v : context_->around.axes) v.at.erase(v.at.begin() + static_cast<std::ptrdiff_t>(*index_));
+  for (Variable& v : context_->around.sizes) v.at.erase(v.at.begin() + static_cast<std::ptrdiff_t>(*index_));
+  context_->pads = pads;
   ++num_compared_;
   std::string reason;
   const auto fit = fit_table(others, *context_, reason);

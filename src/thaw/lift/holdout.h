@@ -17,7 +17,8 @@ class Holdout {
   Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors);
 
   // Fits a constant without the trace that is held out, and compares with what all traces gave.
-  void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found);
+  void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around = {},
+               bool pads = false);
 
   // "trace_28x20.onnx": "the other 2 traces say the same of 14 of 15 constants"; then what they say otherwise. Empty
   // where no trace is held out or nothing was compared.

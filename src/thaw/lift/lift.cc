@@ -1,10 +1,13 @@
 #include "thaw/lift/lift.h"
 
+#include <set>
+#include <string>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/lift/align/even_out.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/arity.h"
@@ -49,12 +52,17 @@ void require_new_inputs(const Trace& trace, const LiftOptions& options) {
   }
 }
 
-Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices) {
+// plain: grows by loops that turn out to be none.
+Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
-  Lifting lifting(traces, options, made.choices);
+  Lifting lifting(traces, options, made.choices, plain);
   for (const Step step : kExplain) {
     step(lifting);
     require_budget(traces);
+  }
+  if (!lifting.steady_loops.empty()) {
+    plain.merge(lifting.steady_loops);
+    return attempt(traces, options, std::move(made.choices), plain);
   }
   made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
@@ -83,8 +91,10 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     ops::require_arity(*trace.model);
     require_new_inputs(trace, options);
   }
+  even_out(traces);
   // The steps above, with the next solutions where the simplest contradict each other.
-  Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices)); });
+  std::set<std::string> plain;
+  Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices), plain); });
   if (best.is_whole()) best.edit->keep();
   return std::move(best.report);
 }

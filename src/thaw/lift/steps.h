@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,14 +31,15 @@ struct WindowLoops {
 };
 
 struct Lifting {
-  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen)
-      : traces(all), options(how), choices(chosen) {}
+  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen, const std::set<std::string>& plain)
+      : traces(all), options(how), choices(chosen), plain_loops(plain) {}
   Lifting(const Lifting&) = delete;
   Lifting& operator=(const Lifting&) = delete;
 
   std::vector<Trace>& traces;
   const LiftOptions& options;
   const Choices& choices;
+  const std::set<std::string>& plain_loops;  // aligned branch by branch (align.h)
   ir::Model& model() { return *traces.front().model; }
   LiftReport report;
 
@@ -50,6 +53,7 @@ struct Lifting {
   Alignment alignment;
   std::vector<FittedTable> tables;
   std::vector<WindowLoops> windows;
+  std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace
 
   // What writes the nodes; set by declare_inputs.
   std::optional<rewrite::Emitter> nodes;

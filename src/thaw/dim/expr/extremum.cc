@@ -128,7 +128,11 @@ Dim normal_form(AtomKind kind, Dim a, Dim b, Scope::Impl& tables) {
   }
   const int64_t factor = negative ? -common : common;
   if (factor != 1) {
-    for (Dim& d : operands) d = *exact_div(d, Dim(factor));
+    for (Dim& d : operands) {
+      const auto part = exact_div(d, Dim(factor));
+      if (!part) return {};  // an expression past the limits of its scope
+      d = *part;
+    }
     std::sort(operands.begin(), operands.end(), precedes);
   }
   const Atom* atom = tables.atom(negative ? opposite(kind) : kind, operands);

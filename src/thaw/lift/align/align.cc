@@ -16,7 +16,7 @@ namespace {
 using Positions = std::unordered_map<const ir::Node*, size_t>;
 
 // Loops that all traces have, as far as their branches differ: what every trace does equally often is no frozen size.
-std::vector<Loop> find_loops(const std::vector<Trace>& traces) {
+std::vector<Loop> find_loops(const std::vector<Trace>& traces, const std::set<std::string>& plain) {
   std::vector<std::vector<Unrolled>> found;
   for (const Trace& trace : traces) found.push_back(find_unrolled(*trace.model->graph));
   std::vector<Loop> loops;
@@ -34,7 +34,7 @@ std::vector<Loop> find_loops(const std::vector<Trace>& traces) {
       loop.lengths.insert(loop.lengths.end(), each[i].lengths.begin(), each[i].lengths.end());
       loop.traces.push_back(std::move(each[i]));
     }
-    loops.push_back(std::move(loop));
+    if (!plain.contains(name_of(loop))) loops.push_back(std::move(loop));
   }
   return loops;
 }
@@ -228,9 +228,11 @@ class Comparison {
 
 }  // namespace
 
-Alignment align(const std::vector<Trace>& traces) {
+std::string name_of(const Loop& loop) { return loop.traces[0].joins[0]->output(0)->name(); }
+
+Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& plain) {
   Alignment out;
-  out.loops = find_loops(traces);
+  out.loops = find_loops(traces, plain);
   for (size_t k = 0; k < traces.size(); ++k) out.nodes.push_back(working_nodes(*traces[k].model, out.loops, k));
   check_order(traces, out.nodes);
   Comparison comparison(traces, out);

@@ -1,6 +1,7 @@
 // Aligning traces: which node of one stands for which of another, and which constants differ.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,11 @@ struct Alignment {
 };
 
 // Traces of the same operators in the same order align node by node, Constant nodes and the repeated branches of
-// unrolled loops apart. Throws thaw::Error where they do not.
-Alignment align(const std::vector<Trace>& traces);
+// unrolled loops apart. Throws thaw::Error where they do not. plain: names of what joins branches that are aligned one by
+// one too, as those of a few levels are.
+Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& plain = {});
+
+// What a loop is known by: the name of the value that joins its branches, in the first trace.
+std::string name_of(const Loop& loop);
 
 }  // namespace thaw::lifting

@@ -48,7 +48,7 @@ std::optional<Slice> slice_of(const ir::Value& value) {
   ir::Node* node = value.producer();
   if (!node || !node->domain().empty()) return std::nullopt;
   if (node->op_type() == "Split") return slice_of_split(*node, value.producer_index());
-  if (node->op_type() == "Slice") return slice_of_slice(*node);
+  if (ops::role_of(*node, 1) == ops::Role::kBounds) return slice_of_slice(*node);
   return std::nullopt;
 }
 

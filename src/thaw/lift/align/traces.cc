@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
@@ -121,10 +122,38 @@ void add_marked(const std::vector<Trace>& traces, const std::string& input, dim:
   }
 }
 
+// Values of what is no input, or told of some traces only, would be passed over without a word.
+void require_usable_values(const std::vector<Trace>& traces, const std::vector<AddedInput>& added) {
+  for (const Trace& trace : traces) {
+    for (const auto& [name, values] : trace.values) {
+      const auto is_it = [&, wanted = name](const ir::Value* input) { return input->name() == wanted; };
+      const bool known =
+          std::ranges::any_of(trace.model->graph->inputs(), is_it) ||
+          std::ranges::any_of(added, [&, wanted = name](const AddedInput& a) { return a.name == wanted; });
+      if (!known) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = fmt::format("values of '{}' are told, which is no input", name),
+                     .where = trace.name,
+                     .expected = "values of inputs of the traces",
+                     .next = fmt::format("bring it back with --add-input '{}:int64[{}]' where the exporter took it out",
+                                         name, fmt::join(values.dims, ","))});
+      }
+      for (const Trace& other : traces) {
+        if (values.values.empty() || other.values.contains(name)) continue;
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("values of '{}' are not told", name),
+                                                  .where = other.name,
+                                                  .expected = "its values in every trace, or in none",
+                                                  .next = "add those that this trace was made with"});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
+  require_usable_values(traces, added);
   for (Trace& trace : traces) {
     trace.sizes = declared_sizes(trace);
     trace.sizes.merge(solved_names(*trace.model));

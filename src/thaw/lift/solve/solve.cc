@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "thaw/lift/solve/propose.h"
 #include "thaw/lift/solve/window_sizes.h"
@@ -201,6 +202,46 @@ std::vector<Candidate> products_of(const std::vector<Candidate>& bases) {
   return products;
 }
 
+// A tensor's size or twice that, and a few more or less: the distances between its positions.
+void search_tensors(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
+  constexpr int64_t kMostMore = 2;
+  for (const int64_t times : {1, 2}) {
+    for (const auto& [at, size] : tensors) {
+      if (search.is_full() || is_constant(at)) continue;
+      const int64_t more = wanted[0] - times * at[0];
+      bool fits = std::abs(more) <= kMostMore;
+      for (size_t k = 0; k < wanted.size() && fits; ++k) fits = times * at[k] + more == wanted[k];
+      if (fits) search.add(size * Dim(times) + Dim(more), Rule::kTensorLine);
+    }
+  }
+  // What is left of a constant, or more than it: where the rows of a longer table begin and end.
+  for (const auto& [at, size] : tensors) {
+    if (search.is_full() || is_constant(at)) continue;
+    search.add(remaining({{size}, at}, wanted), Rule::kTensorLine);
+    search.add(shifted({{size}, at}, wanted), Rule::kTensorLine);
+  }
+}
+
+// The distances between the cells of a grid that inference knows the sides of.
+void search_grids(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
+  constexpr size_t kMostSizes = 32;  // pairs of them are tried
+  std::vector<Candidate> sides;
+  for (const auto& [at, size] : tensors)
+    if (!is_constant(at) && sides.size() < kMostSizes && at.front() < wanted.front()) sides.push_back({{size}, at});
+  search.pairs(sides, Rule::kTwoLines, two_lines);
+}
+
+// Two tensors' sizes together: where the next of several levels begins in what holds all of them.
+void search_sums(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
+  Values rest(wanted.size());
+  for (const auto& [at, size] : tensors) {
+    if (search.is_full() || is_constant(at)) continue;
+    for (size_t k = 0; k < wanted.size(); ++k) rest[k] = wanted[k] - at[k];
+    const auto other = tensors.find(rest);
+    if (other != tensors.end() && !is_constant(rest)) search.add(size + other->second, Rule::kTwoSizes);
+  }
+}
+
 // The rules that leave room for chance.
 void search_rules(Search& search, std::span<const Variable> variables, std::span<const Variable> all,
                   std::span<const int64_t> wanted) {
@@ -225,7 +266,7 @@ void search_rules(Search& search, std::span<const Variable> variables, std::span
 
 }  // namespace
 
-std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most) const {
+std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most, const Around& around) const {
   Search search(wanted, most);
   if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
   if (search.is_full() || !are_sizes(wanted)) return search.take();
@@ -237,16 +278,86 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     const auto known = tensors_->find({wanted.begin(), wanted.end()});
     if (known != tensors_->end()) search.add(known->second, Rule::kTensor);
   }
+  if (!around.sizes.empty() && !search.is_full()) {
+    const std::vector<Candidate> sizes = candidates_of(around.sizes);
+    search.each(sizes, Rule::kAround, scaled);
+    if (!search.is_full()) search.each(products_of(sizes), Rule::kAround, scaled);
+    const auto take = [&](Dim dim) {
+      search.add(dim, Rule::kAround);
+      return search.is_full();
+    };
+    // Windows that its readers cut come first; others leave room for chance.
+    for (const int64_t window : around.windows)
+      if (!search.is_full()) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1, .only = window});
+    if (!sure_) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
+  }
+  search.each(bases, Rule::kSum, shifted);
+  if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
+  if (sure_) return search.take();
   // What is no multiple or part follows the batch last of all.
   std::vector<Variable> others;
   for (const Variable& v : variables_)
     if (!v.is_batch) others.push_back(v);
   if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
   search_rules(search, variables_, variables_, wanted);
+  if (tensors_ && !search.is_full()) search_sums(search, *tensors_, wanted);
+  if (tensors_ && !search.is_full()) search_grids(search, *tensors_, wanted);
   return search.take();
 }
 
-std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
+std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vector<int64_t>>& wanted,
+                                                      const Around& around) const {
+  const size_t rank = around.axes.size();
+  const bool by_axis = rank * 2 == wanted.size();
+  const auto each = [&](auto amount_of, bool alike) -> std::optional<std::vector<Dim>> {
+    std::vector<Dim> found;
+    bool any = false;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const std::vector<int64_t>& at = wanted[i];
+      std::optional<Dim> amount;
+      const Variable* axis = by_axis && around.axes[i % rank].symbol.is_known() ? &around.axes[i % rank] : nullptr;
+      // Where windows are filled along one axis, they are along others: sizes that are whole everywhere hide it.
+      const bool hidden = alike && axis && axis->varies() && i >= rank && at.front() == 0;
+      if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
+      if (is_constant(at) && !amount) amount = Dim(at.front());
+      for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);
+      if (!amount || amount->is_unknown()) return std::nullopt;
+      any |= !is_constant(at);
+      found.push_back(*amount);
+    }
+    if (!any) return std::nullopt;
+    return found;
+  };
+  const auto up_to_windows = [&](int64_t window, bool alike) {
+    return each(
+        [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
+          for (size_t k = 0; k < at.size(); ++k)
+            if (size.at[k] <= 0 || (size.at[k] + window - 1) / window * window - size.at[k] != at[k])
+              return std::nullopt;
+          return dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol;
+        },
+        alike);
+  };
+  for (const int64_t window : around.windows)
+    if (auto found = up_to_windows(window, true)) return found;
+  const auto up_to_size = [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
+    Values whole = size.at;
+    for (size_t k = 0; k < at.size(); ++k) whole[k] += at[k];
+    const auto own = std::ranges::find_if(variables_, [&](const Variable& v) { return v.at == whole; });
+    if (own != variables_.end()) return own->symbol - size.symbol;
+    if (!tensors_) return std::nullopt;
+    const auto known = tensors_->find(whole);
+    if (known == tensors_->end()) return std::nullopt;
+    return known->second - size.symbol;
+  };
+  if (auto found = each(up_to_size, false)) return found;
+  constexpr int64_t kLargestWindow = 64;
+  for (int64_t window = 2; window <= kLargestWindow && !sure_; ++window)
+    if (auto found = up_to_windows(window, false)) return found;
+  return std::nullopt;
+}
+
+std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& around) const {
   if (wanted.size() == 1) {
     if (const auto decided = decided_.find(wanted.front()); decided != decided_.end()) return decided->second;
     std::vector<Point> points;
@@ -259,10 +370,17 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted) const {
     const auto chosen = choices_->find(key);
     if (chosen != choices_->end()) skipped = chosen->second;
   }
-  const std::vector<Solution> found = solutions(wanted, skipped + 1);
+  const std::vector<Solution> found = solutions(wanted, skipped + 1, around);
   if (found.size() <= skipped) return std::nullopt;
-  if (choices_) solved_.emplace(key, found.back().rule);
+  if (choices_ && !sure_) solved_.emplace(key, found.back().rule);
   return found.back().dim;
+}
+
+std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {
+  const bool before = std::exchange(sure_, true);
+  auto found = solve(wanted);
+  sure_ = before;
+  return found;
 }
 
 }  // namespace thaw::lifting

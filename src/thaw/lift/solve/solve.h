@@ -1,7 +1,8 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
-// In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; a sum
-// with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
+// In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; the size
+// of a tensor; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
+// a sum with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
 // share, rounded; a product of three; the larger or smaller of two. Variables are tried in their order, dims before
 // values. Three traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where
 // the sizes of the whole model contradict each other, the next solution is chosen (backtrack.h).
@@ -24,6 +25,8 @@ enum class Rule : uint8_t {
   kVariable,
   kPart,
   kTensor,
+  kAround,
+  kTensorLine,
   kSum,
   kLine,
   kQuotient,
@@ -31,7 +34,8 @@ enum class Rule : uint8_t {
   kShare,
   kTriple,
   kExtreme,
-  kTwoLines
+  kTwoLines,
+  kTwoSizes
 };
 
 struct Solution {
@@ -41,6 +45,13 @@ struct Solution {
 
 // By the wanted values: how many solutions are passed over. What is not named takes the first.
 using Choices = std::map<std::vector<int64_t>, size_t>;
+
+// What stands around an integer, which tells more than other sizes do: a Pad fills the windows of the tensor that it pads.
+struct Around {
+  std::vector<Variable> sizes = {};   // of what the node reads
+  std::vector<Variable> axes = {};    // of its data, axis by axis; its symbol unknown where no expression is
+  std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
+};
 
 class Solver {
  public:
@@ -54,10 +65,18 @@ class Solver {
       : variables_(variables), choices_(nullptr), tensors_(nullptr), decided_(std::move(decided)) {}
 
   // wanted: the value in each trace. nullopt where nothing that simple gives it.
-  std::optional<dim::Dim> solve(std::span<const int64_t> wanted) const;
+  std::optional<dim::Dim> solve(std::span<const int64_t> wanted, const Around& around = {}) const;
+  // The amounts of one Pad: what is missing to whole windows of one size, or to another size, along each axis.
+  std::optional<std::vector<dim::Dim>> solve_padding(const std::vector<std::vector<int64_t>>& wanted,
+                                                     const Around& around) const;
   // The first solutions.
-  std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most) const;
+  std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most, const Around& around = {}) const;
   std::span<const Variable> variables() const { return variables_; }
+  const TensorSizes* tensors() const { return tensors_; }  // may be null
+  // The same by what leaves no room for chance.
+  std::optional<dim::Dim> solve_surely(std::span<const int64_t> wanted);
+  // While set, what leaves room for chance is left open: sizes of windows, shares, products of three, extremes.
+  void be_sure(bool sure) { sure_ = sure; }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
 
@@ -66,6 +85,7 @@ class Solver {
   const Choices* choices_;
   const TensorSizes* tensors_;
   std::map<int64_t, dim::Dim> decided_;
+  bool sure_ = false;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
 };
 

@@ -1,7 +1,7 @@
 #include "thaw/lift/solve/tensor_sizes.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // In characters. Where something frozen came before, an expression is wrong, and long.
-constexpr size_t kLongest = 80;
+constexpr size_t kLongest = 160;
 
 class Collecting {
  public:
@@ -21,8 +21,13 @@ class Collecting {
     }
   }
 
-  void add(dim::Dim d) {
-    if (!d.is_symbolic() || !seen_.insert(d.expr()).second || dim::is_data_dependent(d)) return;
+  // in_traces: what it was there, where that is known.
+  void add(dim::Dim d, const std::optional<std::vector<int64_t>>& in_traces) {
+    if (!d.is_symbolic() || dim::is_data_dependent(d)) return;
+    if (const auto known = values_.find(d.expr()); known != values_.end()) {
+      if (!in_traces || known->second == *in_traces) keep(d, known->second);
+      return;
+    }
     if (dim::to_string(d).size() > kLongest) return;
     std::vector<int64_t> values;
     for (const dim::Assignment& at : traces_) {
@@ -30,21 +35,28 @@ class Collecting {
       if (!value) return;
       values.push_back(*value);
     }
-    const auto [known, is_new] = sizes_.emplace(std::move(values), d);
-    if (!is_new && dim::to_string(d).size() < dim::to_string(known->second).size()) known->second = d;
+    values_.emplace(d.expr(), values);
+    if (!in_traces || values == *in_traces) keep(d, values);
   }
 
   TensorSizes take() { return std::move(sizes_); }
 
  private:
+  void keep(dim::Dim d, const std::vector<int64_t>& values) {
+    const auto [known, is_new] = sizes_.emplace(values, d);
+    if (is_new || dim::same(known->second, d)) return;
+    if (dim::to_string(d).size() < dim::to_string(known->second).size()) known->second = d;
+  }
+
   std::vector<dim::Assignment> traces_;
-  std::unordered_set<const dim::Expr*> seen_;
+  std::unordered_map<const dim::Expr*, std::vector<int64_t>> values_;  // in each trace, of what was seen
   TensorSizes sizes_;
 };
 
 }  // namespace
 
-TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope) {
+TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope,
+                             const SizesInTraces& in_traces) {
   if (variables.empty()) return {};
   const ir::Model& model = *traces.front().model;
   infer::InferOptions options;
@@ -52,6 +64,8 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
   for (const Variable& v : variables) options.hints[scope.symbol_id(v.symbol)] = v.at.front();
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->initializer() || !input->type.shape) continue;
+    const auto& others = traces.back().model->graph->inputs();  // an input that came back is in the first trace only
+    if (std::ranges::none_of(others, [&](const ir::Value* other) { return other->name() == input->name(); })) continue;
     const std::vector<dim::Dim> dims = input_dims(*input, traces, variables);
     const bool known = std::all_of(dims.begin(), dims.end(), [](dim::Dim d) { return d.is_known(); });
     if (known) options.inputs[input] = ops::Fact::tensor(input->type.elem_type, dims);
@@ -59,9 +73,12 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
   const infer::Result inferred = infer::infer(model, scope, options);
   Collecting collecting(variables, scope);
   for (const ir::Node* node : model.graph->nodes()) {
-    for (const ir::Value* output : node->outputs()) {
+    for (int i = 0; i < static_cast<int>(node->outputs().size()); ++i) {
+      const ir::Value* output = node->output(i);
       if (!output || !inferred.fact(output).shape) continue;
-      for (const dim::Dim d : *inferred.fact(output).shape) collecting.add(d);
+      const ops::Shape& shape = *inferred.fact(output).shape;
+      for (size_t axis = 0; axis < shape.size(); ++axis)
+        if (shape[axis].is_symbolic()) collecting.add(shape[axis], in_traces ? in_traces(node, i, axis) : std::nullopt);
     }
   }
   return collecting.take();

@@ -8,7 +8,7 @@ namespace {
 
 using dim::Dim;
 
-constexpr int64_t kLargestPart = 64, kLargestWindow = 64;
+constexpr int64_t kLargestWindow = 64;
 constexpr size_t kMostVariables = 12;  // pairs of them are tried
 
 struct Cells {
@@ -18,10 +18,10 @@ struct Cells {
   Dim dim() const { return part == 1 ? variable->symbol : dim::floor_div(variable->symbol, part); }
 };
 
-std::vector<Cells> possible_cells(std::span<const Variable> variables) {
+std::vector<Cells> possible_cells(std::span<const Variable> variables, int64_t largest_part) {
   std::vector<Cells> cells;
   for (const Variable& v : variables) {
-    for (int64_t part = kLargestPart; part >= 1; --part) {
+    for (int64_t part = largest_part; part >= 1; --part) {
       Cells c{&v, part, v.at};
       const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at % part == 0; });
       if (!exact || !v.varies()) continue;
@@ -37,11 +37,16 @@ int64_t windows(int64_t cells, int64_t size) { return (cells + size - 1) / size;
 class WindowSearch {
  public:
   WindowSearch(std::span<const Variable> sides, std::span<const Variable> multiples, std::span<const int64_t> wanted,
-               const std::function<bool(Dim)>& take)
-      : multiples_(multiples), wanted_(wanted), take_(take), cells_(possible_cells(sides)) {}
+               const std::function<bool(Dim)>& take, WindowLimits limits)
+      : multiples_(multiples),
+        wanted_(wanted),
+        take_(take),
+        limits_(limits),
+        cells_(possible_cells(sides, limits.largest_part)) {}
 
   void run() {
     for (int64_t m = 2; m <= kLargestWindow && !enough_; ++m) {
+      if (limits_.only != 0 && m != limits_.only) continue;
       for (const Cells& c : cells_) along_one_side(c, m);
       if (multiples_.size() > kMostVariables) continue;
       over_two_sides(m, nullptr);
@@ -88,6 +93,7 @@ class WindowSearch {
   std::span<const Variable> multiples_;
   std::span<const int64_t> wanted_;
   const std::function<bool(Dim)>& take_;
+  WindowLimits limits_;
   std::vector<Cells> cells_;
   bool enough_ = false;
 };
@@ -95,8 +101,8 @@ class WindowSearch {
 }  // namespace
 
 void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
-                   std::span<const int64_t> wanted, const std::function<bool(Dim)>& take) {
-  WindowSearch(sides, multiples, wanted, take).run();
+                   std::span<const int64_t> wanted, const std::function<bool(Dim)>& take, WindowLimits limits) {
+  WindowSearch(sides, multiples, wanted, take, limits).run();
 }
 
 }  // namespace thaw::lifting

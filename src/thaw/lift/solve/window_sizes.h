@@ -13,9 +13,15 @@
 
 namespace thaw::lifting {
 
+struct WindowLimits {
+  int64_t largest_part = 64;  // of a side, that may be covered
+  int64_t only = 0;           // windows of this size alone; 0: of any
+};
+
 // Hands over what gives the wanted value in each trace, the simplest first, until `take` says that it is enough. sides:
 // what may be covered; multiples: what windows over two sides may be counted for each of.
 void solve_windows(std::span<const Variable> sides, std::span<const Variable> multiples,
-                   std::span<const int64_t> wanted, const std::function<bool(dim::Dim)>& take);
+                   std::span<const int64_t> wanted, const std::function<bool(dim::Dim)>& take,
+                   WindowLimits limits = {});
 
 }  // namespace thaw::lifting

@@ -30,21 +30,26 @@ struct ColumnFit {
   }
 };
 
-// A column as a function of a counter, over all traces: its values at 0, 1, …; NaN where the counter is never.
-using Values = std::vector<double>;
+// A column as a function of a counter, over all traces: its values at first, first + 1, …; NaN where the counter is never.
+struct Values {
+  int64_t first = 0;
+  std::vector<double> at;
+};
 
 std::optional<Values> as_function(const View& view, int64_t column, const Counter& counter) {
   Values values;
+  for (size_t k = 0; k < view.traces(); ++k)
+    for (const int64_t x : counter.at(k)) values.first = std::min(values.first, x);
   for (size_t k = 0; k < view.traces(); ++k) {
     const int64_t length = view.length().at[k];
     const std::vector<int64_t>& at = counter.at(k);
     for (int64_t r = 0; r < length; ++r) {
-      const auto x = static_cast<size_t>(at[static_cast<size_t>(r)]);
-      if (x >= values.size()) values.resize(x + 1, std::numeric_limits<double>::quiet_NaN());
+      const auto x = static_cast<size_t>(at[static_cast<size_t>(r)] - values.first);
+      if (x >= values.at.size()) values.at.resize(x + 1, std::numeric_limits<double>::quiet_NaN());
       const double entry = view.at(k, r, column);
-      if (std::isnan(values[x])) {
-        values[x] = entry;
-      } else if (!view.close(values[x], entry)) {
+      if (std::isnan(values.at[x])) {
+        values.at[x] = entry;
+      } else if (!view.close(values.at[x], entry)) {
         return std::nullopt;
       }
     }
@@ -56,32 +61,33 @@ bool matches(const Values& values, const View& view, const ColumnFit& fit) {
   // An angle was rounded to float32 before its cosine was taken.
   constexpr double kRounding = 1.2e-7;
   const bool is_sinusoid = fit.function != Function::kAffine;
-  for (size_t x = 0; x < values.size(); ++x) {
-    if (std::isnan(values[x])) continue;
-    const double at = static_cast<double>(x), expected = fit.at(at);
-    if (view.close(values[x], expected)) continue;
-    if (!is_sinusoid || std::abs(values[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at))
+  for (size_t x = 0; x < values.at.size(); ++x) {
+    if (std::isnan(values.at[x])) continue;
+    const double at = static_cast<double>(values.first + static_cast<int64_t>(x)), expected = fit.at(at);
+    if (view.close(values.at[x], expected)) continue;
+    if (!is_sinusoid || std::abs(values.at[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at))
       return false;
   }
   return true;
 }
 
 bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
-  size_t first = 0, last = values.size() - 1;
-  while (first < last && std::isnan(values[first])) ++first;
-  fit.scale = last == first ? 0 : (values[last] - values[first]) / static_cast<double>(last - first);
+  size_t first = 0, last = values.at.size() - 1;
+  while (first < last && std::isnan(values.at[first])) ++first;
+  fit.scale = last == first ? 0 : (values.at[last] - values.at[first]) / static_cast<double>(last - first);
   if (view.exact() && fit.scale != std::round(fit.scale)) return false;
-  fit.offset = values[first] - fit.scale * static_cast<double>(first);
+  fit.offset = values.at[first] - fit.scale * static_cast<double>(values.first + static_cast<int64_t>(first));
   return matches(values, view, fit);
 }
 
 bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
   const bool sine = fit.function == Function::kSin;
   std::vector<std::pair<double, double>> entries;
-  for (size_t x = 1; x < values.size(); ++x) {
-    if (std::isnan(values[x])) continue;
-    if (std::abs(values[x]) > 1 + view.tolerance) return false;
-    entries.emplace_back(static_cast<double>(x), values[x]);
+  for (size_t i = 0; i < values.at.size(); ++i) {
+    const int64_t x = values.first + static_cast<int64_t>(i);
+    if (std::isnan(values.at[i])) continue;
+    if (std::abs(values.at[i]) > 1 + view.tolerance) return false;
+    if (x > 0) entries.emplace_back(static_cast<double>(x), values.at[i]);
   }
   const Angle angle = angle_of(entries, sine);
   fit.scale = angle.step;
@@ -93,7 +99,7 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
                                 std::span<const Function> functions) {
   const auto values = as_function(view, column, *counter);
-  if (!values || values->empty()) return std::nullopt;
+  if (!values || values->at.empty()) return std::nullopt;
   for (const Function f : functions) {
     if (view.exact() && f != Function::kAffine) continue;
     ColumnFit fit{.counter = counter, .function = f};
@@ -107,8 +113,9 @@ std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::
                                     const ColumnFit* like) {
   if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
     if (auto fit = fit_in(table.view, column, like->counter, {&like->function, 1})) return fit;
-  for (const CounterPtr& counter : table.counters)
-    if (auto fit = fit_in(table.view, column, counter, functions)) return fit;
+  for (const auto* counters : {&table.counters, &table.distances})
+    for (const CounterPtr& counter : *counters)
+      if (auto fit = fit_in(table.view, column, counter, functions)) return fit;
   return std::nullopt;
 }
 
@@ -121,7 +128,7 @@ double rounded_base(double base) {
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.
-void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run) {
+void straighten(const View& view, const std::vector<int64_t>& columns, std::vector<ColumnFit>& run) {
   if (run.front().function == Function::kAffine) return;
   size_t times = 1;
   while (times < run.size() && run[times].scale == run[0].scale) ++times;
@@ -153,14 +160,14 @@ void straighten(const View& view, int64_t first_column, std::span<ColumnFit> run
   if (spread <= 0) return;
   const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
   const auto try_scales = [&](auto scale_of) {
-    std::vector<ColumnFit> straight(run.begin(), run.end());
+    std::vector<ColumnFit> straight = run;
     for (size_t j = 0; j < run.size(); ++j) {
       straight[j].scale = scale_of(static_cast<double>(j / times % count));
       if (j / times >= count || j % times != 0) continue;
-      const auto values = as_function(view, first_column + static_cast<int64_t>(j), *run[j].counter);
+      const auto values = as_function(view, columns[j], *run[j].counter);
       if (!values || !matches(*values, view, straight[j])) return false;
     }
-    std::copy(straight.begin(), straight.end(), run.begin());
+    run = std::move(straight);
     return true;
   };
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
@@ -179,7 +186,7 @@ size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
 Part part_of(std::span<const ColumnFit> run, const View& view) {
   const Kind kind = view.exact() ? Kind::kInteger : Kind::kReal;
   const ColumnFit& first = run.front();
-  Values scales, offsets;
+  std::vector<double> scales, offsets;
   for (const ColumnFit& fit : run) {
     scales.push_back(fit.scale);
     offsets.push_back(fit.offset);
@@ -210,15 +217,31 @@ std::optional<Generated> fit_columns(const RowTable& table) {
   };
   const bool alike =
       std::any_of(std::begin(kEach), std::end(kEach), [&](const Function& f) { return fit_all({&f, 1}); });
-  if (!alike && (view.exact() || !fit_all(kEach))) return std::nullopt;
+  constexpr Function kAngles[] = {Function::kCos, Function::kSin};
+  if (!alike && (view.exact() || (!fit_all(kAngles) && !fit_all(kEach)))) return std::nullopt;
   const ColumnFit& first = fits.front();
   Generated out;
   out.description = fmt::format("{} {}", name_of(first.function), first.counter->name());
+  // Run by run; where columns of sines and cosines take turns, those of each.
+  const auto straighten_all = [&](auto belongs) {
+    std::vector<int64_t> columns;
+    std::vector<ColumnFit> kind;
+    for (size_t column = 0; column < fits.size(); ++column) {
+      if (!belongs(column)) continue;
+      columns.push_back(static_cast<int64_t>(column));
+      kind.push_back(fits[column]);
+    }
+    straighten(view, columns, kind);
+    for (size_t i = 0; i < columns.size(); ++i) fits[static_cast<size_t>(columns[i])] = kind[i];
+  };
+  const bool in_turn = fits.size() > 2 && !fits[1].same_kind(fits[0]) && fits[2].same_kind(fits[0]);
+  if (in_turn)
+    for (const size_t like : {size_t{0}, size_t{1}})
+      straighten_all([&](size_t column) { return fits[column].same_kind(fits[like]); });
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
-    const auto run = std::span(fits).subspan(begin, end - begin);
-    straighten(view, static_cast<int64_t>(begin), run);
-    out.parts.push_back(part_of(run, view));
+    if (!in_turn) straighten_all([&](size_t column) { return column >= begin && column < end; });
+    out.parts.push_back(part_of(std::span(fits).subspan(begin, end - begin), view));
   }
   return out;
 }

@@ -22,6 +22,7 @@ struct RowTable {
   std::vector<LayoutPtr> layouts;
   std::vector<CounterPtr> counters;
   TableContext& context;
+  std::vector<CounterPtr> distances = {};  // how far a row is from the last one or the middle: may be negative
 };
 RowTable rows_of(const View& view, TableContext& context);
 Layouts& layouts_of(const Size& length, TableContext& context);
@@ -79,8 +80,13 @@ std::optional<Generated> fit_whole_list(const RowTable& table);
 std::optional<Generated> fit_axes(const View& view, TableContext& context);
 // Of two axes and a single column. A function of i - j, or of |i - j|.
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
+// Of entries that are no function of a formula, by the distance of row and column: distances[k] from the last column's on.
+std::optional<Sequence> fit_distance_table(const View& distances, const View& table);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
+
+// A few real numbers, each computed of a size. Of three traces or more.
+std::optional<TableFit> fit_reals(std::span<const ir::Tensor* const> tensors, const TableContext& context);
 
 // Why a list is not explained: the generator that comes nearest.
 std::string nearest_of(const RowTable& table);

@@ -237,7 +237,7 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
         return Sequence{fit->description + ", where index is |row - column|", *formula};
   }
   auto fit = fit_sequence(straight, context);
-  if (!fit) return std::nullopt;
+  if (!fit) return fit_distance_table(straight, view);
   const Formula index = distance + Formula(view.growing[1] - constant_size(1, traces));
   const auto formula = substitute(fit->formula, {&index, 1});
   if (!formula) return std::nullopt;

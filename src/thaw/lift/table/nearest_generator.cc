@@ -64,11 +64,20 @@ std::string nearest_of(const RowTable& table) {
   if (!name.empty()) return text + fmt::format("; nearest: '{}' gives the first {} of {}", name, most, length);
   // Numbers of a wide table that grow with the grid and follow no formula were learned.
   constexpr int64_t kWide = 8;
-  if (view.kind == Kind::kReal && view.width >= kWide)
-    text += fmt::format(
-        "; {} numbers a row look learned, and interpolated before the export: give a trace at the size that they were "
-        "learned at, export with the interpolation in the graph, or build the model with thaw build",
-        view.width);
+  if (view.kind != Kind::kReal || view.width < kWide) return text;
+  // Without the sides of the grid, rows of any table of positions look so.
+  const bool grid_is_told =
+      std::ranges::any_of(table.layouts, [](const LayoutPtr& layout) { return layout->is_grid(); });
+  if (!grid_is_told && !view.dims.empty() && view.traces() > 1)
+    return text +
+           "; where its rows are the cells of a grid (patches), no input tells the grid's sides: give grid_thw's "
+           "values "
+           "in each trace (--values), and bring it back where the exporter took it out (--add-input "
+           "'grid_thw:int64[1,3]')";
+  text += fmt::format(
+      "; {} numbers a row look learned, and interpolated before the export: give a trace at the size that they were "
+      "learned at, export with the interpolation in the graph, or build the model with thaw build",
+      view.width);
   return text;
 }
 

@@ -11,40 +11,6 @@
 namespace thaw::lifting {
 namespace {
 
-// A short list of sizes: each element for itself.
-std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const Solver& solver,
-                                  std::string& reason) {
-  constexpr int64_t kMostSizes = 64;
-  const ir::Tensor& first = *tensors.front();
-  const bool alike = std::all_of(tensors.begin(), tensors.end(), [&](const ir::Tensor* t) {
-    return t->dims == first.dims && t->data_type == first.data_type;
-  });
-  if (!alike || !ir::is_integer(first.data_type) || first.num_elements() > kMostSizes) return std::nullopt;
-  std::vector<std::vector<int64_t>> values;
-  for (const ir::Tensor* tensor : tensors) values.push_back(tensor->to_int64());
-  ops::Shape sizes;
-  std::vector<std::string> text;
-  for (size_t i = 0; i < values.front().size(); ++i) {
-    std::vector<int64_t> wanted;
-    for (const auto& each : values) wanted.push_back(each[i]);
-    const auto size = solver.solve(wanted);
-    if (!size) {
-      reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(wanted, ", "));
-      return std::nullopt;
-    }
-    sizes.push_back(*size);
-    text.push_back(dim::to_string(*size));
-  }
-  TableFit fit;
-  fit.description = fmt::format("[{}]", fmt::join(text, ", "));
-  fit.emit = [sizes, dims = first.dims, type = first.data_type](TableEmitter& e) {
-    ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);
-    if (dims.size() != 1) list = e.emit("Reshape", {list, e.list(dims)});
-    return type == ir::DataType::kInt64 ? list : e.cast(list, type);
-  };
-  return fit;
-}
-
 TableFit made_of(const View& view, Generated generated) {
   return {std::move(generated.description), [form = view.without_entries(), parts = std::move(generated.parts)](
                                                 TableEmitter& e) { return emit_parts(form, parts, e); }};
@@ -79,6 +45,22 @@ RowTable rows_of(const View& view, TableContext& context) {
   for (const int64_t column : {int64_t{0}, view.width - 1})
     if (column >= 0)
       for (CounterPtr& digit : digits_of(view, column, context.solver)) table.counters.push_back(std::move(digit));
+  // Positions relative to the last one, or to the middle of a list of all distances.
+  if (view.kind == Kind::kReal && view.traces() > 1) {
+    const auto from = [&](std::string name, const Size& zero) {
+      table.distances.push_back(
+          std::make_shared<const Counter>(std::move(name), zero - position(0), view.length(), view.length()));
+    };
+    const Size one = constant_size(1, view.traces()), two = constant_size(2, view.traces());
+    from("rows to the last", view.length() - one);
+    const auto is_even = [](int64_t length) { return length % 2 == 0; };
+    if (std::ranges::all_of(view.length().at, is_even)) {
+      from("distance from the middle", view.length() / two);
+      from("distance from before the middle", view.length() / two - one);
+    } else if (std::ranges::none_of(view.length().at, is_even)) {
+      from("distance from the middle", (view.length() - one) / two);
+    }
+  }
   return table;
 }
 
@@ -95,6 +77,45 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
   return std::nullopt;
 }
 
+std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                  std::string& reason) {
+  constexpr int64_t kMostSizes = 64;
+  const ir::Tensor& first = *tensors.front();
+  const bool alike = std::all_of(tensors.begin(), tensors.end(), [&](const ir::Tensor* t) {
+    return t->dims == first.dims && t->data_type == first.data_type;
+  });
+  if (!alike || !ir::is_integer(first.data_type) || first.num_elements() > kMostSizes) return std::nullopt;
+  std::vector<std::vector<int64_t>> values;
+  for (const ir::Tensor* tensor : tensors) values.push_back(tensor->to_int64());
+  std::vector<std::vector<int64_t>> elements;  // each in all traces
+  for (size_t i = 0; i < values.front().size(); ++i) {
+    std::vector<int64_t>& wanted = elements.emplace_back();
+    for (const auto& each : values) wanted.push_back(each[i]);
+  }
+  ops::Shape sizes;
+  if (context.pads) sizes = context.solver.solve_padding(elements, context.around).value_or(ops::Shape());
+  std::vector<std::string> text;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (sizes.size() == i) {
+      const auto size = context.solver.solve(elements[i], context.around);
+      if (!size) {
+        reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
+        return std::nullopt;
+      }
+      sizes.push_back(*size);
+    }
+    text.push_back(dim::to_string(sizes[i]));
+  }
+  TableFit fit;
+  fit.description = fmt::format("[{}]", fmt::join(text, ", "));
+  fit.emit = [sizes, dims = first.dims, type = first.data_type](TableEmitter& e) {
+    ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);
+    if (dims.size() != 1) list = e.emit("Reshape", {list, e.list(dims)});
+    return type == ir::DataType::kInt64 ? list : e.cast(list, type);
+  };
+  return fit;
+}
+
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {
   std::string nearest;
@@ -108,7 +129,8 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const bool is_one = tensors.size() == 1;
   if (!is_one) {
     if (auto fit = as_list()) return fit;
-    if (auto fit = fit_sizes(tensors, context.solver, reason)) return fit;
+    if (auto fit = fit_sizes(tensors, context, reason)) return fit;
+    if (auto fit = fit_reals(tensors, context)) return fit;
   }
   std::string form_reason;
   const auto view = view_of(tensors, context.solver, form_reason);

@@ -26,8 +26,14 @@ struct TableContext {
   std::span<const Variable> variables;
   const Solver& solver;
   std::vector<int64_t> sides = {};
+  Around around = {};                                                     // of the node that the table stands at
+  bool pads = false;                                                      // whether it stands where a Pad's amounts do
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
 };
+
+// A short list of sizes, each element for itself; none of anything else.
+std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                  std::string& reason);
 
 // tensors: the table in each trace. `reason` says why there is no fit.
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -158,7 +159,21 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   return view;
 }
 
+namespace {
+
+// An expression past the limits of its scope is none that could be emitted.
+bool sizes_are_known(const Formula& formula, std::unordered_set<const FormulaNode*>& seen) {
+  const FormulaNode& node = formula.node();
+  if (!seen.insert(&node).second) return true;
+  if (node.op == FormulaOp::kSize && node.size.dim.is_unknown()) return false;
+  return std::ranges::all_of(node.operands, [&](const Formula& operand) { return sizes_are_known(operand, seen); });
+}
+
+}  // namespace
+
 bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count) {
+  std::unordered_set<const FormulaNode*> seen;
+  if (!sizes_are_known(formula, seen)) return false;
   if (formula.kind() != view.kind && (view.kind != Kind::kReal || formula.kind() == Kind::kTruth)) return false;
   constexpr int64_t kFewRows = 16, kEntriesAtOnce = 1 << 16;
   std::vector<double> columns(static_cast<size_t>(count));

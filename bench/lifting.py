@@ -1,0 +1,195 @@
+"""How many fresh exports `thaw lift` lifts: architectures of transformers and torchvision, both exporters, judged by torch.
+
+    python bench/lifting.py --thaw build/thaw --folder /tmp/lifting [--only bert swin] [--exporters script dynamo] [--json FILE]
+
+Each architecture (lifting_models.py: tiny, random weights) is exported at three sizes by TorchScript (`dynamo=False`) and by
+today's default (`dynamo=True`), with static shapes. What Thaw lifts of them runs at two sizes that no trace has, one of them
+beyond the largest trace, and is held against torch. Traces and torch's numbers are kept in the folder and not made again.
+Needs torch, transformers, onnx, onnxscript and onnxruntime; torchvision where it is installed. Not a part of CI.
+"""
+import argparse
+import collections
+import json
+import re
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lifting_models import MODELS
+
+EXPORTERS = ("script", "dynamo")
+TOLERANCE = 1e-3  # of the largest element: a wrong mask or position is more
+
+
+def text_of(size):
+    return "x".join(map(str, size))
+
+
+def tensors_of(output):
+    """The floats that a torch model returns, in their order."""
+    import torch
+    if isinstance(output, torch.Tensor):
+        return [output] if output.is_floating_point() else []
+    values = output.values() if hasattr(output, "values") else output if isinstance(output, (tuple, list)) else []
+    return [t for value in values for t in tensors_of(value)]
+
+
+def export(name, exporter, folder):
+    """Three traces, and torch's numbers at all sizes."""
+    import torch
+    warnings.filterwarnings("ignore")
+    architecture = MODELS[name]
+    torch.manual_seed(0)
+    model = architecture.make().eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases and tables that start at 0 would hide what is wrong
+            if parameter.requires_grad:
+                parameter.add_(torch.randn_like(parameter) * 0.05)
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, *arrays):
+            return tuple(tensors_of(self.model(**dict(zip(names, arrays, strict=True)), **architecture.call)))
+
+    names = list(architecture.inputs(*architecture.sizes[0]))
+    wrapped = Wrapped().eval()
+    for size in [*architecture.sizes, *architecture.unseen]:
+        feeds = {key: torch.from_numpy(array) for key, array in architecture.inputs(*size).items()}
+        with torch.no_grad():
+            outputs = wrapped(*feeds.values())
+        np.savez(folder / f"truth_{text_of(size)}.npz", *[o.numpy() for o in outputs])
+    for size in architecture.sizes:
+        feeds = {key: torch.from_numpy(array) for key, array in architecture.inputs(*size).items()}
+        path = folder / f"trace_{text_of(size)}.onnx"
+        with torch.no_grad():
+            torch.onnx.export(wrapped, tuple(feeds.values()), str(path), input_names=names, dynamo=exporter == "dynamo",
+                              **(dict(external_data=False) if exporter == "dynamo" else dict(opset_version=17)))
+
+
+def differences(outputs, truth):
+    """Of each output, relative to its largest element."""
+    for got, key in zip(outputs, truth.files, strict=True):
+        wanted = truth[key]
+        yield (np.inf if got.shape != wanted.shape
+               else float(np.abs(got.astype(np.float64) - wanted).max(initial=0)) / max(1e-6, float(np.abs(wanted).max(initial=0))))
+
+
+def exporters_own(session_of, architecture, folder):
+    """Outputs that a trace has otherwise than torch at its own size: nothing that lifting could mend."""
+    size = architecture.sizes[0]
+    feeds = architecture.inputs(*size)
+    session = session_of(folder / f"trace_{text_of(size)}.onnx")
+    outputs = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
+    return {i for i, worst in enumerate(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz"))) if not worst <= TOLERANCE}
+
+
+def judged(path, architecture, folder):
+    """'right', 'up to a table' or 'wrong', and the largest difference of each unseen size."""
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+
+    def session_of(model):
+        return onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+
+    session = session_of(path)
+    own = exporters_own(session_of, architecture, folder)
+    verdict, seen = "right", [f"{len(own)} outputs the exporter's own"] if own else []
+    for size in architecture.unseen:
+        feeds = architecture.inputs(*size)
+        try:
+            outputs = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
+        except Exception as error:
+            beyond = "out of data bounds" in str(error) or "indices element" in str(error)
+            seen.append(f"{text_of(size)}: {'beyond the table' if beyond else str(error)[:160]}")
+            verdict = "up to a table" if beyond and verdict != "wrong" else "wrong"
+            continue
+        truth = np.load(folder / f"truth_{text_of(size)}.npz")
+        worst = max((each for i, each in enumerate(differences(outputs, truth)) if i not in own), default=0.0)
+        seen.append(f"{text_of(size)}: {worst:.1e}")
+        if not worst <= TOLERANCE:
+            verdict = "wrong"
+    return verdict, ", ".join(seen)
+
+
+def reason_of(report, stderr):
+    """The first thing that is not explained, in a line."""
+    notes = report.get("unexplained", []) if report else []
+    if notes:
+        return f"{notes[0]['message']} (at {notes[0]['where']}; {len(notes)} in all; {' | '.join(notes[0].get('evidence', [])[:3])})"
+    return re.sub(r"\s+", " ", stderr).strip()[:300]
+
+
+def lift(thaw, name, folder):
+    architecture = MODELS[name]
+    out = folder / "lifted.onnx"
+    out.unlink(missing_ok=True)
+    traces = [str(folder / f"trace_{text_of(size)}.onnx") for size in architecture.sizes]
+    start = time.perf_counter()
+    try:
+        run = subprocess.run([thaw, "lift", *traces, "-o", str(out), "--format", "json"], capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        return dict(verdict="refused", why="more than 300 s", seconds=300)
+    seconds = time.perf_counter() - start
+    report = json.loads(run.stdout) if run.stdout.startswith("{") else None
+    if run.returncode != 0 or not out.exists():
+        return dict(verdict="refused", why=reason_of(report, run.stderr), seconds=seconds)
+    verdict, seen = judged(out, architecture, folder)
+    tables = [n["message"] for n in report.get("lifted", []) if "known up to" in n["message"] or "up to" in n["message"]]
+    return dict(verdict=verdict, why=seen + (f"; {tables[0]}" if verdict != "right" and tables else ""), seconds=seconds)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--thaw", default="build/thaw")
+    parser.add_argument("--folder", type=Path, required=True, help="where traces are kept")
+    parser.add_argument("--only", nargs="*", default=list(MODELS))
+    parser.add_argument("--exporters", nargs="*", default=list(EXPORTERS), choices=EXPORTERS)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--export-one", nargs=2, metavar=("NAME", "EXPORTER"), help=argparse.SUPPRESS)
+    parser.add_argument("--timeout", type=float, default=400, help="seconds that the exports of an architecture may take")
+    options = parser.parse_args()
+    if options.export_one:
+        name, exporter = options.export_one
+        export(name, exporter, options.folder / exporter / name)
+        return 0
+    results, counts = {}, {exporter: collections.Counter() for exporter in options.exporters}
+    for name in options.only:
+        for exporter in options.exporters:
+            folder = options.folder / exporter / name
+            failed = folder / "failed.txt"
+            if not (folder / "done").exists() and not failed.exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                command = [sys.executable, __file__, "--folder", str(options.folder), "--export-one", name, exporter]
+                try:
+                    run = subprocess.run(command, capture_output=True, text=True, timeout=options.timeout, check=False)
+                    problem = run.stderr.strip().splitlines()[-1:] or [""] if run.returncode != 0 else None
+                except subprocess.TimeoutExpired:
+                    problem = ["took too long"]
+                if problem:
+                    failed.write_text(problem[0] + "\n" + (run.stderr if "run" in locals() else ""))
+                else:
+                    (folder / "done").touch()
+            if failed.exists():
+                result = dict(verdict="no export", why=failed.read_text().splitlines()[0][:200], seconds=0)
+            else:
+                result = lift(options.thaw, name, folder)
+            results[f"{name}/{exporter}"] = result
+            counts[exporter][result["verdict"]] += 1
+            print(f"{name:24} {exporter:7} {result['verdict']:14} {result['seconds']:6.1f} s  {result['why']}", flush=True)
+    for exporter, count in counts.items():
+        print(f"{exporter}: {', '.join(f'{n} {verdict}' for verdict, n in count.most_common())}")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+// Nodes that a size leaves out, as nodes that change nothing.
+//
+// An exporter writes a Pad, a Slice or a Resize only where a side asks for it: at a size that whole windows cover there is
+// none. In such a trace it stands for one that pads by 0, cuts nothing, resizes to the size that is there. Two Reshapes in
+// a row are one there; the first of them then joins the same axes as in the other trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::lifting {
+
+using Sizes = std::vector<int64_t>;
+int64_t count_elements(const Sizes& sizes);
+
+// A node of a trace that another may lack. Its operands but the first are constants.
+struct OptionalNode {
+  ir::Node* node = nullptr;
+  Sizes in, out;  // of its data and result
+  // Which axes of its data each axis of its result joins, where it joins any: what reads the result of one that is left
+  // out is a Reshape then, to which it is all the same.
+  std::vector<int64_t> joins = {};
+};
+
+// nullopt where no constants make the node change nothing.
+std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Sizes>& in,
+                                          const std::optional<Sizes>& out);
+
+// What the node's result is where it is left out, of data of these sizes; nullopt where that is not told.
+std::optional<Sizes> neutral_sizes(const OptionalNode& node, const Sizes& data);
+
+// Its copy that changes nothing, before a node of another trace's graph; the result.
+ir::Value* put_neutral(const OptionalNode& like, ir::Value* data, const Sizes& sizes, ir::Graph& graph,
+                       ir::Node* before);
+
+// Gives the node's own constants the form that the copies have: bounds from the start, sizes for -1.
+void spell_out(const OptionalNode& node, ir::Graph& graph);
+
+}  // namespace thaw::lifting

@@ -1,0 +1,266 @@
+// A few real numbers that differ between the traces, each computed of a size: 1 / h, h / 8, sqrt(n), one size over another.
+//
+// A number is what an exporter computed with, in float32 or in double and rounded then. An expression is taken where it
+// gives every trace's number to the last bit, and, where no other does, to the last but one; it is emitted in the type
+// of the constant, operation by operation as it was tried here.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lifting {
+namespace {
+
+constexpr int64_t kMostReals = 16;
+constexpr int64_t kLargestWhole = int64_t{1} << 24;  // float32 holds every integer up to it
+
+// How a number is made of a size n, or of two of them, and a factor.
+enum class RealForm : uint8_t { kWhole, kQuotient, kMultiple, kPart, kOver, kRoot, kRootPart, kOverRoot, kRootOver };
+
+struct RealFit {
+  RealForm form;
+  Size size, other = {};  // other: what it is divided by (kQuotient)
+  double factor = 1;
+};
+
+double round_as(double value, ir::DataType type) {
+  return type == ir::DataType::kDouble ? value : static_cast<double>(static_cast<float>(value));
+}
+
+// In the type of the constant, operation by operation.
+double value_of(const RealFit& fit, size_t k, ir::DataType type) {
+  const auto n = static_cast<double>(fit.size.at[k]);
+  const auto rounded = [&](double value) { return round_as(value, type); };
+  switch (fit.form) {
+    case RealForm::kWhole:
+      return rounded(n);
+    case RealForm::kQuotient:
+      return rounded(n / static_cast<double>(fit.other.at[k]));
+    case RealForm::kMultiple:
+      return rounded(n * rounded(fit.factor));
+    case RealForm::kPart:
+      return rounded(n / rounded(fit.factor));
+    case RealForm::kOver:
+      return rounded(rounded(fit.factor) / n);
+    case RealForm::kRoot:
+      return rounded(rounded(std::sqrt(n)) * rounded(fit.factor));
+    case RealForm::kRootPart:
+      return rounded(rounded(std::sqrt(n)) / rounded(fit.factor));
+    case RealForm::kRootOver:
+      return rounded(std::sqrt(rounded(rounded(fit.factor) / rounded(std::sqrt(n)))));
+    default:
+      return rounded(rounded(fit.factor) / rounded(std::sqrt(n)));
+  }
+}
+
+std::string written_form(const RealFit& fit) {
+  const std::string n = dim::to_string(fit.size.dim);
+  const bool simple = n.find_first_of(" ") == std::string::npos;
+  const std::string size = simple ? n : "(" + n + ")";
+  switch (fit.form) {
+    case RealForm::kWhole:
+      return n;
+    case RealForm::kQuotient:
+      return fmt::format("{} / ({})", size, dim::to_string(fit.other.dim));
+    case RealForm::kMultiple:
+      return fmt::format("{:.9g} * {}", fit.factor, size);
+    case RealForm::kPart:
+      return fmt::format("{} / {:.9g}", size, fit.factor);
+    case RealForm::kOver:
+      return fmt::format("{:.9g} / {}", fit.factor, size);
+    case RealForm::kRoot:
+      return fit.factor == 1 ? fmt::format("sqrt({})", n) : fmt::format("{:.9g} * sqrt({})", fit.factor, n);
+    case RealForm::kRootPart:
+      return fmt::format("sqrt({}) / {:.9g}", n, fit.factor);
+    case RealForm::kRootOver:
+      return fmt::format("sqrt({:.9g} / sqrt({}))", fit.factor, n);
+    default:
+      return fmt::format("{:.9g} / sqrt({})", fit.factor, n);
+  }
+}
+
+ir::Value* emit_number(double value, ir::DataType type, TableEmitter& e) {
+  if (type == ir::DataType::kFloat) return e.floats({1}, {static_cast<float>(value)});
+  std::vector<std::byte> bytes(sizeof(double));
+  std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof(double), bytes.data());
+  return e.sizes().emitter().constant(ir::Tensor::from_bytes({}, type, {1}, std::move(bytes)));
+}
+
+ir::Value* emit_real(const RealFit& fit, ir::DataType type, TableEmitter& e) {
+  const auto real = [&](dim::Dim size) { return e.cast(e.size(size), type); };
+  const auto number = [&](double value) { return emit_number(value, type, e); };
+  ir::Value* n = real(fit.size.dim);
+  switch (fit.form) {
+    case RealForm::kWhole:
+      return n;
+    case RealForm::kQuotient:
+      return e.emit("Div", {n, real(fit.other.dim)});
+    case RealForm::kMultiple:
+      return e.emit("Mul", {n, number(fit.factor)});
+    case RealForm::kPart:
+      return e.emit("Div", {n, number(fit.factor)});
+    case RealForm::kOver:
+      return e.emit("Div", {number(fit.factor), n});
+    case RealForm::kRoot:
+      return fit.factor == 1 ? e.emit("Sqrt", {n}) : e.emit("Mul", {e.emit("Sqrt", {n}), number(fit.factor)});
+    case RealForm::kRootPart:
+      return e.emit("Div", {e.emit("Sqrt", {n}), number(fit.factor)});
+    case RealForm::kRootOver:
+      return e.emit("Sqrt", {e.emit("Div", {number(fit.factor), e.emit("Sqrt", {n})})});
+    default:
+      return e.emit("Div", {number(fit.factor), e.emit("Sqrt", {n})});
+  }
+}
+
+// A number that people write: a short decimal near it.
+double written(double value) {
+  for (const double scale : {1.0, 2.0, 4.0, 10.0, 100.0, 1000.0}) {
+    const double whole = std::round(value * scale);
+    if (whole != 0 && std::abs(whole / scale - value) <= 4e-7 * std::abs(value)) return whole / scale;
+  }
+  return value;
+}
+
+class RealSearch {
+ public:
+  RealSearch(const TableContext& context, ir::DataType type) : context_(context), type_(type) {
+    // What stands around the number tells most; then the inputs' sizes, their products, and those of other tensors.
+    for (const Variable& v : context.around.sizes) add({v.symbol, v.at});
+    const size_t around = sizes_.size();
+    for (const Variable& v : context.variables) add({v.symbol, v.at});
+    const size_t own = sizes_.size();
+    for (size_t i = 0; i < own; ++i)
+      for (size_t j = i + 1; j < own; ++j)
+        if ((i < around) == (j < around)) add(sizes_[i] * sizes_[j]);
+    if (const TensorSizes* tensors = context.solver.tensors())
+      for (const auto& [at, dim] : *tensors) add({dim, at});
+    const size_t plain = sizes_.size();
+    for (size_t i = 0; i < plain; ++i)
+      for (const int64_t more : {-1, 1}) add(sizes_[i] + constant_size(more, sizes_[i].at.size()));
+  }
+
+  std::optional<RealFit> solve(const std::vector<double>& wanted) const {
+    if (std::ranges::any_of(wanted, [](double v) { return !std::isfinite(v) || v == 0; })) return std::nullopt;
+    if (auto whole = whole_number(wanted)) return whole;
+    std::optional<RealFit> nearly;
+    const auto attempt = [&](RealFit fit) {
+      const int off = bits_off(fit, wanted);
+      if (off == 1 && !nearly) nearly = fit;
+      return off == 0;
+    };
+    for (const Size& n : sizes_) {
+      const auto first = static_cast<double>(n.at[0]);
+      const std::array<RealFit, 7> forms = {
+          {{RealForm::kOver, n, {}, written(wanted[0] * first)},
+           {RealForm::kPart, n, {}, written(first / wanted[0])},
+           {RealForm::kMultiple, n, {}, written(wanted[0] / first)},
+           {RealForm::kRoot, n, {}, written(wanted[0] / std::sqrt(first))},
+           {RealForm::kOverRoot, n, {}, written(wanted[0] * std::sqrt(first))},
+           {RealForm::kRootPart, n, {}, written(std::sqrt(first) / wanted[0])},
+           {RealForm::kRootOver, n, {}, written(wanted[0] * wanted[0] * std::sqrt(first))}}};
+      for (const RealFit& fit : forms)
+        if (attempt(fit)) return fit;
+      if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
+    }
+    return nearly;
+  }
+
+ private:
+  void add(Size size) {
+    const auto positive = [](int64_t at) { return at > 0 && at <= kLargestWhole; };
+    const bool varies = std::ranges::any_of(size.at, [&](int64_t at) { return at != size.at[0]; });
+    const bool known = std::ranges::any_of(sizes_, [&](const Size& other) { return other.at == size.at; });
+    if (varies && !known && std::ranges::all_of(size.at, positive)) sizes_.push_back(std::move(size));
+  }
+
+  // 0: equal; 1: within a bit; 2: something else.
+  int bits_off(const RealFit& fit, const std::vector<double>& wanted) const {
+    const double unit = type_ == ir::DataType::kDouble ? 2.3e-16 : 1.2e-7;
+    int off = 0;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      const double value = value_of(fit, k, type_);
+      if (value == wanted[k]) continue;
+      if (std::abs(value - wanted[k]) > unit * std::abs(wanted[k])) return 2;
+      off = 1;
+    }
+    return off;
+  }
+
+  std::optional<RealFit> whole_number(const std::vector<double>& wanted) const {
+    std::vector<int64_t> integers;
+    for (const double value : wanted) {
+      if (value != std::round(value) || std::abs(value) > static_cast<double>(kLargestWhole)) return std::nullopt;
+      integers.push_back(std::llround(value));
+    }
+    const auto size = context_.solver.solve(integers, context_.around);
+    if (!size) return std::nullopt;
+    return RealFit{RealForm::kWhole, {*size, std::move(integers)}};
+  }
+
+  // Another size over this one.
+  std::optional<RealFit> over(const Size& n, const std::vector<double>& wanted) const {
+    constexpr double kWholeWithin = 1e-5;
+    std::vector<int64_t> above;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      const double value = wanted[k] * static_cast<double>(n.at[k]), whole = std::round(value);
+      if (whole < 1 || std::abs(value - whole) > kWholeWithin * whole) return std::nullopt;
+      above.push_back(std::llround(whole));
+    }
+    const auto size = context_.solver.solve(above, context_.around);
+    if (!size) return std::nullopt;
+    return RealFit{RealForm::kQuotient, {*size, std::move(above)}, n};
+  }
+
+  const TableContext& context_;
+  ir::DataType type_;
+  std::vector<Size> sizes_;
+};
+
+}  // namespace
+
+std::optional<TableFit> fit_reals(std::span<const ir::Tensor* const> tensors, const TableContext& context) {
+  const ir::Tensor& first = *tensors.front();
+  const ir::DataType type = first.data_type;
+  const bool alike =
+      std::ranges::all_of(tensors, [&](const ir::Tensor* t) { return t->dims == first.dims && t->data_type == type; });
+  // Two numbers lie on too many curves.
+  constexpr size_t kFewestTraces = 3;
+  if (!alike || tensors.size() < kFewestTraces || first.num_elements() > kMostReals || first.num_elements() == 0)
+    return std::nullopt;
+  if (type != ir::DataType::kFloat && type != ir::DataType::kDouble) return std::nullopt;
+  std::vector<std::vector<double>> values;
+  for (const ir::Tensor* tensor : tensors) values.push_back(tensor->to_double());
+  const RealSearch search(context, type);
+  std::vector<std::function<ir::Value*(TableEmitter&)>> elements;
+  std::vector<std::string> text;
+  for (size_t i = 0; i < values[0].size(); ++i) {
+    std::vector<double> wanted;
+    for (const auto& each : values) wanted.push_back(each[i]);
+    if (std::ranges::all_of(wanted, [&](double v) { return v == wanted[0]; })) {
+      elements.emplace_back([value = wanted[0], type](TableEmitter& e) { return emit_number(value, type, e); });
+      text.push_back(fmt::format("{:.9g}", wanted[0]));
+      continue;
+    }
+    const auto fit = search.solve(wanted);
+    if (!fit) return std::nullopt;
+    elements.emplace_back([fit = *fit, type](TableEmitter& e) { return emit_real(fit, type, e); });
+    text.push_back(written_form(*fit));
+  }
+  TableFit fit;
+  fit.description = first.dims.empty() ? text[0] : fmt::format("[{}]", fmt::join(text, ", "));
+  fit.emit = [elements, dims = first.dims](TableEmitter& e) {
+    std::vector<ir::Value*> made;
+    for (const auto& element : elements) made.push_back(element(e));
+    ir::Value* list = e.concat(made, 0);
+    return dims.size() == 1 ? list : e.emit("Reshape", {list, e.list(dims)});
+  };
+  return fit;
+}
+
+}  // namespace thaw::lifting

@@ -1,0 +1,285 @@
+"""Traces that have not the same nodes: what a divisible side leaves out, what was folded at some sizes only."""
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from conftest import session
+
+WINDOW, WIDTH = 4, 3
+TRACES, UNSEEN = [(16, 24), (20, 15), (23, 33)], [(22, 18), (8, 9), (26, 29), (12, 40)]
+
+
+class Net:
+    """A graph that is written node by node; integers are initializers."""
+
+    def __init__(self):
+        self.nodes, self.constants = [], []
+
+    def constant(self, array):
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), f"c{len(self.constants)}"))
+        return self.constants[-1].name
+
+    def ints(self, *values):
+        return self.constant(np.array(values, np.int64))
+
+    def add(self, op, *inputs, **attributes):
+        self.nodes.append(helper.make_node(op, list(inputs), [f"v{len(self.nodes)}"], name=f"n{len(self.nodes)}", **attributes))
+        return self.nodes[-1].output[0]
+
+    def model(self, dims, result, opset=18):
+        self.nodes.append(helper.make_node("Identity", [result], ["y"]))
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+
+
+def lifted(thaw, save, tmp_path, traces, **options):
+    paths = [save(model, f"trace_{name}") for name, model in traces.items()]
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *paths, "-o", out, code=0, **options)
+    return session(out)
+
+
+def image(h, w):
+    return np.random.default_rng(h * 100 + w).standard_normal((1, h, w, WIDTH), dtype=np.float32)
+
+
+def windows(x):
+    """Each cell less its window's largest, of windows that are padded with zeros at the lower and right edge."""
+    _, h, w, _ = x.shape
+    padded = np.pad(x, [(0, 0), (0, -h % WINDOW), (0, -w % WINDOW), (0, 0)])
+    _, tall, wide, _ = padded.shape
+    cut = padded.reshape(1, tall // WINDOW, WINDOW, wide // WINDOW, WINDOW, WIDTH)
+    cut = cut - cut.max((2, 4), keepdims=True)
+    return cut.reshape(1, tall, wide, WIDTH)[:, :h, :w].reshape(1, h * w, WIDTH)
+
+
+def window_trace(h, w):
+    """As an exporter writes it: no Pad and no Slice along a side that whole windows cover, and one Reshape for two."""
+    net, more = Net(), (-h % WINDOW, -w % WINDOW)
+    x, tall, wide = "x", h + more[0], w + more[1]
+    if any(more):
+        x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, *more, 0))
+    x = net.add("Reshape", x, net.ints(1, tall // WINDOW, WINDOW, wide // WINDOW, WINDOW, WIDTH))
+    x = net.add("Sub", x, net.add("ReduceMax", x, net.ints(2, 4), keepdims=1))
+    if any(more):
+        x = net.add("Reshape", x, net.ints(-1, tall, wide, WIDTH), allowzero=1)
+        if more[0]:
+            x = net.add("Slice", x, net.ints(0), net.ints(-more[0]), net.ints(1), net.ints(1))
+        if more[1]:
+            x = net.add("Slice", x, net.ints(0), net.ints(w), net.ints(2), net.ints(1))
+    x = net.add("Reshape", x, net.ints(1, h * w, WIDTH))
+    return net.model([1, h, w, WIDTH], net.add("Neg", x))
+
+
+def test_what_a_divisible_side_leaves_out_changes_nothing_there(thaw, save, tmp_path):
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": window_trace(h, w) for h, w in TRACES})
+    for h, w in [*TRACES, *UNSEEN]:
+        got = run.run(None, {"x": image(h, w)})[0]
+        wanted = -windows(image(h, w))
+        assert got.shape == wanted.shape and np.array_equal(got, wanted), (h, w)
+
+
+def test_a_pad_that_was_joined_with_a_convolution_is_there_again(thaw, save, tmp_path):
+    """Patches of 4 x 4, of an image that is padded to whole ones: `pads` of the Conv differ, and are not there at all."""
+    kernel = np.random.default_rng(0).standard_normal((5, 3, 4, 4), dtype=np.float32)
+
+    def trace(h, w, fused):
+        net, more, x = Net(), (-h % 4, -w % 4), "x"
+        attributes = dict(strides=[4, 4])
+        if any(more) and fused:
+            attributes["pads"] = [0, 0, *more]
+        elif any(more) or not fused:
+            x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 0, *more))
+        return net.model([1, 3, h, w], net.add("Conv", x, net.constant(kernel), **attributes))
+
+    sizes = [(64, 96), (77, 59), (90, 131)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w, True) for h, w in sizes})
+    for h, w in [*sizes, (88, 70), (101, 115)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(trace(h, w, False), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-4, (h, w)
+
+
+def test_a_mask_that_was_folded_at_small_sizes_only(thaw, save, tmp_path):
+    def trace(n):
+        net = Net()
+        causal = np.tril(np.ones((n, n), bool))
+        if n > 30:
+            bias = net.add("Where", net.constant(causal), net.constant(np.float32(0)), net.constant(np.float32(-1e4)))
+        else:
+            bias = net.constant(np.where(causal, np.float32(0), np.float32(-1e4)))
+        return net.model([n, n], net.add("Softmax", net.add("Add", "x", bias), axis=-1))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    for n in (7, 27, 61):
+        x = np.random.default_rng(n).standard_normal((n, n), dtype=np.float32)
+        weights = np.exp(x - x.max(1, keepdims=True)) * np.tril(np.ones((n, n)))
+        assert np.abs(run.run(None, {"x": x})[0] - weights / weights.sum(1, keepdims=True)).max() < 1e-5, n
+
+
+def test_sizes_that_were_computed_in_some_traces_only(thaw, save, tmp_path):
+    """Half of the rows twice: with the row count read off the input, or written down."""
+    def trace(n):
+        net = Net()
+        half = net.ints(n // 2)
+        if n % 2:
+            rows = net.add("Slice", net.add("Shape", "x"), net.ints(0), net.ints(1))
+            half = net.add("Div", rows, net.ints(2))
+        top = net.add("Slice", "x", net.ints(0), half, net.ints(0), net.ints(1))
+        return net.model([n, 2], net.add("Concat", top, top, axis=0))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (20, 33, 54)})
+    for n in (7, 28, 61):
+        x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+        assert np.array_equal(run.run(None, {"x": x})[0], np.concatenate([x[:n // 2]] * 2)), n
+
+
+def test_other_nodes_are_not_made_up(thaw, save, tmp_path):
+    """A Relu in one trace only is another model."""
+    paths = []
+    for n in (19, 34, 53):
+        net, x = Net(), "x"
+        if n == 34:
+            x = net.add("Relu", x)
+        paths.append(save(net.model([n], net.add("Neg", x)), f"trace_{n}"))
+    message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx")
+    assert "trace_34.onnx" in message and "not the same" in message and not (tmp_path / "out.onnx").exists()
+
+
+REALS = {
+    "over": lambda h, w: np.float32(1) / np.float32(h),
+    "part": lambda h, w: np.float32(h / 8.0),
+    "root": lambda h, w: np.float32(np.sqrt(np.float32(w))),
+    "over a root": lambda h, w: np.float32(1 / np.sqrt(np.float64(h * w))),
+    "whole": lambda h, w: np.float32(np.ceil(w / 4)),
+    "of two": lambda h, w: np.float32(h) / np.float32(w),
+    "between": lambda h, w: np.float32(2.0 / (h - 1)),
+}
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_a_real_number_is_computed_as_it_was(thaw, save, tmp_path, name):
+    def trace(h, w):
+        net = Net()
+        return net.model([h, w], net.add("Mul", "x", net.constant(REALS[name](h, w))))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(16, 24), (20, 15), (23, 33)]})
+    for h, w in [(18, 22), (41, 9), (64, 127)]:
+        got = run.run(None, {"x": np.ones((h, w), np.float32)})[0]
+        assert np.abs(got / REALS[name](h, w) - 1).max() <= 2.4e-7, (h, w)
+
+
+def test_a_number_that_no_size_gives_is_not_guessed(thaw, save, tmp_path):
+    paths = []
+    for n, value in ((19, 0.371), (34, 0.52), (53, 0.1)):
+        net = Net()
+        paths.append(save(net.model([n], net.add("Mul", "x", net.constant(np.float32(value)))), f"trace_{n}"))
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "its only entry differs" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+def slopes(n):
+    return (-0.5 ** np.arange(1, 5)[:, None] * np.arange(n - 1, -1, -1)).astype(np.float32)
+
+
+def sinusoids(positions, width=16):
+    angles = positions[:, None] / 10000 ** (np.arange(width // 2) * 2 / width)
+    return np.concatenate([np.sin(angles), np.cos(angles)], -1).astype(np.float32)
+
+
+def in_turn(positions, width=16):
+    table = sinusoids(positions, width)
+    return table.reshape(-1, 2, width // 2).transpose(0, 2, 1).reshape(-1, width)
+
+
+FROM_THE_END = {
+    "slopes": slopes,
+    "rows back from n": lambda n: sinusoids(np.arange(n, -n, -1.0)),
+    "all distances": lambda n: in_turn(np.arange(n - 1, -n, -1.0)),
+}
+
+
+@pytest.mark.parametrize("name", FROM_THE_END)
+def test_positions_counted_from_the_end_or_the_middle(thaw, save, tmp_path, name):
+    table = FROM_THE_END[name]
+
+    def trace(n):
+        net = Net()
+        total = net.add("ReduceSum", "x", keepdims=0)
+        return net.model([n, 2], net.add("Mul", total, net.constant(table(n))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    for n in (5, 27, 200):
+        x = np.zeros((n, 2), np.float32)
+        x[0] = 0.5
+        got, wanted = run.run(None, {"x": x})[0], table(n)
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 2e-5, n
+
+
+@pytest.mark.parametrize("clipped", [True, False])
+def test_a_learned_bias_by_distance(thaw, save, tmp_path, clipped):
+    """The same from some distance on at every size; one that goes on changing ends with the traces, by an error."""
+    learned = np.random.default_rng(1).standard_normal((2, 400)).astype(np.float32)
+
+    def table(n):
+        far = np.arange(n) - np.arange(n)[:, None]
+        if clipped:
+            far = np.clip(far, -8, 4)
+        return learned[:, far + 200]
+
+    def trace(n):
+        net = Net()
+        return net.model([2, n, n], net.add("Add", "x", net.constant(table(n))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    for n in (5, 27, 53):
+        assert np.array_equal(run.run(None, {"x": np.zeros((2, n, n), np.float32)})[0], table(n)), n
+    beyond = np.zeros((2, 90, 90), np.float32)
+    if clipped:
+        assert np.array_equal(run.run(None, {"x": beyond})[0], table(90))
+    else:
+        with pytest.raises(Exception, match=r"(?i)gather"):
+            run.run(None, {"x": beyond})
+
+
+def test_sizes_of_what_is_padded_tell_how_much(thaw, save, tmp_path):
+    """Frames that a convolution leaves, padded to whole pairs."""
+    kernel = np.random.default_rng(0).standard_normal((2, 1, 10), dtype=np.float32)
+
+    def trace(n):
+        net, frames = Net(), (n - 10) // 5 + 1
+        x = net.add("Conv", "x", net.constant(kernel), strides=[5])
+        if frames % 2:
+            x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 1))
+        x = net.add("Reshape", x, net.ints(1, 2, (frames + 1) // 2, 2))
+        return net.model([1, 1, n], net.add("ReduceSum", x, net.ints(3), keepdims=0))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (300, 517, 782)})
+    for n in (310, 415, 1203):
+        x = np.random.default_rng(n).standard_normal((1, 1, n), dtype=np.float32)
+        wanted = session(save(trace(n), "wanted")).run(None, {"x": x})[0]
+        assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-5, n
+
+
+def test_the_way_out_is_said_where_no_input_tells_the_grid(thaw, save, tmp_path):
+    table = np.random.default_rng(5).standard_normal((40, 40, 12)).astype(np.float32)
+    paths = []
+    for h, w in ((16, 24), (22, 30), (28, 20)):
+        net = Net()
+        paths.append(save(net.model([h * w, 12], net.add("Add", "x", net.constant(table[:h, :w].reshape(-1, 12)))),
+                          f"trace_{h}x{w}"))
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "--values" in run.stdout and "--add-input 'grid_thw:int64[1,3]'" in run.stdout
+
+
+def test_values_of_what_is_no_input_are_an_error(thaw, save, tmp_path):
+    paths = []
+    for n in (19, 34, 53):
+        net = Net()
+        paths.append(save(net.model([n], net.add("Neg", "x")), f"t{n}"))
+    values = tmp_path / "values.json"
+    values.write_text('{"t19.onnx": {"grid_thw": [[1, 19, 1]]}, "t34.onnx": {"grid_thw": [[1, 34, 1]]}, "t53.onnx": {"grid_thw": [[1, 53, 1]]}}')
+    message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx", "--values", values)
+    assert "grid_thw" in message and "--add-input" in message
