@@ -133,7 +133,7 @@ def network_reference(path, full, feeds):
 
 
 @pytest.mark.parametrize("name, sizes, at", [
-    ("text_decoder", None, None), ("ocr", None, "batch=3,width=44"), ("vit_resize", None, "height=40,width=72"),
+    ("text_decoder", None, None), ("ocr", None, "batch=3,width=44"), ("ocr", None, "x[0]=3,x_dim3=44"), ("vit_resize", None, "height=40,width=72"),
     ("vit_corners", [(88, 136), (40, 72), (104, 56)], "height=88,width=136")])
 def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, save, tmp_path, name, sizes, at):
     """Tables too: positions, angles, corners and weights of interpolation, and a first state of zeros are made by generators."""
