@@ -11,7 +11,7 @@ import sensitivity_nets
 from conftest import SOURCE
 from models import scrfd, text_decoder
 from models.checkpoints import CHAT, with_patches, with_tokenizer
-from terminal_test import ESCAPES, on_terminal, width_of  # noqa: F401 (a fixture)
+from terminal_test import as_shown, on_terminal, width_of  # noqa: F401 (a fixture)
 
 README = (SOURCE / "README.md").read_text()
 COMMANDS = [line.strip() for line in README.splitlines() if line.startswith("    thaw ")]
@@ -49,11 +49,11 @@ def test_the_screens_are_what_a_terminal_shows(on_terminal, readme_folder, thaw)
         # The README is read at any width, its screens at 96 columns.
         text, code = on_terminal(96, *shlex.split(command)[1:], cwd=readme_folder)
         assert code == codes.get(command, 0), (command, text)
-        shown = plain(ESCAPES.sub("", text))
+        shown = plain(as_shown(text))
         for piece in re.split(r"^    …$", lines, flags=re.M):
             for line in piece.splitlines():
                 assert plain(line) in shown, (command, line, text)
-        assert max(map(width_of, ESCAPES.sub("", text).splitlines())) <= 96
+        assert max(map(width_of, as_shown(text).splitlines())) <= 96
     assert (readme_folder / "fixed.onnx").exists() and (readme_folder / "onnx" / "vision.onnx").exists()
 
 

@@ -19,11 +19,6 @@ namespace {
 OutputMode output_mode = OutputMode::kAsItIs;
 std::string kept_back;
 
-std::string fitted(std::string_view text) {
-  const size_t columns = report::columns_of(STDOUT_FILENO);
-  return report::fit(report::fold_expressions(text, columns), columns);
-}
-
 void write_whole_output(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
@@ -42,12 +37,18 @@ void write_whole_output(std::string_view text) {
   }
 }
 
+void write_fitted(std::string_view text) {
+  const size_t columns = report::columns_of(STDOUT_FILENO);
+  if (columns == 0) return write_whole_output(text);
+  write_whole_output(report::fit(report::fold_expressions(text, columns), columns));
+}
+
 }  // namespace
 
 void set_output_mode(OutputMode mode) { output_mode = mode; }
 
 void end_output(int exit_code) {
-  if (exit_code != 0) write_whole_output(fitted(kept_back));
+  if (exit_code != 0) write_fitted(kept_back);
   kept_back.clear();
 }
 
@@ -57,7 +58,7 @@ void write_output(std::string_view text) {
     case OutputMode::kAsItIs:
       return write_whole_output(text);
     case OutputMode::kText:
-      return write_whole_output(fitted(text));
+      return write_fitted(text);
     case OutputMode::kQuiet:
       kept_back.append(text);
   }

@@ -100,15 +100,8 @@ run::Feeder feeder_of(const RunArguments& options, std::vector<run::InputSpec> i
 void run_once(const RunArguments& options, run::Session& session, RunOutcome& outcome) {
   for (auto& [name, array] : outcome.feeds) {
     const Port* port = session.find_input(name);
-    if (port == nullptr || port->dtype == array.dtype) continue;
-    if (options.cast) {
-      array = run::cast(array, port->dtype);
-      continue;
-    }
-    throw Error(ErrorCode::kInvalidArgument, {.what = "is fed " + run::describe(array),
-                                              .where = fmt::format("{}, input '{}'", options.model, name),
-                                              .expected = std::string(ir::name_of(port->dtype)),
-                                              .next = "pass --cast to convert it"});
+    // Without --cast the session refuses it, and says how.
+    if (options.cast && port != nullptr && port->dtype != array.dtype) array = run::cast(array, port->dtype);
   }
   const auto start = std::chrono::steady_clock::now();
   outcome.results = session.run(outcome.feeds, options.outputs);

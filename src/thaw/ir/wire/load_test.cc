@@ -372,7 +372,7 @@ TEST(Load, AnnotationsFollowRenames) {
 
 TEST(Load, OfAFileNamesIt) {
   TempFolder folder;
-  const auto path = folder.write("bad.onnx", "PK zip");
+  const auto path = folder.write("bad.onnx", "\x01\x02 no model");
   try {
     load(path);
     FAIL();
