@@ -283,3 +283,32 @@ def test_values_of_what_is_no_input_are_an_error(thaw, save, tmp_path):
     values.write_text('{"t19.onnx": {"grid_thw": [[1, 19, 1]]}, "t34.onnx": {"grid_thw": [[1, 34, 1]]}, "t53.onnx": {"grid_thw": [[1, 53, 1]]}}')
     message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx", "--values", values)
     assert "grid_thw" in message and "--add-input" in message
+
+
+def test_a_side_that_is_whole_in_every_trace_is_padded_like_the_other(thaw, save, tmp_path):
+    """The convolution strides by 2 along both sides; the height of each trace is even, the width of some is not."""
+    kernel = np.random.default_rng(0).standard_normal((2, 3, 2, 2), dtype=np.float32)
+
+    def trace(h, w, whole=False):
+        net, x = Net(), "x"
+        if h % 2 or w % 2 or whole:
+            x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 0, h % 2, w % 2))
+        return net.model([1, 3, h, w], net.add("Conv", x, net.constant(kernel), strides=[2, 2]))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(18, 24), (24, 15), (30, 33)]})
+    for h, w in [(17, 20), (33, 31), (26, 28)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(trace(h, w, whole=True), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
+
+
+def test_outputs_may_be_numbered_otherwise(thaw, save, tmp_path):
+    def trace(n):
+        net = Net()
+        model = net.model([n, 2], net.add("Reshape", "x", net.ints(2 * n)))
+        model.graph.output[0].name = model.graph.node[-1].output[0] = f"view_{n}"
+        return model
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    assert run.run(None, {"x": np.zeros((7, 2), np.float32)})[0].shape == (14,)
