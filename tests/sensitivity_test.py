@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import onnx
+import onnx.numpy_helper
 import pytest
 
 import sensitivity_nets as nets
@@ -96,6 +97,29 @@ def test_a_node_that_cannot_be_measured_has_failed(thaw, samples, tmp_path):
         (error,) = unit["errors"]
         assert error["status"] in ("measured", "failed") and ("why" in error) == (error["status"] == "failed")
         assert error["status"] == "failed" or error["in"]["mean"] > 0
+
+
+def test_a_size_that_another_part_asks_for(thaw, save, tmp_path):
+    """A pyramid: what is small is resized to the size of what stands far before it, of which a part knows nothing but the rank."""
+    rng = np.random.default_rng(3)
+    weights = {f"w{i}": rng.standard_normal((4, 4, 3, 3)).astype(np.float32) / 6 for i in range(24)} | {"none": np.zeros(0, np.float32)}
+    weights["four"] = np.array([1, 4, -1, 5])
+    nodes, value = [], "x"
+    for i in range(24):
+        nodes.append(onnx.helper.make_node("Conv", [value, f"w{i}"], [f"c{i}"], name=f"conv{i}", pads=[1] * 4, strides=[2, 2] if i in (8, 14) else [1, 1]))
+        value = f"c{i}"
+    nodes += [onnx.helper.make_node("Shape", ["c1"], ["size"]), onnx.helper.make_node("Reshape", [value, "four"], ["ranked"]),
+              onnx.helper.make_node("Resize", ["ranked", "none", "none", "size"], ["y"], mode="nearest")]
+    info = lambda name, dims: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
+    graph = onnx.helper.make_graph(nodes, "pyramid", [info("x", ["n", 4, "h", "w"])], [info("y", ["n", 4, "h", "w"])],
+                                   [onnx.numpy_helper.from_array(a, n) for n, a in weights.items()])
+    path = save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8))
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    for i, side in enumerate((16, 24)):
+        np.savez(folder / f"{i}.npz", x=rng.standard_normal((1, 4, side, 20)).astype(np.float32))
+    report = measured(thaw, path, folder, tmp_path / "report", "--to", "int8", "--no-optimize")
+    assert report["measured"] == 24 and report["failed"] == 0
 
 
 def test_a_second_run_gives_the_same(thaw, tower, samples, tmp_path):

@@ -46,7 +46,15 @@ class Cutter {
     }
   }
 
-  ir::DataType type_of(const ir::Value* value) const { return facts_.fact(value).dtype; }
+  // With its rank and the sizes that are numbers: of a value without them ONNX Runtime takes the Shape, and of a list the
+  // length, for 0, and what reads that for wrong.
+  ir::Type type_of(const ir::Value* value) const {
+    const ops::Fact& fact = facts_.fact(value);
+    if (!fact.has_rank()) return ir::Type::tensor(fact.dtype);
+    std::vector<ir::DeclaredDim> dims;
+    for (int axis = 0; axis < fact.rank(); ++axis) dims.push_back({fact.dim(axis).constant(), {}, {}});
+    return ir::Type::tensor(fact.dtype, std::move(dims));
+  }
 
  private:
   bool may_pass(const ir::Value* value) const {

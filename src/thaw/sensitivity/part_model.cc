@@ -17,7 +17,7 @@ std::unique_ptr<ir::Model> part_of(const ir::Model& model, const FedValues& fed,
     if (!made || !made->producer()) continue;
     if (made->is_output()) continue;
     graph.rename(made, graph.unique_name(name + "_before"));
-    graph.replace_uses(made, graph.add_input(name, ir::Type::tensor(type)));
+    graph.replace_uses(made, graph.add_input(name, type));
   }
   rewrite::remove_unused(*part);
   const std::vector<ir::Value*> inputs = graph.inputs();

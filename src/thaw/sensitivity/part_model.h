@@ -10,8 +10,8 @@
 
 namespace thaw::measuring {
 
-// Values of the main graph that nodes make, with their element types.
-using FedValues = std::map<std::string, ir::DataType, std::less<>>;
+// Values of the main graph that nodes make, with their element types and ranks.
+using FedValues = std::map<std::string, ir::Type, std::less<>>;
 
 // A copy with what `outputs` need and no more; it states no sizes. Of `fed`, and of the model's inputs, those are its inputs
 // that are needed. Weights are views of the model's.
