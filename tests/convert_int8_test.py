@@ -1,4 +1,5 @@
 """thaw convert --to int8: weights and activations of 8 bits that keep every size, no worse than ONNX Runtime's quantizer."""
+import json
 import os
 import subprocess
 import sys
@@ -120,6 +121,31 @@ def test_a_block_of_a_transformer(thaw, save, tmp_path):
     assert sum("both of its operands are computed" in m for m in left) == 2
     held_out = tokens((3, 5), (1, 64))
     assert sqnr(path, out, held_out) > 25
+
+
+def test_products_of_two_activations_on_request(thaw, save, tmp_path):
+    import onnxruntime
+    path = save(block(), "block")
+    folder = samples(tmp_path / "s", tokens((1, 7), (2, 12), (1, 30)))
+    plain, _ = convert(thaw, path, "--data", folder)
+    out, report = convert(thaw, path, "--data", folder, "--activation-products", name="products")
+    assert not any("computed" in n["message"] for n in report["kept"])
+    made = {o: n.op_type for n in onnx.load(out).graph.node for o in n.output}
+    products = [n for n in onnx.load(out).graph.node if n.op_type == "MatMul"]
+    assert len(products) == 8 and all(made.get(i) == "DequantizeLinear" for n in products for i in n.input)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.optimized_model_filepath = str(tmp_path / "run.onnx")
+    onnxruntime.InferenceSession(str(out), options, providers=["CPUExecutionProvider"])
+    assert "MatMul" not in ops(tmp_path / "run.onnx")
+    held_out = tokens((3, 5), (1, 64))
+    assert 20 < sqnr(path, out, held_out) < sqnr(path, plain, held_out)
+    # A plan says it of single nodes.
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"nodes": [{"name": "s", "to": "int8", "activation_products": True}]}))
+    one = path.with_name("one.onnx")
+    thaw("convert", path, "-o", one, "--plan", plan, "--data", folder, "--no-optimize", code=0)
+    assert ops(one).count("QuantizeLinear") == 2
 
 
 def test_without_samples_it_says_so(thaw, net):

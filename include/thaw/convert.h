@@ -70,10 +70,11 @@ struct Int8Options {
   bool symmetric_activations = false, symmetric_weights = true;
   bool unsigned_activations = true, unsigned_weights = false;  // uint8, else int8
   bool per_channel = true;                                     // a scale for each output channel of a weight
-  bool reduced_range = false;  // weights of 7 bits: no overflow on processors without VNNI
-  double smooth = 0;           // SmoothQuant's alpha: 0 none, 0.5 even (Xiao et al. 2022)
-  bool equalize = false;       // weights of convolutions that follow each other evened out (Nagel et al. 2019)
-  bool correct_bias = false;   // what rounding the weights shifts the mean output by is taken off (Nagel et al. 2019)
+  bool reduced_range = false;        // weights of 7 bits: no overflow on processors without VNNI
+  double smooth = 0;                 // SmoothQuant's alpha: 0 none, 0.5 even (Xiao et al. 2022)
+  bool equalize = false;             // weights of convolutions that follow each other evened out (Nagel et al. 2019)
+  bool activation_products = false;  // products of two activations too, as attention has; static ranges only
+  bool correct_bias = false;  // what rounding the weights shifts the mean output by is taken off (Nagel et al. 2019)
 };
 
 // What one node, or all that no other entry names, is converted to.

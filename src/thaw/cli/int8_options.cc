@@ -25,6 +25,8 @@ void add_int8(CLI::App& app, Int8Options& int8) {
       ->type_name("ALPHA")
       ->check(CLI::Range(0.0, 1.0));
   app.add_flag("--equalize", int8.equalize, "weights of convolutions that follow each other are evened out");
+  app.add_flag("--activation-products", int8.activation_products,
+               "products of two activations too, as attention has; with --data");
   app.add_flag("--correct-bias", int8.correct_bias, "biases take up what rounding the weights shifts the mean by");
 }
 

@@ -127,6 +127,7 @@ void visit(Visitor& entry, Precision& precision) {
   entry.value("smooth", precision.int8.smooth);
   entry.value("equalize", precision.int8.equalize);
   entry.value("correct_bias", precision.int8.correct_bias);
+  entry.value("activation_products", precision.int8.activation_products);
 }
 
 // Adds to an object what differs from what a reader takes where nothing is said.

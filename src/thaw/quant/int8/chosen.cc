@@ -68,6 +68,8 @@ class TensorChooser {
 
   void run() {
     for (ChosenNode& node : chosen_.nodes) mark(node);
+    for (const ActivationProduct& product : chosen_.products)
+      for (const int i : {0, 1}) mark_read(*product.node, i, product.options);
     for (ir::Node* node : graph_.nodes()) can_pass(*node);
     std::vector<ir::Node*> backwards(can_.rbegin(), can_.rend());
     for (ir::Node* node : backwards) want(*node);
@@ -99,14 +101,17 @@ class TensorChooser {
 
   void mark(ChosenNode& node) {
     if (node.weighted.kernel == Int8Kernel::kRecurrent) return;
-    ir::Value* data = node.weighted.node->input(node.weighted.data);
-    if (!is_pair(data)) {
-      Mark& read = marks_[data];
-      if (!read.options) read.options = node.options;
-      read.readers.push_back({node.weighted.node, node.weighted.data});
-    }
+    mark_read(*node.weighted.node, node.weighted.data, node.options);
     // Only what is read from a pair is in 8 bits by then.
     if (node.weighted.kernel == Int8Kernel::kConvolution) mark_made(final_of(*node.weighted.node), node.options);
+  }
+
+  void mark_read(ir::Node& node, int operand, const Int8Options* options) {
+    ir::Value* data = node.input(operand);
+    if (is_pair(data)) return;
+    Mark& read = marks_[data];
+    if (!read.options) read.options = options;
+    read.readers.push_back({&node, operand});
   }
 
   void mark_made(ir::Value* value, const Int8Options* options) {
@@ -238,9 +243,32 @@ void note(const ir::Node& node, const std::string& why, rewrite::Changes& change
   list.push_back({.kind = "int8", .place = rewrite::name_of(node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
 }
 
+namespace {
+
+std::vector<ActivationProduct> choose_products(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
+  std::vector<ActivationProduct> products;
+  for (ir::Node* node : model.graph->nodes()) {
+    if (ops::int8_kernel(*node) != Int8Kernel::kProduct || node->inputs().size() != 2 || !node->output(0)) continue;
+    const Int8Options* options = wanted(*node);
+    if (!options || !options->activation_products) continue;
+    const bool is_one = std::ranges::all_of(node->inputs(), [&](const ir::Value* value) {
+      return is_computed(value) && facts.fact(value).dtype == ir::DataType::kFloat &&
+             !(value->producer() && value->producer()->op_type() == ops::kDequantize);
+    });
+    if (is_one) products.push_back({node, options});
+  }
+  return products;
+}
+
+}  // namespace
+
 Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
   Chosen chosen;
   chosen.nodes = choose_weighted(model, facts, wanted, chosen.left);
+  chosen.products = choose_products(model, facts, wanted);
+  std::erase_if(chosen.left, [&](const LeftNode& left) {
+    return std::ranges::find(chosen.products, left.node, &ActivationProduct::node) != chosen.products.end();
+  });
   chosen.lookups = choose_lookups(model, wanted);
   TensorChooser(model, facts, wanted, chosen).run();
   return chosen;

@@ -29,6 +29,12 @@ struct ChosenNode {
   const Int8Options* options = nullptr;
 };
 
+// A product of two tensors that are both computed.
+struct ActivationProduct {
+  ir::Node* node = nullptr;
+  const Int8Options* options = nullptr;
+};
+
 struct Lookup {
   ir::Node* node = nullptr;
   const Int8Options* options = nullptr;
@@ -41,6 +47,7 @@ struct LeftNode {
 
 struct Chosen {
   std::vector<ChosenNode> nodes;
+  std::vector<ActivationProduct> products;
   std::vector<Lookup> lookups;           // of rows in tables of constants
   std::vector<ir::Node*> passing;        // nodes that only pass quantized tensors on
   std::vector<QuantizedTensor> tensors;  // in the order in which they are made

@@ -72,6 +72,7 @@ void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, 
 
   for (const LeftNode& left : chosen.left) note(*left.node, left.why, changes);
   for (const ChosenNode& node : chosen.nodes) note(*node.weighted.node, {}, changes);
+  for (const ActivationProduct& product : chosen.products) note(*product.node, {}, changes);
   for (const ir::Node* node : chosen.passing) note(*node, {}, changes);
   for (const Lookup& lookup : chosen.lookups) note(*lookup.node, {}, changes);
   ir::Transaction edit(model);
