@@ -13,6 +13,7 @@
 
 #include "thaw/cli/check_config.h"
 #include "thaw/cli/check_page.h"
+#include "thaw/cli/error_json.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -96,16 +97,7 @@ void check_file(CheckedFile& file, const CheckArguments& options, const CheckCon
 
 void write_checked(report::JsonWriter& json, const CheckedFile& file, bool proof) {
   json.member("model", file.path);
-  if (file.error) {
-    json.member_object("error");
-    json.member("code", name_of(file.error->code()));
-    json.member("what", file.error->parts().what);
-    json.member("where", file.error->parts().where);
-    json.member("expected", file.error->parts().expected);
-    json.member("next", file.error->parts().next);
-    json.end_object();
-    return;
-  }
+  if (file.error) return write_error(json, *file.error);
   report::write_findings(json, file.report.findings);
   if (!proof) return;
   json.member_object("proof");

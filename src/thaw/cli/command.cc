@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/error_json.h"
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -48,14 +49,7 @@ int fail(const Error& error, bool json) {
     std::string text;
     report::JsonWriter writer(text);
     writer.begin_object();
-    const ErrorParts& parts = error.parts();
-    writer.member_object("error");
-    writer.member("code", name_of(error.code()));
-    writer.member("what", parts.what);
-    writer.member("where", parts.where);
-    writer.member("expected", parts.expected);
-    writer.member("next", parts.next);
-    writer.end_object();
+    write_error(writer, error);
     writer.end_object();
     try {
       write_output(text + "\n");
