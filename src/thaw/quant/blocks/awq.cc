@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include <tbb/parallel_for.h>
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/ops/onnx/constant_operand.h"
@@ -41,27 +38,13 @@ RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& 
   std::vector<Scales> powers;
   for (int power = 0; power <= kPowers; ++power)
     powers.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
-  // Each power with importance, then each without; by way, what each tile of columns is off.
-  const size_t ways = powers.size() * (importance.empty() ? 1 : 2);
-  std::vector<std::vector<double>> errors(ways);
-  for (const WeightMatrix& weight : weights) {
-    const WeightMatrix::All all(weight);
-    const int64_t tiles = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(tiles, kTilesLookedAt);
-    const auto before = static_cast<int64_t>(errors.front().size());
-    for (std::vector<double>& of_way : errors) of_way.resize(static_cast<size_t>(before + looked_at));
-    tbb::parallel_for(int64_t{0}, looked_at * static_cast<int64_t>(ways), [&](int64_t task) {
-      const auto way = static_cast<size_t>(task / looked_at);
-      const int64_t tile = task % looked_at;
-      errors[way][static_cast<size_t>(before + tile)] =
-          searched_error(weight, all.rows(), tile * tiles / looked_at * kLanes, powers[way % powers.size()],
-                         way < powers.size() ? importance : std::span<const float>(), format, statistics);
-    });
-    weight.release(0, weight.k(), 0, weight.n());
-  }
-  const auto total = [](const std::vector<double>& of_way) {
-    return std::accumulate(of_way.begin(), of_way.end(), 0.0);
-  };
-  const auto best = static_cast<size_t>(std::ranges::min_element(errors, {}, total) - errors.begin());
+  // Each power with importance, then each without.
+  std::vector<SearchWay> ways;
+  for (const Scales& scales : powers) ways.push_back({scales, importance});
+  if (!importance.empty())
+    for (const Scales& scales : powers) ways.push_back({scales, {}});
+  const std::vector<double> errors = searched_errors(weights, ways, format, statistics);
+  const auto best = static_cast<size_t>(std::ranges::min_element(errors) - errors.begin());
   const size_t power = best % powers.size();
   RowScaling chosen{.scales = nullptr, .by_importance = best < powers.size()};
   if (power > 0) chosen.scales = std::make_shared<const std::vector<float>>(std::move(powers[power]));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
-#include <vector>
 
 #include <tbb/parallel_for.h>
 
@@ -12,6 +10,8 @@
 
 namespace thaw::quantizing::blocks {
 namespace {
+
+constexpr int64_t kTilesLookedAt = 8;  // of each weight
 
 // Sum of squares of x * errors for the rows of x that were kept; errors [k, kLanes].
 double error_over_rows(std::span<const float> errors, const ColumnStatistics& statistics) {
@@ -45,11 +45,10 @@ double output_error(std::span<const float> errors, const ColumnStatistics& stati
   return sum;
 }
 
-}  // namespace
-
-double searched_error(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows, int64_t first_n,
-                      std::span<const float> scales, std::span<const float> importance, const BlockFormat& format,
-                      const ColumnStatistics& statistics) {
+// Of the sixteen columns from `first_n`.
+double tile_error(const WeightMatrix& weight, const WeightMatrix::StoredRows& rows, int64_t first_n,
+                  const SearchWay& way, const BlockFormat& format, const ColumnStatistics& statistics) {
+  const auto& [scales, importance] = way;
   const int64_t k = weight.k();
   const int lanes = static_cast<int>(std::min<int64_t>(kLanes, weight.n() - first_n));
   const auto tile = std::make_unique_for_overwrite<Tile>();
@@ -78,21 +77,33 @@ double searched_error(const WeightMatrix& weight, const WeightMatrix::StoredRows
   return output_error(errors, statistics);
 }
 
+}  // namespace
+
+std::vector<double> searched_errors(std::span<const WeightMatrix> weights, std::span<const SearchWay> ways,
+                                    const BlockFormat& format, const ColumnStatistics& statistics) {
+  std::vector<double> errors(ways.size(), 0.0);
+  for (const WeightMatrix& weight : weights) {
+    const WeightMatrix::All all(weight);
+    const int64_t tiles = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(tiles, kTilesLookedAt);
+    std::vector<double> parts(static_cast<size_t>(looked_at) * ways.size());
+    tbb::parallel_for(size_t{0}, parts.size(), [&](size_t task) {
+      const int64_t tile = static_cast<int64_t>(task) % looked_at;
+      parts[task] = tile_error(weight, all.rows(), tile * tiles / looked_at * kLanes,
+                               ways[task / static_cast<size_t>(looked_at)], format, statistics);
+    });
+    // Always in one order: the same samples make the same choice.
+    for (size_t task = 0; task < parts.size(); ++task) errors[task / static_cast<size_t>(looked_at)] += parts[task];
+    weight.release(0, weight.k(), 0, weight.n());
+  }
+  return errors;
+}
+
 bool importance_serves(const WeightMatrix& weight, const BlockFormat& format, const ColumnStatistics& statistics,
                        std::span<const float> importance) {
-  const WeightMatrix::All all(weight);
-  const int64_t tiles = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(tiles, kTilesLookedAt);
   const std::vector<float> ones(static_cast<size_t>(weight.k()), 1.0F);
-  std::vector<double> with(static_cast<size_t>(looked_at)), without(with);
-  tbb::parallel_for(int64_t{0}, 2 * looked_at, [&](int64_t task) {
-    const int64_t tile = task / 2;
-    const bool counts = task % 2 == 0;
-    (counts ? with : without)[static_cast<size_t>(tile)] =
-        searched_error(weight, all.rows(), tile * tiles / looked_at * kLanes, ones,
-                       counts ? importance : std::span<const float>(), format, statistics);
-  });
-  weight.release(0, weight.k(), 0, weight.n());
-  return std::accumulate(with.begin(), with.end(), 0.0) < std::accumulate(without.begin(), without.end(), 0.0);
+  const SearchWay ways[] = {{ones, importance}, {ones, {}}};
+  const std::vector<double> errors = searched_errors(std::span(&weight, 1), ways, format, statistics);
+  return errors[0] < errors[1];
 }
 
 }  // namespace thaw::quantizing::blocks

@@ -95,10 +95,6 @@ class TensorChooser {
     return is_cut ? reader->output(0) : value;
   }
 
-  static bool is_pair(const ir::Value* value) {
-    return value->producer() && value->producer()->op_type() == ops::kDequantize;
-  }
-
   void mark(ChosenNode& node) {
     if (node.weighted.kernel == Int8Kernel::kRecurrent) return;
     mark_read(*node.weighted.node, node.weighted.data, node.options);
@@ -108,7 +104,7 @@ class TensorChooser {
 
   void mark_read(ir::Node& node, int operand, const Int8Options* options) {
     ir::Value* data = node.input(operand);
-    if (is_pair(data)) return;
+    if (is_coded(data)) return;
     Mark& read = marks_[data];
     if (!read.options) read.options = options;
     read.readers.push_back({&node, operand});
@@ -252,8 +248,7 @@ std::vector<ActivationProduct> choose_products(ir::Model& model, const infer::Re
     const Int8Options* options = wanted(*node);
     if (!options || !options->activation_products) continue;
     const bool is_one = std::ranges::all_of(node->inputs(), [&](const ir::Value* value) {
-      return is_computed(value) && facts.fact(value).dtype == ir::DataType::kFloat &&
-             !(value->producer() && value->producer()->op_type() == ops::kDequantize);
+      return is_computed(value) && !is_coded(value) && facts.fact(value).dtype == ir::DataType::kFloat;
     });
     if (is_one) products.push_back({node, options});
   }
@@ -266,9 +261,9 @@ Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted
   Chosen chosen;
   chosen.nodes = choose_weighted(model, facts, wanted, chosen.left);
   chosen.products = choose_products(model, facts, wanted);
-  std::erase_if(chosen.left, [&](const LeftNode& left) {
-    return std::ranges::find(chosen.products, left.node, &ActivationProduct::node) != chosen.products.end();
-  });
+  std::unordered_set<const ir::Node*> taken;
+  for (const ActivationProduct& product : chosen.products) taken.insert(product.node);
+  std::erase_if(chosen.left, [&](const LeftNode& left) { return taken.contains(left.node); });
   chosen.lookups = choose_lookups(model, wanted);
   TensorChooser(model, facts, wanted, chosen).run();
   return chosen;

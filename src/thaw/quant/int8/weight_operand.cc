@@ -48,10 +48,6 @@ std::string why_wide(const ir::Tensor& tensor) {
   return {};
 }
 
-bool is_coded(const ir::Value* value) {
-  return value && value->producer() && value->producer()->op_type() == ops::kDequantize;
-}
-
 // The constant behind an operand, where it is one or a Transpose makes it of one.
 std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_turned) {
   ir::Value* value = node.input(input);
@@ -68,6 +64,10 @@ bool adds_bias_as_it_is(const ir::Node& node) {
 }
 
 }  // namespace
+
+bool is_coded(const ir::Value* value) {
+  return value && value->producer() && value->producer()->op_type() == ops::kDequantize;
+}
 
 Considered consider(ir::Node& node, const ir::Model& model, const infer::Result& facts) {
   const ops::Operator* op = ops::registry().find(node);

@@ -33,6 +33,9 @@ struct Considered {
   std::string why_not;  // of a node with weights, or that sums products; else empty
 };
 
+// Whether it is decoded from codes already.
+bool is_coded(const ir::Value* value);
+
 Considered consider(ir::Node& node, const ir::Model& model, const infer::Result& facts);
 
 }  // namespace thaw::quantizing::int8
