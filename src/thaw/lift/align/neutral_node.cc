@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "thaw/lift/align/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -42,18 +43,13 @@ bool makes_size(Role role) {
          role == Role::kRepeats;
 }
 
-const ir::Tensor* operand_constant(const ir::Node& node, int input) {
-  const ir::Value* value = node.input(input);
-  return value && !value->is_input() ? value->constant() : nullptr;
-}
-
 // The axes that a list of bounds is for.
 std::vector<int64_t> bounded_axes(const ir::Node& node, size_t count) {
   std::vector<int64_t> axes(count);
   std::iota(axes.begin(), axes.end(), 0);
   for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i)
     if (ops::role_of(node, i) == Role::kAxes)
-      if (const ir::Tensor* tensor = operand_constant(node, i)) axes = tensor->to_int64();
+      if (const ir::Tensor* tensor = constant_operand(node, i)) axes = tensor->to_int64();
   return axes;
 }
 
@@ -83,7 +79,7 @@ ir::Tensor integers_like(const ir::Tensor& like, std::string name, const std::ve
 // The constant with which the operand changes nothing; a copy of what is there for one that says how.
 ir::Tensor neutral_operand(const OptionalNode& like, int input, const Sizes& data, const Sizes& result,
                            std::string name) {
-  const ir::Tensor& there = *operand_constant(*like.node, input);
+  const ir::Tensor& there = *constant_operand(*like.node, input);
   const auto count = static_cast<size_t>(there.num_elements());
   switch (ops::role_of(*like.node, input)) {
     case Role::kPads:
@@ -123,7 +119,7 @@ std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Si
   for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i) {
     if (!node.input(i)) continue;
     const Role role = op->operands[i];
-    const ir::Tensor* tensor = operand_constant(node, i);
+    const ir::Tensor* tensor = constant_operand(node, i);
     if (!tensor || (!is_steady(role) && !makes_size(role))) return std::nullopt;
     const bool integers = tensor->data_type == ir::DataType::kInt64 || tensor->data_type == ir::DataType::kInt32;
     if (makes_size(role) && !integers && role != Role::kScales) return std::nullopt;
@@ -175,7 +171,7 @@ ir::Value* put_neutral(const OptionalNode& like, ir::Value* data, const Sizes& s
 
 void spell_out(const OptionalNode& like, ir::Graph& graph) {
   for (int i = 1; i < static_cast<int>(like.node->inputs().size()); ++i) {
-    const ir::Tensor* tensor = operand_constant(*like.node, i);
+    const ir::Tensor* tensor = constant_operand(*like.node, i);
     const Role role = ops::role_of(*like.node, i);
     if (!tensor || (role != Role::kShape && role != Role::kBounds) || tensor->num_elements() == 0) continue;
     std::vector<int64_t> values = like.out;

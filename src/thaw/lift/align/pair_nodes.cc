@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -95,17 +96,12 @@ class PairSearch {
     return last;
   }
 
-  static const ir::Tensor* constant_at(const ir::Node& node, int i) {
-    const ir::Value* value = node.input(i);
-    return value && !value->is_input() ? value->constant() : nullptr;
-  }
-
   // A Reshape to sizes that are all written down gives the same of whatever holds the same elements.
   bool minds_shape(int side, const ir::Node& node) const {
     const ops::Operator* op = ops::registry().find(node);
     if (!op || !op->moves_elements() || node.inputs().size() != 2 || op->operands[1] != Role::kShape) return true;
     const auto in = sizes_of(side, node.input(0)), out = sizes_of(side, node.output(0));
-    const ir::Tensor* target = constant_at(node, 1);
+    const ir::Tensor* target = constant_operand(node, 1);
     return !target || !in || !out || count_elements(*in) != count_elements(*out) ||
            std::ranges::count(target->to_int64(), 0) > 0;
   }
@@ -133,7 +129,7 @@ class PairSearch {
     for (int i = 0; i < static_cast<int>(first->inputs().size()); ++i) {
       const ir::Value *a = first->input(i), *b = second->input(i);
       if ((a == nullptr) != (b == nullptr)) return std::nullopt;
-      const ir::Tensor *x = constant_at(*first, i), *y = constant_at(*second, i);
+      const ir::Tensor *x = constant_operand(*first, i), *y = constant_operand(*second, i);
       if ((x == nullptr) != (y == nullptr) || (x && !same_constant(*first, i, *x, *y))) return std::nullopt;
       pair.reads.emplace_back();
       if (!a || x) continue;
@@ -194,7 +190,7 @@ class PairSearch {
     const ir::Node& node = *sides_[side]->nodes[at_[side]];
     for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i)
       if (ops::role_of(node, i) == Role::kAxes)
-        if (const ir::Tensor* axes = constant_at(node, i)) return axes->to_int64();
+        if (const ir::Tensor* axes = constant_operand(node, i)) return axes->to_int64();
     return std::nullopt;
   }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "thaw/lift/align/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -10,13 +11,8 @@ namespace {
 
 constexpr int64_t kToTheEnd = int64_t{1} << 31;  // exporters' way to say "as far as it goes"
 
-const ir::Tensor* constant(const ir::Node& node, int input) {
-  const ir::Value* value = node.input(input);
-  return value && !value->is_input() ? value->constant() : nullptr;
-}
-
 std::optional<int64_t> only_integer(const ir::Node& node, int input) {
-  const ir::Tensor* tensor = constant(node, input);
+  const ir::Tensor* tensor = constant_operand(node, input);
   if (!tensor || tensor->num_elements() != 1 || !ir::is_integer(tensor->data_type)) return std::nullopt;
   return tensor->to_int64().front();
 }
@@ -24,7 +20,7 @@ std::optional<int64_t> only_integer(const ir::Node& node, int input) {
 std::optional<Slice> slice_of_split(ir::Node& node, int output) {
   std::vector<int64_t> lengths;
   if (node.input(1)) {
-    if (const ir::Tensor* tensor = constant(node, 1)) lengths = tensor->to_int64();
+    if (const ir::Tensor* tensor = constant_operand(node, 1)) lengths = tensor->to_int64();
   } else {
     const auto attribute = node.attribute_ints("split");
     lengths.assign(attribute.begin(), attribute.end());
