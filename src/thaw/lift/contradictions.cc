@@ -10,6 +10,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/lift/table/input_lines.h"
 #include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
@@ -21,7 +22,7 @@ constexpr size_t kMostSizes = 16;
 class Probes {
  public:
   explicit Probes(std::span<const Variable> variables) : variables_(variables) {
-    // A size that follows from others (patches of a grid, a cache and what is new) is no size of its own.
+    // A size that follows from others (patches of grids, a cache and what is new) is no size of its own.
     std::vector<Variable> others;
     for (const Variable& v : variables)
       if (v.kind == Variable::Kind::kValue) others.push_back(v);
@@ -54,11 +55,14 @@ class Probes {
  private:
   static dim::Dim out_of(const Variable& v, const std::vector<Variable>& others) {
     if (const auto found = Solver(others).solve(v.at)) return *found;
-    return sum_of_two(v.at, others).value_or(dim::Dim());
+    if (const auto found = sum_of_two(v.at, others)) return *found;
+    return sum_of_lines(v.at, others).value_or(dim::Dim());
   }
 
   static int64_t mixed(const Variable& v, std::mt19937_64& random) { return v.at[random() % v.at.size()]; }
   static int64_t other(const Variable& v, std::mt19937_64& random) {
+    constexpr int64_t kLargest = int64_t{1} << 31;  // what is beyond it is no size, and its differences overflow
+    if (std::ranges::any_of(v.at, [](int64_t at) { return at < -kLargest || at > kLargest; })) return mixed(v, random);
     int64_t unit = 0;
     for (const int64_t at : v.at) unit = std::gcd(unit, at);
     const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());

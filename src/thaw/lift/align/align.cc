@@ -127,7 +127,7 @@ class Comparison {
     for (int input = 0; input < count; ++input) {
       if (cuts && gives_bounds(*node, input)) continue;
       if (const auto found = in_loop_.find({position, input}); found != in_loop_.end()) {
-        add_branches(position, input, *found->second);
+        add_branches(position, input, *found->second, found->second->constants);
       } else {
         compare_operand(position, input);
       }
@@ -159,6 +159,7 @@ class Comparison {
   void note_loop(Loop& loop) {
     for (const Slice& slice : loop.traces[0].slices) cuts_.insert(slice.node);
     joins_.insert(loop.traces[0].joins.begin(), loop.traces[0].joins.end());
+    for (const ir::Node* node : loop.traces[0].body) loop_of_.emplace(node, &loop);
     for (size_t k = 0; k < traces_.size(); ++k) {
       for (const auto& [place, tensors] : loop.traces[k].constants)
         in_loop_.emplace(std::pair{positions_[k].at(place.first), place.second}, &loop);
@@ -166,7 +167,7 @@ class Comparison {
   }
 
   // A constant that differs from branch to branch, in some trace at least: in each of all branches.
-  void add_branches(size_t position, int input, Loop& loop) {
+  void add_branches(size_t position, int input, const Loop& loop, std::vector<Difference>& to) {
     Difference difference{
         .node = out_.nodes[0][position], .input = input, .tensors = {}, .value = out_.nodes[0][position]->input(input)};
     for (size_t k = 0; k < traces_.size(); ++k) {
@@ -182,7 +183,7 @@ class Comparison {
       for (size_t i = 0; i < unrolled.lengths.size(); ++i)
         difference.tensors.push_back(differing == unrolled.constants.end() ? own : differing->second[i]);
     }
-    loop.constants.push_back(std::move(difference));
+    to.push_back(std::move(difference));
   }
 
   void compare_operand(size_t position, int input) {
@@ -205,6 +206,8 @@ class Comparison {
       differs |= !same_tensor(*first, *tensor);
     }
     if (!differs) return;
+    if (const auto loop = loop_of_.find(node); loop != loop_of_.end())
+      add_branches(position, input, *loop->second, loop->second->steady);
     const auto [known, is_new] = seen_.emplace(value, out_.differences.size());
     if (is_new) {
       out_.differences.push_back(std::move(difference));
@@ -222,6 +225,7 @@ class Comparison {
   Alignment& out_;
   std::vector<Positions> positions_;
   std::unordered_set<const ir::Node*> cuts_, joins_;
+  std::unordered_map<const ir::Node*, Loop*> loop_of_;  // by the first trace's nodes of a body
   std::map<std::pair<size_t, int>, Loop*> in_loop_;
   std::unordered_map<const ir::Value*, size_t> seen_;
 };

@@ -21,8 +21,10 @@ struct Difference {
 // A loop over windows that every trace has unrolled, each as often as its size asks for.
 struct Loop {
   std::vector<Unrolled> traces;
-  std::vector<int64_t> lengths;       // of all branches of all traces
-  std::vector<Difference> constants;  // in the branches; their tensors are by branch, as the lengths
+  std::vector<int64_t> lengths;  // of all branches of all traces
+  // In the branches; their tensors are by branch, as the lengths. Steady ones differ between the traces only: they may
+  // be explained by the length of the window, or as any other constant.
+  std::vector<Difference> constants, steady;
 };
 
 struct Alignment {

@@ -74,7 +74,8 @@ void add_values(const std::vector<Trace>& traces, const std::string& input, dim:
                .at = {},
                .kind = Variable::Kind::kValue,
                .input = input,
-               .index = static_cast<int64_t>(i)};
+               .index = static_cast<int64_t>(i),
+               .row = first->second.dims.size() > 1 ? first->second.dims.back() : 0};
     for (const Trace& trace : traces) v.at.push_back(trace.values.at(input).values[i]);
     scope.assume_range(v.symbol, 1, std::nullopt);
     variables.push_back(std::move(v));

@@ -37,6 +37,7 @@ struct Variable {
   Kind kind = Kind::kDim;
   std::string input;
   int64_t index = 0;
+  int64_t row = 0;  // kValue: the size of the input's last axis, where it has several
   // The first axis of an input that has others that differ: sizes of the others rarely follow it.
   bool is_batch = false;
 

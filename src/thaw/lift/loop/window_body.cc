@@ -1,6 +1,7 @@
 #include "thaw/lift/loop/window_body.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ class Taking {
 
   LoopBody take() {
     add_slice_inputs();
+    fit_constants();
     for (const ir::Node* node : nodes()) copy(*node);
     set_constants();
     take_results();
@@ -107,7 +109,8 @@ class Taking {
 
   void copy(const ir::Node& node) {
     std::vector<ir::Value*> inputs, outputs;
-    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) inputs.push_back(operand_value(node, i));
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+      inputs.push_back(fits_.contains({&node, i}) ? nullptr : operand_value(node, i));
     for (const ir::Value* output : node.outputs()) {
       outputs.push_back(output ? graph().add_value(graph().unique_name(output->name())) : nullptr);
       if (output) made_[output] = outputs.back();
@@ -115,34 +118,39 @@ class Taking {
     copies_[&node] = rewrite::copy_node(node, graph(), inputs, outputs, node.name);
   }
 
-  // Constants that differ from branch to branch, out of the length of the window.
-  void set_constants() {
-    if (loop_.constants.empty()) return;
-    dim::Scope scope;
-    const Variable length{.symbol = scope.symbol(kLength), .at = loop_.lengths, .input = "window_0"};
-    scope.assume_range(length.symbol, 1, std::nullopt);
-    const std::span<const Variable> variables(&length, 1);
+  // Out of the length of the window: constants that differ from branch to branch, which nothing else tells, and sizes
+  // that are those of the trace's windows, which all have one length.
+  void fit_constants() {
+    if (loop_.constants.empty() && loop_.steady.empty()) return;
+    length_ = {.symbol = scope_.symbol(kLength), .at = loop_.lengths, .input = "window_0"};
+    scope_.assume_range(length_.symbol, 1, std::nullopt);
+    const std::span<const Variable> variables(&length_, 1);
     const Solver solver(variables);
     TableContext context{variables, solver};
-    std::unordered_map<const ir::Value*, ops::Shape> shapes;
-    ops::Shape& shape = shapes[graph().inputs().front()];
-    for (int64_t axis = 0; axis < body_.slices[0].rank; ++axis)
-      shape.push_back(axis == body_.slices[0].axis ? length.symbol : dim::Dim());
-    std::vector<std::pair<const Difference*, TableFit>> fits;
+    std::string reason;
     for (const Difference& difference : loop_.constants) {
-      std::string reason;
       auto fit = fit_table(difference.tensors, context, reason);
       if (!fit)
         throw CannotRoll{fmt::format("{} reads a constant that differs from branch to branch, and {}",
                                      difference.node->describe(), reason)};
-      fits.emplace_back(&difference, std::move(*fit));
+      fits_.emplace(std::pair{difference.node, difference.input}, std::move(*fit));
     }
+    for (const Difference& difference : loop_.steady)
+      if (auto fit = fit_sizes(difference.tensors, context, reason))
+        fits_.emplace(std::pair{difference.node, difference.input}, std::move(*fit));
+  }
+
+  void set_constants() {
+    if (fits_.empty()) return;
+    std::unordered_map<const ir::Value*, ops::Shape> shapes;
+    ops::Shape& shape = shapes[graph().inputs().front()];
+    for (int64_t axis = 0; axis < body_.slices[0].rank; ++axis)
+      shape.push_back(axis == body_.slices[0].axis ? length_.symbol : dim::Dim());
     rewrite::Emitter nodes(*body_.model, "window");
     nodes.share_nodes();
     rewrite::DimEmitter sizes(nodes, *body_.model, shapes);
     TableEmitter emitter(sizes);
-    for (const auto& [difference, fit] : fits)
-      copies_.at(difference->node)->set_input(difference->input, fit.emit(emitter));
+    for (const auto& [place, fit] : fits_) copies_.at(place.first)->set_input(place.second, fit.emit(emitter));
   }
 
   void take_results() {
@@ -163,6 +171,9 @@ class Taking {
   LoopBody body_;
   ir::Value* mask_ = nullptr;
   std::set<const ir::Value*> frozen_;
+  dim::Scope scope_;
+  Variable length_;                                                // of the window
+  std::map<std::pair<const ir::Node*, int>, TableFit> fits_ = {};  // by the first trace's node and its operand
   std::unordered_map<const ir::Value*, ir::Value*> made_;
   std::unordered_map<const ir::Node*, ir::Node*> copies_;
 };

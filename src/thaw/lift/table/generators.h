@@ -70,6 +70,11 @@ std::optional<Generated> fit_after_first(const RowTable& table);
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 
+// Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
+// sums of these. `reason` is set where the rows are so many, and a part is not explained.
+std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                              std::string& reason);
+
 // A list with one axis that grows, by any of these.
 std::optional<Generated> fit_list(const View& view, TableContext& context);
 // The same without looking for rows that stand before it.

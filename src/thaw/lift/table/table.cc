@@ -136,6 +136,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const auto view = view_of(tensors, context.solver, form_reason);
   if (!view) {
     if (is_one) return as_list();
+    if (auto fit = fit_one_after_another(tensors, context, reason)) return fit;
     if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
   }
@@ -146,6 +147,12 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (auto fit = fit_resized(*view, context)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
+  std::string of_part;
+  if (auto fit = is_one ? std::nullopt : fit_one_after_another(tensors, context, of_part)) return fit;
+  if (!of_part.empty()) {
+    reason = of_part;
+    return std::nullopt;
+  }
   // Of a short list of sizes, the one that nothing gives says most.
   const bool fixed =
       std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });

@@ -1,0 +1,224 @@
+// Tables of several images or clips, one after another: an input has a line for each (grid_thw [num_images, 3]), and the
+// table as many rows for it as the line's product says.
+//
+// Each part is fitted for itself, with the sizes of its own line alone. Indices may count from the part's first row.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/input_lines.h"
+
+namespace thaw::lifting {
+namespace {
+
+using ByTrace = std::vector<int64_t>;
+
+// A line of an input, and what its part of a table is fitted with.
+class Line {
+ public:
+  Line(const InputLine& line, const TableContext& context)
+      : name_(line.name()),
+        variables_(variables_of(line, context.variables)),
+        solver_(variables_, nullptr, context.solver.tensors()),
+        context_{variables_, solver_, context.sides, context.around} {}
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  const std::string& name() const { return name_; }
+  TableContext& context() { return context_; }
+
+ private:
+  // All but the elements of other lines.
+  static std::vector<Variable> variables_of(const InputLine& line, std::span<const Variable> variables) {
+    std::vector<Variable> own;
+    for (const Variable& v : variables)
+      if (v.kind != Variable::Kind::kValue || v.input != line.input || line.has(v)) own.push_back(v);
+    return own;
+  }
+
+  std::string name_;
+  std::vector<Variable> variables_;
+  Solver solver_;
+  TableContext context_;
+};
+using LinePtr = std::shared_ptr<Line>;
+
+// Rows begin … begin + length along an axis.
+std::optional<ir::Tensor> rows(const ir::Tensor& tensor, size_t axis, int64_t begin, int64_t length) {
+  const std::span<const std::byte> bytes = tensor.bytes();
+  const int64_t elements = tensor.num_elements();
+  if (elements == 0 || bytes.size() % static_cast<size_t>(elements) != 0) return std::nullopt;
+  const auto product = [&](size_t from, size_t to) {
+    return std::accumulate(tensor.dims.begin() + static_cast<std::ptrdiff_t>(from),
+                           tensor.dims.begin() + static_cast<std::ptrdiff_t>(to), int64_t{1}, std::multiplies<>());
+  };
+  const int64_t outer = product(0, axis),
+                row = product(axis + 1, tensor.dims.size()) * (static_cast<int64_t>(bytes.size()) / elements);
+  std::vector<std::byte> part;
+  part.reserve(static_cast<size_t>(outer * length * row));
+  for (int64_t i = 0; i < outer; ++i) {
+    const auto from = bytes.begin() + (i * tensor.dims[axis] + begin) * row;
+    part.insert(part.end(), from, from + length * row);
+  }
+  std::vector<int64_t> dims = tensor.dims;
+  dims[axis] = length;
+  return ir::Tensor::from_bytes(tensor.name, tensor.data_type, std::move(dims), std::move(part));
+}
+
+// The only axis whose size differs.
+std::optional<size_t> growing_axis(std::span<const ir::Tensor* const> tensors) {
+  std::optional<size_t> growing;
+  for (const ir::Tensor* tensor : tensors)
+    if (tensor->dims.size() != tensors.front()->dims.size() || tensor->data_type != tensors.front()->data_type)
+      return std::nullopt;
+  for (size_t axis = 0; axis < tensors.front()->dims.size(); ++axis) {
+    const bool same =
+        std::ranges::all_of(tensors, [&](const auto* t) { return t->dims[axis] == tensors.front()->dims[axis]; });
+    if (same) continue;
+    if (growing) return std::nullopt;
+    growing = axis;
+  }
+  return growing;
+}
+
+struct Part {
+  LinePtr line;  // what the fit was made with
+  TableFit fit;
+  dim::Dim before = 0;  // to be added to its entries
+};
+
+std::optional<Part> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of, const TableContext& context,
+                             std::string& reason) {
+  std::vector<const ir::Tensor*> tensors;
+  for (const ir::Tensor& tensor : part) tensors.push_back(&tensor);
+  const auto line = std::make_shared<Line>(of, context);
+  std::string own;
+  if (auto fit = fit_table(tensors, line->context(), own)) return Part{line, std::move(*fit)};
+  reason = fmt::format("of the part that {} tells: {}", of.name(), own);
+  return std::nullopt;
+}
+
+std::string describe(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts)
+    text += fmt::format("{}{} for {}", text.empty() ? "" : ", then ", part.fit.description, part.line->name());
+  return text;
+}
+
+ir::Value* emit_joined(const std::vector<Part>& parts, int64_t axis, TableEmitter& e) {
+  std::vector<ir::Value*> made;
+  for (const Part& part : parts) {
+    ir::Value* value = part.fit.emit(e);
+    made.push_back(part.before.is_constant(0) ? value : e.add(value, e.size(part.before)));
+  }
+  return e.concat(std::move(made), axis);
+}
+
+// relative: entries that count from their part's first row, as int64.
+std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std::span<const InputLine> lines,
+                                 const TableContext& context, bool relative, std::string& reason) {
+  const auto axis = growing_axis(tensors);
+  if (!axis) return std::nullopt;
+  ByTrace totals, begin(tensors.size(), 0);
+  for (const ir::Tensor* tensor : tensors) totals.push_back(tensor->dims[*axis]);
+  const auto lengths = shares_of(lines, totals);
+  if (!lengths) return std::nullopt;
+  std::vector<Part> parts;
+  dim::Dim before = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const Size& length = (*lengths)[i];
+    std::vector<ir::Tensor> part;
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      auto own = rows(*tensors[k], *axis, begin[k], length.at[k]);
+      if (!own) return std::nullopt;
+      if (relative) {
+        std::vector<int64_t> entries = own->to_int64();
+        for (int64_t& entry : entries) entry -= begin[k];
+        own = ir::Tensor::from_int64(own->name, own->dims, entries);
+      }
+      part.push_back(std::move(*own));
+      begin[k] += length.at[k];
+    }
+    auto fit = fit_part(part, lines[i], context, reason);
+    if (!fit) return std::nullopt;
+    parts.push_back(std::move(*fit));
+    if (relative) parts.back().before = before;
+    before = before + length.dim;
+  }
+  const bool cast = relative && tensors.front()->data_type != ir::DataType::kInt64;
+  return TableFit{describe(parts), [parts, axis = static_cast<int64_t>(*axis), cast,
+                                    type = tensors.front()->data_type](TableEmitter& e) {
+                    ir::Value* joined = emit_joined(parts, axis, e);
+                    return cast ? e.cast(joined, type) : joined;
+                  }};
+}
+
+// Lengths of windows or frames, or their sums with a leading 0: where they add up to a line's share, the next line's begin.
+std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, std::span<const InputLine> lines,
+                                    const TableContext& context, std::string& reason) {
+  std::vector<ByTrace> lists;
+  for (const ir::Tensor* tensor : tensors) {
+    const size_t rank = tensor->dims.size();
+    const bool is_list = rank == 1 || (rank == 2 && tensor->dims[0] == 1);
+    if (!is_list || rank != tensors.front()->dims.size() || !ir::is_integer(tensor->data_type) ||
+        tensor->num_elements() < 2)
+      return std::nullopt;
+    lists.push_back(tensor->to_int64());
+  }
+  const bool summed = std::ranges::all_of(lists, [](const ByTrace& list) { return list.front() == 0; });
+  ByTrace totals;
+  for (ByTrace& list : lists) {
+    constexpr int64_t kLongest = int64_t{1} << 32;
+    if (!std::ranges::all_of(list, [](int64_t n) { return n >= 0 && n <= kLongest; })) return std::nullopt;
+    if (summed) {
+      std::adjacent_difference(list.begin(), list.end(), list.begin());
+      list.erase(list.begin());
+    }
+    if (std::ranges::any_of(list, [](int64_t n) { return n < 1; })) return std::nullopt;
+    totals.push_back(std::accumulate(list.begin(), list.end(), int64_t{0}));
+  }
+  const auto lengths = shares_of(lines, totals);
+  if (!lengths) return std::nullopt;
+  std::vector<Part> parts;
+  std::vector<size_t> begin(lists.size(), 0);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::vector<ir::Tensor> part;
+    for (size_t k = 0; k < lists.size(); ++k) {
+      ByTrace own;
+      for (int64_t left = (*lengths)[i].at[k]; left > 0; left -= own.back(), ++begin[k])
+        own.push_back(lists[k][begin[k]]);
+      if (std::accumulate(own.begin(), own.end(), int64_t{0}) != (*lengths)[i].at[k]) return std::nullopt;
+      part.push_back(ir::Tensor::from_int64("lengths", {static_cast<int64_t>(own.size())}, own));
+    }
+    auto fit = fit_part(part, lines[i], context, reason);
+    if (!fit) return std::nullopt;
+    parts.push_back(std::move(*fit));
+  }
+  return TableFit{
+      summed ? "sums of " + describe(parts) : describe(parts),
+      [parts, summed, rank = tensors.front()->dims.size(), type = tensors.front()->data_type](TableEmitter& e) {
+        ir::Value* list = emit_joined(parts, 0, e);
+        if (summed) list = e.concat({e.list({0}), e.emit("CumSum", {list, e.integer(0)})}, 0);
+        if (rank == 2) list = e.unsqueeze(list, {0});
+        return type == ir::DataType::kInt64 ? list : e.cast(list, type);
+      }};
+}
+
+}  // namespace
+
+std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                              std::string& reason) {
+  for (const std::vector<InputLine>& lines : lines_of_inputs(context.variables)) {
+    if (auto fit = fit_lengths(tensors, lines, context, reason)) return fit;
+    if (auto fit = fit_rows(tensors, lines, context, false, reason)) return fit;
+    if (!ir::is_integer(tensors.front()->data_type)) continue;
+    if (auto fit = fit_rows(tensors, lines, context, true, reason)) return fit;
+  }
+  return std::nullopt;
+}
+
+}  // namespace thaw::lifting
