@@ -1,6 +1,7 @@
-"""What static exports of text models freeze: biases in buckets of distances."""
+"""What static exports of text models freeze: biases in buckets of distances, positions behind a past."""
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from lift_left_out_test import Net, lifted
 
@@ -73,3 +74,56 @@ def test_runs_that_grow_otherwise_end_with_the_traces(thaw, save, tmp_path):
     assert np.array_equal(run.run(None, {"x": np.zeros((2, 31, 31), np.float32)})[0], bias(31))
     with pytest.raises(Exception, match=r"(?i)gather"):
         run.run(None, {"x": np.zeros((2, 59, 59), np.float32)})
+
+
+PAST, PAST_UNSEEN = [(19, 3), (34, 5), (53, 8)], [(29, 7), (61, 11), (2, 1), (127, 3)]
+FREQUENCIES = 10000.0 ** (-np.arange(6) / 6)
+
+
+def angles(past, new):
+    return ((past + np.arange(new, dtype=np.float32))[:, None] * FREQUENCIES.astype(np.float32)).astype(np.float32)
+
+
+POSITIONS = {
+    "angles": angles,
+    "cosines": lambda past, new: np.cos(np.concatenate([angles(past, new)] * 2, -1)),
+    "sines": lambda past, new: np.sin(np.concatenate([angles(past, new)] * 2, -1)),
+    "in turn": lambda past, new: np.stack([np.sin(angles(past, new)), np.cos(angles(past, new))], -1).reshape(new, -1),
+}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_positions_behind_a_past(thaw, save, tmp_path, name):
+    """Tokens that come after those of a cache: their rotary tables begin where the cache ends."""
+    table = POSITIONS[name]
+
+    def trace(past, new):
+        net = Net()
+        rows = net.add("Slice", net.add("Concat", "cache", "x", axis=0), net.ints(past), net.ints(past + new), net.ints(0))
+        return with_cache(net, past, new, net.add("Add", net.add("ReduceSum", rows, keepdims=1), net.constant(table(past, new))))
+
+    run = lifted(thaw, save, tmp_path, {f"{past}x{new}": trace(past, new) for past, new in PAST})
+    for past, new in PAST_UNSEEN:
+        got = run.run(None, {"x": np.zeros((new, 2), np.float32), "cache": np.zeros((past, 2), np.float32)})[0]
+        wanted = table(past, new)
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 2e-7 * (past + new) + 2e-6, (past, new)
+
+
+def with_cache(net, past, new, result):
+    model = net.model([new, 2], result)
+    model.graph.input.append(helper.make_tensor_value_info("cache", TensorProto.FLOAT, [past, 2]))
+    return model
+
+
+def test_a_wave_of_no_one_frequency_behind_a_past_is_not_explained(thaw, save, tmp_path):
+    """A chirp looks like a cosine for three positions."""
+    paths = []
+    for past, new in PAST:
+        net = Net()
+        every = net.add("Concat", "cache", "x", axis=0)
+        x = past + np.arange(new, dtype=np.float64)
+        table = np.cos(0.3 * x + 0.002 * x * x).astype(np.float32)[:, None]
+        paths.append(save(with_cache(net, past, new, net.add("Add", net.add("ReduceSum", every, keepdims=1), net.constant(table))),
+                          f"trace_{past}x{new}"))
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()

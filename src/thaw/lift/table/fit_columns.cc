@@ -89,11 +89,15 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
     if (std::abs(values.at[i]) > 1 + view.tolerance) return false;
     if (x > 0) entries.emplace_back(static_cast<double>(x), values.at[i]);
   }
-  const Angle angle = angle_of(entries, sine);
-  fit.scale = angle.step;
-  fit.weight = angle.weight;
-  // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
-  return (fit.weight > 0 || !sine) && matches(values, view, fit);
+  const auto take = [&](const Angle& angle) {
+    fit.scale = angle.step;
+    fit.weight = angle.weight;
+    // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
+    return (fit.weight > 0 || !sine) && matches(values, view, fit);
+  };
+  if (take(angle_of(entries, sine))) return true;
+  const bool begins_late = !entries.empty() && entries.front().first > 1;
+  return begins_late && take(angle_from_neighbours(entries, sine));
 }
 
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,

@@ -22,7 +22,8 @@ struct RowTable {
   std::vector<LayoutPtr> layouts;
   std::vector<CounterPtr> counters;
   TableContext& context;
-  std::vector<CounterPtr> distances = {};  // how far a row is from the last one or the middle: may be negative
+  // How far a row is from the last one or the middle, or how far behind a past: may be negative.
+  std::vector<CounterPtr> distances = {};
 };
 RowTable rows_of(const View& view, TableContext& context);
 Layouts& layouts_of(const Size& length, TableContext& context);

@@ -60,6 +60,14 @@ RowTable rows_of(const View& view, TableContext& context) {
     } else if (std::ranges::none_of(view.length().at, is_even)) {
       from("distance from the middle", (view.length() - one) / two);
     }
+    // Positions behind a past: tokens that come after those of a cache.
+    for (const Variable& past : context.variables) {
+      const Size before{past.symbol, past.at};
+      if (past.kind != Variable::Kind::kDim || !past.varies() || past.at == view.length().at) continue;
+      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", dim::to_string(past.symbol)),
+                                                                position(0) + before, view.length(),
+                                                                view.length() + before));
+    }
   }
   return table;
 }
