@@ -1,8 +1,9 @@
-"""What static exports of text models freeze: biases in buckets of distances, positions behind a past."""
+"""What static exports of text models freeze: biases in buckets of distances, positions behind a past, strides of what is read as a flat list."""
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
+from conftest import session
 from lift_left_out_test import Net, lifted
 
 TRACES = (19, 34, 53)
@@ -127,3 +128,47 @@ def test_a_wave_of_no_one_frequency_behind_a_past_is_not_explained(thaw, save, t
                           f"trace_{past}x{new}"))
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+def padded(n, window=16):
+    return -(-n // window) * window
+
+
+def flat_strides(n, stride):
+    """Rows padded to whole windows, read as a flat list at multiples of a stride."""
+    net, more = Net(), padded(n) - n
+    x = net.add("Pad", "x", net.ints(0, 0, more, 0)) if more else "x"
+    x = net.add("ReduceMax", net.add("Reshape", x, net.ints(padded(n) // 16, 16, 3)), net.ints(1), keepdims=0)
+    places = net.add("Cast", net.add("ReduceSum", x, keepdims=0), to=7)
+    return net.model([n, 3], net.add("Add", net.add("Cast", net.add("Mul", places, net.ints(stride(n))), to=1), x))
+
+
+def test_a_stride_follows_the_tensor_that_it_is_of(thaw, save, tmp_path):
+    def stride(n):
+        return 8 * (padded(n) + 16)
+
+    run = lifted(thaw, save, tmp_path, {str(n): flat_strides(n, stride) for n in TRACES})
+    for n in (17, 29, 61, 127):
+        x = np.full((n, 3), 2.0, np.float32)
+        wanted = session(save(flat_strides(n, stride), "wanted")).run(None, {"x": x})[0]
+        assert np.array_equal(run.run(None, {"x": x})[0], wanted), n
+
+
+def test_a_stride_on_no_line_is_not_explained(thaw, save, tmp_path):
+    paths = [save(flat_strides(n, dict(zip(TRACES, (384, 515, 640), strict=True)).get), f"trace_{n}") for n in TRACES]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "384, 515, 640" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+def test_distances_between_a_list_and_its_pooled_one(thaw, save, tmp_path):
+    """Funnel's: as many as the list has and twice what pooling leaves of it."""
+    def trace(n):
+        net, left = Net(), (n + 1) // 2
+        pooled = net.add("MaxPool", "x", kernel_shape=[2], strides=[2], ceil_mode=1)
+        table = (np.arange(n + 2 * left) * np.float32(0.5))[None, None]
+        return net.model([1, 1, n], net.add("Add", net.add("ReduceSum", pooled, keepdims=1), net.constant(table.astype(np.float32))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    for n in (6, 29, 61):
+        got = run.run(None, {"x": np.zeros((1, 1, n), np.float32)})[0]
+        assert got.shape == (1, 1, n + 2 * ((n + 1) // 2)) and np.array_equal(got[0, 0], np.arange(got.size) * np.float32(0.5)), n
