@@ -172,3 +172,42 @@ def test_distances_between_a_list_and_its_pooled_one(thaw, save, tmp_path):
     for n in (6, 29, 61):
         got = run.run(None, {"x": np.zeros((1, 1, n), np.float32)})[0]
         assert got.shape == (1, 1, n + 2 * ((n + 1) // 2)) and np.array_equal(got[0, 0], np.arange(got.size) * np.float32(0.5)), n
+
+
+WIDE = 10000.0 ** (-np.arange(24) / 24)
+ROWS = {
+    "angles": lambda past: (np.float32(past) * WIDE.astype(np.float32)).astype(np.float32),
+    "cosines, twice": lambda past: np.cos(np.tile(past * WIDE, 2)).astype(np.float32),
+    "sines, each twice": lambda past: np.sin(np.repeat(past * WIDE, 2)).astype(np.float32),
+    "sines before cosines": lambda past: np.concatenate([np.sin(past * WIDE), np.cos(past * WIDE)]).astype(np.float32),
+    "in turn": lambda past: np.stack([np.sin(past * WIDE), np.cos(past * WIDE)], -1).reshape(-1).astype(np.float32),
+    "one frequency": lambda past: np.full(2, np.cos(past), np.float32),
+}
+
+
+def step(past, row):
+    """One token behind a cache."""
+    net = Net()
+    total = net.add("ReduceSum", net.add("Concat", "cache", "x", axis=0), keepdims=1)
+    return with_cache(net, past, 1, net.add("Add", total, net.constant(row[None, None])))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_position_of_one_token_behind_a_past(thaw, save, tmp_path, name):
+    run = lifted(thaw, save, tmp_path, {str(past): step(past, ROWS[name](past)) for past in TRACES})
+    for past in (1, 29, 61, 127):
+        got = run.run(None, {"x": np.zeros((1, 2), np.float32), "cache": np.zeros((past, 2), np.float32)})[0]
+        wanted = ROWS[name](past)[None, None]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 2e-7 * past + 2e-6, past
+
+
+@pytest.mark.parametrize("name", ["learned", "frequencies of no power"])
+def test_a_row_that_no_position_gives_is_not_explained(thaw, save, tmp_path, name):
+    random = np.random.default_rng(2)
+    frequencies = np.sort(random.random(24))
+    paths = []
+    for past in TRACES:
+        row = random.standard_normal(48).clip(-1, 1) if name == "learned" else np.cos(np.tile(past * frequencies, 2))
+        paths.append(save(step(past, row.astype(np.float32)), f"trace_{past}"))
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()

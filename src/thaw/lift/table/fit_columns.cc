@@ -123,12 +123,6 @@ std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::
   return std::nullopt;
 }
 
-// A base that people write: of two digits or fewer, where it is that to four.
-double rounded_base(double base) {
-  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
-  return std::abs(whole - base) < 1e-4 * base ? whole : base;
-}
-
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.

@@ -75,6 +75,8 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 std::optional<Generated> fit_list(const View& view, TableContext& context);
 // The same without looking for rows that stand before it.
 std::optional<Generated> fit_whole_list(const RowTable& table);
+// A row that is as wide in every trace: multiples of a size, or their cosines and sines.
+std::optional<Generated> fit_one_position(const View& row, const TableContext& context);
 
 // Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
 // difference of two; masks between two.

@@ -52,6 +52,11 @@ Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entrie
   return refined(entries, sine, std::acos(above / under));
 }
 
+double rounded_base(double base) {
+  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
+  return std::abs(whole - base) < 1e-4 * base ? whole : base;
+}
+
 namespace {
 
 // A place between 0 and 1, or -1 and 1, as (of * index + from) / under + start.

@@ -19,4 +19,7 @@ Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine)
 // the step well enough to begin with.
 Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entries, bool sine);
 
+// Of frequencies base^(-i / n), the base that people write: of two digits or fewer, where it is that to four.
+double rounded_base(double base);
+
 }  // namespace thaw::lifting

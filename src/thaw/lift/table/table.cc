@@ -150,6 +150,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (view->entries.front().empty()) return without_entries(*view);
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
+  if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_resized(*view, context)) return fit;
   if (is_one)
