@@ -211,3 +211,27 @@ def test_a_row_that_no_position_gives_is_not_explained(thaw, save, tmp_path, nam
         paths.append(save(step(past, row.astype(np.float32)), f"trace_{past}"))
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+def streams(n):
+    """How far before, of a list and of the same list a place later; and what may see what."""
+    far = -apart(n)
+    distances = np.concatenate([np.maximum(far, 0), np.maximum(far - 1, 0)], 1)
+    bias = np.concatenate([np.where(far < 0, -1e4, 0), np.where(far == 0, 0, -1e4)], 1)
+    return distances.astype(np.float32), bias.astype(np.float32)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tables_side_by_side(thaw, save, tmp_path, axis):
+    def tables(n):
+        return streams(n) if axis == 1 else [table.T for table in streams(n)]
+
+    def trace(n):
+        net = Net()
+        total = net.add("ReduceSum", "x", keepdims=1)
+        return net.model([n, 2], net.add("Add", net.add("Add", total, net.constant(tables(n)[0])), net.constant(tables(n)[1])))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    for n in (2, 29, 61):
+        got, wanted = run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], sum(tables(n))
+        assert got.shape == wanted.shape and np.array_equal(got, wanted), n

@@ -127,6 +127,8 @@ std::optional<Sequence> fit_separate(const View& view, TableContext& context, bo
   return out;
 }
 
+}  // namespace
+
 std::optional<Sequence> fit_together(const View& view, TableContext& context) {
   const bool numbers = view.kind != Kind::kTruth, pair = view.growing.size() == 2;
   if (numbers)
@@ -135,10 +137,9 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
     if (auto fit = fit_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_diagonals(view, context)) return fit;
-  return fit_separate(view, context, true);
+  if (auto fit = fit_separate(view, context, true)) return fit;
+  return pair ? fit_side_by_side(view, context) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Generated> fit_axes(const View& view, TableContext& context) {
   constexpr int64_t kMostColumns = 256;

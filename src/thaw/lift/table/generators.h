@@ -81,6 +81,10 @@ std::optional<Generated> fit_one_position(const View& row, const TableContext& c
 // Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
 // difference of two; masks between two.
 std::optional<Generated> fit_axes(const View& view, TableContext& context);
+// A single column that depends on all its axes, by any of these.
+std::optional<Sequence> fit_together(const View& view, TableContext& context);
+// Of two axes, one a few times as long as the other: a table for each time.
+std::optional<Sequence> fit_side_by_side(const View& view, TableContext& context);
 // Of two axes and a single column. A function of i - j, or of |i - j|.
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 // Of entries that are no function of a formula, by the distance of row and column: distances[k] from the last column's on.
