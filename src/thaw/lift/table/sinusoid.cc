@@ -32,6 +32,14 @@ Angle refined(const std::vector<std::pair<double, double>>& entries, bool sine, 
     }
     angle = {best / x, weight};
   }
+  // That entry was rounded; all of them together tell more.
+  double above = 0, under = 0;
+  for (const auto& [x, entry] : entries) {
+    const double rise = sine ? x * std::cos(angle.step * x) : -x * std::sin(angle.step * x);
+    above += (entry - (sine ? std::sin(angle.step * x) : std::cos(angle.step * x))) * rise;
+    under += rise * rise;
+  }
+  if (under > 0) angle.step += above / under;
   return angle;
 }
 
