@@ -31,6 +31,19 @@ std::optional<Sequence> fit_constant(const View& view) {
   return checked(view, formula, fmt::format("{} everywhere", first_of(view, 0)));
 }
 
+// How much of the last of windows as long as the list is there: all of it, where a size is whole windows.
+std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, const Size& window, const Solver& solver) {
+  if (!window.dim.is_constant() || window.at[0] < 2) return std::nullopt;
+  const Size one = constant_size(1, wanted.size());
+  const auto part_of = [&](const Size& size) { return size - window * (ceil_div(size, window) - one); };
+  for (const Variable& v : solver.variables())
+    if (v.varies() && part_of({v.symbol, v.at}).at == wanted) return part_of({v.symbol, v.at});
+  if (const TensorSizes* tensors = solver.tensors())
+    for (const auto& [at, size] : *tensors)
+      if (part_of({size, at}).at == wanted) return part_of({size, at});
+  return std::nullopt;
+}
+
 // Two values, the second from some position on.
 std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   std::vector<int64_t> ends;
@@ -41,7 +54,8 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
     ends.push_back(end - list.begin());
     if (end != list.end()) after = *end;
   }
-  const auto end = solve_size(ends, solver);
+  auto end = solve_size(ends, solver);
+  if (!end) end = part_of_last_window(ends, view.length(), solver);
   if (after == before || !end) return std::nullopt;
   const Formula formula =
       choose(less(position(0), *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
