@@ -1,5 +1,8 @@
 """What static exports of text models freeze: biases in buckets of distances, positions behind a past, strides of what is read as a flat list."""
+import json
+
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -235,3 +238,22 @@ def test_tables_side_by_side(thaw, save, tmp_path, axis):
     for n in (2, 29, 61):
         got, wanted = run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], sum(tables(n))
         assert got.shape == wanted.shape and np.array_equal(got, wanted), n
+
+
+def test_values_that_are_data_are_passed_over_and_it_is_said(thaw, save, tmp_path):
+    """Ids that grow tell no size; the length of their list does."""
+    paths, told = [], {}
+    for n in TRACES:
+        net = Net()
+        paths.append(save(net.model([n, 2], net.add("Reshape", "x", net.ints(2 * n))), f"trace_{n}"))
+        paths[-1].write_bytes(with_ids(paths[-1], n))
+        told[paths[-1].name] = {"ids": [list(range(3, 3 + n))]}
+    (tmp_path / "values.json").write_text(json.dumps(told))
+    run = thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--values", tmp_path / "values.json", code=0)
+    assert "ids: its values are passed over: data" in run.stdout
+
+
+def with_ids(path, n):
+    model = onnx.load(path)
+    model.graph.input.append(helper.make_tensor_value_info("ids", TensorProto.INT64, [1, n]))
+    return model.SerializeToString()
