@@ -67,3 +67,19 @@ def test_waves_of_many_heights_end_with_the_traces(thaw, save, tmp_path):
     assert np.array_equal(run.run(None, {"x": np.ones((31, WIDTH), np.float32)})[0], tables(31, yarn)[0] * heights)
     with pytest.raises(Exception, match=r"(?i)gather"):
         run.run(None, {"x": np.ones((59, WIDTH), np.float32)})
+
+
+@pytest.mark.parametrize("begin", [1, 2])
+def test_positions_that_begin_behind_the_ids_of_padding(thaw, save, tmp_path, begin):
+    """Sinusoids of fairseq's models: the first token stands at 2."""
+    def table(n):
+        angles = (np.arange(n) + begin)[:, None] * np.exp(np.arange(8) * -np.log(10000) / 7)
+        return np.concatenate([np.sin(angles), np.cos(angles)], 1).astype(np.float32)
+
+    def padded(n):
+        net = Net()
+        return net.model([n, 16], net.add("Add", "x", net.constant(table(n))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): padded(n) for n in TRACES})
+    for n in (1, 29, 61, 499):
+        assert np.abs(run.run(None, {"x": np.zeros((n, 16), np.float32)})[0] - table(n)).max() <= 2e-5, n

@@ -60,6 +60,12 @@ RowTable rows_of(const View& view, TableContext& context) {
     } else if (std::ranges::none_of(view.length().at, is_even)) {
       from("distance from the middle", (view.length() - one) / two);
     }
+    // Positions that do not begin at 0, as those behind ids of padding.
+    for (const int64_t first : {1, 2}) {
+      const Size begin = constant_size(first, view.traces());
+      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", first), position(0) + begin,
+                                                                view.length(), view.length() + begin));
+    }
     // Positions behind a past: tokens that come after those of a cache.
     for (const Variable& past : context.variables) {
       const Size before{past.symbol, past.at};
