@@ -23,6 +23,8 @@ std::optional<Line> line_over(const Values& size, std::span<const int64_t> wante
   const int64_t rise = wanted[other] - wanted[0], run = size[other] - size[0];
   if (rise % run != 0 || rise / run <= 0) return std::nullopt;
   const Line line{rise / run, wanted[0] - rise / run * size[0]};
+  // A multiple of what is a few more or less: fewer lines are met by chance.
+  if (line.more % line.times != 0) return std::nullopt;
   for (size_t k = 0; k < wanted.size(); ++k)
     if (line.times * size[k] + line.more != wanted[k]) return std::nullopt;
   return line;

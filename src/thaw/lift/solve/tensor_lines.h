@@ -12,7 +12,7 @@
 namespace thaw::lifting {
 
 // Hands over what gives the wanted value in each trace, until `take` says that it is enough: whole multiples of a size;
-// a multiple and a constant (of three sizes or more); one size and twice another.
+// multiples of a size and a constant (of three sizes or more); one size and twice another.
 void solve_tensor_lines(const TensorSizes& tensors, std::span<const int64_t> wanted,
                         const std::function<bool(dim::Dim)>& take);
 
