@@ -2,7 +2,7 @@
 
     python bench/lifting.py --thaw build/thaw --folder /tmp/lifting [--only bert swin] [--exporters script dynamo] [--json FILE]
 
-Each architecture (lifting_models.py: tiny, random weights) is exported at three sizes by TorchScript (`dynamo=False`) and by
+Each architecture (lifting_models.py, lifting_text_models.py: tiny, random weights) is exported at three sizes by TorchScript (`dynamo=False`) and by
 today's default (`dynamo=True`), with static shapes. What Thaw lifts of them runs at two sizes that no trace has, one of them
 beyond the largest trace, and is held against torch. Traces and torch's numbers are kept in the folder and not made again.
 Needs torch, transformers, onnx, onnxscript and onnxruntime; torchvision where it is installed. Not a part of CI.
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import lifting_text_models  # noqa: F401 (adds its own to MODELS)
 from lifting_models import MODELS
 
 EXPORTERS = ("script", "dynamo")

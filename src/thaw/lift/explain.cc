@@ -250,6 +250,7 @@ FittedTable* known_table(Lifting& l, const Difference& difference) {
 }
 
 void fit_each(Lifting& l, const SizesAround& sizes) {
+  std::vector<size_t> waves;  // tables of frequencies that another may tell better
   for (const Difference& difference : l.alignment.differences) {
     if (l.options.keep_static.contains(difference.value->name())) continue;
     std::string reason;
@@ -259,13 +260,21 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
       continue;
     }
     sizes.tell(difference, *l.context);
+    l.context->frequencies.badly = false;
     if (auto fit = fit_table(difference.tensors, *l.context, reason)) {
+      if (l.context->frequencies.badly) waves.push_back(l.tables.size());
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
       l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
       l.tables.push_back({{&difference}, std::move(*fit)});
     } else {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
+  }
+  for (const size_t place : waves) {
+    FittedTable& table = l.tables[place];
+    std::string reason;
+    sizes.tell(*table.readers.front(), *l.context);
+    if (auto fit = fit_table(table.readers.front()->tensors, *l.context, reason)) table.fit = std::move(*fit);
   }
 }
 
@@ -327,6 +336,8 @@ void find_sizes(Lifting& l) {
   l.context.emplace(TableContext{l.variables, *l.solver});
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
   for (const Variable& v : l.variables) l.report.variables.push_back(note_of(v));
+  for (const std::string& input : values_passed_over(l.traces, l.variables))
+    l.report.variables.push_back({input, "its values are passed over: data, of which no size is read", {}});
 }
 
 void align_traces(Lifting& l) {

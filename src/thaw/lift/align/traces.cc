@@ -215,6 +215,17 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
   return dims;
 }
 
+std::vector<std::string> values_passed_over(const std::vector<Trace>& traces, std::span<const Variable> variables) {
+  std::vector<std::string> names;
+  for (const auto& [name, values] : traces.front().values) {
+    const auto is_read = [&, input = name](const Variable& v) {
+      return v.input == input && v.kind != Variable::Kind::kDim;
+    };
+    if (!values.values.empty() && std::ranges::none_of(variables, is_read)) names.push_back(name);
+  }
+  return names;
+}
+
 std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
                                  std::span<const Variable> variables) {
   std::vector<dim::Dim> dims;

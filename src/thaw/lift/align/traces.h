@@ -54,6 +54,9 @@ struct Variable {
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope);
 
+// Inputs whose values were told and are no variable: data, as a list that grows or a long one, or what dims tell already.
+std::vector<std::string> values_passed_over(const std::vector<Trace>& traces, std::span<const Variable> variables);
+
 // The dims of an input of the first trace in these variables; a number where it is the same in every trace, unknown
 // where its rank says nothing of it. Its shape must be declared.
 std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "thaw/lift/solve/propose.h"
+#include "thaw/lift/solve/tensor_lines.h"
 #include "thaw/lift/solve/window_sizes.h"
 
 namespace thaw::lifting {
@@ -302,6 +303,14 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   search_rules(search, variables_, variables_, wanted);
   if (tensors_ && !search.is_full()) search_sums(search, *tensors_, wanted);
   if (tensors_ && !search.is_full()) search_grids(search, *tensors_, wanted);
+  if (!tensors_ || search.is_full()) return search.take();
+  TensorSizes all = *tensors_;
+  for (const Variable& v : variables_)
+    if (v.varies()) all.emplace(v.at, v.symbol);
+  solve_tensor_lines(all, wanted, [&](Dim dim) {
+    search.add(dim, Rule::kTensorLines);
+    return search.is_full();
+  });
   return search.take();
 }
 

@@ -3,9 +3,10 @@
 // In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; the size
 // of a tensor; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
 // a sum with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
-// share, rounded; a product of three; the larger or smaller of two. Variables are tried in their order, dims before
-// values. Three traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where
-// the sizes of the whole model contradict each other, the next solution is chosen (backtrack.h).
+// share, rounded; a product of three; the larger or smaller of two; lines of tensors' sizes (tensor_lines.h). Variables
+// are tried in their order, dims before values. Three traces at sizes that are no multiples of each other leave little
+// room for chance; two leave more. Where the sizes of the whole model contradict each other, the next solution is chosen
+// (backtrack.h).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ enum class Rule : uint8_t {
   kTriple,
   kExtreme,
   kTwoLines,
-  kTwoSizes
+  kTwoSizes,
+  kTensorLines
 };
 
 struct Solution {

@@ -1,13 +1,14 @@
 // Learned numbers of each distance between two positions: the biases of relative attention, folded before the export.
 //
-// What the traces agree on is kept, up to the largest distance that one of them has. Where the numbers no longer change
-// from some distance on, as those of the last bucket or of clipped distances, they never do; else a distance beyond is an
-// error of the lifted model.
+// What the traces agree on is kept, up to the largest distance that one of them has, or the end of the bucket that it lies
+// in. Where the numbers no longer change from some distance on, as those of the last bucket or of clipped distances, they
+// never do; else a distance beyond is an error of the lifted model.
 #include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "thaw/lift/table/bucket_edges.h"
 #include "thaw/lift/table/generators.h"
 
 namespace thaw::lifting {
@@ -26,6 +27,24 @@ std::optional<int64_t> last_change(const std::vector<double>& numbers, int64_t m
   constexpr int64_t kFewest = 4;
   if (reach - from < std::max(kFewest, 2 * from)) return std::nullopt;
   return from;
+}
+
+// What is known of the numbers on one side of 0.
+struct Known {
+  std::optional<int64_t> settled;  // from this distance on they are all alike
+  int64_t known = 0;               // else the largest distance that is known
+};
+
+Known known_of(const std::vector<double>& numbers, int64_t middle, int64_t step) {
+  const int64_t reach = step > 0 ? static_cast<int64_t>(numbers.size()) - 1 - middle : middle;
+  if (const auto from = last_change(numbers, middle, step)) return {from, reach};
+  std::vector<int64_t> starts{0};
+  const auto at = [&](int64_t far) { return numbers[static_cast<size_t>(middle + far * step)]; };
+  for (int64_t far = 1; far <= reach; ++far)
+    if (at(far) != at(far - 1)) starts.push_back(far);
+  const auto end = end_of_last_bucket(starts, reach);
+  if (end == kNoEnd) return {starts.back(), reach};
+  return {std::nullopt, std::min(end.value_or(reach), kMostDistances)};
 }
 
 }  // namespace
@@ -54,18 +73,22 @@ std::optional<Sequence> fit_distance_table(const View& distances, const View& ta
     }
   }
   if (again < 2) return std::nullopt;
+  const Known low = known_of(numbers, before, -1), high = known_of(numbers, before, 1);
+  numbers.insert(numbers.begin(), static_cast<size_t>(low.known - before), numbers.front());
+  before = low.known;
+  numbers.insert(numbers.end(), static_cast<size_t>(high.known - after), numbers.back());
   const auto count = static_cast<int64_t>(numbers.size());
-  const auto low = last_change(numbers, before, -1), high = last_change(numbers, before, 1);
   Formula index = position(0) - position(1) + Formula(before);
-  if (low) index = larger(index, Formula(before - *low));
-  if (high) index = smaller(index, Formula(before + *high));
+  if (low.settled) index = larger(index, Formula(before - *low.settled));
+  if (high.settled) index = smaller(index, Formula(before + *high.settled));
   // Counted from before the first entry, an index would be read from the end.
-  if (!low) index = choose(less(index, Formula(0)), Formula(count), index);
+  if (!low.settled) index = choose(less(index, Formula(0)), Formula(count), index);
   const Formula formula = look_up_rows(std::move(numbers), 1, distances.kind, index);
   if (!holds(table, formula, 0, 1)) return std::nullopt;
-  return Sequence{low && high ? std::string("kept entries of each distance, the same from some distance on")
-                              : fmt::format("kept entries of each distance, known up to {}", std::max(before, after)),
-                  formula};
+  if (low.settled && high.settled)
+    return Sequence{"kept entries of each distance, the same from some distance on", formula};
+  const int64_t known = low.settled ? high.known : high.settled ? low.known : std::min(low.known, high.known);
+  return Sequence{fmt::format("kept entries of each distance, known up to {}", known), formula};
 }
 
 }  // namespace thaw::lifting

@@ -127,6 +127,19 @@ std::optional<Sequence> fit_separate(const View& view, TableContext& context, bo
   return out;
 }
 
+// True outside of a rectangle: where one axis or another is.
+std::optional<Sequence> fit_either(const View& view, TableContext& context) {
+  if (view.kind != Kind::kTruth) return std::nullopt;
+  View inside = view;
+  for (auto& entries : inside.entries)
+    for (double& entry : entries) entry = 1 - entry;
+  auto fit = fit_separate(inside, context, true);
+  if (!fit) return std::nullopt;
+  return Sequence{"not " + fit->description, negation(fit->formula)};
+}
+
+}  // namespace
+
 std::optional<Sequence> fit_together(const View& view, TableContext& context) {
   const bool numbers = view.kind != Kind::kTruth, pair = view.growing.size() == 2;
   if (numbers)
@@ -135,10 +148,10 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
     if (auto fit = fit_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_diagonals(view, context)) return fit;
-  return fit_separate(view, context, true);
+  if (auto fit = fit_separate(view, context, true)) return fit;
+  if (auto fit = fit_either(view, context)) return fit;
+  return pair ? fit_side_by_side(view, context) : std::nullopt;
 }
-
-}  // namespace
 
 std::optional<Generated> fit_axes(const View& view, TableContext& context) {
   constexpr int64_t kMostColumns = 256;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "thaw/lift/table/amplitude.h"
+#include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/sinusoid.h"
 
@@ -89,11 +91,15 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
     if (std::abs(values.at[i]) > 1 + view.tolerance) return false;
     if (x > 0) entries.emplace_back(static_cast<double>(x), values.at[i]);
   }
-  const Angle angle = angle_of(entries, sine);
-  fit.scale = angle.step;
-  fit.weight = angle.weight;
-  // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
-  return (fit.weight > 0 || !sine) && matches(values, view, fit);
+  const auto take = [&](const Angle& angle) {
+    fit.scale = angle.step;
+    fit.weight = angle.weight;
+    // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
+    return (fit.weight > 0 || !sine) && matches(values, view, fit);
+  };
+  if (take(angle_of(entries, sine))) return true;
+  const bool begins_late = !entries.empty() && entries.front().first > 1;
+  return begins_late && take(angle_from_neighbours(entries, sine));
 }
 
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
@@ -119,16 +125,11 @@ std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::
   return std::nullopt;
 }
 
-// A base that people write: of two digits or fewer, where it is that to four.
-double rounded_base(double base) {
-  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
-  return std::abs(whole - base) < 1e-4 * base ? whole : base;
-}
-
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.
-void straighten(const View& view, const std::vector<int64_t>& columns, std::vector<ColumnFit>& run) {
+void straighten(const View& view, const std::vector<int64_t>& columns, std::vector<ColumnFit>& run,
+                KnownFrequencies& known) {
   if (run.front().function == Function::kAffine) return;
   size_t times = 1;
   while (times < run.size() && run[times].scale == run[0].scale) ++times;
@@ -173,7 +174,15 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
   if (std::abs(start) < 1e-5 && try_scales([&](double j) { return std::pow(base, -j / length); })) return;
-  try_scales([&](double j) { return std::exp(start + slope * j); });
+  if (try_scales([&](double j) { return std::exp(start + slope * j); })) return;
+  std::vector<Frequency> frequencies;
+  for (size_t j = 0; j < count; ++j) {
+    const ColumnFit& fit = run[j * times];
+    frequencies.push_back({fit.scale, fit.weight > 0 ? 2 * view.tolerance / fit.weight : 1});
+  }
+  if (scale_slow_ones(frequencies)) try_scales([&](double j) { return frequencies[static_cast<size_t>(j)].step; });
+  if (take_what_is_known(frequencies, known))
+    try_scales([&](double j) { return frequencies[static_cast<size_t>(j)].step; });
 }
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
@@ -198,11 +207,8 @@ Part part_of(std::span<const ColumnFit> run, const View& view) {
   return {scaled + numbers(offsets, kind, view.last_axis()), count};
 }
 
-}  // namespace
-
-std::optional<Generated> fit_columns(const RowTable& table) {
+std::optional<Generated> fit_plain_columns(const RowTable& table) {
   const View& view = table.view;
-  if (view.kind == Kind::kTruth || view.width == 0) return std::nullopt;
   // A sine of small angles looks like a line: all columns are of one function where they can be.
   constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
   std::vector<ColumnFit> fits;
@@ -231,7 +237,7 @@ std::optional<Generated> fit_columns(const RowTable& table) {
       columns.push_back(static_cast<int64_t>(column));
       kind.push_back(fits[column]);
     }
-    straighten(view, columns, kind);
+    straighten(view, columns, kind, table.context.frequencies);
     for (size_t i = 0; i < columns.size(); ++i) fits[static_cast<size_t>(columns[i])] = kind[i];
   };
   const bool in_turn = fits.size() > 2 && !fits[1].same_kind(fits[0]) && fits[2].same_kind(fits[0]);
@@ -244,6 +250,24 @@ std::optional<Generated> fit_columns(const RowTable& table) {
     out.parts.push_back(part_of(std::span(fits).subspan(begin, end - begin), view));
   }
   return out;
+}
+
+}  // namespace
+
+std::optional<Generated> fit_columns(const RowTable& table) {
+  const View& view = table.view;
+  if (view.kind == Kind::kTruth || view.width == 0) return std::nullopt;
+  if (auto fit = fit_plain_columns(table)) return fit;
+  const auto height = amplitude_of(view);
+  if (!height) return std::nullopt;
+  View unit = view;
+  for (auto& entries : unit.entries)
+    for (double& entry : entries) entry /= *height;
+  auto fit = fit_plain_columns({unit, table.layouts, table.counters, table.context, table.distances});
+  if (!fit) return std::nullopt;
+  fit->description += fmt::format(", times {:.9g}", *height);
+  for (Part& part : fit->parts) part.formula = part.formula * real_number(*height);
+  return fit;
 }
 
 }  // namespace thaw::lifting

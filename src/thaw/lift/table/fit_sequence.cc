@@ -31,6 +31,25 @@ std::optional<Sequence> fit_constant(const View& view) {
   return checked(view, formula, fmt::format("{} everywhere", first_of(view, 0)));
 }
 
+// How much of the last of windows as long as the list is there: all of it, where a size is whole windows. Many sizes give
+// the rest of a small window by chance.
+std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, const Size& window, const Solver& solver) {
+  constexpr double kMostByChance = 0.01;
+  if (!window.dim.is_constant() || window.at[0] < 2) return std::nullopt;
+  std::vector<Size> sizes;
+  for (const Variable& v : solver.variables())
+    if (v.varies()) sizes.push_back({v.symbol, v.at});
+  if (const TensorSizes* tensors = solver.tensors())
+    for (const auto& [at, size] : *tensors) sizes.push_back({size, at});
+  const double chance = std::pow(static_cast<double>(window.at[0]), -static_cast<double>(wanted.size()));
+  if (static_cast<double>(sizes.size()) * chance > kMostByChance) return std::nullopt;
+  for (const Size& size : sizes) {
+    const Size part = size - window * (ceil_div(size, window) - constant_size(1, wanted.size()));
+    if (part.at == wanted) return part;
+  }
+  return std::nullopt;
+}
+
 // Two values, the second from some position on.
 std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   std::vector<int64_t> ends;
@@ -41,7 +60,8 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
     ends.push_back(end - list.begin());
     if (end != list.end()) after = *end;
   }
-  const auto end = solve_size(ends, solver);
+  auto end = solve_size(ends, solver);
+  if (!end) end = part_of_last_window(ends, view.length(), solver);
   if (after == before || !end) return std::nullopt;
   const Formula formula =
       choose(less(position(0), *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));

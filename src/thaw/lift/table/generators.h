@@ -22,7 +22,8 @@ struct RowTable {
   std::vector<LayoutPtr> layouts;
   std::vector<CounterPtr> counters;
   TableContext& context;
-  std::vector<CounterPtr> distances = {};  // how far a row is from the last one or the middle: may be negative
+  // How far a row is from the last one or the middle, or how far behind a past: may be negative.
+  std::vector<CounterPtr> distances = {};
 };
 RowTable rows_of(const View& view, TableContext& context);
 Layouts& layouts_of(const Size& length, TableContext& context);
@@ -79,10 +80,16 @@ std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const>
 std::optional<Generated> fit_list(const View& view, TableContext& context);
 // The same without looking for rows that stand before it.
 std::optional<Generated> fit_whole_list(const RowTable& table);
+// A row that is as wide in every trace: multiples of a size, or their cosines and sines.
+std::optional<Generated> fit_one_position(const View& row, const TableContext& context);
 
 // Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
 // difference of two; masks between two.
 std::optional<Generated> fit_axes(const View& view, TableContext& context);
+// A single column that depends on all its axes, by any of these.
+std::optional<Sequence> fit_together(const View& view, TableContext& context);
+// Of two axes, one a few times as long as the other: a table for each time.
+std::optional<Sequence> fit_side_by_side(const View& view, TableContext& context);
 // Of two axes and a single column. A function of i - j, or of |i - j|.
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 // Of entries that are no function of a formula, by the distance of row and column: distances[k] from the last column's on.

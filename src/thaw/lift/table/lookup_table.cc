@@ -177,6 +177,33 @@ std::optional<Generated> padded(const RowTable& table, bool at_front) {
                    {{rows_at(view, std::move(lookup), smaller(from_fixed_end, Formula(fixed))), view.width}}};
 }
 
+// Rows that stay between padding: what is learned of near distances, and nothing of far ones.
+std::optional<Generated> padded_on_both_sides(const RowTable& table) {
+  constexpr int64_t kFewest = 4;  // rows of padding, on each side of each trace
+  const View& view = table.view;
+  std::vector<int64_t> fronts;
+  int64_t fixed = 0;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t n = view.length().at[k];
+    if (n == 0 || !same_rows(view, k, 0, 0, 0)) return std::nullopt;
+    int64_t front = 0, back = 0;
+    while (front < n && same_rows(view, k, front, 0, 0)) ++front;
+    while (back < n - front && same_rows(view, k, n - 1 - back, 0, 0)) ++back;
+    if (front < kFewest || back < kFewest || (k > 0 && n - front - back != fixed)) return std::nullopt;
+    fixed = n - front - back;
+    fronts.push_back(front);
+    for (int64_t i = 0; i < fixed; ++i)
+      if (!same_rows(view, k, front + i, 0, fronts[0] + i)) return std::nullopt;
+  }
+  const auto front = solve_size(fronts, table.context.solver);
+  if (!front || front->dim.is_constant() || (fixed + 2) * view.width > kLargestLookup) return std::nullopt;
+  std::vector<double> lookup;
+  for (int64_t i = -1; i <= fixed; ++i) append_row(view, 0, fronts[0] + i, lookup);
+  const Formula index = smaller(larger(position(0) - *front + Formula(1), Formula(0)), Formula(fixed + 1));
+  return Generated{fmt::format("{} kept rows after {} of padding, and padding", fixed, dim::to_string(front->dim)),
+                   {{rows_at(view, std::move(lookup), index), view.width}}};
+}
+
 }  // namespace
 
 std::optional<Generated> fit_lookup_table(const RowTable& table) {
@@ -184,6 +211,7 @@ std::optional<Generated> fit_lookup_table(const RowTable& table) {
   if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
   if (auto fit = padded(table, false)) return fit;
   if (auto fit = padded(table, true)) return fit;
+  if (auto fit = padded_on_both_sides(table)) return fit;
   if (auto fit = fit_lookup_by_edge(table)) return fit;
   if (auto fit = fit_lookup_by_counter(table)) return fit;
   if (auto fit = fit_lookup_slice(table)) return fit;

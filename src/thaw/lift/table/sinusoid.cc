@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -11,16 +12,19 @@
 
 namespace thaw::lifting {
 
-Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine) {
+namespace {
+
+// From a first guess on; 0: none, the first entry lies within half a turn.
+Angle refined(const std::vector<std::pair<double, double>>& entries, bool sine, double guess) {
   Angle angle;
   for (const auto& [x, entry] : entries) {
     const double bounded = std::clamp(entry, -1.0, 1.0);
     const double base = sine ? std::asin(bounded) : std::acos(bounded);
     const double weight = std::sqrt(1 - bounded * bounded) * x;
     if (weight <= angle.weight) continue;
-    const double expected = angle.weight > 0 ? angle.step * x : base;
+    const double expected = angle.weight > 0 ? angle.step * x : guess > 0 ? guess * x : base;
     // All angles with that sine or cosine: the nearest to what is expected.
-    double best = base;
+    double best = std::numeric_limits<double>::infinity();
     for (const double candidate : {base, sine ? std::numbers::pi - base : -base}) {
       const double turned =
           candidate + 2 * std::numbers::pi * std::round((expected - candidate) / (2 * std::numbers::pi));
@@ -28,7 +32,37 @@ Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine)
     }
     angle = {best / x, weight};
   }
+  // That entry was rounded; all of them together tell more.
+  double above = 0, under = 0;
+  for (const auto& [x, entry] : entries) {
+    const double rise = sine ? x * std::cos(angle.step * x) : -x * std::sin(angle.step * x);
+    above += (entry - (sine ? std::sin(angle.step * x) : std::cos(angle.step * x))) * rise;
+    under += rise * rise;
+  }
+  if (under > 0) angle.step += above / under;
   return angle;
+}
+
+}  // namespace
+
+Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine) { return refined(entries, sine, 0); }
+
+Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entries, bool sine) {
+  // f(x - 1) + f(x + 1) = 2 cos(step) f(x), of sines and cosines alike.
+  double above = 0, under = 0;
+  for (size_t i = 1; i + 1 < entries.size(); ++i) {
+    const double middle = entries[i].second;
+    if (entries[i + 1].first - entries[i - 1].first != 2) continue;
+    above += middle * (entries[i - 1].second + entries[i + 1].second);
+    under += 2 * middle * middle;
+  }
+  if (under == 0 || std::abs(above) >= under) return {};
+  return refined(entries, sine, std::acos(above / under));
+}
+
+double rounded_base(double base) {
+  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
+  return std::abs(whole - base) < 1e-4 * base ? whole : base;
 }
 
 namespace {

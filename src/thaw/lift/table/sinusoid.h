@@ -15,5 +15,11 @@ struct Angle {
 // Pairs of x and entry, x rising from above 0. At a larger x the step is better known, up to whole turns, which the
 // smaller ones tell; where the function is flat it is not known at all.
 Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine);
+// The same where even the smallest x may be whole turns on, as positions behind a past are: three neighbours in a row tell
+// the step well enough to begin with.
+Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entries, bool sine);
+
+// Of frequencies base^(-i / n), the base that people write: of two digits or fewer, where it is that to four.
+double rounded_base(double base);
 
 }  // namespace thaw::lifting

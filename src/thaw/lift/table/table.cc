@@ -60,6 +60,20 @@ RowTable rows_of(const View& view, TableContext& context) {
     } else if (std::ranges::none_of(view.length().at, is_even)) {
       from("distance from the middle", (view.length() - one) / two);
     }
+    // Positions that do not begin at 0, as those behind ids of padding.
+    for (const int64_t first : {1, 2}) {
+      const Size begin = constant_size(first, view.traces());
+      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", first), position(0) + begin,
+                                                                view.length(), view.length() + begin));
+    }
+    // Positions behind a past: tokens that come after those of a cache.
+    for (const Variable& past : context.variables) {
+      const Size before{past.symbol, past.at};
+      if (past.kind != Variable::Kind::kDim || !past.varies() || past.at == view.length().at) continue;
+      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", dim::to_string(past.symbol)),
+                                                                position(0) + before, view.length(),
+                                                                view.length() + before));
+    }
   }
   return table;
 }
@@ -143,6 +157,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (view->entries.front().empty()) return without_entries(*view);
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
+  if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_resized(*view, context)) return fit;
   if (is_one)

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/grid_layout.h"
 
 namespace thaw::lifting {
@@ -29,6 +30,7 @@ struct TableContext {
   Around around = {};                                                     // of the node that the table stands at
   bool pads = false;                                                      // whether it stands where a Pad's amounts do
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
+  KnownFrequencies frequencies = {};
 };
 
 // A short list of sizes, each element for itself; none of anything else.

@@ -1,0 +1,30 @@
+// Rotary frequencies that go with no one power: what else makes them exact.
+//
+// Slow ones are badly known from the few positions of a trace, and what is known badly is wrong far behind them. Llama 3
+// and YaRN leave the fast ones as they are, divide the slow ones and pass from one to the other in between; and a cosine
+// hardly moves where the sine beside it says what both turn by. Internal to lift/.
+#pragma once
+
+#include <vector>
+
+namespace thaw::lifting {
+
+struct Frequency {
+  double step = 0;
+  double within = 0;  // how far the true one may be from it
+};
+
+// What tables told of frequencies so far, the fastest first.
+struct KnownFrequencies {
+  std::vector<std::vector<Frequency>> lists = {};
+  bool badly = false;  // whether the last table's might be told better by one that comes after it
+};
+
+// Where fast ones are powers of a base of two digits or fewer, and the slow ones are those divided by a factor, they
+// become exactly that; those in between stay. Whether it is so.
+bool scale_slow_ones(std::vector<Frequency>& frequencies);
+
+// Takes the better of each from a table before that has the same, and takes note of these. Whether there was one.
+bool take_what_is_known(std::vector<Frequency>& frequencies, KnownFrequencies& known);
+
+}  // namespace thaw::lifting

@@ -1,0 +1,71 @@
+"""What static exports of speech models freeze: learned distances between padding, masks of the last block of frames."""
+import numpy as np
+import pytest
+
+from lift_left_out_test import Net, lifted
+
+TRACES, UNSEEN = (19, 34, 53), (7, 29, 61, 127)
+LEARNED = np.random.default_rng(4).standard_normal((9, 6)).astype(np.float32)
+
+
+def near_distances(n, window=4):
+    """[2 n - 1, d]: learned up to a few positions away, 0 beyond (VITS)."""
+    table, middle = np.zeros((2 * n - 1, LEARNED.shape[1]), np.float32), n - 1
+    for i in range(2 * n - 1):
+        if abs(i - middle) <= window:
+            table[i] = LEARNED[i - middle + window]
+    return table
+
+
+def beside(n, table):
+    net = Net()
+    return net.model([n, table.shape[1]], net.add("Add", net.add("ReduceSum", "x", keepdims=1), net.constant(table)))
+
+
+def test_learned_rows_between_padding(thaw, save, tmp_path):
+    run = lifted(thaw, save, tmp_path, {str(n): beside(n, near_distances(n)) for n in TRACES})
+    for n in (1, 2, 3, 5, *UNSEEN):  # of short lists, the middle ones are left
+        got = run.run(None, {"x": np.zeros((n, 6), np.float32)})[0]
+        assert np.array_equal(got, near_distances(n)), n
+
+
+def test_rows_without_padding_end_with_the_traces(thaw, save, tmp_path):
+    every = np.random.default_rng(5).standard_normal((401, 6)).astype(np.float32)
+
+    def middle(n):
+        return every[200 - (n - 1):200 + n]
+
+    run = lifted(thaw, save, tmp_path, {str(n): beside(n, middle(n)) for n in TRACES})
+    assert np.array_equal(run.run(None, {"x": np.zeros((29, 6), np.float32)})[0], middle(29))
+    with pytest.raises(Exception, match=r"(?i)gather"):
+        run.run(None, {"x": np.zeros((61, 6), np.float32)})
+
+
+BLOCK = 20
+
+
+def outside(there):
+    """True beside what is there of a block, [20, 20]."""
+    mask = np.ones((BLOCK, BLOCK), bool)
+    mask[:there, :there] = False
+    return mask
+
+
+def last_block(n, mask):
+    net = Net()
+    total = net.add("ReduceSum", "x", keepdims=1)
+    return net.model([n, 2], net.add("Where", net.constant(mask), net.constant(np.float32(-1e4)), total))
+
+
+def test_the_mask_of_a_block_that_is_not_whole(thaw, save, tmp_path):
+    """Of whole blocks, all of the last is there."""
+    run = lifted(thaw, save, tmp_path, {str(n): last_block(n, outside(n % BLOCK)) for n in (61, 94, 142)})
+    for n in (1, 19, 20, 77, 80, 101, 160):
+        got = run.run(None, {"x": np.zeros((n, 2), np.float32)})[0]
+        assert np.array_equal(got < 0, outside(n % BLOCK or BLOCK)), n
+
+
+def test_a_mask_that_no_size_tells_is_not_explained(thaw, save, tmp_path):
+    paths = [save(last_block(n, outside(there)), f"trace_{n}") for n, there in ((61, 1), (94, 17), (142, 2))]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "no sum, product, mask" in run.stdout and not (tmp_path / "out.onnx").exists()
