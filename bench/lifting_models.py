@@ -206,9 +206,34 @@ def _cells(kind, layers, backwards=False):
     return Unrolled()
 
 
+def _gated_delta_rule(chunked):
+    """Qwen3-Next's, as transformers has it for devices without its kernels."""
+    import torch
+    from transformers.models.qwen3_next import modeling_qwen3_next as qwen
+
+    class GatedDeltaRule(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.projection = torch.nn.Linear(12, 52)
+
+        def forward(self, x):
+            batch, length, _ = x.shape
+            y = self.projection(x)
+            heads = [part.reshape(batch, length, 2, 8) for part in y[..., :48].split(16, -1)]
+            gates = -torch.nn.functional.softplus(y[..., 48:50]), y[..., 50:].sigmoid()
+            if chunked:
+                return qwen.torch_chunk_gated_delta_rule(*heads, *gates, chunk_size=16, use_qk_l2norm_in_kernel=True)[0]
+            return qwen.torch_recurrent_gated_delta_rule(*heads, *gates, initial_state=None, output_final_state=False, use_qk_l2norm_in_kernel=True)[0]
+
+    return GatedDeltaRule()
+
+
 ROWS = ([(7,), (12,), (19,)], [(1,), (29,)])
 for _name, _arguments in dict(lstm_cells=("lstm", 2), gru_cells=("gru", 1), gru_cells_backwards=("gru", 1, True)).items():
     MODELS[_name] = Architecture(_name, lambda of=_arguments: _cells(*of), lambda n: dict(x=_features(12, "x")(n)["x"]), *ROWS, {})
 
+MODELS["gated_delta_rule"] = Architecture("gated_delta_rule", lambda: _gated_delta_rule(False), lambda n: dict(x=_features(12, "x")(n)["x"]), *ROWS, {})
+MODELS["gated_delta_rule_chunks"] = Architecture("gated_delta_rule_chunks", lambda: _gated_delta_rule(True), lambda n: dict(x=_features(12, "x")(n)["x"]),
+                                                 [(33,), (70,), (101,)], [(5,), (131,)], {})
 _vision("torchvision_swin", _torchvision_swin, lambda h, w: dict(x=_image(h, w)["pixel_values"]), RAGGED)
 _vision("torchvision_lraspp", _torchvision_fcn, lambda h, w: dict(input=_image(h, w)["pixel_values"]))

@@ -5,30 +5,21 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conftest import session
+from lift_net import Net
 
 WIDTH, STATE = 3, 4
-TRACES, UNSEEN = (5, 8, 12), (1, 2, 3, 7, 13, 29)
+TRACES, UNSEEN = (5, 8, 11), (1, 2, 3, 7, 13, 29)
 RNG = np.random.default_rng(7)
 WEIGHTS = {name: RNG.standard_normal(shape, dtype=np.float32) * 0.4
            for name, shape in dict(W=(WIDTH, 3 * STATE), U=(STATE, 3 * STATE), V=(STATE, 3 * STATE), D=(STATE, STATE), b=(3 * STATE,), A=(STATE,)).items()}
 
 
-class Net:
-    """A graph that is written node by node; weights stand in it once, integers wherever they are read."""
+class Cells(Net):
+    """Weights stand in it once."""
 
     def __init__(self):
-        self.nodes, self.constants, self.outputs = [], [numpy_helper.from_array(array, name) for name, array in WEIGHTS.items()], []
-
-    def constant(self, array):
-        self.constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(self.constants)}"))
-        return self.constants[-1].name
-
-    def ints(self, *values):
-        return self.constant(np.array(values, np.int64))
-
-    def add(self, op, *inputs, **attributes):
-        self.nodes.append(helper.make_node(op, list(inputs), [f"v{len(self.nodes)}"], name=f"n{len(self.nodes)}", **attributes))
-        return self.nodes[-1].output[0]
+        super().__init__()
+        self.constants = [numpy_helper.from_array(array, name) for name, array in WEIGHTS.items()]
 
     def zeros(self, *shape):
         return self.constant(np.zeros(shape, np.float32))
@@ -47,18 +38,18 @@ class Net:
         new = self.add("Tanh", self.add("Mul", parts[1], self.add("Sigmoid", parts[2])))
         return self.add("Add", self.add("Mul", keep, h), self.add("Mul", self.add("Sub", self.constant(np.float32(1)), keep), new))
 
-    def model(self, n, *results, width=WIDTH, opset=18):
+    def model(self, n, *results, batch=2, width=WIDTH, opset=18):
         for i, result in enumerate(results):
             self.nodes.append(helper.make_node("Identity", [result], [f"y{i}"]))
         outputs = [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, None) for i in range(len(results))]
         used = {name for node in self.nodes for name in node.input}
-        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, n, width])], outputs,
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, n, width])], outputs,
                                   [c for c in self.constants if c.name in used])
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
 def gru(n):
-    net = Net()
+    net = Cells()
     h, results = net.zeros(2, STATE), []
     for t in range(n):
         h = net.gru(net.row("x", t), h)
@@ -68,7 +59,7 @@ def gru(n):
 
 def linear(n, backwards=False):
     """A state that decays and takes in what is there, read through a product, as state spaces are."""
-    net = Net()
+    net = Cells()
     x, h, results = net.add("MatMul", "x", "W"), net.zeros(2, 3 * STATE), []
     for t in reversed(range(n)) if backwards else range(n):
         piece = net.add("Slice", x, net.ints(t), net.ints(t + 1), net.ints(1))
@@ -78,7 +69,7 @@ def linear(n, backwards=False):
 
 
 def last_state_only(n):
-    net = Net()
+    net = Cells()
     h = net.zeros(2, STATE)
     for t in range(n):
         h = net.gru(net.row("x", t), h)
@@ -87,7 +78,7 @@ def last_state_only(n):
 
 def two_layers(n, joined):
     """The second reads what the first has stacked, or the first's results one by one."""
-    net, pieces, h = Net(), [], None
+    net, pieces, h = Cells(), [], None
     for name in ("U", "V"):
         h, results = net.zeros(2, STATE), []
         for t in range(n):
@@ -106,7 +97,7 @@ def two_layers(n, joined):
 
 def both_directions(n):
     """The second goes from the end, over what the first has left, one by one."""
-    net, h, results = Net(), None, []
+    net, h, results = Cells(), None, []
     h = net.zeros(2, STATE)
     for t in range(n):
         h = net.gru(net.row("x", t), h)
@@ -120,7 +111,7 @@ def both_directions(n):
 
 def interleaved(n):
     """Two at a time that do not know of each other."""
-    net = Net()
+    net = Cells()
     a, b, left, right = net.zeros(2, STATE), net.zeros(2, STATE), [], []
     for t in range(n):
         a = net.gru(net.row("x", t), a, "U")
@@ -132,7 +123,7 @@ def interleaved(n):
 
 def written_in_place(n, rows):
     """out[:, t] = h: ScatterND by rows of indices, or ScatterElements by the axis."""
-    net = Net()
+    net = Cells()
     out, h = net.zeros(2, n, STATE), net.zeros(2, STATE)
     for t in range(n):
         h = net.gru(net.row("x", t), h)
@@ -146,7 +137,7 @@ def written_in_place(n, rows):
 
 def state_of_two_steps(n):
     """h[t] = tanh(D h[t - 2] + x[t])"""
-    net = Net()
+    net = Cells()
     before, h, results = net.zeros(2, STATE), net.constant(np.full((2, STATE), 0.5, np.float32)), []
     for t in range(n):
         wide = net.add("MatMul", net.row("x", t), "W")
@@ -158,7 +149,7 @@ def state_of_two_steps(n):
 
 def first_step_folded(n):
     """The product with the zeros of the start was folded, as exporters do."""
-    net, results = Net(), []
+    net, results = Cells(), []
     product = net.constant(np.zeros((2, STATE), np.float32) @ WEIGHTS["D"] + WEIGHTS["A"])
     for t in range(n):
         wide = net.add("Slice", net.add("MatMul", net.row("x", t), "W"), net.ints(0), net.ints(STATE), net.ints(1))
@@ -171,7 +162,7 @@ def first_step_folded(n):
 
 def split_into_rows(n):
     """x.unbind(1): one Split of as many results as there are steps."""
-    net, h, results = Net(), None, []
+    net, h, results = Cells(), None, []
     h = net.zeros(2, STATE)
     net.nodes.append(helper.make_node("Split", ["x", net.ints(*[1] * n)], [f"x{t}" for t in range(n)], axis=1))
     for t in range(n):
@@ -182,7 +173,7 @@ def split_into_rows(n):
 
 def begins_with_first_row(n, width=WIDTH):
     """h[0] = x[0], and from the second row on h[t] = tanh(h[t - 1]) + x[t]: nothing is left to do at length 1."""
-    net = Net()
+    net = Cells()
     h = net.row("x", 0)
     results = [h]
     for t in range(1, n):
@@ -193,7 +184,7 @@ def begins_with_first_row(n, width=WIDTH):
 
 def ends_with_second_row(n):
     """The same from the end."""
-    net = Net()
+    net = Cells()
     h = net.row("x", n - 1)
     results = [h]
     for t in reversed(range(n - 1)):
@@ -204,7 +195,7 @@ def ends_with_second_row(n):
 
 def chunks(n):
     """Four rows at a time, of lengths that are multiples of four."""
-    net, results = Net(), []
+    net, results = Cells(), []
     h = net.zeros(2, 1, STATE)
     wide = net.add("Slice", net.add("MatMul", "x", "W"), net.ints(0), net.ints(STATE), net.ints(2))
     for t in range(0, n, 4):
@@ -254,6 +245,31 @@ def test_pieces_of_several_rows(thaw, save, tmp_path):
             assert got.shape == want.shape and np.abs(got - want).max() < 1e-5, n
 
 
+def test_rows_that_fill_the_last_chunk_are_not_there_in_every_trace(thaw, save, tmp_path):
+    """What a divisible length leaves out, a Pad and a Slice, is put there before the traces are aligned."""
+    def trace(n):
+        net, results, more = Cells(), [], -n % 4
+        h = net.zeros(2, 1, STATE)
+        wide = net.add("Slice", net.add("MatMul", "x", "W"), net.ints(0), net.ints(STATE), net.ints(2))
+        if more:
+            wide = net.add("Pad", wide, net.ints(0, 0, 0, 0, more, 0))
+        for t in range(0, n + more, 4):
+            piece = net.add("Slice", wide, net.ints(t), net.ints(t + 4), net.ints(1))
+            results.append(net.add("Add", net.add("Tanh", piece), net.add("MatMul", h, "D")))
+            h = net.add("ReduceMean", results[-1], axes=[1], keepdims=1)
+        joined = net.add("Concat", *results, axis=1)
+        if more:
+            joined = net.add("Slice", joined, net.ints(0), net.ints(n), net.ints(1))
+        return net.model(n, net.add("Neg", joined), opset=17)
+
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *[save(trace(n), f"trace_{n}") for n in (13, 20, 27)], "-o", out, code=0)
+    run = session(out)
+    for n in (1, 4, 9, 13, 20, 27, 50):
+        got, wanted = run.run(None, {"x": rows(n)})[0], session(save(trace(n), "wanted")).run(None, {"x": rows(n)})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+
+
 def test_traces_that_are_too_short_are_compared_alone(thaw, save, tmp_path):
     out = tmp_path / "lifted.onnx"
     run = thaw("lift", *[save(gru(n), f"trace_{n}") for n in (1, 6, 2, 9)], "-o", out, code=0).stdout
@@ -266,7 +282,7 @@ def test_traces_that_are_too_short_are_compared_alone(thaw, save, tmp_path):
 
 def one_step_otherwise(n, how):
     """A GRU of which the fourth last step is another."""
-    net = Net()
+    net = Cells()
     h, results = net.zeros(2, STATE), []
     for t in range(n):
         other = t == n - 4
@@ -296,7 +312,7 @@ def test_steps_that_are_not_the_same_stay(thaw, save, tmp_path, how):
 def test_a_state_that_grows_is_none_of_a_scan(thaw, save, tmp_path):
     """A cache, to which each step adds a row."""
     def trace(n):
-        net, results = Net(), []
+        net, results = Cells(), []
         cache = net.zeros(2, 1, WIDTH)
         for t in range(n):
             cache = net.add("Concat", cache, net.add("Unsqueeze", net.row("x", t), net.ints(1)), axis=1)
@@ -311,7 +327,7 @@ def test_a_state_that_grows_is_none_of_a_scan(thaw, save, tmp_path):
 def test_layers_of_one_weight_stay_layers(thaw, save, tmp_path):
     """As often in every trace: no recurrence over the rows."""
     def trace(n):
-        net = Net()
+        net = Cells()
         x = net.add("MatMul", net.add("MatMul", "x", "W"), net.constant(np.eye(3 * STATE, STATE, dtype=np.float32)))
         for _ in range(6):
             x = net.add("Tanh", net.add("Add", net.add("MatMul", x, "D"), net.add("ReduceMean", x, axes=[1], keepdims=1)))
@@ -327,3 +343,23 @@ def test_a_target_without_loops_says_so(thaw, save, tmp_path):
     thaw("lift", *[save(gru(n), f"trace_{n}") for n in TRACES], "-o", out, code=0)
     found = thaw.findings(out, "--target", "directml")
     assert any("Scan" in str(finding) for finding in found), found
+
+
+def test_sizes_inside_a_step_are_solved_too(thaw, save, tmp_path):
+    """The batch is written down in what the state begins with, and in a Reshape of each step."""
+    def trace(batch, n):
+        net, results = Cells(), []
+        h = net.zeros(batch, STATE)
+        for t in range(n):
+            h = net.gru(net.row("x", t), h)
+            h = net.add("Reshape", net.add("Transpose", net.add("Reshape", h, net.ints(batch, 2, 2)), perm=[0, 2, 1]), net.ints(batch, STATE))
+            results.append(h)
+        return net.model(n, net.stack(results), h, batch=batch)
+
+    out, sizes = tmp_path / "lifted.onnx", [(2, 5), (3, 8), (5, 12)]
+    thaw("lift", *[save(trace(*size), "trace_{}x{}".format(*size)) for size in sizes], "-o", out, code=0)
+    for batch, n in [*sizes, (1, 7), (7, 1), (4, 23)]:
+        x = np.random.default_rng(n).standard_normal((batch, n, WIDTH), dtype=np.float32)
+        got, wanted = (session(model).run(None, {"x": x}) for model in (out, save(trace(batch, n), "wanted")))
+        assert all(a.shape == b.shape and np.abs(a - b).max() < 1e-5 for a, b in zip(got, wanted, strict=True)), (batch, n)
+    thaw("check", out, "--dims", "x_dim0=1..64,x_dim1=1..4096", code=0)

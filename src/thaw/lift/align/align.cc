@@ -200,10 +200,6 @@ class Comparison {
   }
 
  private:
-  static bool holds_graph(const ir::Attribute& attribute) {
-    return attribute.as<std::shared_ptr<ir::Graph>>() || attribute.as<std::vector<std::shared_ptr<ir::Graph>>>();
-  }
-
   // A branch may return a constant.
   bool same_result(const ir::Value* value, const ir::Value* other, size_t trace) const {
     const ir::Tensor *a = value->constant(), *b = other->constant();

@@ -94,15 +94,18 @@ class ScanEmission {
     if (onwards && end + feed.length <= feed.size) return cut(feed, begin, end + feed.length, at);
     if (!onwards && begin >= feed.length) return cut(feed, begin - feed.length, end, at);
     ir::Value* used = cut(feed, begin, end, at);
-    if (onwards) return at.concat({used, cut(feed, begin - feed.length, begin, at)}, feed.axis);
-    return at.concat({cut(feed, end, end + feed.length, at), used}, feed.axis);
+    if (onwards) return at.concat({used, at.slice(feed.whole, begin - feed.length, begin, feed.axis)}, feed.axis);
+    return at.concat({at.slice(feed.whole, end - feed.size, before_end(feed, end + feed.length), feed.axis), used},
+                     feed.axis);
   }
 
-  // Ends are counted from where they are near: what is no size needs not be solved.
+  // What the steps read of a tensor begins and ends as far from its ends at every length: so it is written, and no size
+  // is to be solved.
   static ir::Value* cut(const BodyFeed& feed, int64_t begin, int64_t end, const ops::Emit& at) {
-    if (begin == 0 && end == feed.size) return feed.whole;
-    const bool at_end = end == feed.size && begin != 0 && feed.size - begin <= feed.length;
-    return at.slice(feed.whole, at_end ? begin - feed.size : begin, end == feed.size ? INT64_MAX : end, feed.axis);
+    return begin == 0 && end == feed.size ? feed.whole : at.slice(feed.whole, begin, before_end(feed, end), feed.axis);
+  }
+  static int64_t before_end(const BodyFeed& feed, int64_t end) {
+    return end == feed.size ? INT64_MAX : end - feed.size;
   }
 
   // Pieces that overlap, or leave gaps: all places of all pieces. Backwards they are read from the last one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -42,26 +43,49 @@ int64_t steps_of(const Strands& strands) {
   return end - first;
 }
 
-// The operators of the steps of each, in order.
-std::string outline(const Unfolded& trace) {
+// The operators of a step, in order.
+std::string outline(const Strands& strands) {
   std::string text;
-  for (const Strands& strands : trace.recurrences) {
-    for (const Strand& strand : strands) text.append(strand.nodes.back()->op_type()).append(" ");
-    text.append("| ");
-  }
+  for (const Strand& strand : strands) text.append(strand.nodes.back()->op_type()).append(" ");
   return text;
 }
 
-// The traces that repeat the same nodes, as far as most of them do; those with the most to repeat, where as many have
-// less.
-std::vector<size_t> most_alike(const Traces& traces) {
-  std::map<std::string, std::vector<size_t>> groups;
-  for (size_t k = 0; k < traces.size(); ++k) groups[outline(*traces[k])].push_back(k);
-  const auto rank = [&](const auto& group) {
-    const size_t repeated = traces[group.second.front()]->recurrences.size();
-    return std::pair(repeated == 0 ? 0 : group.second.size(), group.first.size());
-  };
-  return std::ranges::max_element(groups, {}, rank)->second;
+// What some traces have as often as each other and unrolled to different lengths, by its look: the traces that have it.
+// What chance pairs in one of them is in none of the others, or as long there.
+std::map<std::string, std::vector<size_t>> unrolled_by_look(const Traces& traces) {
+  std::map<std::string, std::vector<std::vector<int64_t>>> lengths;  // by trace, in the order of the graph
+  for (size_t k = 0; k < traces.size(); ++k) {
+    for (const Strands& strands : traces[k]->recurrences) {
+      auto& of = lengths[outline(strands)];
+      of.resize(traces.size());
+      of[k].push_back(steps_of(strands));
+    }
+  }
+  std::map<std::string, std::vector<size_t>> found;
+  for (const auto& [look, of] : lengths) {
+    size_t most = 0;
+    for (const auto& each : of) most = std::max(most, each.size());
+    std::vector<size_t> having;
+    std::set<std::vector<int64_t>> different;
+    for (size_t k = 0; k < traces.size(); ++k) {
+      if (of[k].size() != most) continue;
+      having.push_back(k);
+      different.insert(of[k]);
+    }
+    if (different.size() > 1) found.emplace(look, std::move(having));
+  }
+  return found;
+}
+
+// Leaves of each trace what looks so.
+void keep_alone(Unfolded& trace, const std::map<std::string, std::vector<size_t>>& looks) {
+  std::erase_if(trace.recurrences, [&](const Strands& strands) { return !looks.contains(outline(strands)); });
+}
+
+bool same_order(const Traces& traces) {
+  return std::ranges::all_of(traces, [&](const auto& trace) {
+    return std::ranges::equal(trace->recurrences, traces.front()->recurrences, {}, outline, outline);
+  });
 }
 
 // Whether all traces have it rolled; else it is left in all, and why is said.
@@ -84,16 +108,10 @@ bool roll_one(const Traces& traces, size_t index, std::string& why) {
 Note note_of(const Traces& traces, size_t index) {
   const Strands& strands = traces.front()->recurrences[index];
   Note note{fmt::format("steps from {} on", strands.front().nodes.front()->describe()),
-            fmt::format("one Scan, of as many steps as there were, {} nodes each", strands.size()),
+            fmt::format("one Scan of {} nodes, over as many steps as there are", strands.size()),
             {}};
-  for (const auto& each : traces) note.at.push_back(std::to_string(steps_of(each->recurrences[index])));
+  for (const auto& each : traces) note.at.push_back(fmt::format("{} steps", steps_of(each->recurrences[index])));
   return note;
-}
-
-bool differs(const Traces& traces, size_t index) {
-  return std::ranges::any_of(traces, [&](const auto& each) {
-    return steps_of(each->recurrences[index]) != steps_of(traces.front()->recurrences[index]);
-  });
 }
 
 // What stays as it is of what the traces have unrolled to different lengths, and why.
@@ -101,7 +119,6 @@ std::vector<std::string> roll_all(const Traces& traces, std::vector<Note>& scans
   std::vector<std::string> left;
   for (size_t i = 0; i < traces.front()->recurrences.size(); ++i) {
     std::string why;
-    if (!differs(traces, i)) continue;
     Note note = note_of(traces, i);
     if (roll_one(traces, i, why)) {
       scans.push_back(std::move(note));
@@ -131,27 +148,36 @@ Rolled roll_recurrences(std::vector<Trace>& traces) {
     write_as_rows(*trace.model);
     all.push_back(std::make_unique<Unfolded>(trace));
   }
-  const std::vector<size_t> alike = most_alike(all);
-  if (alike.size() < 2 || all[alike.front()]->recurrences.empty()) {
-    const bool any = std::ranges::any_of(all, [](const auto& each) { return !each->recurrences.empty(); });
-    if (any && alike.size() < 2) return {.left = {"no two traces repeat the same nodes"}};
-    return {};
-  }
+  const auto looks = unrolled_by_look(all);
+  const auto has_all = [&](size_t k) {
+    return std::ranges::all_of(looks, [&](const auto& look) { return std::ranges::binary_search(look.second, k); });
+  };
+  const Rolled none{.left = {"no two traces repeat the same nodes"}};
+  if (looks.empty()) return same_order(all) ? Rolled() : none;
   Rolled rolled;
-  for (size_t k = 0; k < traces.size(); ++k)
-    if (!std::ranges::binary_search(alike, k)) rolled.aside.push_back(k);
   Traces long_enough;
-  for (const size_t k : alike) long_enough.push_back(std::move(all[k]));
+  for (size_t k = 0; k < traces.size(); ++k) {
+    if (has_all(k)) {
+      keep_alone(*all[k], looks);
+      long_enough.push_back(std::move(all[k]));
+    } else {
+      rolled.aside.push_back(k);
+    }
+  }
+  if (long_enough.size() < 2 || !same_order(long_enough)) return none;
   // What is rolled leaves its inputs stacked, and what made them can be rolled then.
   for (int round = 0; round < kMostRounds; ++round) {
     const size_t before = rolled.scans.size();
     rolled.left = roll_all(long_enough, rolled.scans);
     if (rolled.left.empty() || rolled.scans.size() == before) break;
     for (auto& each : long_enough) each = std::make_unique<Unfolded>(*each->trace);
-    if (most_alike(long_enough).size() < long_enough.size()) break;
+    const auto rest = unrolled_by_look(long_enough);
+    for (auto& each : long_enough) keep_alone(*each, rest);
+    if (rest.empty() || !same_order(long_enough)) break;
   }
   if (rolled.scans.empty()) return {.left = std::move(rolled.left)};
-  for (const size_t k : alike) {
+  for (size_t k = 0; k < traces.size(); ++k) {
+    if (std::ranges::binary_search(rolled.aside, k)) continue;
     rewrite::remove_unused(*traces[k].model);
     edits[k]->keep();
   }
