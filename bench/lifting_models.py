@@ -109,6 +109,20 @@ _add("opt", "OPTConfig", "OPTModel", dict(vocab_size=100, hidden_size=32, ffn_di
      word_embed_proj_dim=32), _masked, TEXT)
 _add("mamba", "MambaConfig", "MambaModel", dict(vocab_size=100, hidden_size=16, state_size=4, num_hidden_layers=1), _ids, TEXT)
 _add("rwkv", "RwkvConfig", "RwkvModel", dict(vocab_size=100, hidden_size=16, num_hidden_layers=2, context_length=96), _ids, TEXT)
+# Recurrences that are written out step by step.
+MIXER = dict(hidden_size=32, intermediate_size=48, num_attention_heads=4, num_key_value_heads=2, vocab_size=100, mamba_d_state=8, mamba_d_conv=4,
+             mamba_expand=2)
+_add("falcon_mamba", "FalconMambaConfig", "FalconMambaModel", dict(vocab_size=100, hidden_size=16, state_size=4, num_hidden_layers=2), _ids, TEXT)
+_add("mamba2", "Mamba2Config", "Mamba2Model", dict(vocab_size=100, hidden_size=16, state_size=8, num_hidden_layers=2, num_heads=4, head_dim=8, n_groups=2,
+     chunk_size=16, expand=2), _ids, TEXT)
+_add("recurrent_gemma", "RecurrentGemmaConfig", "RecurrentGemmaModel", dict(SMALL, num_hidden_layers=3, lru_width=32, attention_window_size=16,
+     num_key_value_heads=1, head_dim=8), _ids, TEXT)
+_add("jamba", "JambaConfig", "JambaModel", MIXER | dict(num_hidden_layers=2, attn_layer_period=2, attn_layer_offset=1, num_experts=1, mamba_dt_rank=2,
+     use_mamba_kernels=False), _ids, TEXT)
+_add("bamba", "BambaConfig", "BambaModel", MIXER | dict(num_hidden_layers=2, attn_layer_indices=[1], mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=1,
+     mamba_chunk_size=16), _ids, TEXT)
+_add("xlstm", "xLSTMConfig", "xLSTMModel", dict(vocab_size=100, hidden_size=32, num_heads=2, num_blocks=2, num_hidden_layers=2, chunk_size=16,
+     mode="inference"), _ids, TEXT)
 # Speech.
 _add("wav2vec2", "Wav2Vec2Config", "Wav2Vec2Model", SPEECH, _audio, AUDIO, NO_CALL)
 _add("wavlm", "WavLMConfig", "WavLMModel", SPEECH | dict(num_buckets=16, max_bucket_distance=40), _audio, AUDIO, NO_CALL)
@@ -169,5 +183,57 @@ def _torchvision_fcn():
     return lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=3).eval()
 
 
+def _cells(kind, layers, backwards=False):
+    """Cells of torch in a loop over the positions, as much code has them; `backwards`: a second row from the end."""
+    import torch
+
+    class Unrolled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            cell = dict(lstm=torch.nn.LSTMCell, gru=torch.nn.GRUCell, rnn=torch.nn.RNNCell)[kind]
+            self.cells = torch.nn.ModuleList(cell(12, 12) for _ in range(layers + backwards))
+
+        def forward(self, x):
+            rows = list(x.unbind(1))
+            for i, cell in enumerate(self.cells):
+                state, results = None, []
+                for row in reversed(rows) if backwards and i == layers else rows:
+                    state = cell(row, state)
+                    results.append(state[0] if kind == "lstm" else state)
+                rows = results[::-1] if backwards and i == layers else results
+            return torch.stack(rows, 1), state[1] if kind == "lstm" else state
+
+    return Unrolled()
+
+
+def _gated_delta_rule(chunked):
+    """Qwen3-Next's, as transformers has it for devices without its kernels."""
+    import torch
+    from transformers.models.qwen3_next import modeling_qwen3_next as qwen
+
+    class GatedDeltaRule(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.projection = torch.nn.Linear(12, 52)
+
+        def forward(self, x):
+            batch, length, _ = x.shape
+            y = self.projection(x)
+            heads = [part.reshape(batch, length, 2, 8) for part in y[..., :48].split(16, -1)]
+            gates = -torch.nn.functional.softplus(y[..., 48:50]), y[..., 50:].sigmoid()
+            if chunked:
+                return qwen.torch_chunk_gated_delta_rule(*heads, *gates, chunk_size=16, use_qk_l2norm_in_kernel=True)[0]
+            return qwen.torch_recurrent_gated_delta_rule(*heads, *gates, initial_state=None, output_final_state=False, use_qk_l2norm_in_kernel=True)[0]
+
+    return GatedDeltaRule()
+
+
+ROWS = ([(7,), (12,), (19,)], [(1,), (29,)])
+for _name, _arguments in dict(lstm_cells=("lstm", 2), gru_cells=("gru", 1), gru_cells_backwards=("gru", 1, True)).items():
+    MODELS[_name] = Architecture(_name, lambda of=_arguments: _cells(*of), lambda n: dict(x=_features(12, "x")(n)["x"]), *ROWS, {})
+
+MODELS["gated_delta_rule"] = Architecture("gated_delta_rule", lambda: _gated_delta_rule(False), lambda n: dict(x=_features(12, "x")(n)["x"]), *ROWS, {})
+MODELS["gated_delta_rule_chunks"] = Architecture("gated_delta_rule_chunks", lambda: _gated_delta_rule(True), lambda n: dict(x=_features(12, "x")(n)["x"]),
+                                                 [(33,), (70,), (101,)], [(5,), (131,)], {})
 _vision("torchvision_swin", _torchvision_swin, lambda h, w: dict(x=_image(h, w)["pixel_values"]), RAGGED)
 _vision("torchvision_lraspp", _torchvision_fcn, lambda h, w: dict(input=_image(h, w)["pixel_values"]))

@@ -9,15 +9,12 @@ namespace thaw {
 
 LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options) {
   std::vector<lifting::Trace> traces;
-  std::vector<std::string> paths;
-  for (const LiftTrace& trace : given) {
+  for (const LiftTrace& trace : given)
     traces.push_back({.name = trace.model.filename().string(), .model = ir::load(trace.model), .values = trace.values});
-    paths.push_back(trace.model.string());
-  }
   LiftResult result{lifting::lift(traces, options), {}};
   LiftReport& report = result.report;
   if (!report.unexplained.empty()) return result;
-  if (options.check) report.checks = confirm::compare_with_traces(*traces.front().model, paths, traces);
+  if (options.check) report.checks = confirm::compare_with_traces(*traces.front().model, traces);
   if (confirm::all_agree(report.checks)) result.model = ModelAccess::make(std::move(traces.front().model));
   return result;
 }

@@ -58,7 +58,7 @@ int lift_traces(const LiftArguments& options) {
   if (whole) {
     run.inputs = describe_ports(model.graph->inputs());
     run.outputs = describe_ports(model.graph->outputs());
-    if (!options.no_check) run.checks = confirm::compare_with_traces(model, options.traces, traces);
+    if (!options.no_check) run.checks = confirm::compare_with_traces(model, traces);
   }
   run.written = whole && confirm::all_agree(run.checks);
   if (run.written) rewrite::rename_sizes(model, options.saving.renames());

@@ -69,8 +69,7 @@ Arrays named_as(const ir::Model& lifted, const ir::Model& model, Arrays outputs)
 
 }  // namespace
 
-std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
-                                          const std::vector<lifting::Trace>& traces) {
+std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<lifting::Trace>& traces) {
   if (std::string reason = lacks_memory(lifted); !reason.empty()) {
     throw Error(ErrorCode::kOutOfBudget, {.what = std::move(reason),
                                           .where = "the check of the lifted model",
@@ -78,8 +77,8 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
                                           .next = "pass --no-check to write it unchecked"});
   }
   std::vector<Arrays> feeds, wanted;
-  for (size_t k = 0; k < paths.size(); ++k) {
-    const auto model = ir::load(paths[k]);
+  for (size_t k = 0; k < traces.size(); ++k) {
+    const auto model = ir::load(traces[k].model->path);
     feeds.push_back(feeds_at(lifted, *model, traces[k]));
     run::Session trace(*model);
     Arrays own;
@@ -89,7 +88,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   }
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;
-  for (size_t k = 0; k < paths.size(); ++k) {
+  for (size_t k = 0; k < traces.size(); ++k) {
     RunCheck& check = checks.emplace_back();
     check.name = traces[k].name;
     note_inputs(feeds[k], check);

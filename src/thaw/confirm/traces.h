@@ -10,8 +10,7 @@
 namespace thaw::confirm {
 
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
-// (run/feeds.h). Throws thaw::Error where a trace itself does not run.
-std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<std::string>& paths,
-                                          const std::vector<lifting::Trace>& traces);
+// (run/feeds.h). Traces are read again from where they came from, as lifting changes them. Throws thaw::Error where a trace itself does not run.
+std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<lifting::Trace>& traces);
 
 }  // namespace thaw::confirm

@@ -117,6 +117,8 @@ class SizesAround {
     context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
     const auto place = positions_.find(difference.node);
     if (place == positions_.end() || !is_short(*difference.tensors.front())) return;
+    // A place is no size that windows make: the last one lies at n - 1, not before the end of the last window.
+    if (ops::role_of(*difference.node, difference.input) == ops::Role::kIndex) return;
     for (int i = 0; i < static_cast<int>(difference.node->inputs().size()); ++i)
       if (difference.node->input(i) && !difference.node->input(i)->constant()) add(context.around, place->second, i);
     context.around.windows = windows_after(*difference.node);

@@ -9,8 +9,10 @@
 #include "thaw/core/error.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting {
 namespace {
@@ -52,6 +54,36 @@ void require_new_inputs(const Trace& trace, const LiftOptions& options) {
   }
 }
 
+// A recurrence that stays written out is why traces do not align.
+void require_rolled(const Rolled& rolled, const std::vector<Trace>& traces) {
+  if (rolled.left.empty() || aligned(traces)) return;
+  throw Error(ErrorCode::kUnsupported,
+              {.what = fmt::format("the steps of a recurrence cannot become a Scan: {}", rolled.left.front()),
+               .where = traces.front().name,
+               .expected = "steps that do the same, with a state of the same sizes carried from each to the next",
+               .next = "export the recurrence as a Scan or a Loop, or build the model with thaw build"});
+}
+
+// Traces that are not aligned, away while the others are lifted. They come back behind these.
+class Aside {
+ public:
+  Aside(std::vector<Trace>& traces, const std::vector<size_t>& which) : traces_(traces) {
+    for (size_t i = which.size(); i-- > 0;) {
+      kept_.push_back(std::move(traces[which[i]]));
+      traces.erase(traces.begin() + static_cast<std::ptrdiff_t>(which[i]));
+    }
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  ~Aside() {
+    for (auto trace = kept_.rbegin(); trace != kept_.rend(); ++trace) traces_.push_back(std::move(*trace));
+  }
+
+ private:
+  std::vector<Trace>& traces_;
+  std::vector<Trace> kept_;
+};
+
 // plain: grows by loops that turn out to be none.
 Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
@@ -81,6 +113,8 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
 }  // namespace
 
 LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
+  std::vector<std::string> given;
+  for (const Trace& trace : traces) given.push_back(trace.name);
   if (traces.size() < 2) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "one trace does not tell how its constants grow",
                                               .where = "thaw lift",
@@ -91,11 +125,18 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     ops::require_arity(*trace.model);
     require_new_inputs(trace, options);
   }
+  for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
+  const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
+  const Aside aside(traces, rolled.aside);
   even_out(traces);
+  require_rolled(rolled, traces);
   // The steps above, with the next solutions where the simplest contradict each other.
   std::set<std::string> plain;
   Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices), plain); });
   if (best.is_whole()) best.edit->keep();
+  best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
+  for (const size_t k : rolled.aside)
+    best.report.holdout.push_back({given[k], "too short to tell a step from the next: it is only compared with"});
   return std::move(best.report);
 }
 

@@ -39,13 +39,22 @@ std::vector<Loop> find_loops(const std::vector<Trace>& traces, const std::set<st
   return loops;
 }
 
+// Those of the graphs that a node holds follow it.
+void add_nodes(const ir::Graph& graph, const std::unordered_set<const ir::Node*>& left_out,
+               std::vector<ir::Node*>& nodes) {
+  for (ir::Node* node : graph.nodes()) {
+    if (node->constant() || left_out.contains(node)) continue;
+    nodes.push_back(node);
+    for (const ir::Graph* inner : node->subgraphs()) add_nodes(*inner, left_out, nodes);
+  }
+}
+
 // Nodes other than Constant, of which exporters write as many as they please, and the repeats of loops.
 std::vector<ir::Node*> working_nodes(const ir::Model& model, const std::vector<Loop>& loops, size_t trace) {
   std::vector<ir::Node*> nodes;
   std::unordered_set<const ir::Node*> repeats;
   for (const Loop& loop : loops) repeats.insert(loop.traces[trace].repeats.begin(), loop.traces[trace].repeats.end());
-  for (ir::Node* node : model.graph->nodes())
-    if (!node->constant() && !repeats.contains(node)) nodes.push_back(node);
+  add_nodes(*model.graph, repeats, nodes);
   return nodes;
 }
 
@@ -81,10 +90,29 @@ size_t count_given(std::span<ir::Value* const> values) {
   return count;
 }
 
+// Whether two values of graphs inside nodes are inputs of graphs that stand for each other, at one place.
+bool same_inner_input(const ir::Value* a, const ir::Value* b, const Positions& first, const Positions& other) {
+  const ir::Graph *x = a->graph(), *y = b->graph();
+  if (!a->is_input() || !b->is_input()) return false;
+  const auto place = [](const ir::Value* value, const ir::Graph* graph) {
+    return std::ranges::find(graph->inputs(), value) - graph->inputs().begin();
+  };
+  const auto order = [](const ir::Graph* graph) {
+    const auto graphs = graph->parent_node()->subgraphs();
+    return std::ranges::find(graphs, graph) - graphs.begin();
+  };
+  const auto p = first.find(x->parent_node()), q = other.find(y->parent_node());
+  return p != first.end() && q != other.end() && p->second == q->second && order(x) == order(y) &&
+         place(a, x) == place(b, y);
+}
+
 // Whether two operands are outputs of nodes that stand for each other, or inputs of one name.
 bool same_source(const ir::Value* a, const ir::Value* b, const Positions& first, const Positions& other) {
   if (!a || !b) return a == b;
+  const bool inner = a->graph()->parent() != nullptr;
+  if (inner != (b->graph()->parent() != nullptr)) return false;
   if (a->producer_index() != b->producer_index()) return false;
+  if (inner && !a->producer() && !b->producer()) return same_inner_input(a, b, first, other);
   const auto x = first.find(a->producer()), y = other.find(b->producer());
   if (x == first.end() || y == other.end())
     return x == first.end() && y == other.end() && (a->producer() || a->name() == b->name());
@@ -114,8 +142,9 @@ class Comparison {
         if (!node->attribute(attribute.name) && !(cuts && attribute.name == "split"))
           refuse(*node, fmt::format("the attribute '{}' is there in {} only", attribute.name, traces_[k].name));
     }
+    compare_graphs(position);
     for (const ir::Attribute& attribute : node->attributes()) {
-      if (cuts && attribute.name == "split") continue;
+      if ((cuts && attribute.name == "split") || holds_graph(attribute)) continue;
       for (size_t k = 1; k < traces_.size(); ++k) {
         const ir::Attribute* other = out_.nodes[k][position]->attribute(attribute.name);
         if (other && same_attribute(attribute, *other)) continue;
@@ -130,6 +159,25 @@ class Comparison {
         add_branches(position, input, *found->second, found->second->constants);
       } else {
         compare_operand(position, input);
+      }
+    }
+  }
+
+  // What the graphs of a node take and return; their nodes have positions of their own.
+  void compare_graphs(size_t position) {
+    const ir::Node* node = out_.nodes[0][position];
+    const auto graphs = node->subgraphs();
+    for (size_t k = 1; k < traces_.size(); ++k) {
+      const auto others = out_.nodes[k][position]->subgraphs();
+      if (graphs.size() != others.size()) return refuse(*node, "it holds another number of graphs");
+      for (size_t i = 0; i < graphs.size(); ++i) {
+        const auto &outputs = graphs[i]->outputs(), &other_outputs = others[i]->outputs();
+        if (graphs[i]->inputs().size() != others[i]->inputs().size() || outputs.size() != other_outputs.size())
+          return refuse(*node,
+                        fmt::format("its graph takes or returns another number of values in {}", traces_[k].name));
+        for (size_t o = 0; o < outputs.size(); ++o)
+          if (!same_result(outputs[o], other_outputs[o], k))
+            refuse(*node, fmt::format("its graph returns something else in {}", traces_[k].name));
       }
     }
   }
@@ -152,6 +200,13 @@ class Comparison {
   }
 
  private:
+  // A branch may return a constant.
+  bool same_result(const ir::Value* value, const ir::Value* other, size_t trace) const {
+    const ir::Tensor *a = value->constant(), *b = other->constant();
+    if (a || b) return a && b && same_tensor(*a, *b);
+    return same_source(value, other, positions_[0], positions_[trace]);
+  }
+
   void refuse(const ir::Node& node, const std::string& why) {
     out_.unaligned.push_back(fmt::format("{}: {}", node.describe(), why));
   }
@@ -243,6 +298,14 @@ Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& p
   for (size_t i = 0; i < out.nodes[0].size(); ++i) comparison.compare(i);
   comparison.compare_outputs();
   return out;
+}
+
+bool aligned(const std::vector<Trace>& traces) {
+  try {
+    return align(traces).unaligned.empty();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace thaw::lifting

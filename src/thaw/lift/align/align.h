@@ -39,6 +39,9 @@ struct Alignment {
 // one too, as those of a few levels are.
 Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& plain = {});
 
+// Whether nothing but constants differs, windows apart.
+bool aligned(const std::vector<Trace>& traces);
+
 // What a loop is known by: the name of the value that joins its branches, in the first trace.
 std::string name_of(const Loop& loop);
 

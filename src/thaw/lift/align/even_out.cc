@@ -6,9 +6,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
 #include "thaw/lift/align/align.h"
+#include "thaw/lift/align/fold_sizes.h"
 #include "thaw/lift/align/pair_nodes.h"
 #include "thaw/lift/align/plain_nodes.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -19,32 +19,6 @@ namespace thaw::lifting {
 namespace {
 
 constexpr uint64_t kMostFolded = uint64_t{1} << 26;  // bytes that tables may add to a trace
-
-bool aligned(const std::vector<Trace>& traces) {
-  try {
-    return align(traces).unaligned.empty();
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-// Integers that follow from the trace's sizes, as constants.
-void fold_sizes(ir::Model& model) {
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
-  ir::Graph& graph = *model.graph;
-  for (ir::Node* node : graph.nodes()) {
-    if (node->constant()) continue;
-    for (ir::Value* output : node->outputs()) {
-      if (!output || output->is_output() || output->uses().empty()) continue;
-      auto numbers = ops::known_numbers(facts.fact(output));
-      if (!numbers) continue;
-      numbers->name = graph.unique_name(output->name() + "_folded");
-      graph.replace_uses(output, graph.add_initializer(std::move(*numbers)));
-    }
-  }
-  rewrite::remove_unused(model);
-}
 
 // Large constants that every trace has, by name: what was learned.
 std::set<std::string> names_of_weights(const std::vector<Trace>& traces) {

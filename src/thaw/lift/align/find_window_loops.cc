@@ -17,9 +17,7 @@ constexpr int64_t kLargestConstant = 1 << 20;  // that may differ between branch
 bool is_single_split(const ir::Node& node) {
   return node.op_type() == "Split" && node.outputs().size() == 1 && node.output(0) && slice_of(*node.output(0));
 }
-bool is_single_join(const ir::Node& node) {
-  return node.op_type() == "Concat" && node.domain().empty() && node.inputs().size() == 1;
-}
+bool is_single_join(const ir::Node& node) { return joins_pieces(node) && node.inputs().size() == 1; }
 
 // One branch beside the first: which node stands for which.
 class Matching {
@@ -215,7 +213,7 @@ std::vector<Unrolled> find_unrolled(const ir::Graph& graph) {
   std::unordered_map<const ir::Node*, size_t> by_cut;
   const auto dependents = dependents_of_single_slices(graph);
   for (ir::Node* node : graph.nodes()) {
-    if (node->op_type() != "Concat" || !node->domain().empty() || node->inputs().empty()) continue;
+    if (!joins_pieces(*node) || node->inputs().empty()) continue;
     auto unrolled = node->inputs().size() == 1 ? follow_branch(*node, dependents) : match_branches(*node);
     if (!unrolled) continue;
     const auto known = by_cut.find(unrolled->slices.front().node);

@@ -24,6 +24,10 @@ struct NumberedValue {
   bool reshaped[2];
 };
 
+bool same_operators(const ir::Graph* a, const ir::Graph* b) {
+  return std::ranges::equal(a->nodes(), b->nodes(), {}, &ir::Node::op_type, &ir::Node::op_type);
+}
+
 class PairSearch {
  public:
   PairSearch(const PairSide& first, const PairSide& second) : sides_{&first, &second} {
@@ -121,8 +125,9 @@ class PairSearch {
       return std::nullopt;
     for (const ir::Attribute& attribute : first->attributes()) {
       const ir::Attribute* other = second->attribute(attribute.name);
-      if (!other || !same_attribute(attribute, *other)) return std::nullopt;
+      if (!other || !(holds_graph(attribute) || same_attribute(attribute, *other))) return std::nullopt;
     }
+    if (!std::ranges::equal(first->subgraphs(), second->subgraphs(), same_operators)) return std::nullopt;
     const auto out = sizes_of(0, first->output(0)), other_out = sizes_of(1, second->output(0));
     if (out && other_out && out->size() != other_out->size()) return std::nullopt;
     NodePair pair{.node = {first, second}, .first_result = values_.size()};
@@ -252,10 +257,6 @@ class PairSearch {
 }  // namespace
 
 std::optional<Pairing> pair_nodes(const PairSide& first, const PairSide& second) {
-  const auto has_graphs = [](const PairSide& side) {
-    return std::ranges::any_of(side.nodes, [](const ir::Node* node) { return !node->subgraphs().empty(); });
-  };
-  if (has_graphs(first) || has_graphs(second)) return std::nullopt;
   return PairSearch(first, second).run();
 }
 

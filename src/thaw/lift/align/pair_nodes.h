@@ -32,7 +32,8 @@ struct PairSide {
   std::function<std::optional<Sizes>(const ir::Value*)> sizes;
 };
 
-// nullopt where they do not correspond, or it takes too long to tell. Graphs of nodes are not looked into.
+// nullopt where they do not correspond, or it takes too long to tell. Of the graphs that nodes hold, the operators count:
+// what they read is aligned later.
 std::optional<Pairing> pair_nodes(const PairSide& first, const PairSide& second);
 
 }  // namespace thaw::lifting

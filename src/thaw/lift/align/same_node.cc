@@ -66,4 +66,8 @@ bool same_attribute(const ir::Attribute& a, const ir::Attribute& b) {
   return true;
 }
 
+bool holds_graph(const ir::Attribute& attribute) {
+  return attribute.as<std::shared_ptr<ir::Graph>>() || attribute.as<std::vector<std::shared_ptr<ir::Graph>>>();
+}
+
 }  // namespace thaw::lifting

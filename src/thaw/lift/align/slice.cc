@@ -48,6 +48,8 @@ std::optional<Slice> slice_of(const ir::Value& value) {
   return std::nullopt;
 }
 
+bool joins_pieces(const ir::Node& node) { return node.op_type() == "Concat" && node.domain().empty(); }
+
 bool gives_bounds(const ir::Node& cut, int input) { return ops::holds_size(ops::role_of(cut, input)); }
 
 }  // namespace thaw::lifting

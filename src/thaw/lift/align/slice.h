@@ -1,4 +1,4 @@
-// Slices of a tensor along an axis: the outputs of Split, and Slices with constant ends.
+// Slices of a tensor along an axis: the outputs of Split, and Slices with constant ends; and what joins them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,9 @@ struct Slice {
 
 // nullopt for what is no slice, or not of constant length.
 std::optional<Slice> slice_of(const ir::Value& value);
+
+// Whether a node joins its operands along an axis.
+bool joins_pieces(const ir::Node& node);
 
 // Whether input i of a node that cuts slices says where it cuts.
 bool gives_bounds(const ir::Node& cut, int input);
