@@ -238,8 +238,16 @@ class Finder {
     for (const auto& [name, told] : value_inputs_) {
       std::vector<std::vector<int64_t>> values;
       for (const Case& one : out_.cases) values.push_back(run::to_int64s(one.feeds.find(name)->second));
+      const std::vector<int64_t>& dims = out_.cases.front().feeds.find(name)->second.dims;
       for (const auto& [index, at] : told.at) {
-        Size size{scope_.input_value(name, index), fmt::format("{}[{}]", name, index), name, index, false, at, {}};
+        Size size{.symbol = scope_.input_value(name, index),
+                  .name = fmt::format("{}[{}]", name, index),
+                  .input = name,
+                  .index = index,
+                  .is_dim = false,
+                  .row = dims.size() > 1 ? dims.back() : 0,
+                  .at = at,
+                  .by_case = {}};
         for (const auto& of_case : values) size.by_case.push_back(of_case[static_cast<size_t>(index)]);
         const bool positive =
             at >= 1 && std::all_of(size.by_case.begin(), size.by_case.end(), [](int64_t v) { return v >= 1; });

@@ -27,6 +27,7 @@ struct Size {
   std::string input;
   int64_t index = 0;  // axis, or element in row-major order
   bool is_dim = true;
+  int64_t row = 0;               // of an element: the size of the input's last axis, where it has several
   std::optional<int64_t> at;     // at the export; nullopt: nothing tells
   std::vector<int64_t> by_case;  // in the order of the cases that are used
 };

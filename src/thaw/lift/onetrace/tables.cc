@@ -158,13 +158,27 @@ std::vector<lifting::Variable> variables_of(const Sizes& sizes) {
   return variables;
 }
 
+// Lines of inputs, with the elements that never differ.
+std::vector<std::vector<InputLine>> lines_of(const Sizes& sizes) {
+  std::vector<lifting::Variable> values;
+  for (const Size& size : sizes.sizes)
+    if (!size.is_dim && size.at)
+      values.push_back({.symbol = size.symbol,
+                        .at = {*size.at},
+                        .kind = lifting::Variable::Kind::kValue,
+                        .input = size.input,
+                        .index = size.index,
+                        .row = size.row});
+  return lines_of_inputs(values);
+}
+
 class Maker {
  public:
   Maker(ir::Model& model, const Sizes& sizes, const Lengths& lengths, rewrite::DimEmitter& emitter)
       : graph_(*model.graph),
         variables_(variables_of(sizes)),
         solver_(variables_, without_one(lengths)),
-        context_{.variables = variables_, .solver = solver_},
+        context_{.variables = variables_, .solver = solver_, .lines = lines_of(sizes)},
         writer_(emitter) {
     if (const auto one = lengths.find(1); one != lengths.end()) one_ = one->second;
   }

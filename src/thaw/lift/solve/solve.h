@@ -75,6 +75,7 @@ class Solver {
   std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most, const Around& around = {}) const;
   std::span<const Variable> variables() const { return variables_; }
   const TensorSizes* tensors() const { return tensors_; }  // may be null
+  const std::map<int64_t, dim::Dim>& decided() const { return decided_; }
   // The same by what leaves no room for chance.
   std::optional<dim::Dim> solve_surely(std::span<const int64_t> wanted);
   // While set, what leaves room for chance is left open: sizes of windows, shares, products of three, extremes.

@@ -4,6 +4,7 @@
 // Each part is fitted for itself, with the sizes of its own line alone. Indices may count from the part's first row.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -20,10 +21,12 @@ using ByTrace = std::vector<int64_t>;
 // A line of an input, and what its part of a table is fitted with.
 class Line {
  public:
-  Line(const InputLine& line, const TableContext& context)
+  // length: of the part, in the traces.
+  Line(const InputLine& line, const std::optional<Size>& length, const TableContext& context)
       : name_(line.name()),
         variables_(variables_of(line, context.variables)),
-        solver_(variables_, nullptr, context.solver.tensors()),
+        solver_(length && length->at.size() == 1 ? Solver(variables_, decided(*length, context))
+                                                 : Solver(variables_, nullptr, context.solver.tensors())),
         context_{variables_, solver_, context.sides, context.around} {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
@@ -38,6 +41,13 @@ class Line {
     for (const Variable& v : variables)
       if (v.kind != Variable::Kind::kValue || v.input != line.input || line.has(v)) own.push_back(v);
     return own;
+  }
+
+  // Of one trace, what the part's length is was told.
+  static std::map<int64_t, dim::Dim> decided(const Size& length, const TableContext& context) {
+    std::map<int64_t, dim::Dim> all = context.solver.decided();
+    all.insert_or_assign(length.at.front(), length.dim);
+    return all;
   }
 
   std::string name_;
@@ -69,20 +79,17 @@ std::optional<ir::Tensor> rows(const ir::Tensor& tensor, size_t axis, int64_t be
   return ir::Tensor::from_bytes(tensor.name, tensor.data_type, std::move(dims), std::move(part));
 }
 
-// The only axis whose size differs.
-std::optional<size_t> growing_axis(std::span<const ir::Tensor* const> tensors) {
-  std::optional<size_t> growing;
+// The axes along which a part may follow another: of several traces, the only one whose size differs.
+std::vector<size_t> growing_axes(std::span<const ir::Tensor* const> tensors) {
+  const ir::Tensor& first = *tensors.front();
   for (const ir::Tensor* tensor : tensors)
-    if (tensor->dims.size() != tensors.front()->dims.size() || tensor->data_type != tensors.front()->data_type)
-      return std::nullopt;
-  for (size_t axis = 0; axis < tensors.front()->dims.size(); ++axis) {
-    const bool same =
-        std::ranges::all_of(tensors, [&](const auto* t) { return t->dims[axis] == tensors.front()->dims[axis]; });
-    if (same) continue;
-    if (growing) return std::nullopt;
-    growing = axis;
+    if (tensor->dims.size() != first.dims.size() || tensor->data_type != first.data_type) return {};
+  std::vector<size_t> axes;
+  for (size_t axis = 0; axis < first.dims.size(); ++axis) {
+    const auto is_same = [&](const ir::Tensor* tensor) { return tensor->dims[axis] == first.dims[axis]; };
+    if (tensors.size() == 1 || !std::ranges::all_of(tensors, is_same)) axes.push_back(axis);
   }
-  return growing;
+  return tensors.size() == 1 || axes.size() == 1 ? axes : std::vector<size_t>();
 }
 
 struct Part {
@@ -91,11 +98,11 @@ struct Part {
   dim::Dim before = 0;  // to be added to its entries
 };
 
-std::optional<Part> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of, const TableContext& context,
-                             std::string& reason) {
+std::optional<Part> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of,
+                             const std::optional<Size>& length, const TableContext& context, std::string& reason) {
   std::vector<const ir::Tensor*> tensors;
   for (const ir::Tensor& tensor : part) tensors.push_back(&tensor);
-  const auto line = std::make_shared<Line>(of, context);
+  const auto line = std::make_shared<Line>(of, length, context);
   std::string own;
   if (auto fit = fit_table(tensors, line->context(), own)) return Part{line, std::move(*fit)};
   reason = fmt::format("of the part that {} tells: {}", of.name(), own);
@@ -119,12 +126,11 @@ ir::Value* emit_joined(const std::vector<Part>& parts, int64_t axis, TableEmitte
 }
 
 // relative: entries that count from their part's first row, as int64.
-std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std::span<const InputLine> lines,
-                                 const TableContext& context, bool relative, std::string& reason) {
-  const auto axis = growing_axis(tensors);
-  if (!axis) return std::nullopt;
+std::optional<TableFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* const> tensors,
+                                       std::span<const InputLine> lines, const TableContext& context, bool relative,
+                                       std::string& reason) {
   ByTrace totals, begin(tensors.size(), 0);
-  for (const ir::Tensor* tensor : tensors) totals.push_back(tensor->dims[*axis]);
+  for (const ir::Tensor* tensor : tensors) totals.push_back(tensor->dims[axis]);
   const auto lengths = shares_of(lines, totals);
   if (!lengths) return std::nullopt;
   std::vector<Part> parts;
@@ -133,7 +139,7 @@ std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std
     const Size& length = (*lengths)[i];
     std::vector<ir::Tensor> part;
     for (size_t k = 0; k < tensors.size(); ++k) {
-      auto own = rows(*tensors[k], *axis, begin[k], length.at[k]);
+      auto own = rows(*tensors[k], axis, begin[k], length.at[k]);
       if (!own) return std::nullopt;
       if (relative) {
         std::vector<int64_t> entries = own->to_int64();
@@ -143,18 +149,25 @@ std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std
       part.push_back(std::move(*own));
       begin[k] += length.at[k];
     }
-    auto fit = fit_part(part, lines[i], context, reason);
+    auto fit = fit_part(part, lines[i], length, context, reason);
     if (!fit) return std::nullopt;
     parts.push_back(std::move(*fit));
     if (relative) parts.back().before = before;
     before = before + length.dim;
   }
   const bool cast = relative && tensors.front()->data_type != ir::DataType::kInt64;
-  return TableFit{describe(parts), [parts, axis = static_cast<int64_t>(*axis), cast,
-                                    type = tensors.front()->data_type](TableEmitter& e) {
+  return TableFit{describe(parts),
+                  [parts, axis = static_cast<int64_t>(axis), cast, type = tensors.front()->data_type](TableEmitter& e) {
                     ir::Value* joined = emit_joined(parts, axis, e);
                     return cast ? e.cast(joined, type) : joined;
                   }};
+}
+
+std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std::span<const InputLine> lines,
+                                 const TableContext& context, bool relative, std::string& reason) {
+  for (const size_t axis : growing_axes(tensors))
+    if (auto fit = fit_rows_along(axis, tensors, lines, context, relative, reason)) return fit;
+  return std::nullopt;
 }
 
 // Lengths of windows or frames, or their sums with a leading 0: where they add up to a line's share, the next line's begin.
@@ -194,7 +207,7 @@ std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, 
       if (std::accumulate(own.begin(), own.end(), int64_t{0}) != (*lengths)[i].at[k]) return std::nullopt;
       part.push_back(ir::Tensor::from_int64("lengths", {static_cast<int64_t>(own.size())}, own));
     }
-    auto fit = fit_part(part, lines[i], context, reason);
+    auto fit = fit_part(part, lines[i], std::nullopt, context, reason);
     if (!fit) return std::nullopt;
     parts.push_back(std::move(*fit));
   }
@@ -212,7 +225,13 @@ std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, 
 
 std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                               std::string& reason) {
-  for (const std::vector<InputLine>& lines : lines_of_inputs(context.variables)) {
+  const auto inputs = context.lines.empty() ? lines_of_inputs(context.variables) : context.lines;
+  for (const std::vector<InputLine>& lines : inputs) {
+    // In one trace anything is a list of lengths.
+    if (tensors.size() == 1) {
+      if (auto fit = fit_rows(tensors, lines, context, false, reason)) return fit;
+      continue;
+    }
     if (auto fit = fit_lengths(tensors, lines, context, reason)) return fit;
     if (auto fit = fit_rows(tensors, lines, context, false, reason)) return fit;
     if (!ir::is_integer(tensors.front()->data_type)) continue;

@@ -160,10 +160,10 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_resized(*view, context)) return fit;
+  std::string of_part;
+  if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
-  std::string of_part;
-  if (auto fit = is_one ? std::nullopt : fit_one_after_another(tensors, context, of_part)) return fit;
   if (!of_part.empty()) {
     reason = of_part;
     return std::nullopt;

@@ -14,6 +14,7 @@
 
 #include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/grid_layout.h"
+#include "thaw/lift/table/input_lines.h"
 
 namespace thaw::lifting {
 
@@ -27,8 +28,9 @@ struct TableContext {
   std::span<const Variable> variables;
   const Solver& solver;
   std::vector<int64_t> sides = {};
-  Around around = {};                                                     // of the node that the table stands at
-  bool pads = false;                                                      // whether it stands where a Pad's amounts do
+  Around around = {};                              // of the node that the table stands at
+  bool pads = false;                               // whether it stands where a Pad's amounts do
+  std::vector<std::vector<InputLine>> lines = {};  // of inputs, where the variables are not all of their values
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
 };
