@@ -257,3 +257,10 @@ def with_ids(path, n):
     model = onnx.load(path)
     model.graph.input.append(helper.make_tensor_value_info("ids", TensorProto.INT64, [1, n]))
     return model.SerializeToString()
+
+
+def test_one_number_a_trace_is_no_step(thaw, save, tmp_path):
+    """Of two traces, whether a size is even tells anything apart."""
+    paths = [save(step(past, np.full(2, np.cos(past), np.float32)), f"trace_{past}") for past in TRACES[:2]]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()
