@@ -3,7 +3,7 @@ import numpy as np
 
 from conftest import session
 from lift_images_test import WIDTH, angles, pieces
-from lift_left_out_test import Net
+from lift_net import Net
 
 EXPORT = [(1, 6, 10), (1, 14, 4)]
 CASES = [EXPORT, [(1, 10, 14), (1, 8, 22)], [(1, 4, 18), (1, 26, 6)]]

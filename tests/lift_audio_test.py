@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from lift_left_out_test import Trace, lifted
+from lift_left_out_test import lifted
+from lift_net import Net
 
 TRACES, UNSEEN = (19, 34, 53), (7, 29, 61, 127)
 LEARNED = np.random.default_rng(4).standard_normal((9, 6)).astype(np.float32)
@@ -18,7 +19,7 @@ def near_distances(n, window=4):
 
 
 def beside(n, table):
-    net = Trace()
+    net = Net()
     return net.model([n, table.shape[1]], net.add("Add", net.add("ReduceSum", "x", keepdims=1), net.constant(table)))
 
 
@@ -52,7 +53,7 @@ def outside(there):
 
 
 def last_block(n, mask):
-    net = Trace()
+    net = Net()
     total = net.add("ReduceSum", "x", keepdims=1)
     return net.model([n, 2], net.add("Where", net.constant(mask), net.constant(np.float32(-1e4)), total))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from conftest import session
-from lift_left_out_test import Trace
+from lift_net import Net
 
 WIDTH, MERGE, WINDOW = 4, 2, 2  # channels, patches in a block, blocks in a window
 TRACES = [[(1, 6, 10), (1, 14, 4)], [(1, 10, 14), (1, 8, 22)], [(1, 4, 18), (1, 26, 6)]]
@@ -66,7 +66,7 @@ def pieces(net, x, lengths, op):
 
 
 def trace(grid):
-    net = Trace()
+    net = Net()
     index, lengths = order(grid)
     n = sum(t * h * w for t, h, w in grid)
     x = net.add("Mul", "x", net.constant(angles(grid)))

@@ -1,21 +1,12 @@
 """Traces that have not the same nodes: what a divisible side leaves out, what was folded at some sizes only."""
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 from conftest import session
 from lift_net import Net
 
 WINDOW, WIDTH = 4, 3
 TRACES, UNSEEN = [(16, 24), (20, 15), (23, 33)], [(22, 18), (8, 9), (26, 29), (12, 40)]
-
-
-class Trace(Net):
-    def model(self, dims, result, opset=18):
-        self.nodes.append(helper.make_node("Identity", [result], ["y"]))
-        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
-                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
 
 
 def lifted(thaw, save, tmp_path, traces, **options):
@@ -41,7 +32,7 @@ def windows(x):
 
 def window_trace(h, w):
     """As an exporter writes it: no Pad and no Slice along a side that whole windows cover, and one Reshape for two."""
-    net, more = Trace(), (-h % WINDOW, -w % WINDOW)
+    net, more = Net(), (-h % WINDOW, -w % WINDOW)
     x, tall, wide = "x", h + more[0], w + more[1]
     if any(more):
         x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, *more, 0))
@@ -70,7 +61,7 @@ def test_a_pad_that_was_joined_with_a_convolution_is_there_again(thaw, save, tmp
     kernel = np.random.default_rng(0).standard_normal((5, 3, 4, 4), dtype=np.float32)
 
     def trace(h, w, fused):
-        net, more, x = Trace(), (-h % 4, -w % 4), "x"
+        net, more, x = Net(), (-h % 4, -w % 4), "x"
         attributes = dict(strides=[4, 4])
         if any(more) and fused:
             attributes["pads"] = [0, 0, *more]
@@ -89,7 +80,7 @@ def test_a_pad_that_was_joined_with_a_convolution_is_there_again(thaw, save, tmp
 
 def test_a_mask_that_was_folded_at_small_sizes_only(thaw, save, tmp_path):
     def trace(n):
-        net = Trace()
+        net = Net()
         causal = np.tril(np.ones((n, n), bool))
         if n > 30:
             bias = net.add("Where", net.constant(causal), net.constant(np.float32(0)), net.constant(np.float32(-1e4)))
@@ -107,7 +98,7 @@ def test_a_mask_that_was_folded_at_small_sizes_only(thaw, save, tmp_path):
 def test_sizes_that_were_computed_in_some_traces_only(thaw, save, tmp_path):
     """Half of the rows twice: with the row count read off the input, or written down."""
     def trace(n):
-        net = Trace()
+        net = Net()
         half = net.ints(n // 2)
         if n % 2:
             rows = net.add("Slice", net.add("Shape", "x"), net.ints(0), net.ints(1))
@@ -125,7 +116,7 @@ def test_other_nodes_are_not_made_up(thaw, save, tmp_path):
     """A Relu in one trace only is another model."""
     paths = []
     for n in (19, 34, 53):
-        net, x = Trace(), "x"
+        net, x = Net(), "x"
         if n == 34:
             x = net.add("Relu", x)
         paths.append(save(net.model([n], net.add("Neg", x)), f"trace_{n}"))
@@ -147,7 +138,7 @@ REALS = {
 @pytest.mark.parametrize("name", REALS)
 def test_a_real_number_is_computed_as_it_was(thaw, save, tmp_path, name):
     def trace(h, w):
-        net = Trace()
+        net = Net()
         return net.model([h, w], net.add("Mul", "x", net.constant(REALS[name](h, w))))
 
     run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(16, 24), (20, 15), (23, 33)]})
@@ -159,7 +150,7 @@ def test_a_real_number_is_computed_as_it_was(thaw, save, tmp_path, name):
 def test_a_number_that_no_size_gives_is_not_guessed(thaw, save, tmp_path):
     paths = []
     for n, value in ((19, 0.371), (34, 0.52), (53, 0.1)):
-        net = Trace()
+        net = Net()
         paths.append(save(net.model([n], net.add("Mul", "x", net.constant(np.float32(value)))), f"trace_{n}"))
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "its only entry differs" in run.stdout and not (tmp_path / "out.onnx").exists()
@@ -191,7 +182,7 @@ def test_positions_counted_from_the_end_or_the_middle(thaw, save, tmp_path, name
     table = FROM_THE_END[name]
 
     def trace(n):
-        net = Trace()
+        net = Net()
         total = net.add("ReduceSum", "x", keepdims=0)
         return net.model([n, 2], net.add("Mul", total, net.constant(table(n))))
 
@@ -215,7 +206,7 @@ def test_a_learned_bias_by_distance(thaw, save, tmp_path, clipped):
         return learned[:, far + 200]
 
     def trace(n):
-        net = Trace()
+        net = Net()
         return net.model([2, n, n], net.add("Add", "x", net.constant(table(n))))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
@@ -234,7 +225,7 @@ def test_sizes_of_what_is_padded_tell_how_much(thaw, save, tmp_path):
     kernel = np.random.default_rng(0).standard_normal((2, 1, 10), dtype=np.float32)
 
     def trace(n):
-        net, frames = Trace(), (n - 10) // 5 + 1
+        net, frames = Net(), (n - 10) // 5 + 1
         x = net.add("Conv", "x", net.constant(kernel), strides=[5])
         if frames % 2:
             x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 1))
@@ -252,7 +243,7 @@ def test_the_way_out_is_said_where_no_input_tells_the_grid(thaw, save, tmp_path)
     table = np.random.default_rng(5).standard_normal((40, 40, 12)).astype(np.float32)
     paths = []
     for h, w in ((16, 24), (22, 30), (28, 20)):
-        net = Trace()
+        net = Net()
         paths.append(save(net.model([h * w, 12], net.add("Add", "x", net.constant(table[:h, :w].reshape(-1, 12)))),
                           f"trace_{h}x{w}"))
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
@@ -262,7 +253,7 @@ def test_the_way_out_is_said_where_no_input_tells_the_grid(thaw, save, tmp_path)
 def test_values_of_what_is_no_input_are_an_error(thaw, save, tmp_path):
     paths = []
     for n in (19, 34, 53):
-        net = Trace()
+        net = Net()
         paths.append(save(net.model([n], net.add("Neg", "x")), f"t{n}"))
     values = tmp_path / "values.json"
     values.write_text('{"t19.onnx": {"grid_thw": [[1, 19, 1]]}, "t34.onnx": {"grid_thw": [[1, 34, 1]]}, "t53.onnx": {"grid_thw": [[1, 53, 1]]}}')
@@ -275,7 +266,7 @@ def test_a_side_that_is_whole_in_every_trace_is_padded_like_the_other(thaw, save
     kernel = np.random.default_rng(0).standard_normal((2, 3, 2, 2), dtype=np.float32)
 
     def trace(h, w, whole=False):
-        net, x = Trace(), "x"
+        net, x = Net(), "x"
         if h % 2 or w % 2 or whole:
             x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 0, h % 2, w % 2))
         return net.model([1, 3, h, w], net.add("Conv", x, net.constant(kernel), strides=[2, 2]))
@@ -290,7 +281,7 @@ def test_a_side_that_is_whole_in_every_trace_is_padded_like_the_other(thaw, save
 
 def test_outputs_may_be_numbered_otherwise(thaw, save, tmp_path):
     def trace(n):
-        net = Trace()
+        net = Net()
         model = net.model([n, 2], net.add("Reshape", "x", net.ints(2 * n)))
         model.graph.output[0].name = model.graph.node[-1].output[0] = f"view_{n}"
         return model

@@ -1,6 +1,6 @@
 """Networks as exporters write them, node by node, for the tests of lifting."""
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 
 class Net:
@@ -19,3 +19,9 @@ class Net:
     def add(self, op, *inputs, **attributes):
         self.nodes.append(helper.make_node(op, list(inputs), [f"v{len(self.nodes)}"], name=f"n{len(self.nodes)}", **attributes))
         return self.nodes[-1].output[0]
+
+    def model(self, dims, result, opset=18):
+        self.nodes.append(helper.make_node("Identity", [result], ["y"]))
+        graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], self.constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)

@@ -338,6 +338,17 @@ def test_layers_of_one_weight_stay_layers(thaw, save, tmp_path):
     assert count_of(onnx.load(out), "Scan") == 0 and count_of(onnx.load(out), "Tanh") == 6
 
 
+def test_an_old_opset_has_no_scan(thaw, save, tmp_path):
+    def trace(n):
+        net = Cells()
+        h = net.row("x", 0)
+        for t in range(n):
+            h = net.add("Tanh", net.add("Add", h, net.row("x", t)))
+        return net.model(n, h, opset=8)
+
+    assert "opset of 9" in thaw.error("lift", *[save(trace(n), f"trace_{n}") for n in TRACES], "-o", tmp_path / "lifted.onnx")
+
+
 def test_a_target_without_loops_says_so(thaw, save, tmp_path):
     out = tmp_path / "lifted.onnx"
     thaw("lift", *[save(gru(n), f"trace_{n}") for n in TRACES], "-o", out, code=0)

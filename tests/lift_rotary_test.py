@@ -2,7 +2,8 @@
 import numpy as np
 import pytest
 
-from lift_left_out_test import Trace, lifted
+from lift_left_out_test import lifted
+from lift_net import Net
 
 TRACES, WIDTH, BASE = (19, 34, 53), 64, 500000.0
 
@@ -34,7 +35,7 @@ def tables(n, kind):
 
 
 def trace(n, kind, columns=slice(None)):
-    net, (cosines, sines) = Trace(), tables(n, kind)
+    net, (cosines, sines) = Net(), tables(n, kind)
     turned = net.add("Mul", "x", net.constant(cosines[:, columns]))
     return net.model([n, cosines[:, columns].shape[1]], net.add("Concat", turned, net.add("Mul", "x", net.constant(sines[:, columns])), axis=1))
 
@@ -60,7 +61,7 @@ def test_waves_of_many_heights_end_with_the_traces(thaw, save, tmp_path):
     heights = np.random.default_rng(3).random(WIDTH).astype(np.float32) + 1
 
     def uneven(n):
-        net = Trace()
+        net = Net()
         return net.model([n, WIDTH], net.add("Mul", "x", net.constant(tables(n, yarn)[0] * heights)))
 
     run = lifted(thaw, save, tmp_path, {str(n): uneven(n) for n in TRACES})
@@ -77,7 +78,7 @@ def test_positions_that_begin_behind_the_ids_of_padding(thaw, save, tmp_path, be
         return np.concatenate([np.sin(angles), np.cos(angles)], 1).astype(np.float32)
 
     def padded(n):
-        net = Trace()
+        net = Net()
         return net.model([n, 16], net.add("Add", "x", net.constant(table(n))))
 
     run = lifted(thaw, save, tmp_path, {str(n): padded(n) for n in TRACES})

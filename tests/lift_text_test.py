@@ -7,7 +7,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from conftest import session
-from lift_left_out_test import Trace, lifted
+from lift_left_out_test import lifted
+from lift_net import Net
 
 TRACES = (19, 34, 53)
 
@@ -40,7 +41,7 @@ def test_a_bias_in_buckets_is_known_to_the_end_of_the_last_bucket(thaw, save, tm
     learned = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32)
 
     def trace(n):
-        net = Trace()
+        net = Net()
         return net.model([2, n, n], net.add("Add", "x", net.constant(learned[:, bucket(apart(n)) + 24])))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
@@ -55,7 +56,7 @@ def test_the_last_bucket_is_the_last(thaw, save, tmp_path):
     learned = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32)
 
     def trace(n):
-        net = Trace()
+        net = Net()
         return net.model([2, n, n], net.add("Add", "x", net.constant(learned[:, t5_bucket(apart(n))])))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (61, 103, 151)})
@@ -71,7 +72,7 @@ def test_runs_that_grow_otherwise_end_with_the_traces(thaw, save, tmp_path):
         return learned[:, (np.sign(far) * np.sqrt(2 * np.abs(far))).astype(np.int64) + 24]
 
     def trace(n):
-        net = Trace()
+        net = Net()
         return net.model([2, n, n], net.add("Add", "x", net.constant(bias(n))))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
@@ -102,7 +103,7 @@ def test_positions_behind_a_past(thaw, save, tmp_path, name):
     table = POSITIONS[name]
 
     def trace(past, new):
-        net = Trace()
+        net = Net()
         rows = net.add("Slice", net.add("Concat", "cache", "x", axis=0), net.ints(past), net.ints(past + new), net.ints(0))
         return with_cache(net, past, new, net.add("Add", net.add("ReduceSum", rows, keepdims=1), net.constant(table(past, new))))
 
@@ -123,7 +124,7 @@ def test_a_wave_of_no_one_frequency_behind_a_past_is_not_explained(thaw, save, t
     """A chirp looks like a cosine for three positions."""
     paths = []
     for past, new in PAST:
-        net = Trace()
+        net = Net()
         every = net.add("Concat", "cache", "x", axis=0)
         x = past + np.arange(new, dtype=np.float64)
         table = np.cos(0.3 * x + 0.002 * x * x).astype(np.float32)[:, None]
@@ -139,7 +140,7 @@ def padded(n, window=16):
 
 def flat_strides(n, stride):
     """Rows padded to whole windows, read as a flat list at multiples of a stride."""
-    net, more = Trace(), padded(n) - n
+    net, more = Net(), padded(n) - n
     x = net.add("Pad", "x", net.ints(0, 0, more, 0)) if more else "x"
     x = net.add("ReduceMax", net.add("Reshape", x, net.ints(padded(n) // 16, 16, 3)), net.ints(1), keepdims=0)
     places = net.add("Cast", net.add("ReduceSum", x, keepdims=0), to=7)
@@ -166,7 +167,7 @@ def test_a_stride_on_no_line_is_not_explained(thaw, save, tmp_path):
 def test_distances_between_a_list_and_its_pooled_one(thaw, save, tmp_path):
     """Funnel's: as many as the list has and twice what pooling leaves of it."""
     def trace(n):
-        net, left = Trace(), (n + 1) // 2
+        net, left = Net(), (n + 1) // 2
         pooled = net.add("MaxPool", "x", kernel_shape=[2], strides=[2], ceil_mode=1)
         table = (np.arange(n + 2 * left) * np.float32(0.5))[None, None]
         return net.model([1, 1, n], net.add("Add", net.add("ReduceSum", pooled, keepdims=1), net.constant(table.astype(np.float32))))
@@ -190,7 +191,7 @@ ROWS = {
 
 def step(past, row):
     """One token behind a cache."""
-    net = Trace()
+    net = Net()
     total = net.add("ReduceSum", net.add("Concat", "cache", "x", axis=0), keepdims=1)
     return with_cache(net, past, 1, net.add("Add", total, net.constant(row[None, None])))
 
@@ -230,7 +231,7 @@ def test_tables_side_by_side(thaw, save, tmp_path, axis):
         return streams(n) if axis == 1 else [table.T for table in streams(n)]
 
     def trace(n):
-        net = Trace()
+        net = Net()
         total = net.add("ReduceSum", "x", keepdims=1)
         return net.model([n, 2], net.add("Add", net.add("Add", total, net.constant(tables(n)[0])), net.constant(tables(n)[1])))
 
@@ -244,7 +245,7 @@ def test_values_that_are_data_are_passed_over_and_it_is_said(thaw, save, tmp_pat
     """Ids that grow tell no size; the length of their list does."""
     paths, told = [], {}
     for n in TRACES:
-        net = Trace()
+        net = Net()
         paths.append(save(net.model([n, 2], net.add("Reshape", "x", net.ints(2 * n))), f"trace_{n}"))
         paths[-1].write_bytes(with_ids(paths[-1], n))
         told[paths[-1].name] = {"ids": [list(range(3, 3 + n))]}

@@ -54,14 +54,16 @@ void require_new_inputs(const Trace& trace, const LiftOptions& options) {
   }
 }
 
-// A recurrence that stays written out is why traces do not align.
-void require_rolled(const Rolled& rolled, const std::vector<Trace>& traces) {
-  if (rolled.left.empty() || aligned(traces)) return;
-  throw Error(ErrorCode::kUnsupported,
-              {.what = fmt::format("the steps of a recurrence cannot become a Scan: {}", rolled.left.front()),
-               .where = traces.front().name,
-               .expected = "steps that do the same, with a state of the same sizes carried from each to the next",
-               .next = "export the recurrence as a Scan or a Loop, or build the model with thaw build"});
+// What repeats and stays as it is may be why traces do not align.
+void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
+  if (rolled.left.empty()) return;
+  try {
+    align(traces);
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.what += fmt::format("; what repeats in them becomes no Scan of a recurrence: {}", rolled.left.front());
+    throw Error(error.code(), std::move(parts));
+  }
 }
 
 // Traces that are not aligned, away while the others are lifted. They come back behind these.
@@ -129,7 +131,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
   even_out(traces);
-  require_rolled(rolled, traces);
+  require_alignment(rolled, traces);
   // The steps above, with the next solutions where the simplest contradict each other.
   std::set<std::string> plain;
   Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices), plain); });

@@ -15,6 +15,7 @@
 #include "thaw/lift/recurrence/find_strands.h"
 #include "thaw/lift/recurrence/join_writes.h"
 #include "thaw/lift/recurrence/unrolled_body.h"
+#include "thaw/ops/rule/emit.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting {
@@ -22,12 +23,13 @@ namespace {
 
 // A trace with what repeats in it.
 struct Unfolded {
-  explicit Unfolded(Trace& of) : trace(&of) {
-    recurrences = find_strands(*of.model->graph);
-    facts = infer::infer(*of.model, scope);
+  explicit Unfolded(const std::string& called, ir::Model& in) : name(called), model(in) {
+    recurrences = find_strands(*model.graph);
+    facts = infer::infer(model, scope);
   }
 
-  Trace* trace;
+  const std::string& name;
+  ir::Model& model;
   dim::Scope scope;
   infer::Result facts;
   std::vector<Strands> recurrences;
@@ -90,16 +92,24 @@ bool same_order(const Traces& traces) {
 
 // Whether all traces have it rolled; else it is left in all, and why is said.
 bool roll_one(const Traces& traces, size_t index, std::string& why) {
+  constexpr int64_t kOpsetOfScan = 9;  // before it, a Scan has a batch axis of its own, or there is none
   std::vector<std::unique_ptr<ir::Transaction>> edits;
   for (const auto& each : traces) {
+    ir::Model& model = each->model;
     const Strands& strands = each->recurrences[index];
     const auto body = fold_steps(strands, each->facts, why);
-    if (!body) {
-      why = fmt::format("{} (in {})", why, each->trace->name);
-      return false;
+    if (body && model.opset("").value_or(0) < kOpsetOfScan) why = "that takes an opset of 9 or later";
+    if (why.empty()) {
+      edits.push_back(std::make_unique<ir::Transaction>(model));
+      try {
+        put_scan(model, strands, *body, each->facts);
+      } catch (const ops::CannotWrite& cannot) {
+        why = cannot.why;
+      }
     }
-    edits.push_back(std::make_unique<ir::Transaction>(*each->trace->model));
-    put_scan(*each->trace->model, strands, *body, each->facts);
+    if (why.empty()) continue;
+    why = fmt::format("{} (in {})", why, each->name);
+    return false;
   }
   for (auto& edit : edits) edit->keep();
   return true;
@@ -141,12 +151,12 @@ void write_as_rows(ir::Model& model) {
 
 Rolled roll_recurrences(std::vector<Trace>& traces) {
   constexpr int kMostRounds = 8;
-  std::vector<std::unique_ptr<ir::Transaction>> edits;
+  std::vector<std::unique_ptr<ir::Model>> copies;
   Traces all;
-  for (Trace& trace : traces) {
-    edits.push_back(std::make_unique<ir::Transaction>(*trace.model));
-    write_as_rows(*trace.model);
-    all.push_back(std::make_unique<Unfolded>(trace));
+  for (const Trace& trace : traces) {
+    copies.push_back(ir::clone(*trace.model));
+    write_as_rows(*copies.back());
+    all.push_back(std::make_unique<Unfolded>(trace.name, *copies.back()));
   }
   const auto looks = unrolled_by_look(all);
   const auto has_all = [&](size_t k) {
@@ -170,7 +180,7 @@ Rolled roll_recurrences(std::vector<Trace>& traces) {
     const size_t before = rolled.scans.size();
     rolled.left = roll_all(long_enough, rolled.scans);
     if (rolled.left.empty() || rolled.scans.size() == before) break;
-    for (auto& each : long_enough) each = std::make_unique<Unfolded>(*each->trace);
+    for (auto& each : long_enough) each = std::make_unique<Unfolded>(each->name, each->model);
     const auto rest = unrolled_by_look(long_enough);
     for (auto& each : long_enough) keep_alone(*each, rest);
     if (rest.empty() || !same_order(long_enough)) break;
@@ -178,8 +188,8 @@ Rolled roll_recurrences(std::vector<Trace>& traces) {
   if (rolled.scans.empty()) return {.left = std::move(rolled.left)};
   for (size_t k = 0; k < traces.size(); ++k) {
     if (std::ranges::binary_search(rolled.aside, k)) continue;
-    rewrite::remove_unused(*traces[k].model);
-    edits[k]->keep();
+    rewrite::remove_unused(*copies[k]);
+    traces[k].model = std::move(copies[k]);
   }
   return rolled;
 }

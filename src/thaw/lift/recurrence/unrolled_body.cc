@@ -12,6 +12,7 @@
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/slice.h"
 #include "thaw/lift/recurrence/piece.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::lifting {
@@ -123,13 +124,19 @@ class BodyFolding {
     return strands_[place->strand].at(first_)->output(values.front()->producer_index());
   }
 
+  // What draws numbers draws others in each step.
+  static bool is_deterministic(const ir::Node& node) {
+    const ops::Operator* op = ops::registry().find(node);
+    return op && op->deterministic;
+  }
+
   Kind kind_of(size_t strand) {
     bool all = true;
     for (int input = 0; input < static_cast<int>(model(strand)->inputs().size()); ++input) {
       if (!model(strand)->input(input) || outer_of(strand, input)) continue;
       all = false;
     }
-    if (all) return Kind::kOuter;
+    if (all && is_deterministic(*model(strand))) return Kind::kOuter;
     if (model(strand)->outputs().size() != 1 || !model(strand)->input(0) || !outer_of(strand, 0)) return Kind::kMade;
     std::vector<ir::Value*> pieces;
     for (int64_t step = first_; step < strands_[strand].end(); ++step)
@@ -188,7 +195,8 @@ class BodyFolding {
     const auto shape = ops::constant_shape(model.shape);
     for (const ir::Value* value : values) {
       const ops::Fact& fact = facts_.fact(value);
-      if (!shape || fact.dtype != model.dtype || ops::constant_shape(fact.shape) != shape)
+      if (!shape || fact.dtype == ir::DataType::kUndefined || fact.dtype != model.dtype ||
+          ops::constant_shape(fact.shape) != shape)
         refuse(strand, input, "has not the same sizes in each step");
     }
   }
@@ -299,7 +307,8 @@ class BodyFolding {
     if (!result.last && result.joins.empty()) return;
     const auto shape = ops::constant_shape(facts_.fact(values.front()).shape);
     for (const ir::Value* value : values)
-      if (!shape || ops::constant_shape(facts_.fact(value).shape) != shape)
+      if (!shape || facts_.fact(value).dtype == ir::DataType::kUndefined ||
+          ops::constant_shape(facts_.fact(value).shape) != shape)
         throw CannotFold{fmt::format("what {} makes has not the same sizes in each step", model(strand)->describe())};
     result.steps_before_last = end_ - made.end();
     body_.results.push_back(std::move(result));

@@ -129,6 +129,20 @@ TEST(FoldSteps, RefusesRowsInAnotherOrder) {
   EXPECT_FALSE(body);
 }
 
+TEST(FoldSteps, DrawsOtherNumbersInEachStep) {
+  Written w(5);
+  std::vector<Value*> results;
+  Value* h = w.zeros;
+  for (int64_t t = 0; t < 5; ++t) {
+    Value* drawn = w.m.add_node("RandomNormal", {}, {{"shape", std::vector<int64_t>{2, 3}}});
+    results.push_back(h = w.step(h, w.m.add_node("Mul", {w.row(t), drawn})));
+  }
+  w.m.add_output(w.stacked(results), "y");
+  const auto body = w.fold();
+  ASSERT_TRUE(body) << w.why;
+  EXPECT_EQ(body->nodes.size(), 6U);  // the RandomNormal too
+}
+
 TEST(FindStrands, LeavesWhatCarriesNothing) {
   Written w(5);
   std::vector<Value*> results;
