@@ -10,6 +10,7 @@ import numpy as np
 TEXT = ([(19,), (34,), (53,)], [(27,), (61,)])
 IMAGE = ([(64, 96), (77, 59), (90, 131)], [(88, 70), (101, 115)])
 RAGGED = ([(70, 96), (93, 59), (120, 131)], [(88, 70), (129, 151)])  # of windows: those of neither side are always whole
+LARGER = ([(96, 160), (160, 128), (224, 192)], [(128, 96), (256, 288)])
 WHOLE = ([(64, 96), (96, 160), (160, 128)], [(96, 128), (192, 64)])  # of those that refuse parts of patches
 AUDIO = ([(3000,), (5217,), (7850,)], [(4100,), (8403,)])
 FEATURES = ([(61,), (94,), (142,)], [(77,), (163,)])
@@ -171,6 +172,48 @@ _add("rt_detr_encoder", "RTDetrConfig", "RTDetrModel", dict(d_model=32, encoder_
      decoder_in_channels=[32, 32, 32], decoder_n_points=2, anchor_image_size=None), _image, WHOLE, {}, None,
      {"backbone_config": ("RTDetrResNetConfig", dict(embedding_size=16, hidden_sizes=[16, 32, 64, 64], depths=[1, 1, 1, 1], layer_type="basic",
                                                      out_features=["stage2", "stage3", "stage4"]))})
+# Detection and segmentation over levels of a pyramid.
+DETR = dict(d_model=32, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=48, decoder_ffn_dim=48, encoder_attention_heads=4, decoder_attention_heads=4,
+            num_queries=7)
+
+
+def _resnet(*stages):
+    return {"backbone_config": ("ResNetConfig", dict(embedding_size=16, hidden_sizes=[16, 24, 32, 40], depths=[1, 1, 1, 1], layer_type="basic",
+                                                     out_features=[f"stage{i}" for i in stages]))}
+
+
+_add("detr", "DetrConfig", "DetrModel", DETR, _image, IMAGE, {}, None, _resnet(4))
+_add("table_transformer", "TableTransformerConfig", "TableTransformerModel", DETR, _image, IMAGE, {}, None, _resnet(4))
+_add("deformable_detr", "DeformableDetrConfig", "DeformableDetrModel", DETR | dict(num_feature_levels=3, encoder_n_points=2, decoder_n_points=2), _image, RAGGED,
+     {}, None, _resnet(2, 3, 4))
+_add("lw_detr", "LwDetrConfig", "LwDetrModel", dict(d_model=32, decoder_ffn_dim=48, decoder_n_points=2, decoder_layers=1, decoder_self_attention_heads=4,
+     decoder_cross_attention_heads=4, num_queries=7, group_detr=1, projector_scale_factors=[2.0, 1.0]), _image, WHOLE, {}, None,
+     {"backbone_config": ("LwDetrViTConfig", dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, mlp_ratio=2, image_size=240,
+                                                  pretrain_image_size=64, patch_size=8, num_windows=4, window_block_indices=[0],
+                                                  out_features=["stage1", "stage2"]))})
+_add("yolos", "YolosConfig", "YolosModel", dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, image_size=[96, 160],
+     patch_size=8, num_detection_tokens=5), _image, WHOLE)
+_add("mask2former", "Mask2FormerConfig", "Mask2FormerModel", dict(feature_size=32, mask_feature_size=32, hidden_dim=32, encoder_feedforward_dim=48,
+     encoder_layers=1, decoder_layers=2, num_attention_heads=4, dim_feedforward=48, num_queries=7), _image, LARGER, {}, None, _resnet(1, 2, 3, 4))
+_add("maskformer", "MaskFormerConfig", "MaskFormerModel", dict(fpn_feature_size=32, mask_feature_size=32), _image,
+     ([(96, 160), (128, 96), (224, 192)], [(160, 128), (256, 288)]), {}, None,
+     {"backbone_config": ("MaskFormerSwinConfig", dict(image_size=64, patch_size=4, embed_dim=16, depths=[1, 1, 1, 1], num_heads=[2, 2, 2, 2], window_size=4,
+                                                       out_features=["stage1", "stage2", "stage3", "stage4"])),
+      "decoder_config": ("DetrConfig", DETR)})
+_add("upernet", "UperNetConfig", "UperNetForSemanticSegmentation", dict(hidden_size=16, auxiliary_channels=16, auxiliary_in_channels=32), _image, IMAGE, {},
+     None, _resnet(1, 2, 3, 4))
+# Other backbones, depth, and larger images of small ones.
+_add("dinov3_vit", "DINOv3ViTConfig", "DINOv3ViTModel", VIT | dict(num_register_tokens=4), _image, IMAGE)
+_add("dinov3_convnext", "DINOv3ConvNextConfig", "DINOv3ConvNextModel", dict(hidden_sizes=[16, 24, 32, 40], depths=[1, 1, 1, 1]), _image, IMAGE)
+_add("pixtral_vision", "PixtralVisionConfig", "PixtralVisionModel", dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+     image_size=240, patch_size=8, head_dim=8), _image, WHOLE)
+_add("data2vec_vision", "Data2VecVisionConfig", "Data2VecVisionModel", VIT | dict(use_relative_position_bias=True), _image, IMAGE,
+     {"interpolate_pos_encoding": True})
+_add("mobilenet_v2", "MobileNetV2Config", "MobileNetV2Model", dict(depth_multiplier=0.25), _image, IMAGE)
+_add("glpn", "GLPNConfig", "GLPNForDepthEstimation", dict(hidden_sizes=[16, 16, 24, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 2, 2, 4],
+     mlp_ratios=[2, 2, 2, 2], decoder_hidden_size=16), _image, LARGER)
+_add("swin2sr", "Swin2SRConfig", "Swin2SRForImageSuperResolution", dict(embed_dim=16, depths=[2, 2], num_heads=[2, 2], window_size=5), _image,
+     ([(40, 50), (35, 65), (55, 45)], [(50, 35), (60, 70)]))
 
 
 def _torchvision_swin():

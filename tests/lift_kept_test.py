@@ -96,3 +96,31 @@ def test_learned_positions_that_were_interpolated(lift, mode, coordinates):
         return dict(flat=flat[None], token=np.concatenate([LEARNED[500:501], flat])[None], image=table.transpose(2, 0, 1)[None], merged=merged)
     printed = check_loose(lift, make, sizes=[(10, 22), (14, 14), (18, 6)], unseen=[(22, 10), (2, 2), (30, 26)], tolerance=1e-5)
     assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions" in printed
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_learned_positions_of_a_smaller_grid_than_any_trace_has(lift, mode, coordinates):
+    """No trace has them as they were learned: one that is larger along both sides tells them all the same."""
+    learned = LEARNED[:9 * 11].reshape(9, 11, 5)
+    def make(h, w, t):
+        side = np.ascontiguousarray(learned[:, :9])
+        return dict(flat=resized(side, h, w, mode, coordinates).reshape(-1, 5)[None])
+    printed = check_loose(lift, make, sizes=[(16, 24), (22, 30), (28, 18)], unseen=[(22, 10), (2, 2), (46, 34), (9, 9)], tolerance=2e-5)
+    assert f"{mode} interpolation ({coordinates}) of the 9 x 9 positions that were learned" in printed
+
+
+def test_learned_positions_of_a_larger_grid_than_any_trace_has(lift):
+    """What is between the entries of every trace is in none of them."""
+    learned = LEARNED[:40 * 40].reshape(40, 40, 5)
+    _, printed = lift({(h, w): loose(h, w, 1, dict(flat=resized(learned, h, w, "cubic", "half_pixel").reshape(-1, 5)))
+                       for h, w in [(16, 24), (22, 30), (28, 18)]}, code=1)
+    assert "no generator gives its entries" in printed and "were learned" not in printed
+
+
+def test_learned_rows_before_and_after_a_grid(lift):
+    """A class token, positions of a grid that were interpolated, detection tokens."""
+    learned = LEARNED[:14 * 14].reshape(14, 14, 5)
+    def make(h, w, t):
+        return dict(rows=np.concatenate([LEARNED[500:501], resized(learned, h, w, "cubic", "half_pixel").reshape(-1, 5), LEARNED[600:607]])[None])
+    check_loose(lift, make, sizes=[(10, 22), (14, 14), (18, 6)], unseen=[(22, 10), (2, 2), (30, 26)], tolerance=1e-5)

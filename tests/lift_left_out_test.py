@@ -288,3 +288,42 @@ def test_outputs_may_be_numbered_otherwise(thaw, save, tmp_path):
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
     assert run.run(None, {"x": np.zeros((7, 2), np.float32)})[0].shape == (14,)
+
+
+def test_padding_up_to_whole_strides_in_the_convolutions(thaw, save, tmp_path):
+    """TensorFlow's `SAME`: a Conv pads both ends of an odd side, and the lower one of an even side; two in a row."""
+    kernels = [np.random.default_rng(i).standard_normal((3, 3, 3, 3), dtype=np.float32) * 0.2 for i in range(2)]
+
+    def trace(h, w):
+        net, x = Trace(), "x"
+        for kernel in kernels:
+            x = net.add("Conv", x, net.constant(kernel), strides=[2, 2], pads=[h % 2, w % 2, 1, 1])
+            h, w = (h + 1) // 2, (w + 1) // 2
+        return x, net
+
+    def model(h, w):
+        x, net = trace(h, w)
+        return net.model([1, 3, h, w], x)
+
+    sizes = [(64, 96), (77, 59), (90, 131)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": model(h, w) for h, w in sizes})
+    for h, w in [*sizes, (88, 70), (101, 115), (7, 13)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(model(h, w), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-4, (h, w)
+
+
+def test_padding_that_an_exporter_joins_of_parts(thaw, save, tmp_path):
+    """The amounts of a Pad stand at a Concat: what they are is told at the Pad alone, once they are a constant."""
+    def trace(h, w):
+        net = Trace()
+        amounts = net.add("Concat", net.ints(0, 0), net.ints(h % 2, w % 2), net.ints(0, 0), net.ints(1, 1), axis=0)
+        x = net.add("Pad", "x", amounts)
+        return net.model([1, 2, h, w], net.add("Slice", x, net.ints(0, 0), net.ints(2**40, 2**40), net.ints(2, 3), net.ints(2, 2)))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(16, 24), (20, 15), (23, 33)]})
+    for h, w in [(16, 24), (23, 33), (22, 18), (9, 29), (12, 40)]:
+        x = np.random.default_rng(h).standard_normal((1, 2, h, w), dtype=np.float32)
+        wanted = session(save(trace(h, w), "wanted")).run(None, {"x": x})[0]
+        assert np.array_equal(run.run(None, {"x": x})[0], wanted), (h, w)

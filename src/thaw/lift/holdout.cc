@@ -30,7 +30,8 @@ size_t choose_holdout(std::span<const Variable> variables, size_t num_traces) {
 
 }  // namespace
 
-Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors)
+Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
+                 const JoinedSizes& joined)
     : variables_(variables.begin(), variables.end()) {
   if (traces.size() < kFewestTraces) return;
   index_ = choose_holdout(variables, traces.size());
@@ -45,6 +46,13 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
   }
   solver_.emplace(variables_, nullptr, &tensors_);
   context_.emplace(TableContext{variables_, *solver_});
+  for (const auto& [whole, parts] : joined) {
+    std::vector<int64_t> total = whole;
+    std::vector<std::vector<int64_t>> pieces = parts;
+    total.erase(total.begin() + index);
+    for (std::vector<int64_t>& piece : pieces) piece.erase(piece.begin() + index);
+    context_->joined.emplace(std::move(total), std::move(pieces));
+  }
 }
 
 void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around,

@@ -14,7 +14,8 @@ namespace thaw::lifting {
 // all, is right at every trace all the same, but has no witness at a size that was not used to find it.
 class Holdout {
  public:
-  Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors);
+  Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
+          const JoinedSizes& joined = {});
 
   // Fits a constant without the trace that is held out, and compares with what all traces gave.
   void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around = {},

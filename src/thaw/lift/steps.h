@@ -47,6 +47,7 @@ struct Lifting {
   dim::Scope scope;
   std::vector<Variable> variables;
   TensorSizes tensor_sizes;
+  TensorShapes tensor_shapes;
   std::optional<Solver> solver;
   std::optional<TableContext> context;
   std::optional<Holdout> holdout;

@@ -213,12 +213,11 @@ bool even(std::vector<Trace>& traces, const std::vector<const ir::Node*>& before
 }  // namespace
 
 void even_out(std::vector<Trace>& traces) {
-  for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
+  for (Trace& trace : traces) fold_pads(*trace.model);
   if (aligned(traces)) return;
-  for (Trace& trace : traces) {
-    fold_sizes(*trace.model);
-    write_plainly(*trace.model);
-  }
+  for (Trace& trace : traces) fold_sizes(*trace.model);
+  part_pads_alike(traces);
+  for (Trace& trace : traces) write_plainly(*trace.model);
   unshare_constants(*traces.front().model);
   std::vector<const ir::Node*> before;
   for (const Trace& trace : traces)

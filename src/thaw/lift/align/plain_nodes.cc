@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -19,17 +20,32 @@ void drop_idle_attributes(ir::Node& node) {
     node.remove_attribute(kAllowZero);
 }
 
-// What both ends of each axis have stays in the Conv; zeros are not written.
-void part_from_pads(ir::Node& node, ir::Graph& graph) {
-  if (node.op_type() != "Conv" || !node.domain().empty() || !node.attribute("pads")) return;
-  const auto attribute = node.attribute_ints("pads");
-  const std::vector<int64_t> pads(attribute.begin(), attribute.end());
+using Pads = std::vector<int64_t>;  // of a Conv: before each axis of the image, then after each
+
+bool is_conv(const ir::Node& node) { return node.op_type() == "Conv" && node.domain().empty(); }
+
+Pads pads_of(const ir::Node& node) {
+  const auto pads = node.attribute_ints("pads");
+  if (!pads.empty()) return {pads.begin(), pads.end()};
+  const ir::Tensor* kernel = constant_operand(node, 1);
+  return Pads(kernel && kernel->dims.size() > 2 ? 2 * (kernel->dims.size() - 2) : 0, 0);
+}
+
+// What both ends of each axis have.
+Pads of_both_ends(Pads pads) {
   const size_t axes = pads.size() / 2;
-  std::vector<int64_t> both(pads.size()), rest(pads.size() + 4, 0);
+  for (size_t i = 0; i < axes; ++i) pads[i] = pads[axes + i] = std::min(pads[i], pads[axes + i]);
+  return pads;
+}
+
+// `both` stays in the Conv, the rest is a Pad before it; zeros are not written.
+void part_from_pads(ir::Node& node, const Pads& both, ir::Graph& graph) {
+  const Pads pads = pads_of(node);
+  const size_t axes = pads.size() / 2;
+  Pads rest(pads.size() + 4, 0);
   for (size_t i = 0; i < axes; ++i) {
-    both[i] = both[axes + i] = std::min(pads[i], pads[axes + i]);
     rest[2 + i] = pads[i] - both[i];
-    rest[4 + axes + i] = pads[axes + i] - both[i];
+    rest[4 + axes + i] = pads[axes + i] - both[axes + i];
   }
   if (std::ranges::any_of(pads, [](int64_t pad) { return pad < 0; })) return;
   if (both != pads) {
@@ -81,13 +97,41 @@ void join_pads(ir::Node& node, ir::Graph& graph) {
   graph.remove_node(first);
 }
 
+std::vector<ir::Node*> convs_of(const ir::Graph& graph) {
+  std::vector<ir::Node*> convs;
+  for (ir::Node* node : graph.nodes())
+    if (is_conv(*node)) convs.push_back(node);
+  return convs;
+}
+
 }  // namespace
+
+void part_pads_alike(std::vector<Trace>& traces) {
+  std::vector<std::vector<ir::Node*>> convs;
+  for (const Trace& trace : traces) {
+    convs.push_back(convs_of(*trace.model->graph));
+    if (convs.back().size() != convs.front().size() || trace.model->opset("").value_or(0) < kOpsetOfPads) return;
+  }
+  for (size_t i = 0; i < convs.front().size(); ++i) {
+    Pads common = of_both_ends(pads_of(*convs.front()[i]));
+    bool differs = false, alike = true;
+    for (const auto& nodes : convs) {
+      const Pads pads = pads_of(*nodes[i]), both = of_both_ends(pads);
+      differs |= pads != pads_of(*convs.front()[i]);
+      alike &= pads.size() == common.size();
+      for (size_t axis = 0; axis < common.size() && alike; ++axis) common[axis] = std::min(common[axis], both[axis]);
+    }
+    for (size_t k = 0; k < traces.size() && differs && alike; ++k)
+      part_from_pads(*convs[k][i], common, *traces[k].model->graph);
+  }
+}
 
 void write_plainly(ir::Model& model) {
   ir::Graph& graph = *model.graph;
   for (ir::Node* node : graph.nodes()) {
     drop_idle_attributes(*node);
-    if (model.opset("").value_or(0) >= kOpsetOfPads) part_from_pads(*node, graph);
+    if (model.opset("").value_or(0) >= kOpsetOfPads && is_conv(*node) && node->attribute("pads"))
+      part_from_pads(*node, of_both_ends(pads_of(*node)), graph);
     join_pads(*node, graph);
   }
 }

@@ -203,9 +203,16 @@ std::vector<Candidate> products_of(const std::vector<Candidate>& bases) {
   return products;
 }
 
-// A tensor's size or twice that, and a few more or less: the distances between its positions.
+// A tensor's size a few times; or itself or twice that, and a few more or less: the distances between its positions.
 void search_tensors(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
-  constexpr int64_t kMostMore = 2;
+  constexpr int64_t kMostMore = 2, kMostTimes = 64;
+  for (const auto& [at, size] : tensors) {
+    if (search.is_full() || is_constant(at)) continue;
+    const int64_t times = at[0] == 0 ? 0 : wanted[0] / at[0];
+    const auto is_it = [&](int64_t a, int64_t want) { return a * times == want; };
+    if (times > 1 && times <= kMostTimes && matches({{size}, at}, wanted, is_it))
+      search.add(size * Dim(times), Rule::kTensorLine);
+  }
   for (const int64_t times : {1, 2}) {
     for (const auto& [at, size] : tensors) {
       if (search.is_full() || is_constant(at)) continue;
@@ -232,14 +239,19 @@ void search_grids(Search& search, const TensorSizes& tensors, std::span<const in
   search.pairs(sides, Rule::kTwoLines, two_lines);
 }
 
-// Two tensors' sizes together: where the next of several levels begins in what holds all of them.
-void search_sums(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
+// Of two tensors' sizes, the product (positions beside positions) or the sum (where the next of several levels begins).
+void search_both(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted, bool product) {
   Values rest(wanted.size());
   for (const auto& [at, size] : tensors) {
     if (search.is_full() || is_constant(at)) continue;
-    for (size_t k = 0; k < wanted.size(); ++k) rest[k] = wanted[k] - at[k];
-    const auto other = tensors.find(rest);
-    if (other != tensors.end() && !is_constant(rest)) search.add(size + other->second, Rule::kTwoSizes);
+    bool whole = true;
+    for (size_t k = 0; k < wanted.size() && whole; ++k) {
+      whole = !product || (at[k] > 1 && wanted[k] % at[k] == 0);
+      if (whole) rest[k] = product ? wanted[k] / at[k] : wanted[k] - at[k];
+    }
+    const auto other = whole ? tensors.find(rest) : tensors.end();
+    if (other != tensors.end() && !is_constant(rest))
+      search.add(product ? size * other->second : size + other->second, Rule::kTwoSizes);
   }
 }
 
@@ -290,7 +302,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     // Windows that its readers cut come first; others leave room for chance.
     for (const int64_t window : around.windows)
       if (!search.is_full()) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1, .only = window});
-    if (!sure_) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
+    if (!sure_ && !around.only_windows) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
   }
   search.each(bases, Rule::kSum, shifted);
   if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
@@ -301,9 +313,10 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     if (!v.is_batch) others.push_back(v);
   if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
   search_rules(search, variables_, variables_, wanted);
-  if (tensors_ && !search.is_full()) search_sums(search, *tensors_, wanted);
-  if (tensors_ && !search.is_full()) search_grids(search, *tensors_, wanted);
-  if (!tensors_ || search.is_full()) return search.take();
+  if (!tensors_) return search.take();
+  for (const bool product : {true, false}) search_both(search, *tensors_, wanted, product);
+  if (!search.is_full()) search_grids(search, *tensors_, wanted);
+  if (search.is_full()) return search.take();
   TensorSizes all = *tensors_;
   for (const Variable& v : variables_)
     if (v.varies()) all.emplace(v.at, v.symbol);
@@ -318,6 +331,8 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
                                                       const Around& around) const {
   const size_t rank = around.axes.size();
   const bool by_axis = rank * 2 == wanted.size();
+  const bool before = std::any_of(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() / 2),
+                                  [](const std::vector<int64_t>& at) { return !is_constant(at); });
   const auto each = [&](auto amount_of, bool alike) -> std::optional<std::vector<Dim>> {
     std::vector<Dim> found;
     bool any = false;
@@ -326,7 +341,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
       std::optional<Dim> amount;
       const Variable* axis = by_axis && around.axes[i % rank].symbol.is_known() ? &around.axes[i % rank] : nullptr;
       // Where windows are filled along one axis, they are along others: sizes that are whole everywhere hide it.
-      const bool hidden = alike && axis && axis->varies() && i >= rank && at.front() == 0;
+      const bool hidden = alike && axis && axis->varies() && (before || i >= rank) && at.front() == 0;
       if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
       if (is_constant(at) && !amount) amount = Dim(at.front());
       for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);

@@ -53,6 +53,9 @@ struct Around {
   std::vector<Variable> sizes = {};   // of what the node reads
   std::vector<Variable> axes = {};    // of its data, axis by axis; its symbol unknown where no expression is
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
+  bool only_windows = false;          // whether no other windows are tried
+  bool places = false;     // whether the integer is a place, which is no size that windows make: the last is n - 1
+  dim::Dim elements = {};  // how many a shape has to hold, where that is known
 };
 
 class Solver {

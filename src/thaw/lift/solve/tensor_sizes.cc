@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // In characters. Where something frozen came before, an expression is wrong, and long.
-constexpr size_t kLongest = 160;
+constexpr size_t kLongest = 320;
 
 class Collecting {
  public:
@@ -21,22 +21,25 @@ class Collecting {
     }
   }
 
-  // in_traces: what it was there, where that is known.
-  void add(dim::Dim d, const std::optional<std::vector<int64_t>>& in_traces) {
-    if (!d.is_symbolic() || dim::is_data_dependent(d)) return;
-    if (const auto known = values_.find(d.expr()); known != values_.end()) {
-      if (!in_traces || known->second == *in_traces) keep(d, known->second);
-      return;
+  // in_traces: what it was there, where that is known. Whether it is what the traces have.
+  bool add(dim::Dim d, const std::optional<std::vector<int64_t>>& in_traces) {
+    if (d.is_constant())
+      return in_traces && std::ranges::all_of(*in_traces, [&](int64_t at) { return d.is_constant(at); });
+    if (!d.is_symbolic() || dim::is_data_dependent(d)) return false;
+    auto known = values_.find(d.expr());
+    if (known == values_.end()) {
+      if (dim::to_string(d).size() > kLongest) return false;
+      std::vector<int64_t> values;
+      for (const dim::Assignment& at : traces_) {
+        const auto value = dim::evaluate(d, at);
+        if (!value) return false;
+        values.push_back(*value);
+      }
+      known = values_.emplace(d.expr(), std::move(values)).first;
     }
-    if (dim::to_string(d).size() > kLongest) return;
-    std::vector<int64_t> values;
-    for (const dim::Assignment& at : traces_) {
-      const auto value = dim::evaluate(d, at);
-      if (!value) return;
-      values.push_back(*value);
-    }
-    values_.emplace(d.expr(), values);
-    if (!in_traces || values == *in_traces) keep(d, values);
+    if (in_traces && known->second != *in_traces) return false;
+    keep(d, known->second);
+    return in_traces.has_value();
   }
 
   TensorSizes take() { return std::move(sizes_); }
@@ -56,7 +59,7 @@ class Collecting {
 }  // namespace
 
 TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope,
-                             const SizesInTraces& in_traces) {
+                             const SizesInTraces& in_traces, TensorShapes* shapes) {
   if (variables.empty()) return {};
   const ir::Model& model = *traces.front().model;
   infer::InferOptions options;
@@ -69,6 +72,7 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
     const std::vector<dim::Dim> dims = input_dims(*input, traces, variables);
     const bool known = std::all_of(dims.begin(), dims.end(), [](dim::Dim d) { return d.is_known(); });
     if (known) options.inputs[input] = ops::Fact::tensor(input->type.elem_type, dims);
+    if (known && shapes) (*shapes)[input] = dims;
   }
   const infer::Result inferred = infer::infer(model, scope, options);
   Collecting collecting(variables, scope);
@@ -77,8 +81,10 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
       const ir::Value* output = node->output(i);
       if (!output || !inferred.fact(output).shape) continue;
       const ops::Shape& shape = *inferred.fact(output).shape;
+      bool all = true;
       for (size_t axis = 0; axis < shape.size(); ++axis)
-        if (shape[axis].is_symbolic()) collecting.add(shape[axis], in_traces ? in_traces(node, i, axis) : std::nullopt);
+        all &= collecting.add(shape[axis], in_traces ? in_traces(node, i, axis) : std::nullopt);
+      if (all && shapes && !shape.empty()) (*shapes)[output] = shape;
     }
   }
   return collecting.take();

@@ -71,6 +71,10 @@ class WindowSearch {
     if (holds([&](size_t k) { return c.at[k] / m; })) found(dim::floor_div(c.dim(), m));
     if (holds([&](size_t k) { return windows(c.at[k], m); })) found(dim::ceil_div(c.dim(), m));
     if (holds([&](size_t k) { return whole(k) - c.at[k]; })) found(rounded() - c.dim());
+    // Where windows fill the side in every trace, nothing speaks for them: a few more than the side is just that.
+    bool fills = true;
+    for (size_t k = 0; k < wanted_.size(); ++k) fills &= whole(k) == c.at[k];
+    if (fills && more != 0) return;
     if (std::abs(more) < m && holds([&](size_t k) { return whole(k) + more; })) found(rounded() + Dim(more));
   }
 

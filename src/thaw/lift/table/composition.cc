@@ -40,22 +40,31 @@ std::optional<View> side_of(const View& column, const Counter& along, const Coun
   return out;
 }
 
-// What all steps of a sequence of integers are multiples of; 0 where it is of reals, or constant.
-int64_t factor_of(const View& sequence) {
+// What all steps of a sequence of integers are multiples of, in each trace or, for all of them alike, in all; 0 where it is
+// of reals, or constant.
+std::vector<int64_t> factors_of(const View& sequence, bool alike) {
   constexpr double kMostExact = 9007199254740992.0;  // 2^53: a double tells larger integers no longer apart
-  int64_t factor = 0;
-  if (sequence.kind != Kind::kInteger) return 0;
-  for (const auto& list : sequence.entries) {
+  std::vector<int64_t> factors(sequence.traces(), 0);
+  if (sequence.kind != Kind::kInteger) return factors;
+  for (size_t k = 0; k < sequence.traces(); ++k) {
+    const auto& list = sequence.entries[k];
     for (const double entry : list) {
-      if (!(std::abs(entry - list[0]) <= kMostExact)) return 0;
-      factor = std::gcd(factor, static_cast<int64_t>(std::llround(entry - list[0])));
+      if (!(std::abs(entry - list[0]) <= kMostExact)) return std::vector<int64_t>(sequence.traces(), 0);
+      factors[k] = std::gcd(factors[k], static_cast<int64_t>(std::llround(entry - list[0])));
     }
   }
-  return factor;
+  int64_t common = 0;
+  for (const int64_t factor : factors) common = std::gcd(common, factor);
+  if (alike) factors.assign(factors.size(), common);
+  return factors;
 }
 
-// f(row) + g(column), or f(row) * g(column): each told by one side of the grid.
-std::optional<Sequence> fit_sides(const View& column, const Layout& layout, TableContext& context, bool product) {
+enum class Sides : uint8_t { kSum, kSumBySteps, kProduct };
+
+// f(row) + g(column), or f(row) * g(column): each told by one side of the grid. By steps: what rows count in may differ
+// from trace to trace.
+std::optional<Sequence> fit_sides(const View& column, const Layout& layout, TableContext& context, Sides sides) {
+  const bool product = sides == Sides::kProduct;
   const Counter &row = layout.row(), &across = layout.column(), &frame = *layout.counters()[2];
   std::vector<int64_t> top(column.traces(), 0), left(column.traces(), 0);
   std::vector<double> corners;
@@ -73,8 +82,9 @@ std::optional<Sequence> fit_sides(const View& column, const Layout& layout, Tabl
   }
   auto down = side_of(column, row, across, frame, left), along = side_of(column, across, row, frame, top);
   if (!down || !along) return std::nullopt;
-  const int64_t factor = product ? 0 : factor_of(*down);
+  const std::vector<int64_t> factors = factors_of(*down, sides != Sides::kSumBySteps);
   for (size_t k = 0; k < column.traces(); ++k) {
+    const int64_t factor = product ? 0 : factors[k];
     // What rows count in steps of a factor: the rest of the corner is the columns'.
     const double rest =
         factor > 1 ? corners[k] - std::floor(corners[k] / static_cast<double>(factor)) * static_cast<double>(factor)
@@ -109,9 +119,9 @@ std::optional<Sequence> fit_column(const View& column, const RowTable& table) {
     if (auto fit = fit_sequence_in(column, *counter, table.context)) return fit;
   for (const LayoutPtr& layout : table.layouts) {
     if (!layout->is_grid() || column.kind == Kind::kTruth) continue;
-    if (auto fit = fit_sides(column, *layout, table.context, false)) return fit;
-    if (column.kind == Kind::kReal)
-      if (auto fit = fit_sides(column, *layout, table.context, true)) return fit;
+    if (auto fit = fit_sides(column, *layout, table.context, Sides::kSum)) return fit;
+    const bool real = column.kind == Kind::kReal;
+    if (auto fit = fit_sides(column, *layout, table.context, real ? Sides::kProduct : Sides::kSumBySteps)) return fit;
   }
   return std::nullopt;
 }

@@ -33,6 +33,35 @@ int64_t period_of(const View& view, size_t trace, int64_t column, int64_t run) {
   return runs;
 }
 
+// by_run: how long entries stay the same is a digit's; else every entry is one of its own, and they come again.
+CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool by_run) {
+  std::vector<int64_t> runs, periods, counts;
+  bool repeats = false, returns = false;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    if (view.length().at[k] == 0) return nullptr;
+    const int64_t run = run_of(view, k, column);
+    repeats |= run > 1;
+    runs.push_back(by_run ? run : 1);
+    counts.push_back((view.length().at[k] + runs[k] - 1) / runs[k]);
+    periods.push_back(period_of(view, k, column, runs[k]));
+    returns |= periods[k] < counts[k];
+  }
+  if (by_run ? !repeats && !returns : !repeats || !returns) return nullptr;
+  const auto run = solve_size(runs, solver), period = solve_size(periods, solver), count = solve_size(counts, solver);
+  if (!run || (returns && !period) || (!returns && !count)) return nullptr;
+  Formula digit = position(0);
+  std::string name = "index";
+  if (by_run && repeats) {
+    digit = digit / *run;
+    name += fmt::format(" / {}", dim::to_string(run->dim));
+  }
+  if (returns) {
+    digit = digit % *period;
+    name += fmt::format(" % {}", dim::to_string(period->dim));
+  }
+  return std::make_shared<const Counter>(name, digit, view.length(), returns ? *period : *count);
+}
+
 }  // namespace
 
 const std::vector<int64_t>& Counter::at(size_t trace) const {
@@ -48,30 +77,11 @@ const std::vector<int64_t>& Counter::at(size_t trace) const {
 }
 
 std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver& solver) {
-  std::vector<int64_t> runs, periods, counts;
-  bool repeats = false, returns = false;
-  for (size_t k = 0; k < view.traces(); ++k) {
-    if (view.length().at[k] == 0) return {};
-    runs.push_back(run_of(view, k, column));
-    counts.push_back((view.length().at[k] + runs[k] - 1) / runs[k]);
-    periods.push_back(period_of(view, k, column, runs[k]));
-    repeats |= runs[k] > 1;
-    returns |= periods[k] < counts[k];
-  }
-  if (!repeats && !returns) return {};
-  const auto run = solve_size(runs, solver), period = solve_size(periods, solver), count = solve_size(counts, solver);
-  if (!run || (returns && !period) || (!returns && !count)) return {};
-  Formula digit = position(0);
-  std::string name = "index";
-  if (repeats) {
-    digit = digit / *run;
-    name += fmt::format(" / {}", dim::to_string(run->dim));
-  }
-  if (returns) {
-    digit = digit % *period;
-    name += fmt::format(" % {}", dim::to_string(period->dim));
-  }
-  return {std::make_shared<const Counter>(name, digit, view.length(), returns ? *period : *count)};
+  std::vector<CounterPtr> digits;
+  // Two that are the same at first may be no more than that: [1, 1, 2] again and again.
+  for (const bool by_run : {true, false})
+    if (auto digit = digit_of(view, column, solver, by_run)) digits.push_back(std::move(digit));
+  return digits;
 }
 
 }  // namespace thaw::lifting

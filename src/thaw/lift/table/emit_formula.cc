@@ -12,9 +12,9 @@ namespace {
 std::string_view operator_of(FormulaOp op) {
   using enum FormulaOp;
   static const std::map<FormulaOp, std::string_view> kOperators = {
-      {kAdd, "Add"}, {kSub, "Sub"},     {kMul, "Mul"},   {kDiv, "Div"}, {kMin, "Min"},
-      {kMax, "Max"}, {kEqual, "Equal"}, {kLess, "Less"}, {kAnd, "And"}, {kOr, "Or"},
-      {kNot, "Not"}, {kWhere, "Where"}, {kAbs, "Abs"},   {kCos, "Cos"}, {kSin, "Sin"}};
+      {kAdd, "Add"},     {kSub, "Sub"},   {kMul, "Mul"}, {kDiv, "Div"}, {kMin, "Min"}, {kMax, "Max"},
+      {kEqual, "Equal"}, {kLess, "Less"}, {kAnd, "And"}, {kOr, "Or"},   {kNot, "Not"}, {kWhere, "Where"},
+      {kAbs, "Abs"},     {kCos, "Cos"},   {kSin, "Sin"}, {kLog, "Log"}};
   return kOperators.at(op);
 }
 
@@ -80,7 +80,10 @@ class Emission {
       case FormulaOp::kReal:
         return e_.cast(operands[0], ir::DataType::kFloat);
       case FormulaOp::kInteger:
+      case FormulaOp::kWhole:
         return e_.cast(operands[0], ir::DataType::kInt64);
+      case FormulaOp::kSingle:
+        return operands[0];
       case FormulaOp::kRunningSum:
         return e_.emit("CumSum", {operands[0], e_.integer(0)}, {{"exclusive", int64_t{1}}});
       case FormulaOp::kLookup:

@@ -146,6 +146,12 @@ class Evaluation {
         return each(operand(0), [](double a) { return std::cos(a); });
       case FormulaOp::kSin:
         return each(operand(0), [](double a) { return std::sin(a); });
+      case FormulaOp::kLog:
+        return each(operand(0), [](double a) { return std::log(a); });
+      case FormulaOp::kWhole:
+        return each(operand(0), [](double a) { return a < 0 ? kNone : std::floor(a); });
+      case FormulaOp::kSingle:
+        return each(operand(0), [](double a) { return static_cast<double>(static_cast<float>(a)); });
       case FormulaOp::kReal:
       case FormulaOp::kInteger:
         return operand(0);

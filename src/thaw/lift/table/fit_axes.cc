@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -138,6 +139,53 @@ std::optional<Sequence> fit_either(const View& view, TableContext& context) {
   return Sequence{"not " + fit->description, negation(fit->formula)};
 }
 
+// What a position is with the first row or column in front of it.
+Formula after_first(int axis) { return larger(position(axis) - Formula(1), Formula(0)); }
+
+std::optional<Formula> along_after_first(const View& list, int axis, TableContext& context) {
+  const auto fit = fit_list(list, context);
+  const Formula along = after_first(axis);
+  return fit ? substitute(fit->parts.front().formula, {&along, 1}) : std::nullopt;
+}
+
+// A row and a column of their own (of a class token) before positions of a grid.
+std::optional<Sequence> fit_after_first_pair(const View& view, TableContext& context) {
+  const size_t traces = view.traces();
+  View body = view.without_entries(), top = body, left = body;
+  const Size one = constant_size(1, traces), rows = view.growing[0] - one, columns = view.growing[1] - one;
+  body.growing = {rows, columns};
+  top.growing = {columns};
+  left.growing = {rows};
+  std::vector<int64_t> corners;
+  for (size_t k = 0; k < traces; ++k) {
+    const int64_t width = view.growing[1].at[k];
+    if (rows.at[k] < 1 || columns.at[k] < 1 || view.width != 1 || view.entries[k][0] != std::round(view.entries[k][0]))
+      return std::nullopt;
+    corners.push_back(std::llround(view.entries[k][0]));
+    for (int64_t i = 0; i < view.growing[0].at[k]; ++i)
+      for (int64_t j = i == 0 ? 1 : 0; j < width; ++j)
+        (i == 0 ? top : j == 0 ? left : body).entries[k].push_back(view.entries[k][static_cast<size_t>(i * width + j)]);
+  }
+  // Only of a grid: else the first row and column are as the others are.
+  for (const Size& size : body.growing)
+    if (layouts_of(size, context).plain_and_grids().size() < 2) return std::nullopt;
+  const auto corner = solve_size(corners, context.solver);
+  if (!corner || view.kind == Kind::kTruth) return std::nullopt;
+  const auto first_row = along_after_first(top, 1, context), first_column = along_after_first(left, 0, context);
+  if (!first_row || !first_column) return std::nullopt;
+  auto rest = fit_separate(body, context, false);
+  if (!rest) rest = fit_diagonals(body, context);
+  if (!rest) return std::nullopt;
+  const Formula behind[] = {after_first(0), after_first(1)};
+  const auto inner = substitute(rest->formula, behind, 2);
+  if (!inner) return std::nullopt;
+  const Formula in_row = less(position(0), Formula(1)), in_column = less(position(1), Formula(1));
+  const Formula formula =
+      choose(in_row, choose(in_column, *corner, *first_row), choose(in_column, *first_column, *inner));
+  if (!holds(view, formula, 0, 1)) return std::nullopt;
+  return Sequence{fmt::format("a first row and column, then {}", rest->description), formula};
+}
+
 }  // namespace
 
 std::optional<Sequence> fit_together(const View& view, TableContext& context) {
@@ -148,6 +196,8 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
     if (auto fit = fit_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_diagonals(view, context)) return fit;
+  if (pair)
+    if (auto fit = fit_after_first_pair(view, context)) return fit;
   if (auto fit = fit_separate(view, context, true)) return fit;
   if (auto fit = fit_either(view, context)) return fit;
   return pair ? fit_side_by_side(view, context) : std::nullopt;

@@ -50,6 +50,15 @@ std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, cons
   return std::nullopt;
 }
 
+// Numbers that are the same in every trace, of a length that is too: what comes again after a few positions.
+std::optional<Sequence> fit_same(const View& view) {
+  constexpr int64_t kMostNumbers = 64;
+  if (view.traces() < 2 || !view.length().dim.is_constant() || view.length().at.front() > kMostNumbers)
+    return std::nullopt;
+  const std::vector<double>& all = view.entries.front();
+  return checked(view, look_up_rows(all, 1, view.kind, position(0)), fmt::format("{} numbers", all.size()));
+}
+
 // Two values, the second from some position on.
 std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   std::vector<int64_t> ends;
@@ -72,6 +81,29 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   return checked(view, formula, fmt::format("{} below {}, then {}", before, dim::to_string(end->dim), after));
 }
 
+// A size, or a size below 0.
+std::optional<Size> solve_signed(const std::vector<int64_t>& at, const Solver& solver) {
+  if (auto size = solve_size(at, solver)) return size;
+  if (std::ranges::any_of(at, [](int64_t value) { return value >= 0; })) return std::nullopt;
+  std::vector<int64_t> turned = at;
+  for (int64_t& value : turned) value = -value;
+  const auto size = solve_size(turned, solver);
+  if (!size) return std::nullopt;
+  return constant_size(-1, at.size()) * *size;
+}
+
+// A size, or a number of steps: where the middle row of a table of distances begins.
+std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step, const Solver& solver) {
+  if (auto size = solve_signed(at, solver)) return size;
+  std::vector<int64_t> steps;
+  for (size_t k = 0; k < at.size(); ++k) {
+    if (step.at[k] == 0 || at[k] % step.at[k] != 0) return std::nullopt;
+    steps.push_back(at[k] / step.at[k]);
+  }
+  const auto count = solve_signed(steps, solver);
+  return count ? std::optional(*count * step) : std::nullopt;
+}
+
 // step * index + start, both sizes; the index may begin to count, and stop, at others.
 std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   if (view.kind != Kind::kInteger) return std::nullopt;
@@ -91,8 +123,9 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     late |= begin > 0;
     stopped |= stop + 1 < list.size();
   }
-  const auto step = solve_size(steps, solver), start = solve_size(starts, solver);
-  if (!step || !start) return std::nullopt;
+  const auto step = solve_signed(steps, solver);
+  const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
+  if (!start) return std::nullopt;
   std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
   if (!stopped && !late) return checked(view, position(0) * *step + *start, text);
   const auto begin = solve_size(begins, solver);
@@ -154,6 +187,18 @@ std::optional<Sequence> fit_linspace(const View& view) {
       return fit;
   }
   return std::nullopt;
+}
+
+// log(p / (1 - p)) of places p between 0 and 1, in float32: how detectors keep their anchors.
+std::optional<Sequence> fit_logit(const View& view) {
+  if (view.kind != Kind::kReal) return std::nullopt;
+  View places = view;
+  for (auto& list : places.entries)
+    for (double& entry : list) entry = 1 / (1 + std::exp(-entry));
+  auto fit = fit_linspace(places);
+  if (!fit) return std::nullopt;
+  const Formula place = in_single(fit->formula);
+  return checked(view, logarithm(in_single(place / in_single(real_number(1) - place))), "logit of " + fit->description);
 }
 
 // Where the cells of one length fall on another: (index * over + shift) / under, as integers.
@@ -324,10 +369,14 @@ std::optional<Sequence> fit_of(const View& view, TableContext& context, int digi
   if (auto fit = fit_line(view, context.solver)) return fit;
   if (auto fit = fit_sinusoid(view, context)) return fit;
   if (auto fit = fit_linspace(view)) return fit;
+  if (auto fit = fit_logit(view)) return fit;
   if (auto fit = fit_sinusoid_of_place(view)) return fit;
   if (auto fit = fit_step(view, context.solver)) return fit;
   if (auto fit = fit_positions(view, context)) return fit;
   if (auto fit = fit_weights(view, context)) return fit;
+  if (auto fit = fit_single_places(view, context)) return fit;
+  if (auto fit = fit_raised_sinusoid_of_place(view)) return fit;
+  if (auto fit = fit_same(view)) return fit;
   if (digits == 0) return std::nullopt;
   for (const CounterPtr& digit : digits_of(view, 0, context.solver))
     if (auto fit = fit_counted(view, *digit, context, digits - 1)) return fit;

@@ -124,6 +124,7 @@ Formula choose(const Formula& condition, const Formula& yes, const Formula& no) 
 Formula absolute(const Formula& a) { return unary(FormulaOp::kAbs, a.kind(), a); }
 Formula cosine(const Formula& a) { return unary(FormulaOp::kCos, Kind::kReal, as_real(a)); }
 Formula sine(const Formula& a) { return unary(FormulaOp::kSin, Kind::kReal, as_real(a)); }
+Formula logarithm(const Formula& a) { return unary(FormulaOp::kLog, Kind::kReal, as_real(a)); }
 Formula as_real(const Formula& a) {
   if (a.kind() == Kind::kReal) return a;
   if (const FormulaNode& node = a.node(); node.op == FormulaOp::kNumbers)
@@ -133,6 +134,8 @@ Formula as_real(const Formula& a) {
 Formula as_integer(const Formula& a) {
   return a.kind() == Kind::kInteger ? a : unary(FormulaOp::kInteger, Kind::kInteger, a);
 }
+Formula whole_part(const Formula& a) { return unary(FormulaOp::kWhole, Kind::kInteger, a); }
+Formula in_single(const Formula& a) { return unary(FormulaOp::kSingle, Kind::kReal, as_real(a)); }
 Formula sum_before(const Formula& a) {
   return make({.op = FormulaOp::kRunningSum, .kind = a.kind(), .operands = {a}, .whole = true});
 }

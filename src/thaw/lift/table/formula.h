@@ -68,8 +68,11 @@ enum class FormulaOp : uint8_t {
   kAbs,
   kCos,
   kSin,
+  kLog,
   kReal,        // an integer or truth as a real
   kInteger,     // a truth as an integer
+  kWhole,       // a real that is not negative, rounded down, as an integer
+  kSingle,      // rounded to float32, as the nodes compute it anyway
   kRunningSum,  // along axis 0, of the entries before
   kLookup       // in a table [n, width]; of a wide one, the index varies along axis 0
 };
@@ -105,8 +108,12 @@ Formula choose(const Formula& condition, const Formula& yes, const Formula& no);
 Formula absolute(const Formula& a);
 Formula cosine(const Formula& a);
 Formula sine(const Formula& a);
+Formula logarithm(const Formula& a);
 Formula as_real(const Formula& a);
 Formula as_integer(const Formula& a);
+Formula whole_part(const Formula& a);  // of a real that is not negative
+// A real as float32 holds it. Where entries hang on the last bit, each step of a formula is one of these.
+Formula in_single(const Formula& a);
 Formula sum_before(const Formula& a);
 Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
 

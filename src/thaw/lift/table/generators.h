@@ -44,8 +44,14 @@ std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
 // A function of a counter instead of the index.
 std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
 
+// Where the positions of one length fall on another, in float32 step by step: linear interpolation that the exporter took
+// apart. Rounding puts a place that is exactly on an entry before or behind it, here and in its weight alike.
+std::optional<Sequence> fit_single_places(const View& column, TableContext& context);
+
 // A cosine or sine of a place between 0 and 1, or -1 and 1 (of normalised coordinates).
 std::optional<Sequence> fit_sinusoid_of_place(const View& column);
+// The same and a number: with what was learned of the level of a pyramid.
+std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column);
 
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);
@@ -68,6 +74,9 @@ std::optional<Generated> fit_lookup_table(const RowTable& table);
 // A few fixed rows (of a class token) before a list of another length.
 std::optional<Generated> fit_after_first(const RowTable& table);
 
+// A list that is a table of two axes whose sizes tensors have, row by row.
+std::optional<Generated> fit_folded(const View& view, TableContext& context);
+
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 
@@ -75,6 +84,10 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.
 std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                               std::string& reason);
+
+// A table of pieces along an axis, as long as those that the model joins somewhere: the levels of a pyramid. Each by any
+// of these.
+std::optional<TableFit> fit_joined(std::span<const ir::Tensor* const> tensors, TableContext& context);
 
 // A list with one axis that grows, by any of these.
 std::optional<Generated> fit_list(const View& view, TableContext& context);

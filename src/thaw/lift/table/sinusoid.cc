@@ -67,18 +67,86 @@ double rounded_base(double base) {
 
 namespace {
 
-// A place between 0 and 1, or -1 and 1, as (of * index + from) / under + start.
+// A place between 0 and 1, or -1 and 1, as (of * index + from) / (under + more) + start.
 struct Span {
   const char* name;
   int64_t of, from;
   bool ends;  // under: the length less 1, else the length
   double start;
+  double more = 0;  // so that nothing is divided by 0, in float32
 };
+constexpr double kAlmostNone = 1e-6;  // of DETR and its kin
 constexpr Span kSpans[] = {{"centres from -1 to 1", 2, 1, false, -1},
                            {"ends from -1 to 1", 2, 0, true, -1},
                            {"centres from 0 to 1, doubled", 2, 1, false, 0},
                            {"ends from 0 to 1", 1, 0, true, 0},
-                           {"starts from 0 to 1", 1, 0, false, 0}};
+                           {"starts from 0 to 1", 1, 0, false, 0},
+                           {"counts from 0 to 1", 1, 1, false, 0},
+                           {"centres from 0 to almost 1, doubled", 2, 1, false, 0, kAlmostNone},
+                           {"counts from 0 to almost 1", 1, 1, false, 0, kAlmostNone}};
+
+double under_of(const Span& span, int64_t n) {
+  const auto under = static_cast<float>(span.ends ? std::max<int64_t>(n - 1, 1) : n);
+  return under + static_cast<float>(span.more);
+}
+
+using Entries = std::vector<std::pair<double, double>>;  // place and entry, places rising from above 0
+
+Entries entries_at(const View& column, const Span& span) {
+  Entries entries;
+  const Size& n = column.length();
+  for (size_t k = 0; k < column.traces(); ++k) {
+    const double under = under_of(span, n.at[k]);
+    for (int64_t i = 0; i < n.at[k]; ++i) {
+      const double x = static_cast<double>(span.of * i + span.from) / under + span.start;
+      if (x > 0) entries.emplace_back(x, column.at(k, i, 0));
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+Formula place_of(const Span& span, const Size& n) {
+  const Size steps = span.ends ? n - constant_size(1, n.at.size()) : n;
+  Formula under = as_real(span.ends ? larger(steps, Formula(1)) : Formula(steps));
+  if (span.more != 0) under = in_single(under + real_number(span.more));
+  return as_real(position(0) * Formula(span.of) + Formula(span.from)) / under + real_number(span.start);
+}
+
+// entry = raised + cos(step * x), or sin.
+struct Raised {
+  double step = 0, raised = 0, error = 0;
+};
+
+Raised raised_by(double step, const Entries& entries, bool sine) {
+  Raised out{step, 0, 0};
+  const auto wave = [&](double x) { return sine ? std::sin(step * x) : std::cos(step * x); };
+  for (const auto& [x, entry] : entries) out.raised += (entry - wave(x)) / static_cast<double>(entries.size());
+  for (const auto& [x, entry] : entries) {
+    const double rest = entry - out.raised - wave(x);
+    out.error += rest * rest;
+  }
+  return out;
+}
+
+// The step that leaves least: steps are tried in proportion, the best of them is made exact.
+Raised best_raised(const Entries& entries, bool sine) {
+  constexpr double kSmallest = 1e-4, kLargest = 7, kRatio = 1.03;
+  constexpr int kRefinements = 80;
+  Raised best = raised_by(kSmallest, entries, sine);
+  for (double step = kSmallest * kRatio; step < kLargest; step *= kRatio)
+    if (const Raised other = raised_by(step, entries, sine); other.error < best.error) best = other;
+  double low = best.step / kRatio, high = best.step * kRatio;
+  for (int i = 0; i < kRefinements; ++i) {
+    const double a = low + (high - low) / 3, b = high - (high - low) / 3;
+    if (raised_by(a, entries, sine).error < raised_by(b, entries, sine).error) {
+      high = b;
+    } else {
+      low = a;
+    }
+  }
+  return raised_by((low + high) / 2, entries, sine);
+}
 
 }  // namespace
 
@@ -89,27 +157,39 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
     if (std::any_of(list.begin(), list.end(), [](double entry) { return !(std::abs(entry) <= 1 + 1e-5); }))
       return std::nullopt;
   for (const Span& span : kSpans) {
-    std::vector<std::pair<double, double>> entries;
-    for (size_t k = 0; k < column.traces(); ++k) {
-      const auto under = static_cast<double>(span.ends ? std::max<int64_t>(n.at[k] - 1, 1) : n.at[k]);
-      for (int64_t i = 0; i < n.at[k]; ++i) {
-        const double x = static_cast<double>(span.of * i + span.from) / under + span.start;
-        if (x > 0) entries.emplace_back(x, column.at(k, i, 0));
-      }
-    }
-    std::sort(entries.begin(), entries.end());
-    const Size steps = span.ends ? n - constant_size(1, n.at.size()) : n;
-    const Formula under = span.ends ? larger(steps, Formula(1)) : Formula(steps);
-    const Formula x =
-        as_real(position(0) * Formula(span.of) + Formula(span.from)) / as_real(under) + real_number(span.start);
+    const Entries entries = entries_at(column, span);
     for (const bool sine : {false, true}) {
       const Angle angle = angle_of(entries, sine);
       if (angle.weight == 0) continue;
-      const Formula turned = real_number(angle.step) * x;
+      const Formula turned = real_number(angle.step) * place_of(span, n);
       const Formula formula = sine ? thaw::lifting::sine(turned) : cosine(turned);
       if (!holds(column, formula, 0, 1)) continue;
       return Sequence{fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
                                   dim::to_string(n.dim)),
+                      formula};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column) {
+  constexpr size_t kFewest = 6, kMost = 24;  // entries that are looked at
+  constexpr double kNear = 1e-5;
+  if (column.kind != Kind::kReal || column.traces() < 2) return std::nullopt;
+  const Size& n = column.length();
+  for (const Span& span : kSpans) {
+    const Entries all = entries_at(column, span);
+    Entries some;
+    for (size_t i = 0; i < all.size(); i += all.size() / kMost + 1) some.push_back(all[i]);
+    if (some.size() < kFewest) continue;
+    for (const bool sine : {true, false}) {
+      const Raised raised = best_raised(some, sine);
+      if (raised.error > kNear * kNear * static_cast<double>(some.size())) continue;
+      const Formula turned = real_number(raised.step) * place_of(span, n);
+      const Formula formula = (sine ? thaw::lifting::sine(turned) : cosine(turned)) + real_number(raised.raised);
+      if (!holds(column, formula, 0, 1)) continue;
+      return Sequence{fmt::format("{:.6g} + {} of {:.6g} times {} of {}", raised.raised, sine ? "sin" : "cos",
+                                  raised.step, span.name, dim::to_string(n.dim)),
                       formula};
     }
   }

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/solve/elements.h"
 #include "thaw/lift/table/generators.h"
 
 namespace thaw::lifting {
@@ -25,7 +26,40 @@ TableFit without_entries(const View& view) {
           }};
 }
 
+// What stands around a table, and the axes that it has itself in every trace: positions [2, n] cut by 2.
+Around around_table(std::span<const ir::Tensor* const> tensors, const TableContext& context) {
+  Around around = context.around;
+  around.only_windows = true;
+  for (size_t axis = 0; axis < tensors.front()->dims.size(); ++axis) {
+    const int64_t size = tensors.front()->dims[axis];
+    const auto as_long = [&](const ir::Tensor* t) { return axis < t->dims.size() && t->dims[axis] == size; };
+    if (size > 1 && std::ranges::all_of(tensors, as_long)) around.windows.insert(around.windows.begin(), size);
+  }
+  return around;
+}
+
 }  // namespace
+
+std::optional<TableFit> fit_shape(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                  std::string& reason) {
+  const ir::Tensor& first = *tensors.front();
+  const auto is_alike = [&](const ir::Tensor* t) { return t->dims.size() == first.dims.size(); };
+  if (!std::ranges::all_of(tensors, is_alike)) return std::nullopt;
+  const Around around = around_table(tensors, context);
+  ops::Shape sizes;
+  for (size_t axis = 0; axis < first.dims.size(); ++axis) {
+    std::vector<int64_t> at;
+    for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
+    const auto size = context.solver.solve(at, around);
+    if (!size) reason = fmt::format("no size of the inputs gives its axis {}: {}", axis, fmt::join(at, ", "));
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  if (std::ranges::all_of(sizes, [](dim::Dim size) { return size.is_constant(); })) return std::nullopt;
+  return TableFit{"its sizes", [sizes, type = first.data_type](TableEmitter& e) {
+                    return e.emit("Expand", {e.cast(e.list({0}), type), e.sizes().emit_shape(sizes)});
+                  }};
+}
 
 Layouts& layouts_of(const Size& length, TableContext& context) {
   std::shared_ptr<Layouts>& known = context.layouts[length.at];
@@ -86,9 +120,10 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
 
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   const RowTable table = rows_of(view, context);
-  for (const auto fit : {fit_whole_list, fit_after_first, fit_lookup_table})
+  for (const auto fit : {fit_whole_list, fit_after_first})
     if (auto generated = fit(table)) return generated;
-  return std::nullopt;
+  if (auto generated = fit_folded(view, context)) return generated;
+  return fit_lookup_table(table);
 }
 
 std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
@@ -108,15 +143,15 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   }
   ops::Shape sizes;
   if (context.pads) sizes = context.solver.solve_padding(elements, context.around).value_or(ops::Shape());
+  const Around around = first.dims.size() <= 1 && !context.around.places ? context.around : Around();
+  for (size_t i = sizes.size(); i < elements.size(); ++i)
+    sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
+  keep_elements(sizes, context.around.elements);
   std::vector<std::string> text;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (sizes.size() == i) {
-      const auto size = context.solver.solve(elements[i], context.around);
-      if (!size) {
-        reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
-        return std::nullopt;
-      }
-      sizes.push_back(*size);
+    if (sizes[i].is_unknown()) {
+      reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
+      return std::nullopt;
     }
     text.push_back(dim::to_string(sizes[i]));
   }
@@ -147,10 +182,11 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (auto fit = fit_reals(tensors, context)) return fit;
   }
   std::string form_reason;
-  const auto view = view_of(tensors, context.solver, form_reason);
+  const auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
   if (!view) {
     if (is_one) return as_list();
     if (auto fit = fit_one_after_another(tensors, context, reason)) return fit;
+    if (auto fit = fit_joined(tensors, context)) return fit;
     if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
   }
@@ -162,6 +198,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (auto fit = fit_resized(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
+  if (auto fit = fit_joined(tensors, context)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
   if (!of_part.empty()) {

@@ -23,7 +23,8 @@ struct TableFit {
   std::function<ir::Value*(TableEmitter&)> emit;  // the table, of its type and shape
 };
 
-// What fitting one table may use of others: sides of grids of positions that were read, and how rows are counted.
+// What fitting one table may use of others: sides of grids of positions that were read, pieces that are joined somewhere,
+// and how rows are counted.
 struct TableContext {
   std::span<const Variable> variables;
   const Solver& solver;
@@ -33,10 +34,16 @@ struct TableContext {
   std::vector<std::vector<InputLine>> lines = {};  // of inputs, where the variables are not all of their values
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
+  JoinedSizes joined = {};
 };
 
 // A short list of sizes, each element for itself; none of anything else.
 std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                  std::string& reason);
+
+// A table of the right sizes that holds nothing yet, which tells inference what is read by it; none where its sizes are the
+// same in every trace, or one of them is not solved.
+std::optional<TableFit> fit_shape(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                   std::string& reason);
 
 // tensors: the table in each trace. `reason` says why there is no fit.

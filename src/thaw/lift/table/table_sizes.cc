@@ -41,8 +41,8 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
   return std::nullopt;
 }
 
-std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver) {
-  if (const auto dim = solver.solve(at)) return Size{*dim, std::move(at)};
+std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around) {
+  if (const auto dim = solver.solve(at, around)) return Size{*dim, std::move(at)};
   if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
   if (const auto dim = sum_of_two(at, solver.variables())) return Size{*dim, std::move(at)};
   // A grid and a few tokens before it.

@@ -16,6 +16,6 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // at: the size in each trace. Beside what the solver knows: the cells of a grid whose sides were cut into parts and
 // rounded, the sum of two sizes (of what was cached and what is new), and a size and a few more (a grid and its class
 // token).
-std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver);
+std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
 }  // namespace thaw::lifting

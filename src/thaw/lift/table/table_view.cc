@@ -70,7 +70,7 @@ std::vector<dim::Dim> View::formula_axes(int64_t columns) const {
 }
 
 std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const Solver& solver, std::string& reason,
-                            std::span<const std::optional<Size>> sizes) {
+                            std::span<const std::optional<Size>> sizes, const Around& around) {
   View view;
   view.type = tensors.front()->data_type;
   const size_t rank = tensors.front()->dims.size();
@@ -105,7 +105,7 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
     for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
     if (axis < sizes.size() && sizes[axis]) {
       view.dims.push_back(sizes[axis]->dim);
-    } else if (const auto size = solve_size(at, solver)) {
+    } else if (const auto size = solve_size(at, solver, around)) {
       view.dims.push_back(size->dim);
     } else {
       reason = fmt::format("no size of the inputs gives its axis {}: {}", axis, fmt::join(at, ", "));

@@ -34,9 +34,9 @@ struct View {
   std::vector<dim::Dim> formula_axes(int64_t columns) const;
 };
 
-// sizes: of each axis of the table, where they are known already; else they are solved.
+// sizes: of each axis of the table, where they are known already; else they are solved, with what stands around it.
 std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const Solver& solver, std::string& reason,
-                            std::span<const std::optional<Size>> sizes = {});
+                            std::span<const std::optional<Size>> sizes = {}, const Around& around = {});
 
 // Whether the formula gives `count` columns of the table from the first one on, in every trace.
 bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count);

@@ -1,0 +1,207 @@
+#include "thaw/lift/sizes_around.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::lifting {
+namespace {
+
+bool is_steady(const std::vector<int64_t>& at) {
+  return std::ranges::all_of(at, [&](int64_t size) { return size == at.front(); });
+}
+
+}  // namespace
+
+SizesAround::SizesAround(Lifting& lifting) : lifting_(lifting) {
+  const auto& nodes = lifting.alignment.nodes;
+  for (size_t i = 0; i < nodes[0].size(); ++i) positions_.emplace(nodes[0][i], i);
+  for (const Trace& trace : lifting.traces) {
+    scopes_.push_back(std::make_unique<dim::Scope>());
+    facts_.push_back(infer::infer(*trace.model, *scopes_.back()));
+  }
+}
+
+void SizesAround::tell(const Difference& difference, TableContext& context) const {
+  context.around = {};
+  context.around.places = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex;
+  context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
+  const auto place = positions_.find(difference.node);
+  if (place == positions_.end()) return;
+  for (int i = 0; i < static_cast<int>(difference.node->inputs().size()); ++i) {
+    const ir::Value* other = i == difference.input ? nullptr : difference.node->input(i);
+    if (other && (i == 0 || !other->constant())) add(context.around, place->second, i);
+  }
+  context.around.windows = windows_after(*difference.node);
+  if (ops::role_of(*difference.node, difference.input) == ops::Role::kShape && keeps_elements(place->second))
+    if (const auto known = lifting_.tensor_shapes.find(difference.node->input(0));
+        known != lifting_.tensor_shapes.end())
+      context.around.elements = dim::product(known->second);
+}
+
+SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const {
+  std::unordered_set<const ir::Value*> frozen;
+  for (const Difference& difference : lifting_.alignment.differences) frozen.insert(difference.value);
+  for (const FittedTable& table : solved)
+    for (const Difference* reader : table.readers) frozen.erase(reader->value);
+  std::unordered_set<const ir::Node*> behind;
+  for (const ir::Node* node : lifting_.alignment.nodes[0]) {
+    bool is_frozen = false, reads_frozen = false, told = false;
+    for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
+      const ir::Value* value = node->input(i);
+      const ops::Role role = ops::role_of(*node, i);
+      is_frozen |= frozen.contains(value) && (ops::holds_size(role) || role == ops::Role::kScales);
+      reads_frozen |= value && value->producer() && behind.contains(value->producer());
+      // A shape that is written down, or was solved, says all sizes, unless it leaves one to what is there.
+      if (role != ops::Role::kShape || !value || value->is_input() || !value->constant()) continue;
+      told |= std::ranges::all_of(value->constant()->to_int64(), [](int64_t size) { return size > 0; });
+    }
+    if (is_frozen || (reads_frozen && !told)) behind.insert(node);
+  }
+  return [this, behind = std::move(behind)](const ir::Node* node, int output, size_t axis) {
+    return behind.contains(node) ? std::optional(std::vector<int64_t>()) : of(node, output, axis);
+  };
+}
+
+std::optional<std::vector<int64_t>> SizesAround::of(const ir::Node* node, int output, size_t axis) const {
+  const auto place = positions_.find(node);
+  if (place == positions_.end()) return std::nullopt;
+  std::vector<int64_t> at;
+  for (size_t k = 0; k < facts_.size(); ++k) {
+    const auto shape =
+        ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place->second]->output(output)).shape);
+    if (!shape || axis >= shape->size()) return std::nullopt;
+    at.push_back((*shape)[axis]);
+  }
+  return at;
+}
+
+bool SizesAround::waits(const Difference& difference) const {
+  const ir::Value* data = difference.node->input(0);
+  return ops::role_of(*difference.node, difference.input) == ops::Role::kShape && data && !data->constant() &&
+         !lifting_.tensor_shapes.contains(data);
+}
+
+std::optional<ops::ConstantShape> SizesAround::shape(size_t trace, size_t place, int operand) const {
+  return ops::constant_shape(facts_[trace].fact(lifting_.alignment.nodes[trace][place]->input(operand)).shape);
+}
+
+JoinedSizes SizesAround::joined_sizes() const {
+  constexpr size_t kMostPieces = 16;
+  JoinedSizes joined;
+  for (size_t place = 0; place < lifting_.alignment.nodes[0].size(); ++place) {
+    const ir::Node* node = lifting_.alignment.nodes[0][place];
+    const ops::Operator* op = ops::registry().find(*node);
+    const size_t count = node->inputs().size();
+    if (!op || !op->moves_elements() || count < 2 || count > kMostPieces) continue;
+    // By operand and axis, the sizes in all traces; the last are the result's.
+    std::vector<std::vector<std::vector<int64_t>>> sizes(count + 1);
+    bool known = true;
+    for (size_t k = 0; k < facts_.size() && known; ++k) {
+      for (size_t i = 0; i <= count && known; ++i) {
+        const auto dims =
+            i < count ? shape(k, place, static_cast<int>(i))
+                      : ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place]->output(0)).shape);
+        known = dims && (sizes[i].empty() || sizes[i].size() == dims->size());
+        if (!known) break;
+        sizes[i].resize(dims->size());
+        for (size_t axis = 0; axis < dims->size(); ++axis) sizes[i][axis].push_back((*dims)[axis]);
+      }
+    }
+    const size_t rank = sizes[count].size();
+    known &= std::ranges::all_of(sizes, [&](const auto& each) { return each.size() == rank; });
+    for (size_t axis = 0; axis < rank && known; ++axis) {
+      std::vector<std::vector<int64_t>> pieces;
+      std::vector<int64_t> sum(facts_.size(), 0);
+      for (size_t i = 0; i < count; ++i) {
+        pieces.push_back(sizes[i][axis]);
+        for (size_t k = 0; k < sum.size(); ++k) sum[k] += pieces[i][k];
+      }
+      if (sum == sizes[count][axis] && !is_steady(sum)) joined.emplace(std::move(sum), std::move(pieces));
+    }
+  }
+  return joined;
+}
+
+bool SizesAround::keeps_elements(size_t place) const {
+  for (size_t k = 0; k < facts_.size(); ++k) {
+    const ir::Node* node = lifting_.alignment.nodes[k][place];
+    const dim::Dim in = facts_[k].fact(node->input(0)).num_elements();
+    if (!in.is_constant() || !dim::same(in, facts_[k].fact(node->output(0)).num_elements())) return false;
+  }
+  return true;
+}
+
+std::vector<int64_t> SizesAround::windows_after(const ir::Node& node) const {
+  constexpr int kFarthest = 8;
+  std::set<int64_t> windows;
+  std::vector<const ir::Node*> here{&node};
+  for (int far = 0; far < kFarthest && !here.empty() && windows.empty(); ++far) {
+    std::vector<const ir::Node*> next;
+    for (const ir::Node* each : here) {
+      for (const ir::Use& use : each->output(0)->uses()) {
+        for (const int64_t stride : use.node->attribute_ints("strides")) windows.insert(stride);
+        note_steps(*use.node, windows);
+        if (ops::role_of(*use.node, 1) == ops::Role::kShape) note_steady_sizes(*use.node, windows);
+        const ops::Operator* op = ops::registry().find(*use.node);
+        if (op && op->moves_elements() && use.node->output(0)) next.push_back(use.node);
+      }
+    }
+    windows.erase(windows.begin(), windows.upper_bound(1));
+    here = std::move(next);
+  }
+  return {windows.begin(), windows.end()};
+}
+
+void SizesAround::note_steps(const ir::Node& node, std::set<int64_t>& windows) {
+  for (int i = 1; i < static_cast<int>(node.inputs().size()); ++i) {
+    const ir::Value* steps = ops::role_of(node, i) == ops::Role::kSteps ? node.input(i) : nullptr;
+    if (steps && steps->constant() && !steps->is_input())
+      for (const int64_t step : steps->constant()->to_int64()) windows.insert(step);
+  }
+}
+
+void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const {
+  const auto place = positions_.find(&node);
+  if (place == positions_.end()) return;
+  std::vector<ops::ConstantShape> shapes;
+  for (size_t k = 0; k < facts_.size(); ++k) {
+    const auto shape = ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place->second]->output(0)).shape);
+    if (!shape || (k > 0 && shape->size() != shapes[0].size())) return;
+    shapes.push_back(*shape);
+  }
+  for (size_t axis = 0; axis < shapes[0].size(); ++axis)
+    if (std::ranges::all_of(shapes, [&](const auto& shape) { return shape[axis] == shapes[0][axis]; }))
+      windows.insert(shapes[0][axis]);
+}
+
+void SizesAround::add(Around& around, size_t place, int input) const {
+  std::vector<ops::ConstantShape> shapes;
+  for (size_t k = 0; k < facts_.size(); ++k) {
+    const ir::Value* value = lifting_.alignment.nodes[k][place]->input(input);
+    const auto shape = ops::constant_shape(facts_[k].fact(value).shape);
+    if (!shape || (k > 0 && shape->size() != shapes[0].size())) return;
+    shapes.push_back(*shape);
+  }
+  for (size_t axis = 0; axis < shapes[0].size(); ++axis) {
+    Variable size;
+    for (const ops::ConstantShape& shape : shapes) size.at.push_back(shape[axis]);
+    const auto same = [&](const Variable& other) { return other.at == size.at; };
+    if (!size.varies()) {
+      size.symbol = dim::Dim(size.at.front());
+    } else if (const auto own = std::ranges::find_if(lifting_.variables, same); own != lifting_.variables.end()) {
+      size = *own;
+    } else if (const auto known = lifting_.tensor_sizes.find(size.at); known != lifting_.tensor_sizes.end()) {
+      size.symbol = known->second;
+    } else if (const auto sure = lifting_.solver->solve_surely(size.at)) {
+      size.symbol = *sure;
+    }
+    const bool is_new = size.symbol.is_symbolic() && std::ranges::none_of(around.sizes, same);
+    if (is_new) around.sizes.push_back(size);
+    if (input == 0) around.axes.push_back(std::move(size));
+  }
+}
+
+}  // namespace thaw::lifting

@@ -1,0 +1,54 @@
+// What stands around a constant: the sizes of what its node reads, and what its readers cut by. Internal to lift/.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/infer/infer.h"
+#include "thaw/lift/steps.h"
+#include "thaw/ops/rule/small_tensor.h"
+
+namespace thaw::lifting {
+
+// Sizes that differ between the traces and that inference knows an expression of.
+class SizesAround {
+ public:
+  explicit SizesAround(Lifting& lifting);
+
+  // Has the context know them for what stands at an operand.
+  void tell(const Difference& difference, TableContext& context) const;
+
+  // Behind what is still frozen, no expression is taken for a size: one may hold in all traces and nowhere else, as the
+  // smaller of a size and the largest trace's. solved: what stands there no more.
+  SizesInTraces in_traces(std::span<const FittedTable> solved) const;
+
+  // Whether a shape is given to data whose sizes are not known yet.
+  bool waits(const Difference& difference) const;
+
+  // How long pieces are where a node joins several along an axis: the levels of a pyramid.
+  JoinedSizes joined_sizes() const;
+
+ private:
+  std::optional<ops::ConstantShape> shape(size_t trace, size_t place, int operand) const;
+  // What the output of a node of the first trace measured in each.
+  std::optional<std::vector<int64_t>> of(const ir::Node* node, int output, size_t axis) const;
+  // Whether the node's result holds as many elements as its data in each trace.
+  bool keeps_elements(size_t place) const;
+  // By what readers cut it: the strides of the next convolution, the steps of the next Slice, the axes of the next
+  // Reshape that are the same in all traces. Nodes that move elements are passed over.
+  std::vector<int64_t> windows_after(const ir::Node& node) const;
+  static void note_steps(const ir::Node& node, std::set<int64_t>& windows);
+  void note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const;
+  void add(Around& around, size_t place, int input) const;
+
+  Lifting& lifting_;
+  std::unordered_map<const ir::Node*, size_t> positions_;
+  std::vector<std::unique_ptr<dim::Scope>> scopes_;
+  std::vector<infer::Result> facts_;
+};
+
+}  // namespace thaw::lifting

@@ -1,0 +1,177 @@
+#include "thaw/lift/table/learned_grid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace thaw::lifting {
+namespace {
+
+constexpr double kCubic = -0.75;
+constexpr int64_t kLongestSide = 512;
+constexpr double kRounding = 2e-7;      // of sums of a few float32, relative to the largest entry
+constexpr double kMostError = 2e-5;     // of what is recovered, relative to the largest entry
+constexpr double kMostResidual = 4e-6;  // of equations that hold, relative to the largest entry
+
+// Resizing along one side: n sums of a few of `side` entries each, and what solves them in least squares. Sums overlap
+// with their neighbours alone, so that the normal equations are a band.
+class SideMap {
+ public:
+  SideMap(int64_t n, int64_t side, const Resizing& method) : side_(static_cast<size_t>(side)) {
+    for (int64_t i = 0; i < n; ++i) rows_.push_back(taps_at(i, n, side, method));
+    factor();
+  }
+  bool is_solvable() const { return solvable_; }
+  size_t length() const { return rows_.size(); }
+
+  std::vector<double> map(const std::vector<double>& entries) const {
+    std::vector<double> sums(rows_.size(), 0);
+    for (size_t i = 0; i < rows_.size(); ++i)
+      for (const Tap& tap : rows_[i]) sums[i] += tap.weight * entries[static_cast<size_t>(tap.at)];
+    return sums;
+  }
+
+  std::vector<double> solve(const std::vector<double>& sums) const {
+    std::vector<double> x(side_, 0);
+    for (size_t i = 0; i < rows_.size(); ++i)
+      for (const Tap& tap : rows_[i]) x[static_cast<size_t>(tap.at)] += tap.weight * sums[i];
+    for (size_t i = 0; i < side_; ++i) {
+      for (size_t d = 1; d <= std::min(i, kBand); ++d) x[i] -= lower(i, d) * x[i - d];
+      x[i] /= lower(i, 0);
+    }
+    for (size_t i = side_; i-- > 0;) {
+      for (size_t d = 1; d <= kBand && i + d < side_; ++d) x[i] -= lower(i + d, d) * x[i + d];
+      x[i] /= lower(i, 0);
+    }
+    return x;
+  }
+
+  // By how much the largest error of a sum may grow.
+  double magnification() const {
+    std::vector<double> most(side_, 0), unit(rows_.size(), 0);
+    for (size_t i = 0; i < unit.size(); ++i) {
+      unit[i] = 1;
+      const std::vector<double> x = solve(unit);
+      for (size_t k = 0; k < side_; ++k) most[k] += std::abs(x[k]);
+      unit[i] = 0;
+    }
+    return *std::max_element(most.begin(), most.end());
+  }
+
+ private:
+  static constexpr size_t kBand = 3;  // cubic: four entries a sum
+
+  double& lower(size_t i, size_t d) { return lower_[i * (kBand + 1) + d]; }  // of row i, d columns before i
+  double lower(size_t i, size_t d) const { return lower_[i * (kBand + 1) + d]; }
+
+  // Cholesky's, in place of the normal equations.
+  void factor() {
+    constexpr double kLeastPivot = 1e-6;
+    lower_.assign(side_ * (kBand + 1), 0);
+    for (const std::vector<Tap>& row : rows_)
+      for (const Tap& a : row)
+        for (const Tap& b : row)
+          if (b.at <= a.at) lower(static_cast<size_t>(a.at), static_cast<size_t>(a.at - b.at)) += a.weight * b.weight;
+    for (size_t i = 0; i < side_; ++i) {
+      for (size_t d = std::min(i, kBand); d > 0; --d) {
+        for (size_t k = d + 1; k <= std::min(i, kBand); ++k) lower(i, d) -= lower(i, k) * lower(i - d, k - d);
+        lower(i, d) /= lower(i - d, 0);
+      }
+      for (size_t d = 1; d <= std::min(i, kBand); ++d) lower(i, 0) -= lower(i, d) * lower(i, d);
+      if (lower(i, 0) < kLeastPivot) return;
+      lower(i, 0) = std::sqrt(lower(i, 0));
+    }
+    solvable_ = true;
+  }
+
+  size_t side_;
+  std::vector<std::vector<Tap>> rows_;
+  std::vector<double> lower_;
+  bool solvable_ = false;
+};
+
+// Entries along one side of a grid, at a place of the other side and a channel: `line` counts these.
+class Lines {
+ public:
+  Lines(const LearnedGrid& grid, bool down) : grid_(grid), down_(down) {}
+  int64_t length() const { return down_ ? grid_.height : grid_.width; }
+  int64_t count() const { return (down_ ? grid_.width : grid_.height) * grid_.channels; }
+  std::vector<double> at(int64_t line) const {
+    const int64_t other = line / grid_.channels, c = line % grid_.channels;
+    std::vector<double> entries;
+    for (int64_t i = 0; i < length(); ++i) entries.push_back(down_ ? grid_.at(i, other, c) : grid_.at(other, i, c));
+    return entries;
+  }
+
+ private:
+  const LearnedGrid& grid_;
+  bool down_;
+};
+
+// Whether a line is the map of what solves it.
+bool is_image(const std::vector<double>& line, const SideMap& map, double scale) {
+  const std::vector<double> again = map.map(map.solve(line));
+  return std::ranges::equal(line, again, [&](double x, double y) { return std::abs(x - y) <= kMostResidual * scale; });
+}
+
+// The shortest side that gives a few lines; the side itself where none is shorter.
+int64_t shorter_side(const Lines& lines, const Resizing& method, double scale) {
+  constexpr int64_t kFewLines = 6;
+  const int64_t n = lines.length(), step = std::max<int64_t>(1, lines.count() / kFewLines);
+  std::vector<std::vector<double>> some;
+  for (int64_t line = 0; line < lines.count(); line += step) some.push_back(lines.at(line));
+  for (int64_t side = 2; side < n; ++side) {
+    const SideMap map(n, side, method);
+    if (map.is_solvable() && std::ranges::all_of(some, [&](const auto& line) { return is_image(line, map, scale); }))
+      return side;
+  }
+  return n;
+}
+
+// A grid with one side solved.
+LearnedGrid solved(const LearnedGrid& grid, bool down, int64_t side, const SideMap& map) {
+  LearnedGrid out{down ? side : grid.height, down ? grid.width : side, grid.channels, {}};
+  out.entries.resize(static_cast<size_t>(out.height * out.width * out.channels));
+  const Lines lines(grid, down);
+  for (int64_t line = 0; line < lines.count(); ++line) {
+    const std::vector<double> x = map.solve(lines.at(line));
+    const int64_t other = line / grid.channels, c = line % grid.channels;
+    for (int64_t i = 0; i < side; ++i) {
+      const int64_t cell = down ? i * out.width + other : other * out.width + i;
+      out.entries[static_cast<size_t>(cell * out.channels + c)] = x[static_cast<size_t>(i)];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method) {
+  const bool corners = std::string_view(method.coordinates) == "align_corners";
+  const double x = corners ? (n > 1 ? static_cast<double>(i * (side - 1)) / static_cast<double>(n - 1) : 0)
+                           : (static_cast<double>(i) + .5) * static_cast<double>(side) / static_cast<double>(n) - .5;
+  const double low = std::floor(x), t = x - low;
+  const auto inside = [&](double at) {
+    return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(side - 1)));
+  };
+  if (std::string_view(method.mode) == "linear") return {{inside(low), 1 - t}, {inside(low + 1), t}};
+  const auto near = [](double d) { return ((kCubic + 2) * d - (kCubic + 3)) * d * d + 1; };
+  const auto far = [](double d) { return ((kCubic * d - 5 * kCubic) * d + 8 * kCubic) * d - 4 * kCubic; };
+  return {{inside(low - 1), far(t + 1)},
+          {inside(low), near(t)},
+          {inside(low + 1), near(1 - t)},
+          {inside(low + 2), far(2 - t)}};
+}
+
+std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {
+  if (resized.height > kLongestSide || resized.width > kLongestSide) return std::nullopt;
+  const int64_t width = shorter_side(Lines(resized, false), method, scale),
+                height = shorter_side(Lines(resized, true), method, scale);
+  if (width == resized.width && height == resized.height) return std::nullopt;
+  const SideMap across(resized.width, width, method), down(resized.height, height, method);
+  if (!across.is_solvable() || !down.is_solvable()) return std::nullopt;
+  if (across.magnification() * down.magnification() * kRounding > kMostError) return std::nullopt;
+  return solved(solved(resized, false, width, across), true, height, down);
+}
+
+}  // namespace thaw::lifting

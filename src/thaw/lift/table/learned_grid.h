@@ -1,0 +1,38 @@
+// Tables of learned rows over a grid, how they are resized, and what they were before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace thaw::lifting {
+
+// How an operator Resize takes its entries, as ONNX names it. Cubic: with -0.75, as torch has it.
+struct Resizing {
+  const char *mode, *coordinates;
+};
+constexpr Resizing kResizings[] = {
+    {"cubic", "half_pixel"}, {"linear", "half_pixel"}, {"cubic", "align_corners"}, {"linear", "align_corners"}};
+
+// Which entries of a side a position takes, and how much of each.
+struct Tap {
+  int64_t at;
+  double weight;
+};
+// Of position i of n over `side` entries.
+std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method);
+
+struct LearnedGrid {
+  int64_t height, width, channels;
+  std::vector<double> entries;  // [height, width, channels]
+  double at(int64_t row, int64_t column, int64_t c) const {
+    return entries[static_cast<size_t>((row * width + column) * channels + c)];
+  }
+};
+
+// The smallest grid that `resized` is the larger version of, along both sides or one. Each side is a linear map of the
+// learned one, of more equations than unknowns: a length is right where they hold, and the numbers are what solves them.
+// scale: the largest entry. nullopt where no smaller grid gives it, or rounding to float32 would be magnified too much.
+std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale);
+
+}  // namespace thaw::lifting

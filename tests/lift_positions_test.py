@@ -1,0 +1,132 @@
+"""Traces whose tables hold positions: of another length in float32, of windows that are read, of positions beside positions."""
+import numpy as np
+
+from lift_left_out_test import Trace, lifted
+
+WIDTH = 3
+
+
+def rows_of(n, side):
+    """Linear interpolation of `side` rows to n, as PyTorch takes it apart: lower and upper row, weight of the upper."""
+    scale = np.float32(side / n)
+    place = np.maximum((np.arange(n, dtype=np.float32) + np.float32(0.5)) * scale - np.float32(0.5), np.float32(0))
+    low = place.astype(np.int64)
+    return low, np.minimum(low + 1, side - 1), np.clip(place - low, 0, 1).astype(np.float32)
+
+
+def test_rows_that_are_interpolated_in_float32(thaw, save, tmp_path):
+    """2 * n - 1 of 159 learned rows of distances: places that fall on a row are a bit before it or behind it."""
+    side, learned = 159, np.random.default_rng(1).standard_normal((159, WIDTH), dtype=np.float32)
+
+    def trace(n):
+        net, (low, high, weight) = Trace(), rows_of(2 * n - 1, side)
+        table = net.constant(learned)
+        low, high = net.add("GatherND", table, net.constant(low[:, None])), net.add("GatherND", table, net.constant(high[:, None]))
+        rows = net.add("Add", low, net.add("Mul", net.add("Sub", high, low), net.constant(weight[:, None])))
+        index = np.arange(n)[:, None] - np.arange(n) + n - 1
+        bias = net.add("Gather", rows, net.constant(index), axis=0)
+        return net.model([n, n, WIDTH], net.add("Add", "x", bias))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (8, 12, 20)})
+    for n in (8, 12, 20, 7, 11, 31, 53, 97):
+        low, high, weight = rows_of(2 * n - 1, side)
+        rows = learned[low] + (learned[high] - learned[low]) * weight[:, None]
+        x = np.random.default_rng(n).standard_normal((n, n, WIDTH), dtype=np.float32)
+        true = x + rows[np.arange(n)[:, None] - np.arange(n) + n - 1]
+        assert np.abs(run.run(None, {"x": x})[0] - true).max() < 1e-6, n
+
+
+def unfolded(h, w):
+    """Windows of 2 x 2 of a grid that was cut to whole ones: rows and columns that they read, [2, windows]."""
+    return [np.arange(n // 2 * 2).reshape(-1, 2).T for n in (h, w)]
+
+
+def test_windows_that_are_read_tell_sizes(thaw, save, tmp_path):
+    """How many windows there are is 4, 1 and 2 in the traces, which is also a side less 1."""
+    kernel = np.random.default_rng(0).standard_normal((WIDTH, WIDTH, 32, 32), dtype=np.float32) * 0.01
+
+    def trace(h, w):
+        net = Trace()
+        rows, columns = unfolded(h // 32, w // 32)
+        x = net.add("Conv", "x", net.constant(kernel), strides=[32, 32])
+        x = net.add("Gather", net.add("Gather", x, net.constant(rows), axis=2), net.constant(columns), axis=4)
+        x = net.add("Transpose", x, perm=[0, 1, 2, 4, 3, 5])
+        x = net.add("Reshape", x, net.ints(1, WIDTH, 4, rows.shape[1] * columns.shape[1]))
+        return net.model([1, WIDTH, h, w], net.add("Softmax", x, axis=-1))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(64, 96), (96, 160), (160, 128)]})
+    for h, w in [(64, 96), (96, 160), (160, 128), (128, 96), (192, 64), (224, 352)]:
+        x = np.random.default_rng(h).standard_normal((1, WIDTH, h, w), dtype=np.float32)
+        rows, columns = unfolded(h // 32, w // 32)
+        y = np.einsum("nchawb,dcab->ndhw", x.reshape(1, WIDTH, h // 32, 32, w // 32, 32), kernel)
+        y = y[:, :, rows][:, :, :, :, columns].transpose(0, 1, 2, 4, 3, 5).reshape(1, WIDTH, 4, -1)
+        y = np.exp(y - y.max(-1, keepdims=True))
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == y.shape and np.abs(got - y / y.sum(-1, keepdims=True)).max() < 1e-5, (h, w)
+
+
+def test_a_side_that_is_the_same_in_every_trace(thaw, save, tmp_path):
+    """Two rows of cells in each trace: a Reshape of 2 * columns holds as many cells as there are, at other sizes too."""
+    kernel = np.random.default_rng(0).standard_normal((WIDTH, WIDTH, 32, 32), dtype=np.float32) * 0.01
+
+    def trace(h, w):
+        net = Trace()
+        x = net.add("Conv", "x", net.constant(kernel), strides=[32, 32])
+        x = net.add("Transpose", net.add("Reshape", x, net.ints(1, WIDTH, (h // 32) * (w // 32))), perm=[0, 2, 1])
+        x = net.add("Relu", x)
+        x = net.add("Reshape", net.add("Transpose", x, perm=[0, 2, 1]), net.ints(1, WIDTH, h // 32, w // 32))
+        return net.model([1, WIDTH, h, w], x)
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(64, 96), (77, 59), (90, 131)]})
+    for h, w in [(64, 96), (88, 70), (101, 115), (37, 331), (211, 97)]:
+        x = np.random.default_rng(h).standard_normal((1, WIDTH, h, w), dtype=np.float32)
+        a, b = h // 32, w // 32
+        y = np.maximum(np.einsum("nchawb,dcab->ndhw", x[:, :, :a * 32, :b * 32].reshape(1, WIDTH, a, 32, b, 32), kernel), 0)
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == y.shape and np.abs(got - y).max() < 1e-5, (h, w)
+
+
+def distances(h, w):
+    """BEiT's index of relative positions, with those of a class token: [h * w + 1, h * w + 1]."""
+    y, x = (each.reshape(-1) for each in np.meshgrid(np.arange(h), np.arange(w), indexing="ij"))
+    inner = (y[:, None] - y + h - 1) * (2 * w - 1) + x[:, None] - x + w - 1
+    count = (2 * h - 1) * (2 * w - 1) + 3
+    index = np.zeros((h * w + 1, h * w + 1), np.int64)
+    index[1:, 1:] = inner
+    index[0], index[:, 0], index[0, 0] = count - 3, count - 2, count - 1
+    return index
+
+
+def test_distances_over_a_grid_with_a_class_token(thaw, save, tmp_path):
+    learned = np.random.default_rng(2).standard_normal(20000, dtype=np.float32)
+
+    def trace(h, w):
+        net, n = Trace(), h * w + 1
+        x = net.add("Reshape", "x", net.ints(1, WIDTH, h * w))
+        x = net.add("Concat", net.constant(np.ones((1, WIDTH, 1), np.float32)), x, axis=2)
+        scores = net.add("MatMul", net.add("Transpose", x, perm=[0, 2, 1]), x)
+        bias = net.add("Gather", net.constant(learned), net.constant(distances(h, w).reshape(-1)))
+        return net.model([1, WIDTH, h, w], net.add("Add", scores, net.add("Reshape", bias, net.ints(1, n, n))))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(8, 12), (9, 7), (11, 16)]})
+    for h, w in [(8, 12), (9, 7), (11, 16), (13, 5), (2, 17), (19, 23)]:
+        x = np.random.default_rng(h).standard_normal((1, WIDTH, h, w), dtype=np.float32)
+        flat = np.concatenate([np.ones((1, WIDTH, 1), np.float32), x.reshape(1, WIDTH, -1)], 2)
+        true = flat.transpose(0, 2, 1) @ flat + learned[distances(h, w)]
+        assert np.abs(run.run(None, {"x": x})[0] - true).max() < 1e-5, (h, w)
+
+
+def test_a_roll_by_a_few_where_all_sides_are_whole_windows(thaw, save, tmp_path):
+    """The side less 3, at 66, 48 and 30: nothing speaks for windows of 6."""
+    def trace(n):
+        net = Trace()
+        cut = net.ints(n // 2 - 3)
+        x = net.add("Reshape", "x", net.ints(n // 2, 2))
+        low = net.add("Slice", x, net.ints(0), cut, net.ints(0))
+        high = net.add("Slice", x, cut, net.ints(n // 2), net.ints(0))
+        return net.model([n], net.add("Concat", high, low, axis=0))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (132, 96, 60)})
+    for n in (132, 70, 14, 194):
+        x = np.arange(n, dtype=np.float32)
+        assert np.array_equal(run.run(None, {"x": x})[0], np.roll(x.reshape(n // 2, 2), 3, 0)), n
