@@ -178,7 +178,7 @@ bool leaves_room(Lifting& l, const Difference& difference) {
 void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
   constexpr int kMostRounds = 24;
   std::set<const Difference*> guessed;
-  bool waits = true;  // a shape, for the sizes of the data that it is given to
+  bool waits = true, waited = false;  // a shape, for the sizes of the data that it is given to
   for (int round = 0; round < kMostRounds; ++round) {
     l.tables.clear();
     const Difference* open = nullptr;
@@ -196,6 +196,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       l.solver->be_sure(reads || !guessed.contains(&difference));
       std::string reason;
       const bool is_waiting = waits && sizes.waits(difference) && leaves_room(l, difference);
+      waited |= is_waiting;
       auto fit = is_waiting ? std::nullopt : (reads ? fit_shape : fit_sizes)(difference.tensors, *l.context, reason);
       if (fit) {
         l.tables.push_back({{&difference}, std::move(*fit)});
@@ -204,7 +205,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       }
     }
     l.solver->be_sure(false);
-    const bool learned = !l.tables.empty() && learn_sizes(l, sizes);
+    const bool learned = (open || waited || l.choices.empty()) && !l.tables.empty() && learn_sizes(l, sizes);
     if (!open) break;
     if (!learned && !std::exchange(waits, false)) guessed.insert(open);
   }
