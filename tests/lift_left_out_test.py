@@ -295,7 +295,7 @@ def test_padding_up_to_whole_strides_in_the_convolutions(thaw, save, tmp_path):
     kernels = [np.random.default_rng(i).standard_normal((3, 3, 3, 3), dtype=np.float32) * 0.2 for i in range(2)]
 
     def trace(h, w):
-        net, x = Trace(), "x"
+        net, x = Net(), "x"
         for kernel in kernels:
             x = net.add("Conv", x, net.constant(kernel), strides=[2, 2], pads=[h % 2, w % 2, 1, 1])
             h, w = (h + 1) // 2, (w + 1) // 2
@@ -317,7 +317,7 @@ def test_padding_up_to_whole_strides_in_the_convolutions(thaw, save, tmp_path):
 def test_padding_that_an_exporter_joins_of_parts(thaw, save, tmp_path):
     """The amounts of a Pad stand at a Concat: what they are is told at the Pad alone, once they are a constant."""
     def trace(h, w):
-        net = Trace()
+        net = Net()
         amounts = net.add("Concat", net.ints(0, 0), net.ints(h % 2, w % 2), net.ints(0, 0), net.ints(1, 1), axis=0)
         x = net.add("Pad", "x", amounts)
         return net.model([1, 2, h, w], net.add("Slice", x, net.ints(0, 0), net.ints(2**40, 2**40), net.ints(2, 3), net.ints(2, 2)))

@@ -1,7 +1,8 @@
 """Traces whose tables hold positions: of another length in float32, of windows that are read, of positions beside positions."""
 import numpy as np
 
-from lift_left_out_test import Trace, lifted
+from lift_left_out_test import lifted
+from lift_net import Net
 
 WIDTH = 3
 
@@ -19,7 +20,7 @@ def test_rows_that_are_interpolated_in_float32(thaw, save, tmp_path):
     side, learned = 159, np.random.default_rng(1).standard_normal((159, WIDTH), dtype=np.float32)
 
     def trace(n):
-        net, (low, high, weight) = Trace(), rows_of(2 * n - 1, side)
+        net, (low, high, weight) = Net(), rows_of(2 * n - 1, side)
         table = net.constant(learned)
         low, high = net.add("GatherND", table, net.constant(low[:, None])), net.add("GatherND", table, net.constant(high[:, None]))
         rows = net.add("Add", low, net.add("Mul", net.add("Sub", high, low), net.constant(weight[:, None])))
@@ -46,7 +47,7 @@ def test_windows_that_are_read_tell_sizes(thaw, save, tmp_path):
     kernel = np.random.default_rng(0).standard_normal((WIDTH, WIDTH, 32, 32), dtype=np.float32) * 0.01
 
     def trace(h, w):
-        net = Trace()
+        net = Net()
         rows, columns = unfolded(h // 32, w // 32)
         x = net.add("Conv", "x", net.constant(kernel), strides=[32, 32])
         x = net.add("Gather", net.add("Gather", x, net.constant(rows), axis=2), net.constant(columns), axis=4)
@@ -70,7 +71,7 @@ def test_a_side_that_is_the_same_in_every_trace(thaw, save, tmp_path):
     kernel = np.random.default_rng(0).standard_normal((WIDTH, WIDTH, 32, 32), dtype=np.float32) * 0.01
 
     def trace(h, w):
-        net = Trace()
+        net = Net()
         x = net.add("Conv", "x", net.constant(kernel), strides=[32, 32])
         x = net.add("Transpose", net.add("Reshape", x, net.ints(1, WIDTH, (h // 32) * (w // 32))), perm=[0, 2, 1])
         x = net.add("Relu", x)
@@ -101,7 +102,7 @@ def test_distances_over_a_grid_with_a_class_token(thaw, save, tmp_path):
     learned = np.random.default_rng(2).standard_normal(20000, dtype=np.float32)
 
     def trace(h, w):
-        net, n = Trace(), h * w + 1
+        net, n = Net(), h * w + 1
         x = net.add("Reshape", "x", net.ints(1, WIDTH, h * w))
         x = net.add("Concat", net.constant(np.ones((1, WIDTH, 1), np.float32)), x, axis=2)
         scores = net.add("MatMul", net.add("Transpose", x, perm=[0, 2, 1]), x)
@@ -119,7 +120,7 @@ def test_distances_over_a_grid_with_a_class_token(thaw, save, tmp_path):
 def test_a_roll_by_a_few_where_all_sides_are_whole_windows(thaw, save, tmp_path):
     """The side less 3, at 66, 48 and 30: nothing speaks for windows of 6."""
     def trace(n):
-        net = Trace()
+        net = Net()
         cut = net.ints(n // 2 - 3)
         x = net.add("Reshape", "x", net.ints(n // 2, 2))
         low = net.add("Slice", x, net.ints(0), cut, net.ints(0))

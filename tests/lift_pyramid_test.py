@@ -3,7 +3,8 @@ import itertools
 
 import numpy as np
 
-from lift_left_out_test import Trace, lifted
+from lift_left_out_test import lifted
+from lift_net import Net
 
 STRIDES, WIDTH = (2, 4, 8), 4
 SIZES, UNSEEN = [(26, 39), (41, 28), (64, 57)], [(31, 71), (23, 17), (97, 83)]
@@ -39,7 +40,7 @@ def starts(h, w):
 
 def trace(h, w, table):
     """Each level's cells in a row, joined, and what is told of them; the first cell of each level; the sides."""
-    net, levels = Trace(), []
+    net, levels = Net(), []
     for stride, (tall, wide) in zip(STRIDES, sides(h, w)):
         x = net.add("AveragePool", "x", kernel_shape=[stride, stride], strides=[stride, stride])
         levels.append(net.add("Reshape", x, net.ints(1, WIDTH, tall * wide)))
@@ -119,7 +120,7 @@ def test_boxes_of_several_shapes_in_each_cell(thaw, save, tmp_path):
                                for level, side in enumerate(sides(h, w))])
 
     def trace(h, w):
-        net, levels = Trace(), []
+        net, levels = Net(), []
         for stride, (tall, wide) in zip(STRIDES, sides(h, w)):
             x = net.add("AveragePool", "x", kernel_shape=[stride, stride], strides=[stride, stride])
             x = net.add("Reshape", net.add("Concat", x, x, x, axis=1), net.ints(1, 3, WIDTH, tall, wide))

@@ -236,10 +236,16 @@ std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace
       const ir::DeclaredDim& other = (*input_of(trace, input)->type.shape)[axis];
       if (other.value) at.push_back(*other.value);
     }
-    const auto variable = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
+    // A size that has a name in some of the traces is known by its place.
+    const auto here = [&](const Variable& v) {
+      return v.kind == Variable::Kind::kDim && v.input == input.name() && v.index == static_cast<int64_t>(axis);
+    };
+    const auto same = [&](const Variable& v) {
       if (v.kind != Variable::Kind::kDim) return false;
       return declared.param.empty() ? v.at == at : dim::to_string(v.symbol) == declared.param;
-    });
+    };
+    auto variable = std::ranges::find_if(variables, here);
+    if (variable == variables.end()) variable = std::ranges::find_if(variables, same);
     dims.push_back(variable != variables.end() ? variable->symbol
                    : declared.value            ? dim::Dim(*declared.value)
                                                : dim::Dim());

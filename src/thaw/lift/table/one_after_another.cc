@@ -3,15 +3,16 @@
 //
 // Each part is fitted for itself, with the sizes of its own line alone. Indices may count from the part's first row.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/input_lines.h"
+#include "thaw/lift/table/table_piece.h"
 
 namespace thaw::lifting {
 namespace {
@@ -23,7 +24,7 @@ class Line {
  public:
   // length: of the part, in the traces.
   Line(const InputLine& line, const std::optional<Size>& length, const TableContext& context)
-      : name_(line.name()),
+      : line_(line),
         variables_(variables_of(line, context.variables)),
         solver_(length && length->at.size() == 1 ? Solver(variables_, decided(*length, context))
                                                  : Solver(variables_, nullptr, context.solver.tensors())),
@@ -31,8 +32,19 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  const std::string& name() const { return name_; }
+  std::string name() const { return line_.name(); }
   TableContext& context() { return context_; }
+
+  // A description with the elements of this line as those of any.
+  std::string of_any_line(std::string text) const {
+    for (const Variable& v : variables_) {
+      if (v.kind != Variable::Kind::kValue || v.input != line_.input) continue;
+      const std::string own = dim::to_string(v.symbol), any = fmt::format("{}[, {}]", v.input, v.index % line_.row);
+      for (size_t at = text.find(own); at != std::string::npos; at = text.find(own, at + any.size()))
+        text.replace(at, own.size(), any);
+    }
+    return text;
+  }
 
  private:
   // All but the elements of other lines.
@@ -50,40 +62,19 @@ class Line {
     return all;
   }
 
-  std::string name_;
+  InputLine line_;
   std::vector<Variable> variables_;
   Solver solver_;
   TableContext context_;
 };
 using LinePtr = std::shared_ptr<Line>;
 
-// Rows begin … begin + length along an axis.
-std::optional<ir::Tensor> rows(const ir::Tensor& tensor, size_t axis, int64_t begin, int64_t length) {
-  const std::span<const std::byte> bytes = tensor.bytes();
-  const int64_t elements = tensor.num_elements();
-  if (elements == 0 || bytes.size() % static_cast<size_t>(elements) != 0) return std::nullopt;
-  const auto product = [&](size_t from, size_t to) {
-    return std::accumulate(tensor.dims.begin() + static_cast<std::ptrdiff_t>(from),
-                           tensor.dims.begin() + static_cast<std::ptrdiff_t>(to), int64_t{1}, std::multiplies<>());
-  };
-  const int64_t outer = product(0, axis),
-                row = product(axis + 1, tensor.dims.size()) * (static_cast<int64_t>(bytes.size()) / elements);
-  std::vector<std::byte> part;
-  part.reserve(static_cast<size_t>(outer * length * row));
-  for (int64_t i = 0; i < outer; ++i) {
-    const auto from = bytes.begin() + (i * tensor.dims[axis] + begin) * row;
-    part.insert(part.end(), from, from + length * row);
-  }
-  std::vector<int64_t> dims = tensor.dims;
-  dims[axis] = length;
-  return ir::Tensor::from_bytes(tensor.name, tensor.data_type, std::move(dims), std::move(part));
-}
-
 // The axes along which a part may follow another: of several traces, the only one whose size differs.
 std::vector<size_t> growing_axes(std::span<const ir::Tensor* const> tensors) {
   const ir::Tensor& first = *tensors.front();
   for (const ir::Tensor* tensor : tensors)
-    if (tensor->dims.size() != first.dims.size() || tensor->data_type != first.data_type) return {};
+    if (tensor->dims.size() != first.dims.size() || tensor->data_type != first.data_type || !can_be_cut(*tensor))
+      return {};
   std::vector<size_t> axes;
   for (size_t axis = 0; axis < first.dims.size(); ++axis) {
     const auto is_same = [&](const ir::Tensor* tensor) { return tensor->dims[axis] == first.dims[axis]; };
@@ -109,6 +100,13 @@ std::optional<Part> fit_part(const std::vector<ir::Tensor>& part, const InputLin
   return std::nullopt;
 }
 
+// Whether the parts are made in the same way, each of its own sizes.
+bool are_alike(const std::vector<Part>& parts) {
+  return std::ranges::all_of(parts, [&](const Part& part) {
+    return part.line->of_any_line(part.fit.description) == parts[0].line->of_any_line(parts[0].fit.description);
+  });
+}
+
 std::string describe(const std::vector<Part>& parts) {
   std::string text;
   for (const Part& part : parts)
@@ -126,9 +124,13 @@ ir::Value* emit_joined(const std::vector<Part>& parts, int64_t axis, TableEmitte
 }
 
 // relative: entries that count from their part's first row, as int64.
-std::optional<TableFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* const> tensors,
-                                       std::span<const InputLine> lines, const TableContext& context, bool relative,
-                                       std::string& reason) {
+struct RowsFit {
+  TableFit fit;
+  bool alike;
+};
+std::optional<RowsFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* const> tensors,
+                                      std::span<const InputLine> lines, const TableContext& context, bool relative,
+                                      std::string& reason) {
   ByTrace totals, begin(tensors.size(), 0);
   for (const ir::Tensor* tensor : tensors) totals.push_back(tensor->dims[axis]);
   const auto lengths = shares_of(lines, totals);
@@ -139,14 +141,13 @@ std::optional<TableFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* 
     const Size& length = (*lengths)[i];
     std::vector<ir::Tensor> part;
     for (size_t k = 0; k < tensors.size(); ++k) {
-      auto own = rows(*tensors[k], axis, begin[k], length.at[k]);
-      if (!own) return std::nullopt;
+      ir::Tensor own = piece_along(*tensors[k], axis, begin[k], length.at[k]);
       if (relative) {
-        std::vector<int64_t> entries = own->to_int64();
+        std::vector<int64_t> entries = own.to_int64();
         for (int64_t& entry : entries) entry -= begin[k];
-        own = ir::Tensor::from_int64(own->name, own->dims, entries);
+        own = ir::Tensor::from_int64(own.name, own.dims, entries);
       }
-      part.push_back(std::move(*own));
+      part.push_back(std::move(own));
       begin[k] += length.at[k];
     }
     auto fit = fit_part(part, lines[i], length, context, reason);
@@ -156,18 +157,28 @@ std::optional<TableFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* 
     before = before + length.dim;
   }
   const bool cast = relative && tensors.front()->data_type != ir::DataType::kInt64;
-  return TableFit{describe(parts),
-                  [parts, axis = static_cast<int64_t>(axis), cast, type = tensors.front()->data_type](TableEmitter& e) {
-                    ir::Value* joined = emit_joined(parts, axis, e);
-                    return cast ? e.cast(joined, type) : joined;
-                  }};
+  TableFit fit{describe(parts),
+               [parts, axis = static_cast<int64_t>(axis), cast, type = tensors.front()->data_type](TableEmitter& e) {
+                 ir::Value* joined = emit_joined(parts, axis, e);
+                 return cast ? e.cast(joined, type) : joined;
+               }};
+  return RowsFit{std::move(fit), are_alike(parts)};
 }
 
+// Indices count from the first row of all, or of their part; what explains each part alike is no chance.
 std::optional<TableFit> fit_rows(std::span<const ir::Tensor* const> tensors, std::span<const InputLine> lines,
-                                 const TableContext& context, bool relative, std::string& reason) {
-  for (const size_t axis : growing_axes(tensors))
-    if (auto fit = fit_rows_along(axis, tensors, lines, context, relative, reason)) return fit;
-  return std::nullopt;
+                                 const TableContext& context, std::string& reason) {
+  std::optional<TableFit> chance;
+  const bool may_count = ir::is_integer(tensors.front()->data_type) && tensors.size() > 1;
+  for (const size_t axis : growing_axes(tensors)) {
+    for (const bool relative : {false, true}) {
+      if (relative && !may_count) continue;
+      auto rows = fit_rows_along(axis, tensors, lines, context, relative, reason);
+      if (rows && rows->alike) return std::move(rows->fit);
+      if (rows && !chance) chance = std::move(rows->fit);
+    }
+  }
+  return chance;
 }
 
 // Lengths of windows or frames, or their sums with a leading 0: where they add up to a line's share, the next line's begin.
@@ -221,21 +232,26 @@ std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, 
       }};
 }
 
+// All but what the lines have together (num_patches), which is no size of one of them.
+std::vector<Variable> sizes_of_parts(std::span<const InputLine> lines, std::span<const Variable> variables) {
+  std::vector<Variable> sizes;
+  for (const Variable& v : variables)
+    if (v.kind != Variable::Kind::kDim || !shares_of(lines, v.at)) sizes.push_back(v);
+  return sizes;
+}
+
 }  // namespace
 
 std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                               std::string& reason) {
   const auto inputs = context.lines.empty() ? lines_of_inputs(context.variables) : context.lines;
   for (const std::vector<InputLine>& lines : inputs) {
+    const std::vector<Variable> sizes = sizes_of_parts(lines, context.variables);
+    const TableContext of_parts{sizes, context.solver, context.sides, context.around};
     // In one trace anything is a list of lengths.
-    if (tensors.size() == 1) {
-      if (auto fit = fit_rows(tensors, lines, context, false, reason)) return fit;
-      continue;
-    }
-    if (auto fit = fit_lengths(tensors, lines, context, reason)) return fit;
-    if (auto fit = fit_rows(tensors, lines, context, false, reason)) return fit;
-    if (!ir::is_integer(tensors.front()->data_type)) continue;
-    if (auto fit = fit_rows(tensors, lines, context, true, reason)) return fit;
+    if (tensors.size() > 1)
+      if (auto fit = fit_lengths(tensors, lines, of_parts, reason)) return fit;
+    if (auto fit = fit_rows(tensors, lines, of_parts, reason)) return fit;
   }
   return std::nullopt;
 }
