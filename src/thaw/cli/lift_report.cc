@@ -165,6 +165,7 @@ std::vector<TraceInputs> inputs_of(const std::vector<lifting::Trace>& traces) {
 std::string lift_text(const LiftRun& run, bool all) {
   const LiftReport& report = run.report;
   std::string text = notes_text("sizes", views(report.variables), all);
+  if (!report.passed_over.empty()) text += notes_text("passed over", views(report.passed_over), all);
   if (!report.lifted.empty()) text += groups_text("lifted", views(report.lifted), all);
   if (!report.holdout.empty()) text += notes_text("holdout", views(report.holdout), all);
   if (!report.inferred.empty()) text += notes_text("inferred", views(report.inferred), all);
@@ -191,6 +192,7 @@ std::string lift_json(const LiftRun& run) {
   write_ports(json, "inputs", run.inputs);
   write_ports(json, "outputs", run.outputs);
   write_notes(json, "sizes", views(run.report.variables));
+  write_notes(json, "passed_over", views(run.report.passed_over));
   write_notes(json, "lifted", views(run.report.lifted));
   write_notes(json, "holdout", views(run.report.holdout));
   write_notes(json, "inferred", views(run.report.inferred));
@@ -206,6 +208,11 @@ std::string lift_page(const LiftRun& run) {
   page.verdict(run.written ? Outcome::kGood : Outcome::kBad, run.written ? "written" : "not written", sentence(run));
   add_traces(page, run);
   add_sizes(page, run);
+  if (!run.report.passed_over.empty()) {
+    page.heading("Passed over");
+    page.sentence("Values that were told and are no sizes.");
+    add_groups(page, run, "why", run.report.passed_over);
+  }
   if (!run.report.unexplained.empty()) {
     page.heading("Not explained");
     page.sentence(

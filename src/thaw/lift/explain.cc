@@ -222,7 +222,7 @@ void find_sizes(Lifting& l) {
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
   for (const Variable& v : l.variables) l.report.variables.push_back(note_of(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))
-    l.report.variables.push_back({input, "its values are passed over: data, of which no size is read", {}});
+    l.report.passed_over.push_back({input, "its values are data, of which no size is read", {}});
 }
 
 void align_traces(Lifting& l) {
