@@ -41,7 +41,7 @@ struct LiftOptions {
 };
 
 struct LiftReport {
-  std::vector<Note> variables;  // "num_patches": "384, 660, 560"
+  std::vector<Note> variables;    // "num_patches": "384, 660, 560"
   std::vector<Note> passed_over;  // inputs whose values were told and are data: no size is read of them
   std::vector<Note> lifted;
   // With three traces or more, one is held out: what the others alone would have said is compared with what was said.

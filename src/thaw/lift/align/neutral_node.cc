@@ -1,8 +1,6 @@
 #include "thaw/lift/align/neutral_node.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "thaw/lift/align/constant_operand.h"
@@ -104,8 +102,15 @@ ir::Tensor neutral_operand(const OptionalNode& like, int input, const Sizes& dat
 
 }  // namespace
 
-int64_t count_elements(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+bool hold_as_many(const Sizes& a, const Sizes& b) {
+  const auto count = [](const Sizes& sizes) -> std::optional<int64_t> {
+    int64_t product = 1;
+    for (const int64_t size : sizes)
+      if (__builtin_mul_overflow(product, size, &product)) return std::nullopt;
+    return product;
+  };
+  const auto first = count(a), second = count(b);
+  return first && first == second;
 }
 
 std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Sizes>& in,
@@ -130,7 +135,7 @@ std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Si
   if (!sizes) return std::nullopt;
   OptionalNode found{.node = &node, .in = *in, .out = *out};
   // A shape that holds as many elements joins axes, or says nothing new; others repeat, pad, cut or resize.
-  if (op->operands[1] == Role::kShape && count_elements(*in) == count_elements(*out)) {
+  if (op->operands[1] == Role::kShape && hold_as_many(*in, *out)) {
     auto joins = joined_axes(*in, *out);
     if (!joins) return std::nullopt;
     if (std::ranges::any_of(*joins, [](int64_t count) { return count != 1; })) found.joins = std::move(*joins);
@@ -143,6 +148,7 @@ std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Si
 std::optional<Sizes> neutral_sizes(const OptionalNode& node, const Sizes& data) {
   if (data.size() != node.in.size()) return std::nullopt;
   if (node.joins.empty()) return data;
+  if (!hold_as_many(data, data)) return std::nullopt;
   Sizes sizes;
   size_t at = 0;
   for (const int64_t count : node.joins) {

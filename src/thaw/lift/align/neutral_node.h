@@ -14,7 +14,8 @@
 namespace thaw::lifting {
 
 using Sizes = std::vector<int64_t>;
-int64_t count_elements(const Sizes& sizes);
+// As many elements; not where there are more than int64 counts.
+bool hold_as_many(const Sizes& a, const Sizes& b);
 
 // A node of a trace that another may lack. Its operands but the first are constants.
 struct OptionalNode {

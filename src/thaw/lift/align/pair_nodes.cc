@@ -106,8 +106,7 @@ class PairSearch {
     if (!op || !op->moves_elements() || node.inputs().size() != 2 || op->operands[1] != Role::kShape) return true;
     const auto in = sizes_of(side, node.input(0)), out = sizes_of(side, node.output(0));
     const ir::Tensor* target = constant_operand(node, 1);
-    return !target || !in || !out || count_elements(*in) != count_elements(*out) ||
-           std::ranges::count(target->to_int64(), 0) > 0;
+    return !target || !in || !out || !hold_as_many(*in, *out) || std::ranges::count(target->to_int64(), 0) > 0;
   }
 
   static bool same_constant(const ir::Node& node, int i, const ir::Tensor& a, const ir::Tensor& b) {
