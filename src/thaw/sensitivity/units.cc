@@ -2,35 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <regex>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thaw/core/disjoint_sets.h"
 #include "thaw/quant/attention_projections.h"
 #include "thaw/quant/candidates.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::measuring {
 namespace {
-
-// Sets that are joined; the first of each stands for it.
-class Sets {
- public:
-  explicit Sets(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), size_t{0}); }
-  size_t first_of(size_t i) {
-    while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
-    return i;
-  }
-  void join(size_t a, size_t b) {
-    a = first_of(a);
-    b = first_of(b);
-    parents_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<size_t> parents_;
-};
 
 void add_nodes(const ir::Graph& graph, std::vector<const ir::Node*>& nodes) {
   for (const ir::Node* node : graph.nodes()) {
@@ -90,7 +72,7 @@ std::vector<SensitivityUnit> group_units(const ir::Model& model, const std::vect
     if (wanted.contains(rewrite::name_of(*node))) nodes.push_back(node);
   std::unordered_map<const ir::Node*, size_t> index;
   for (size_t i = 0; i < nodes.size(); ++i) index[nodes[i]] = i;
-  Sets sets(nodes.size());
+  DisjointSets sets(nodes.size());
   std::map<std::string, size_t> by_name, by_layer;
   std::unordered_map<const ir::Value*, size_t> by_weight;
   for (size_t i = 0; i < nodes.size(); ++i) {

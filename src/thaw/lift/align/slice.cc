@@ -11,12 +11,6 @@ namespace {
 
 constexpr int64_t kToTheEnd = int64_t{1} << 31;  // exporters' way to say "as far as it goes"
 
-std::optional<int64_t> only_integer(const ir::Node& node, int input) {
-  const ir::Tensor* tensor = constant_operand(node, input);
-  if (!tensor || tensor->num_elements() != 1 || !ir::is_integer(tensor->data_type)) return std::nullopt;
-  return tensor->to_int64().front();
-}
-
 std::optional<Slice> slice_of_split(ir::Node& node, int output) {
   std::vector<int64_t> lengths;
   if (node.input(1)) {
@@ -30,22 +24,23 @@ std::optional<Slice> slice_of_split(ir::Node& node, int output) {
   return Slice{&node, node.attribute_int("axis", 0), begin, begin + lengths[static_cast<size_t>(output)]};
 }
 
-std::optional<Slice> slice_of_slice(ir::Node& node) {
+}  // namespace
+
+std::optional<Slice> written_slice(ir::Node& node) {
   const auto begin = only_integer(node, 1), end = only_integer(node, 2);
   const auto axis = node.input(3) ? only_integer(node, 3) : std::optional<int64_t>(0);
   const auto step = node.input(4) ? only_integer(node, 4) : std::optional<int64_t>(1);
-  if (!begin || !end || !axis || step != 1 || *begin < 0 || *end <= *begin || *end >= kToTheEnd) return std::nullopt;
+  if (!begin || !end || !axis || step != 1) return std::nullopt;
   return Slice{&node, *axis, *begin, *end};
 }
-
-}  // namespace
 
 std::optional<Slice> slice_of(const ir::Value& value) {
   ir::Node* node = value.producer();
   if (!node || !node->domain().empty()) return std::nullopt;
   if (node->op_type() == "Split") return slice_of_split(*node, value.producer_index());
-  if (ops::role_of(*node, 1) == ops::Role::kBounds) return slice_of_slice(*node);
-  return std::nullopt;
+  if (ops::role_of(*node, 1) != ops::Role::kBounds) return std::nullopt;
+  const auto slice = written_slice(*node);
+  return slice && slice->begin >= 0 && slice->end > slice->begin && slice->end < kToTheEnd ? slice : std::nullopt;
 }
 
 bool joins_pieces(const ir::Node& node) { return node.op_type() == "Concat" && node.domain().empty(); }

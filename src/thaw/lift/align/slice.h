@@ -16,6 +16,10 @@ struct Slice {
   int64_t length() const { return end - begin; }
 };
 
+// The ends of a Slice along one axis by steps of 1 as they are written: perhaps negative, or past what there is. nullopt for
+// other Slices, and where they are computed.
+std::optional<Slice> written_slice(ir::Node& node);
+
 // nullopt for what is no slice, or not of constant length.
 std::optional<Slice> slice_of(const ir::Value& value);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thaw/core/disjoint_sets.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/rewrite/splice.h"
@@ -44,24 +44,6 @@ bool made_alike(const ir::Node& a, const ir::Node& b) {
   return true;
 }
 
-// What belongs together.
-class Parts {
- public:
-  explicit Parts(size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), size_t{0}); }
-  size_t of(size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  size_t add() {
-    parent_.push_back(parent_.size());
-    return parent_.size() - 1;
-  }
-  void join(size_t a, size_t b) { parent_[of(a)] = of(b); }
-
- private:
-  std::vector<size_t> parent_;
-};
-
 class StrandSearch {
  public:
   explicit StrandSearch(ir::Graph& graph) : graph_(graph) {
@@ -73,7 +55,7 @@ class StrandSearch {
       for (const ir::Value* value : nodes_[i]->inputs())
         if (is_made(value)) depth = std::max(depth, depths_[value->producer()] + 1);
     }
-    parts_ = Parts(nodes_.size());
+    parts_ = DisjointSets(nodes_.size());
     visits_left_ = 32 * nodes_.size() + 1024;
   }
 
@@ -299,7 +281,7 @@ class StrandSearch {
   std::vector<const ir::Node*> met_;            // by the last walk: paired before, in the same way
   std::unordered_map<const ir::Node*, size_t> places_;
   std::unordered_map<const ir::Node*, size_t> depths_;  // nodes on the longest way there
-  Parts parts_{0};
+  DisjointSets parts_{0};                               // what belongs together
   size_t visits_left_;
 };
 
@@ -355,7 +337,7 @@ std::vector<Strands> StrandSearch::take() {
   }
   std::map<size_t, Strands> grouped;
   for (Strand& strand : all) {
-    const size_t part = parts_.of(places_.at(strand.nodes.front()));
+    const size_t part = parts_.first_of(places_.at(strand.nodes.front()));
     grouped[part].push_back(std::move(strand));
   }
   std::vector<Strands> found;

@@ -12,12 +12,6 @@ namespace {
 
 using ops::Role;
 
-std::optional<int64_t> one_integer(const ir::Node& node, int input) {
-  const ir::Tensor* tensor = constant_operand(node, input);
-  if (!tensor || !ir::is_integer(tensor->data_type) || tensor->num_elements() != 1) return std::nullopt;
-  return tensor->to_int64().front();
-}
-
 // Sets the axis and what the whole has of it.
 bool place_axis(Piece& piece, int64_t axis, const infer::Result& facts) {
   const auto shape = ops::constant_shape(facts.fact(piece.whole).shape);
@@ -29,23 +23,21 @@ bool place_axis(Piece& piece, int64_t axis, const infer::Result& facts) {
   return true;
 }
 
-std::optional<Piece> piece_of_slice(const ir::Node& node, const infer::Result& facts) {
+std::optional<Piece> piece_of_slice(ir::Node& node, const infer::Result& facts) {
   Piece piece{.whole = node.input(0)};
-  const auto begin = one_integer(node, 1), end = one_integer(node, 2);
-  const auto axis = node.input(3) ? one_integer(node, 3) : std::optional<int64_t>(0);
-  const auto step = node.input(4) ? one_integer(node, 4) : std::optional<int64_t>(1);
-  if (!begin || !end || !axis || step != 1 || !place_axis(piece, *axis, facts)) return std::nullopt;
+  const auto written = written_slice(node);
+  if (!written || !place_axis(piece, written->axis, facts)) return std::nullopt;
   const auto place = [&](int64_t at) {
     return std::clamp(at < 0 ? std::max(at, -piece.size) + piece.size : at, int64_t{0}, piece.size);
   };
-  piece.begin = place(*begin);
-  piece.length = place(*end) - piece.begin;
+  piece.begin = place(written->begin);
+  piece.length = place(written->end) - piece.begin;
   return piece.length > 0 ? std::optional(piece) : std::nullopt;
 }
 
 std::optional<Piece> piece_of_gather(const ir::Node& node, const infer::Result& facts) {
   Piece piece{.whole = node.input(0)};
-  const auto index = one_integer(node, 1);
+  const auto index = only_integer(node, 1);
   if (!index || !place_axis(piece, node.attribute_int("axis", 0), facts)) return std::nullopt;
   const size_t rank = constant_operand(node, 1)->dims.size();  // of GatherElements, as many as there are axes
   if (rank > 1 || *index < -piece.size || *index >= piece.size) return std::nullopt;
@@ -57,7 +49,7 @@ std::optional<Piece> piece_of_gather(const ir::Node& node, const infer::Result& 
 }  // namespace
 
 std::optional<Piece> piece_of(const ir::Value& value, const infer::Result& facts) {
-  const ir::Node* node = value.producer();
+  ir::Node* node = value.producer();
   if (!node || !node->domain().empty() || !node->input(0)) return std::nullopt;
   if (ops::role_of(*node, 1) == Role::kBounds) return piece_of_slice(*node, facts);
   const ops::Operator* op = ops::registry().find(*node);

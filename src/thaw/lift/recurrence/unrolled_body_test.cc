@@ -22,6 +22,12 @@ struct Written {
   Value* step(Value* h, Value* row, const char* op = "Add") {
     return m.add_node(op, {m.add_node("Tanh", {m.add_node("Mul", {h, decay})}), row});
   }
+  // The states of as many steps from zeros on.
+  std::vector<Value*> states(int64_t steps) {
+    std::vector<Value*> all;
+    for (int64_t t = 0; t < steps; ++t) all.push_back(step(t == 0 ? zeros : all.back(), row(t)));
+    return all;
+  }
   Value* stacked(const std::vector<Value*>& values) {
     std::vector<Value*> parts;
     for (Value* value : values) parts.push_back(m.add_node("Unsqueeze", {value, m.add_ints({}, {1})}));
@@ -46,11 +52,9 @@ struct Written {
 
 TEST(FoldSteps, FindsTheStateWhatIsFedAndWhatIsJoined) {
   Written w(5);
-  std::vector<Value*> results;
-  Value* h = w.zeros;
-  for (int64_t t = 0; t < 5; ++t) results.push_back(h = w.step(h, w.row(t)));
+  const std::vector<Value*> results = w.states(5);
   w.m.add_output(w.stacked(results), "y");
-  w.m.add_output(h, "last");
+  w.m.add_output(results.back(), "last");
   const auto body = w.fold();
   ASSERT_TRUE(body) << w.why;
   EXPECT_EQ(body->count, 5);
@@ -109,9 +113,7 @@ TEST(FoldSteps, RefusesOneStepThatIsAnother) {
 
 TEST(FoldSteps, RefusesAResultOfTheMiddle) {
   Written w(7);
-  std::vector<Value*> results;
-  Value* h = w.zeros;
-  for (int64_t t = 0; t < 7; ++t) results.push_back(h = w.step(h, w.row(t)));
+  const std::vector<Value*> results = w.states(7);
   w.m.add_output(w.stacked(results), "y");
   w.m.add_output(w.m.add_node("Neg", {results[3]}), "middle");
   EXPECT_FALSE(w.fold());
