@@ -70,9 +70,22 @@ def test_names_are_text_and_nothing_else(thaw, save, tmp_path):
     assert "script" not in page.elements and "img" not in page.elements and HOSTILE in page.text
 
 
-def test_a_report_is_of_one_model(thaw, save, tmp_path):
+def test_a_page_of_several_models(thaw, save, tmp_path):
+    wrong, sound, other = save(clash(3), "wrong"), save(two_axes(), "sound"), tmp_path / "other.onnx"
+    other.write_text("no model")
+    run = thaw("check", wrong, sound, other, "--report", tmp_path / "r.html", code=2)
+    page = Page(tmp_path / "r.html")
+    rows = page.rows(["model", "outcome"])
+    assert [(row["model"], row["outcome"]) for row in rows] == [
+        (str(wrong), "findings"), (str(sound), "fine"), (str(other), "not checked")]
+    assert rows[2]["what was found"] in run.stderr
+    assert all(f["message"] in page.text for f in thaw.findings(wrong))
+    modules = [table for table in page.tables if table[0][:2] == ["module", "nodes"]]
+    assert [sum(int(row[1]) for row in table[1:]) for table in modules] == [6, 2]
+
+
+def test_a_report_takes_no_inputs_place(thaw, save, tmp_path):
     path = save(clash())
-    assert "one model" in thaw.error("check", path, path, "--report", tmp_path / "r.html")
     assert "would replace" in thaw.error("verify", path, "--against", tmp_path / "a.npz", "--report", tmp_path / "a.npz") \
         or not (tmp_path / "a.npz").exists()
 

@@ -40,18 +40,10 @@ struct CheckArguments {
   Format format = Format::kText;
 };
 
-// One of the models that were named, or found in a folder that was.
-struct CheckedFile {
-  std::string path;
-  CheckReport report;
-  std::optional<Error> error;  // it could not be checked
-  bool exit_zero = false;
-
-  ExitCode code() const {
-    if (error) return kWrong;
-    return !exit_zero && report::worth_failing(report::count(report.findings)) ? kFindings : kFine;
-  }
-};
+ExitCode code_of(const CheckedFile& file) {
+  if (file.error) return kWrong;
+  return !file.exit_zero && report::worth_failing(report::count(file.report.findings)) ? kFindings : kFine;
+}
 
 constexpr size_t kMostPerRule = 8;  // in text, unless --all
 
@@ -92,6 +84,7 @@ void check_file(CheckedFile& file, const CheckArguments& options, const CheckCon
     confirm::run_at_breaking_sizes(*model, file.report.findings, checking::parse_dims(how.dims),
                                    options.run.feeds(archives));
   }
+  if (!options.report.empty()) file.modules = modules_of(*model, file.report.findings);
   if (is_only) until_exit(std::move(model));
 }
 
@@ -137,7 +130,7 @@ std::string check_text(const std::vector<CheckedFile>& files, bool proof, bool a
   std::string text;
   size_t failed = 0;
   for (const CheckedFile& file : files) {
-    failed += file.code() == kFine ? 0 : 1;
+    failed += code_of(file) == kFine ? 0 : 1;
     if (file.error) continue;
     text += (text.empty() ? "" : "\n") + report::findings_text(file.path, file.report.findings,
                                                                report::Style::of(STDOUT_FILENO),
@@ -156,11 +149,6 @@ int check_models(const CheckArguments& options) {
   std::vector<CheckedFile> files;
   const std::vector<std::string> paths = files_of(options.models);
   ReportFile page(options.report, paths);
-  if (!options.report.empty() && paths.size() > 1)
-    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("{} models are named", paths.size()),
-                                              .where = "--report",
-                                              .expected = "one model",
-                                              .next = "write a report of each in a call of its own"});
   for (const std::string& path : paths) {
     CheckedFile& file = files.emplace_back();
     file.path = path;
@@ -178,10 +166,9 @@ int check_models(const CheckArguments& options) {
     }
   }
   int code = kFine;
-  for (const CheckedFile& file : files) code = std::max<int>(code, file.code());
+  for (const CheckedFile& file : files) code = std::max<int>(code, code_of(file));
   const bool proof = !options.check.dims.empty();
-  page.write(options.report.empty() ? std::string() : check_json(files, proof),
-             [&] { return check_page(files.front().path, *ir::load(files.front().path), files.front().report); });
+  page.write(options.report.empty() ? std::string() : check_json(files, proof), [&] { return check_page(files); });
   switch (options.format) {
     case Format::kJson:
       write_output(check_json(files, proof));

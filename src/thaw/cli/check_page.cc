@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
-#include <unordered_set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "thaw/dim/expr/scope.h"
-#include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
-#include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/printable.h"
@@ -60,89 +56,72 @@ void add_findings(report::HtmlPage& page, const std::vector<Finding>& findings) 
   }
 }
 
-// "/layers/3/attn/MatMul" stands in "/layers/3/attn", "layers.3.attn.MatMul" in "layers.3.attn"; at most so deep.
-std::string module_of(std::string_view node) {
-  constexpr size_t kDeepest = 4;
-  const char separator = node.find('/') != std::string_view::npos ? '/' : '.';
-  const size_t last = node.rfind(separator);
-  if (last == std::string_view::npos || last == 0) return "(the model)";
-  std::string_view module = node.substr(0, last);
-  size_t end = 0;
-  for (size_t depth = 0; depth <= kDeepest; ++depth) {
-    end = module.find(separator, end == 0 ? 0 : end + 1);
-    if (end == std::string_view::npos) return std::string(module);
-  }
-  return std::string(module.substr(0, end));
-}
-
-struct Module {
-  std::string name;
-  size_t nodes = 0, marked = 0;
-  const ir::Value* last = nullptr;  // what comes out of it in the end
-  std::vector<std::string> findings;
-};
-
-void add_graph(report::HtmlPage& page, const ir::Model& model, const std::vector<Finding>& findings) {
-  constexpr size_t kMostModules = 1000;
-  std::unordered_map<std::string_view, std::vector<const Finding*>> by_node;
-  for (const Finding& finding : findings)
-    if (!finding.where.node.empty()) by_node[finding.where.node].push_back(&finding);
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
-  std::vector<Module> modules;
-  std::unordered_map<std::string, size_t> known;
-  for (const ir::Node* node : model.graph->nodes()) {
-    const ir::Value* output = nullptr;
-    for (const ir::Value* value : node->outputs())
-      if (value != nullptr && output == nullptr) output = value;
-    const std::string name = ir::place_of(*node).node;  // as findings name it
-    const auto [at, is_new] = known.try_emplace(module_of(name), modules.size());
-    if (is_new) modules.push_back({.name = at->first, .findings = {}});
-    Module& module = modules[at->second];
-    ++module.nodes;
-    if (output != nullptr) module.last = output;
-    if (const auto found = by_node.find(name); found != by_node.end()) {
-      ++module.marked;
-      for (const Finding* finding : found->second)
-        module.findings.push_back(fmt::format("{} {}", finding->code, report::describe(finding->where)));
-    }
-  }
+void add_modules(report::HtmlPage& page, const Modules& modules) {
   page.heading("The graph by module");
   page.sentence(
       "In the order in which they first run: what comes out of each, with its sizes, and the findings in it.");
-  report::DimText dims;
   std::vector<std::vector<HtmlCell>> rows;
-  for (const Module& module : modules) {
-    if (rows.size() == kMostModules) break;
-    const std::string sizes = module.last == nullptr
-                                  ? std::string()
-                                  : fmt::format("{} {}", module.last->name(), dims.show(facts.fact(module.last).shape));
-    rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(sizes),
+  for (const Module& module : modules.first) {
+    rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(module.comes_out),
                     module.marked == 0 ? HtmlCell::text("")
                                        : HtmlCell::verdict(Outcome::kBad, report::counted(module.marked, "node")),
                     HtmlCell::list(module.findings)});
   }
   page.table({"module", "nodes", "comes out", "marked", "findings"}, rows);
-  if (modules.size() > kMostModules)
-    page.sentence(fmt::format("{} more modules are left out.", report::grouped(modules.size() - kMostModules)));
+  if (modules.more > 0) page.sentence(fmt::format("{} more modules are left out.", report::grouped(modules.more)));
+}
+
+void add_model(report::HtmlPage& page, const CheckedFile& file) {
+  const SizeProof& proof = file.report.proof;
+  if (proof.statements > 0)
+    page.sentence(
+        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open.",
+                    proof.statements, proof.proven, proof.broken, proof.open));
+  add_findings(page, file.report.findings);
+  add_modules(page, file.modules);
+}
+
+std::pair<Outcome, std::string_view> outcome_of(const CheckedFile& file) {
+  if (file.error) return {Outcome::kBad, "not checked"};
+  const report::FindingCounts counts = report::count(file.report.findings);
+  if (!report::worth_failing(counts)) return {Outcome::kGood, "fine"};
+  return {counts.errors > 0 ? Outcome::kBad : Outcome::kOpen, "findings"};
+}
+
+std::string words_of(const CheckedFile& file) {
+  return file.error ? std::string(file.error->what()) : report::describe(report::count(file.report.findings));
+}
+
+std::string page_of_one(const CheckedFile& file) {
+  report::HtmlPage page(fmt::format("thaw check: {}", file.path));
+  const auto [outcome, word] = outcome_of(file);
+  page.verdict(outcome, word, words_of(file));
+  add_model(page, file);
+  return page.finish();
 }
 
 }  // namespace
 
-std::string check_page(const std::string& path, const ir::Model& model, const CheckReport& report) {
-  report::HtmlPage page(fmt::format("thaw check: {}", path));
-  const report::FindingCounts counts = report::count(report.findings);
-  const bool fails = report::worth_failing(counts);
-  page.verdict(counts.errors > 0 ? Outcome::kBad
-               : fails           ? Outcome::kOpen
-                                 : Outcome::kGood,
-               fails ? "findings" : "fine", report::describe(counts));
-  if (report.proof.statements > 0)
-    page.sentence(
-        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open.",
-                    report.proof.statements, report.proof.proven, report.proof.broken, report.proof.open));
-  add_findings(page, report.findings);
-  add_graph(page, model, report.findings);
+std::string check_page(const std::vector<CheckedFile>& files) {
+  if (files.size() == 1 && !files.front().error) return page_of_one(files.front());
+  report::HtmlPage page(fmt::format("thaw check: {}", report::counted(files.size(), "model")));
+  Outcome worst = Outcome::kGood;
+  size_t failed = 0;
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const CheckedFile& file : files) {
+    const auto [outcome, word] = outcome_of(file);
+    if (outcome == Outcome::kBad || worst == Outcome::kGood) worst = outcome;
+    failed += outcome == Outcome::kGood ? 0 : 1;
+    rows.push_back({HtmlCell::code(file.path), HtmlCell::verdict(outcome, word), HtmlCell::text(words_of(file))});
+  }
+  page.verdict(worst, failed > 0 ? "findings" : "fine",
+               fmt::format("{} of {} with findings that count", failed, report::counted(files.size(), "model")));
+  page.table({"model", "outcome", "what was found"}, rows);
+  for (const CheckedFile& file : files) {
+    if (file.error) continue;
+    page.heading(file.path);
+    add_model(page, file);
+  }
   return page.finish();
 }
 

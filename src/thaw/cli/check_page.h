@@ -1,15 +1,14 @@
 // What `check` found, as a page: the findings by rule with what happens and what mends it, and the graph by module with
-// its sizes, where a finding is marked.
+// its sizes, where a finding is marked. Of several models what came of each first.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "thaw/check.h"
-#include "thaw/ir/graph/model.h"
+#include "thaw/cli/checked_file.h"
 
 namespace thaw::cli {
 
-std::string check_page(const std::string& path, const ir::Model& model, const CheckReport& report);
+std::string check_page(const std::vector<CheckedFile>& files);
 
 }  // namespace thaw::cli
