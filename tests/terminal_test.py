@@ -67,13 +67,23 @@ def test_no_screen_is_wider_than_the_terminal(on_terminal, save, tmp_path, colum
                  ["fix", path, "--dry-run"], ["optimize", path, "--dry-run", "--explain"], ["rule"], ["rule", "THAW010"],
                  ["run", path, "--random"], ["verify", path, "--against", path], ["--help"], ["check", "--help"]):
         text, _ = on_terminal(columns, *args)
-        if args[-1] == "--help" and columns == 80:
-            continue
         # A word that is wider by itself, as a path is, stays whole: it is to be copied.
         wide = [line for line in as_shown(text).splitlines()
                 if width_of(line) > columns and any(width_of(word) < columns / 2 for word in line.split()[1:])
                 and max(map(width_of, line.split())) < columns - 10]
         assert wide == [], (args, wide)
+
+
+def test_help_fits_and_its_second_column_stands(on_terminal, thaw):
+    verbs = re.findall(r"^  ([a-z]+) {2,}", thaw("--help", code=0).stdout.split("\nOptions")[0], re.M)
+    assert len(verbs) > 15
+    for verb in verbs:
+        lines = as_shown(on_terminal(80, verb, "--help")[0]).splitlines()
+        wide = [line for line in lines if width_of(line) > 80]
+        assert wide == [] or all(len(line.split()) == 1 for line in wide), (verb, wide)
+        options = lines[lines.index("Options") + 1:]
+        options = options[:options.index("")] if "" in options else options
+        assert all(re.match(r"  -| {30}(  )?\S", line) for line in options), verb
 
 
 def test_in_a_pipe_lines_stay_whole(thaw, save, on_terminal):

@@ -109,6 +109,11 @@ std::string phases_text() {
   return table.text(0);
 }
 
+void write_help(std::string_view text) {
+  set_output_mode(OutputMode::kText);
+  write_output(text);
+}
+
 int run_verb(const Verb& verb, int argc, char** argv) {
   Action action;
   CommonOptions common;
@@ -116,7 +121,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    write_output(help_of(verb, *app));
+    write_help(help_of(verb, *app));
     return kFine;
   } catch (const CLI::ParseError& error) {
     throw usage_error(verb, *app, error);
@@ -148,10 +153,10 @@ int dispatch(int argc, char** argv) {
   }
   if (first == "--help" || first == "-h" || first == "help") {
     if (argc < 3) {
-      write_output(help_of_command(given_verbs));
+      write_help(help_of_command(given_verbs));
     } else {
       const Verb& verb = find_verb(argv[2]);
-      write_output(help_of(verb, *make_app(verb)));
+      write_help(help_of(verb, *make_app(verb)));
     }
     return kFine;
   }

@@ -14,7 +14,7 @@ namespace {
 // Two columns: what one types, and what it does. Where the first is too wide, the second starts on a line of its own.
 void add_row(std::string& text, const std::string& left, std::string_view right) {
   constexpr size_t kColumn = 30;
-  if (left.size() + 2 < kColumn) {
+  if (left.size() + 4 <= kColumn) {  // two blanks before it and behind
     text += fmt::format("  {:<{}}{}\n", left, kColumn - 2, right);
   } else {
     text += fmt::format("  {}\n{:{}}{}\n", left, "", kColumn, right);
