@@ -1,5 +1,7 @@
 """One grammar for sizes: every option that takes some knows symbols, axes of inputs and elements of integer inputs."""
 
+import os
+
 import onnx
 import pytest
 from onnx import helper
@@ -108,6 +110,19 @@ def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
     assert "height" in dims_of(out)["x"]
 
 
+@pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16"]), ("pin", ["--dims", "n=2"]),
+                                           ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
+def test_a_name_that_there_is_not_is_refused_before_anything_runs(thaw, save, tmp_path, verb, options):
+    m = model([helper.make_node("Relu", ["x"], ["half"]), helper.make_node("Identity", ["half"], ["same"]),
+               helper.make_node("Neg", ["same"], ["y"])],
+              [("x", FLOAT, ["n", 3, None, "wide"])], [("y", FLOAT, ["?", 3, "?", "wide"])])
+    out = tmp_path / "out"
+    nowhere = {**os.environ, "THAW_ONNXRUNTIME": str(tmp_path / "none.so")}
+    run = thaw(verb, save(m), "-o", tmp_path / "ran", *options, env=nowhere)
+    assert "none.so" in run.stdout + run.stderr
+    error = thaw.error(verb, save(m), "-o", out, "--rename", "wdie=width", *options, env=nowhere)
+    assert "did you mean 'wide'" in error
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("rename, says", [

@@ -46,6 +46,7 @@ int batch_model(const BatchArguments& options) {
   if (run.check) run::prepare_sessions();
   note_before(*model, run.ports);
   run.report = batching::batch(*model, how);
+  rewrite::require_renames(*model, options.saving.renames());
   note_after(*model, run.ports);
   if (run.check) run.checked = confirm::compare_with_samples(*model, *ir::load(options.model), how, feeds);
   run.written = !run.check || run.checked.proves();

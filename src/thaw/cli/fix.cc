@@ -81,7 +81,9 @@ int fix_model(const FixArguments& options) {
   if (!options.dry_run) options.saving.require(model, options.output);
   fix.check = !options.no_check && !options.dry_run;
   fix.feeds = options.feeds.of(model);
-  const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix);
+  const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix, [&](ir::Model& fixed) {
+    rewrite::require_renames(fixed, options.saving.renames());
+  });
   const bool write = report.modified() && report.agrees() && !options.dry_run;
   Written files;
   if (write) {

@@ -56,6 +56,7 @@ int lift_traces(const LiftArguments& options) {
   const bool whole = run.report.unexplained.empty();
   ir::Model& model = *traces.front().model;
   if (whole) {
+    rewrite::require_renames(model, options.saving.renames());
     run.inputs = describe_ports(model.graph->inputs());
     run.outputs = describe_ports(model.graph->outputs());
     if (!options.no_check) run.checks = confirm::compare_with_traces(model, traces);

@@ -141,7 +141,10 @@ int pin_model(const PinArguments& options) {
   for (PinnedModel& made : models) {
     options.saving.require(original, made.path);
     made.model = ir::clone(original);
-    made.report = confirm::pin(*made.model, original, made.how);
+    // Of several models one may have a size that another has not.
+    made.report = confirm::pin(*made.model, original, made.how, [&](ir::Model& model) {
+      if (models.size() == 1) rewrite::require_renames(model, options.saving.renames());
+    });
   }
   Written files;
   if (std::ranges::all_of(models, &PinnedModel::is_proven)) {

@@ -133,15 +133,19 @@ std::string split_text(const SplitReport& report, const Written& files) {
   return text + (files.empty() ? "nothing was written\n" : written_text(files));
 }
 
+std::vector<ir::Model*> models_of(const std::vector<splitting::Part>& parts) {
+  std::vector<ir::Model*> models;
+  for (const splitting::Part& part : parts) models.push_back(part.model.get());
+  return models;
+}
+
 Written write_parts(const SplitArguments& options, const std::vector<splitting::Part>& parts) {
   const std::filesystem::path folder = options.output;
   make_folder(folder);
   std::vector<ir::SavedModel> saved;
   for (size_t i = 0; i < parts.size(); ++i)
     saved.push_back({parts[i].model.get(), folder / fmt::format("part_{}.onnx", i + 1)});
-  std::vector<ir::Model*> models;
-  for (const splitting::Part& part : parts) models.push_back(part.model.get());
-  rewrite::rename_sizes(models, options.saving.renames());
+  rewrite::rename_sizes(models_of(parts), options.saving.renames());
   SaveOptions save;
   save.external = options.external;
   save.location = "shared.data";
@@ -168,7 +172,8 @@ int split_model(const SplitArguments& options) {
   how.balance = options.balance;
   how.check = !options.no_check;
   how.feeds = options.feeds.of(model);
-  const confirm::Divided& divided = *until_exit(std::make_unique<confirm::Divided>(confirm::split(model, how)));
+  const confirm::Divided& divided = *until_exit(std::make_unique<confirm::Divided>(confirm::split(
+      model, how, [&](const auto& parts) { rewrite::require_renames(models_of(parts), options.saving.renames()); })));
   Written files;
   // What was asked to be compared and could not be is not written either.
   if (divided.report.agrees() && (!how.check || !divided.report.checks.empty()))

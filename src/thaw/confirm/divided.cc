@@ -35,10 +35,12 @@ class Chain {
 
 }  // namespace
 
-Divided split(const ir::Model& model, const SplitOptions& options) {
+Divided split(const ir::Model& model, const SplitOptions& options,
+              const std::function<void(const std::vector<splitting::Part>&)>& require) {
   Divided divided;
   splitting::Result result = splitting::split(model, options);
   divided.parts = std::move(result.parts);
+  if (require) require(divided.parts);
   SplitReport& report = divided.report;
   report.carried = std::move(result.carried);
   for (const splitting::Part& part : divided.parts) {

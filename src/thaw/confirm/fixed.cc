@@ -295,9 +295,11 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
   return check;
 }
 
-FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options) {
+FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options,
+              const std::function<void(ir::Model&)>& require) {
   rewrite::Changes changes = fixing::fix(model, options);
   FixReport report{.changed = std::move(changes.made), .left = std::move(changes.left)};
+  if (report.modified() && require) require(model);
   if (!report.modified() || !options.check) return report;
   // The rules of frozen sizes; the others mend what is declared, or write the same sizes another way.
   const bool rewritten = std::any_of(report.changed.begin(), report.changed.end(),

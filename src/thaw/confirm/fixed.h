@@ -8,6 +8,7 @@
 // What could not be compared is said. "It runs" proves nothing of a size at which nothing was compared.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
                                const FeedOptions& feeds, const Closeness& closeness = {});
 
 // Mends `model` in place (fix/fix.h) and, where that changed something and FixOptions::check asks for it, runs it beside
-// the original. A model that does not agree must not be written.
-FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options);
+// the original. A model that does not agree must not be written. `require` is asked before that, and throws what would keep
+// the result from being written.
+FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options,
+              const std::function<void(ir::Model&)>& require = {});
 
 }  // namespace thaw::confirm

@@ -14,12 +14,14 @@ constexpr int kPoints = 2;  // where sizes are left open
 
 }  // namespace
 
-PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options) {
+PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options,
+              const std::function<void(ir::Model&)>& require) {
   PinReport report;
   report.nodes_before = optimizing::weigh(*model.graph).nodes;
   pinning::Pinned pinned = pinning::pin(model, options);
   report.changed = std::move(pinned.changes.made);
   report.open = std::move(pinned.open);
+  if (require) require(model);
   report.nodes_after = optimizing::weigh(*model.graph).nodes;
   if (!options.check) return report;
   const std::unique_ptr<ir::Model> own = ir::clone(original);

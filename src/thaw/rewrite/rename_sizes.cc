@@ -107,6 +107,21 @@ class Renamer {
   std::unordered_map<int, std::string> to_;  // by symbol
 };
 
+// One for each model, each of which may lack some of the sizes; not all of them.
+std::vector<std::unique_ptr<Renamer>> renamers_of(std::span<ir::Model* const> models, const SizeRenames& renames) {
+  std::vector<std::unique_ptr<Renamer>> renamers;
+  if (renames.empty() || models.empty()) return renamers;
+  require_renames(renames);
+  for (ir::Model* model : models) renamers.push_back(std::make_unique<Renamer>(*model));
+  for (const auto& [from, to] : renames) {
+    bool any = false;
+    for (const auto& renamer : renamers) any |= renamer->add(from, to);
+    if (!any) renamers.front()->refuse_name(from);
+  }
+  for (const auto& renamer : renamers) renamer->refuse_taken();
+  return renamers;
+}
+
 }  // namespace
 
 void require_renames(const SizeRenames& renames) {
@@ -125,13 +140,11 @@ void require_renames(const SizeRenames& renames) {
 }
 
 void require_renames(ir::Model& model, const SizeRenames& renames) {
-  if (renames.empty()) return;
-  require_renames(renames);
-  Renamer renamer(model);
-  for (const auto& [from, to] : renames)
-    if (!renamer.add(from, to)) renamer.refuse_name(from);
-  renamer.refuse_taken();
+  ir::Model* const one = &model;
+  require_renames(std::span(&one, 1), renames);
 }
+
+void require_renames(std::span<ir::Model* const> models, const SizeRenames& renames) { renamers_of(models, renames); }
 
 void rename_sizes(ir::Model& model, const SizeRenames& renames) {
   ir::Model* const one = &model;
@@ -139,17 +152,7 @@ void rename_sizes(ir::Model& model, const SizeRenames& renames) {
 }
 
 void rename_sizes(std::span<ir::Model* const> models, const SizeRenames& renames) {
-  if (renames.empty() || models.empty()) return;
-  require_renames(renames);
-  std::vector<std::unique_ptr<Renamer>> renamers;
-  for (ir::Model* model : models) renamers.push_back(std::make_unique<Renamer>(*model));
-  for (const auto& [from, to] : renames) {
-    bool any = false;
-    for (const auto& renamer : renamers) any |= renamer->add(from, to);
-    if (!any) renamers.front()->refuse_name(from);
-  }
-  for (const auto& renamer : renamers) renamer->refuse_taken();
-  for (const auto& renamer : renamers) renamer->run();
+  for (const auto& renamer : renamers_of(models, renames)) renamer->run();
 }
 
 }  // namespace thaw::rewrite

@@ -15,8 +15,9 @@ using SizeRenames = std::vector<std::pair<std::string, std::string>>;
 
 // Throws thaw::Error for a new name that is none in the grammar of sizes, and a name that stands twice on a side.
 void require_renames(const SizeRenames& renames);
-// And what rename_sizes would throw.
+// And what rename_sizes would throw, of one model and of several.
 void require_renames(ir::Model& model, const SizeRenames& renames);
+void require_renames(std::span<ir::Model* const> models, const SizeRenames& renames);
 
 // Renames sizes of the model's inputs; declared expressions of them follow. An axis without a declared name gets one.
 // Throws thaw::Error as require_renames, for a size that there is not or that is a number, and for a new name that

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/suggest.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/infer.h"
 
@@ -134,7 +135,8 @@ class Finder {
     for (const AddedInput& input : added_) known.push_back(input.name);
     for (const Size& size : out_.sizes)
       if (size.is_dim) known.push_back(size.name);
-    refuse(fmt::format("'{}' is neither an input of the model nor a size of one", name),
+    const std::vector<std::string_view> names(known.begin(), known.end());
+    refuse(fmt::format("'{}' is neither an input of the model nor a size of one{}", name, did_you_mean(name, names)),
            known.empty() ? "an integer input or a dim that differs in the reference"
                          : fmt::format("one of '{}'", fmt::join(known, "', '")),
            fmt::format("an input that the exporter took out is added with --add-input '{}:int64[1,3]'", name));
