@@ -23,6 +23,14 @@ class DimTest : public ::testing::Test {
   Dim w_ = scope_.symbol("w");
 };
 
+// The multiple of the divisor that is nearest to a number at the end of the integers is past it.
+TEST_F(DimTest, FloorsOfNumbersAtTheEndOfTheIntegers) {
+  const Assignment at{{scope_.symbol_id(h_), 1}};
+  EXPECT_EQ(evaluate(floor_div(h_ * kMax, 4), at), kMax / 4);
+  EXPECT_EQ(evaluate(floor_div(h_ * -kMax, 4), at), -kMax / 4 - 1);
+  EXPECT_EQ(evaluate(floor_div(h_ - kMax, 1000), at), (1 - kMax) / 1000 - 1);
+}
+
 TEST_F(DimTest, ConstantsAreIntegers) {
   EXPECT_EQ((Dim(7) + 5).constant(), 12);
   EXPECT_EQ((Dim(7) - 12).constant(), -5);

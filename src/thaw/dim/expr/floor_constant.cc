@@ -18,10 +18,14 @@
 namespace thaw::dim {
 namespace {
 
-// coef = quotient * m + remainder, remainder in (-m/2, m/2].
-int64_t nearest_quotient(int64_t coef, int64_t m) {
-  const int64_t quotient = floor_quotient(coef, m);
-  return floor_remainder(coef, m) > m / 2 ? quotient + 1 : quotient;
+// coef = quotient * m + remainder, remainder in (-m/2, m/2]. quotient * m may be past the integers.
+struct Nearest {
+  int64_t quotient, remainder;
+};
+
+Nearest divide_nearest(int64_t coef, int64_t m) {
+  const int64_t quotient = floor_quotient(coef, m), remainder = floor_remainder(coef, m);
+  return remainder > m / 2 ? Nearest{quotient + 1, remainder - m} : Nearest{quotient, remainder};
 }
 
 // The numerator, split: value = floor((inside)/m) * sign + outside.
@@ -39,8 +43,7 @@ Split split(const Expr& a, int64_t common, int64_t m) {
   bool decided = false;
   for (const Term& t : a.terms) {
     const int64_t coef = t.coef / common;
-    const int64_t quotient = nearest_quotient(coef, m);
-    const int64_t remainder = coef - quotient * m;
+    const auto [quotient, remainder] = divide_nearest(coef, m);
     result.outside.add_term(quotient, t.monomial);
     if (remainder == 0) continue;
     if (!decided && (remainder * 2 != m || m == 2)) {
@@ -66,7 +69,12 @@ Split split(const Expr& a, int64_t common, int64_t m) {
 // Brings the constant into [0, m), and to the least that gives the same value; returns what the floor loses by it.
 int64_t reduce_constant(Poly& inside, int64_t m) {
   int64_t carry = floor_quotient(inside.constant(), m);
-  inside.add_constant(-carry * m);
+  if (carry < 0) {  // in two steps, each of which fits
+    inside.add_constant(m);
+    inside.add_constant(-(carry + 1) * m);
+  } else {
+    inside.add_constant(-carry * m);
+  }
   const Congruence known = congruence(inside, m);
   if (known.modulus == 1) return carry;
   // Every constant in [first, first + modulus) gives the same floor.
