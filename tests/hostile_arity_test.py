@@ -256,6 +256,25 @@ def rotary_of_a_number():
         "inputs": [value("c", dims=[])]}
 
 
+def turned_twice(perm):
+    return [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), node("Transpose", ["t"], ["y"], perm=perm)], ["y"]
+
+
+@model
+def transpose_by_an_axis_that_is_not_there():
+    return turned_twice([0, 2])
+
+
+@model
+def transpose_by_an_axis_from_the_end():
+    return turned_twice([1, -2])
+
+
+@model
+def transpose_by_one_axis_twice():
+    return turned_twice([0, 0])
+
+
 VERBS = {
     "batch": lambda path, out: ["batch", path, "-o", out],
     "batch, unchecked": lambda path, out: ["batch", path, "-o", out, "--no-check", "--allow-loop"],

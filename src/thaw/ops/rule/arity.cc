@@ -1,5 +1,6 @@
 #include "thaw/ops/rule/arity.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/place.h"
@@ -17,6 +19,8 @@
 
 namespace thaw::ops {
 namespace {
+
+constexpr std::string_view kPermutation = "perm";
 
 std::string counted(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -80,6 +84,19 @@ class ArityCheck {
     if (callee || !known.arity || faults_.size() != before) return;
     for (const std::string_view name : known.arity->attributes)
       if (!node.attribute(name)) return add(node, fmt::format("it has no {}", name), "an attribute of that name");
+    if (known.permutes) check_permutation(node);
+  }
+
+  // Whoever turns a tensor looks axes up by it.
+  void check_permutation(const ir::Node& node) {
+    const auto given = node.attribute_ints(kPermutation);
+    std::vector<int64_t> axes(given.begin(), given.end());
+    std::ranges::sort(axes);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] == static_cast<int64_t>(i)) continue;
+      return add(node, fmt::format("its {} is [{}]", kPermutation, fmt::join(given, ", ")),
+                 fmt::format("each axis from 0 to {} once", axes.size() - 1));
+    }
   }
 
   void check_operands(const ir::Node& node, std::span<ir::Value* const> values, std::string_view noun,
@@ -116,6 +133,7 @@ class ArityCheck {
     int64_t opset = 0;
     std::optional<ir::Arity> arity;
     BodyRule bodies = nullptr;
+    bool permutes = false;
   };
 
   const Known& known_of(const ir::Node& node, const ir::Function* around) {
@@ -124,7 +142,8 @@ class ArityCheck {
     if (found != of_domain.end()) return found->second;
     const int64_t opset = opset_of(node.domain(), around);
     const Operator* op = registry().find(node);
-    Known known{opset, ir::find_arity(node.domain(), node.op_type(), opset), op ? op->bodies : nullptr};
+    Known known{opset, ir::find_arity(node.domain(), node.op_type(), opset), op ? op->bodies : nullptr,
+                op && op->role_of_attribute(kPermutation) == Role::kAxes};
     return of_domain.emplace(node.op_type(), std::move(known)).first->second;
   }
 
