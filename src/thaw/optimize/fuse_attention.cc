@@ -1,5 +1,5 @@
 // Attention: softmax(scale * q k^T + mask) v (Vaswani et al., "Attention Is All You Need", 3.2), however it is written.
-// com.microsoft's MultiHeadAttention for ONNX Runtime, ONNX's Attention from opset 23 on.
+// com.microsoft's MultiHeadAttention or GroupQueryAttention for ONNX Runtime, ONNX's Attention from opset 23 on.
 //
 // It is found from its end: the product with v, the softmax before it (attention/scores.h), what stands between that and the
 // product of q and k, and how the heads stand in all of them (attention/heads.h).
@@ -128,7 +128,12 @@ class AttentionFuser {
         return std::nullopt;
       }
       FoundAttention found{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
-      if (!with_sink || add_sink(found, with_sink->sink, facts_, at)) return found;
+      if (!with_sink) {
+        if (target_ == OptimizeTarget::kOrt && heads->kv_heads < heads->heads)
+          found.band = band_of(scores->masks, *heads, facts_);
+        return found;
+      }
+      if (add_sink(found, with_sink->sink, facts_, at)) return found;
       why_ = "the axes of the sink are not known to be those of the scores";
     }
     return std::nullopt;
@@ -180,7 +185,7 @@ class AttentionFuser {
     if (found.mask.value) what += ", with a mask";
     if (found.cache) what += ", with its cache";
     if (!outside_.empty()) what += fmt::format(", its cache outside, as {}", outside_);
-    const std::string now(attention_operator(target_));
+    const std::string now(attention_operator(found, target_));
     changes_.made.push_back({.kind = now, .place = place, .part = {}, .replaced = {{what, now}}});
   }
 

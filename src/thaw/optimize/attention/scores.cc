@@ -12,8 +12,7 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostSteps = 48;       // nodes that are looked at between a softmax and its product
-constexpr double kMasksFrom = -1e4;  // scores of this and below have no weight
+constexpr int kMostSteps = 48;  // nodes that are looked at between a softmax and its product
 constexpr std::string_view kInsideCap = "a mask stands inside the softcap";
 constexpr double kLowestHalf = -65504, kLowestFloat = -3.3e38;  // at this and below is the end of float32
 

@@ -9,6 +9,8 @@
 
 namespace thaw::optimizing {
 
+constexpr double kMasksFrom = -1e4;  // scores of this and below have no weight
+
 // What is added to the scores, or what decides where they stay.
 struct FoundMask {
   enum class Kind : uint8_t { kAdded, kKeptWhereTrue, kKeptWhereFalse };

@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "thaw/ops/rule/registry.h"
+#include "thaw/optimize/attention/grouped.h"
 #include "thaw/optimize/attention/packed.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/emitter.h"
 
 namespace thaw::optimizing {
 namespace {
+
+constexpr std::string_view kMultiHead = "MultiHeadAttention", kAttention = "Attention";
 
 ir::Value* guarded(const ops::Emit& at, const FoundAttention& found, ir::Value* result) {
   if (!found.is_guarded || !found.mask.value) return result;
@@ -50,7 +53,7 @@ class MultiHeadWriter {
       key = packed(heads_.key, heads_.kv_heads, heads_.width);
       value = packed(heads_.value, heads_.kv_heads, heads_.value_width);
     }
-    rewrite::NodeSpec spec{.op = attention_operator(OptimizeTarget::kOrt),
+    rewrite::NodeSpec spec{.op = kMultiHead,
                            .inputs = {query, key, value},
                            .attributes = {{"num_heads", kernel_heads_}, {"scale", static_cast<float>(found_.scale)}},
                            .domain = ops::kMicrosoft};
@@ -149,7 +152,7 @@ WrittenAttention standard_attention(const FoundAttention& found, const ops::Emit
   const auto four = [&](const Shaped& x) { return has_four ? x.value : at.unsqueeze(x.value, {missing}); };
   const Shaped &key = found.cache ? found.cache->key.now : heads.key,
                &value = found.cache ? found.cache->value.now : heads.value;
-  rewrite::NodeSpec spec{.op = attention_operator(OptimizeTarget::kPortable),
+  rewrite::NodeSpec spec{.op = kAttention,
                          .inputs = {four(heads.query), four(key), four(value)},
                          .attributes = {{"scale", static_cast<float>(found.scale)}}};
   if (found.mask.value) {
@@ -176,8 +179,9 @@ WrittenAttention standard_attention(const FoundAttention& found, const ops::Emit
 
 }  // namespace
 
-std::string_view attention_operator(OptimizeTarget target) {
-  return target == OptimizeTarget::kOrt ? "MultiHeadAttention" : "Attention";
+std::string_view attention_operator(const FoundAttention& found, OptimizeTarget target) {
+  if (target != OptimizeTarget::kOrt) return kAttention;
+  return has_grouped_kernel(found) ? kGroupQuery : kMultiHead;
 }
 
 bool takes_cache(const FoundAttention& found, OptimizeTarget target, std::string& why) {
@@ -189,7 +193,8 @@ bool takes_cache(const FoundAttention& found, OptimizeTarget target, std::string
 }
 
 WrittenAttention write_attention(const FoundAttention& found, OptimizeTarget target, const ops::Emit& at) {
-  return target == OptimizeTarget::kOrt ? MultiHeadWriter(found, at).write() : standard_attention(found, at);
+  if (target != OptimizeTarget::kOrt) return standard_attention(found, at);
+  return has_grouped_kernel(found) ? grouped_attention(found, at) : MultiHeadWriter(found, at).write();
 }
 
 }  // namespace thaw::optimizing
