@@ -121,7 +121,8 @@ int optimize_model(const OptimizeArguments& options) {
   OptimizeOptions how = options.optimize;
   how.check = !options.no_check && !options.dry_run;
   how.feeds = options.feeds.of(model);
-  const OptimizeReport report = confirm::optimize(model, *until_exit(ir::load(options.model)), how);
+  const ir::Model& original = how.check ? *until_exit(ir::load(options.model)) : model;
+  const OptimizeReport report = confirm::optimize(model, original, how);
   Written files;
   const bool writes = is_proven(report, how.check);
   // A model that needs nothing is written as it is: the next step of a script finds its file.

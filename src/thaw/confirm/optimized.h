@@ -8,7 +8,7 @@ namespace thaw::confirm {
 
 // Optimizes `model` in place (optimize/optimize.h) and, where that changed something and OptimizeOptions::check asks for
 // it, runs it beside the original: at the original's own sizes and at two others (confirm/fixed.h). A model that does not
-// agree must not be written.
+// agree must not be written. `original` may be `model` itself where nothing is to be run.
 OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options);
 
 }  // namespace thaw::confirm

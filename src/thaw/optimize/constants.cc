@@ -28,6 +28,21 @@ int list_in(ir::Graph& graph) {
   return count;
 }
 
+int list_all(ir::Model& model) {
+  return model.ir_version < 4 ? 0 : list_in(*model.graph);  // before, each would have to be an input
+}
+
+int told(int count, rewrite::Changes& changes) {
+  if (count > 0)
+    changes.made.push_back(
+        {.kind = "list constants",
+         .place = "the model",
+         .part = {},
+         .replaced = {},
+         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
+  return count;
+}
+
 std::vector<ir::Node*> decided_ifs(const ir::Graph& graph) {
   std::vector<ir::Node*> found;
   for (ir::Node* node : graph.nodes()) {
@@ -62,17 +77,10 @@ int take_in(const ir::Graph& graph, rewrite::Changes& changes) {
 }  // namespace
 
 int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  if (model.ir_version < 4) return 0;  // each would have to be an input
-  const int count = rewrite::edit_as_one(model, facts, [&] { return list_in(*model.graph); });
-  if (count > 0)
-    changes.made.push_back(
-        {.kind = "list constants",
-         .place = "the model",
-         .part = {},
-         .replaced = {},
-         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
-  return count;
+  return told(rewrite::edit_as_one(model, facts, [&] { return list_all(model); }), changes);
 }
+
+int list_constants(ir::Model& model, rewrite::Changes& changes) { return told(list_all(model), changes); }
 
 int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
   return rewrite::edit_as_one(model, facts, [&] { return take_in(*model.graph, changes); });

@@ -35,13 +35,14 @@ struct Work {
   rewrite::Changes& changes;
   uint64_t most_bytes;  // that constants may take in all
   FrozenSizes sizes;
-  size_t most_nodes;                     // that loops in loops may become together
-  std::optional<Constants> frozen = {};  // looked for when first asked
+  size_t most_nodes;                // that loops in loops may become together
+  std::optional<Constants> frozen;  // looked for when first asked
 };
 
-Constants frozen_constants(const ir::Model& model) {
-  dim::Scope scope;
+Constants frozen_constants(const ir::Model& model, FrozenSizes sizes) {
   Constants found;
+  if (sizes == FrozenSizes::kMeant) return found;
+  dim::Scope scope;
   for (const frozen::FrozenSite& site : frozen::find_frozen(model, scope).sites)
     if (site.constant) found.insert(site.constant);
   return found;
@@ -50,7 +51,7 @@ Constants frozen_constants(const ir::Model& model) {
 // The constants that a size was frozen in. They stay apart from others that happen to be equal, and nothing is computed
 // from them for good: `check`, `fix` and `lift` find them where they were.
 const Constants& frozen_in(Work& work) {
-  if (!work.frozen) work.frozen = work.sizes == FrozenSizes::kMeant ? Constants() : frozen_constants(work.model);
+  if (!work.frozen) work.frozen = frozen_constants(work.model, work.sizes);
   return *work.frozen;
 }
 
@@ -195,6 +196,20 @@ std::vector<Step> chosen_steps(const OptimizeOptions& options) {
   return steps;
 }
 
+// Constants move and are shared before anything is inferred: whatever reads them would be inferred again, to the same. Returns
+// those that a size was frozen in, where they were looked for.
+std::optional<Constants> put_constants_in_order(ir::Model& model, const std::vector<Step>& steps, FrozenSizes sizes,
+                                                rewrite::Changes& changes) {
+  const auto is_wanted = [&](std::string_view name) {
+    return std::ranges::any_of(steps, [&](const Step& step) { return step.name == name; });
+  };
+  if (is_wanted("constants")) list_constants(model, changes);
+  if (!is_wanted("share-constants")) return std::nullopt;
+  Constants frozen = frozen_constants(model, sizes);
+  share_constants(model, frozen, changes);
+  return frozen;
+}
+
 // 0: the model's.
 int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
   if (options.opset != 0 || options.target != OptimizeTarget::kDirectml) return options.opset;
@@ -229,15 +244,12 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
   if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
+  const uint64_t most_bytes = weigh(*model.graph).bytes + options.max_growth;
+  const size_t most_nodes = model.graph->num_nodes() + kMostUnrolled;
+  std::optional<Constants> frozen = put_constants_in_order(model, steps, sizes, changes);
   dim::Scope scope;
   infer::Inference facts(model, scope, infer::UnknownSizes::kNamed);
-  Work work{model,
-            options,
-            facts,
-            changes,
-            weigh(*model.graph).bytes + options.max_growth,
-            sizes,
-            model.graph->num_nodes() + kMostUnrolled};
+  Work work{model, options, facts, changes, most_bytes, sizes, most_nodes, std::move(frozen)};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
     changes.left.clear();  // the last round tells what is left

@@ -14,7 +14,8 @@ int write_reshape_targets(ir::Model& model, infer::Inference& facts, rewrite::Ch
   std::optional<infer::Result> literals;
   dim::Scope scope;
   for (ir::Node* node : graph.nodes()) {
-    if (!infer::has_computed_target(*node)) continue;
+    // What the shapes do not tell, with all elements that they do, the file's own numbers tell no better.
+    if (!infer::has_computed_target(*node) || !infer::constant_target(*node, facts.result(), facts.result())) continue;
     if (!literals) literals = infer::infer_literals(model, scope);
     if (auto target = infer::constant_target(*node, facts.result(), *literals))
       found.emplace_back(node, std::move(*target));

@@ -15,6 +15,8 @@ int share_nodes(ir::Model& model, infer::Inference& facts, rewrite::Changes& cha
 // Constants of one type, shape and bytes, but for those of `keep`. Bytes are looked at only where type and shape are those
 // of another.
 int share_constants(ir::Model& model, infer::Inference& facts, const Constants& keep, rewrite::Changes& changes);
+// Of a model of which nothing is inferred yet.
+int share_constants(ir::Model& model, const Constants& keep, rewrite::Changes& changes);
 
 // Small integer tensors that are the same expressions of the inputs' sizes, however they are computed: the first is
 // kept.

@@ -73,7 +73,11 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
 }  // namespace
 
 int share_constants(ir::Model& model, infer::Inference& facts, const Constants& keep, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return share_in(*model.graph, keep, changes); });
+  return rewrite::edit_as_one(model, facts, [&] { return share_constants(model, keep, changes); });
+}
+
+int share_constants(ir::Model& model, const Constants& keep, rewrite::Changes& changes) {
+  return share_in(*model.graph, keep, changes);
 }
 
 }  // namespace thaw::optimizing
