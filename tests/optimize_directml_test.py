@@ -16,6 +16,10 @@ FORMS = {
     "a convolution over one axis": (17, "float[n,4,m] x, float[4,3,5] w, float[3] b",
                                     "y = ConvTranspose<strides=[2],pads=[1,2],output_padding=[1]>(x, w, b)", {"ConvTranspose", "Unsqueeze", "Squeeze"}, set()),
     "attention in an opset without": (23, "float[n,4,m,8] q, float[n,4,k,8] e, float[n,4,k,8] v", "y = Attention(q, e, v)", {"Softmax"}, {"Attention"}),
+    "a gelu": (20, "float[n,m] x", "c = Constant<value_float=1.41421356>() o = Constant<value_float=1.0>() h = Constant<value_float=0.5>() d = Div(x, c) e = Erf(d)"
+               " a = Add(e, o) b = Mul(x, a) y = Mul(b, h)", {"Erf"}, {"Gelu"}),
+    "a hard swish": (17, "float[n,m] x", "t = Constant<value_float=3.0>() z = Constant<value_float=0.0>() s = Constant<value_float=6.0>() a = Add(x, t) c = Clip(a, z, s)"
+                     " d = Mul(x, c) y = Div(d, s)", {"Mul"}, {"HardSwish"}),
     "a range of the data stays": (17, "float[n,m] x, int64 count", "z = Constant<value_int=0>() o = Constant<value_int=1>() p = Range(z, count, o)"
                                   " c = Cast<to=1>(p) t = ReduceSum<keepdims=0>(c) y = Add(x, t)", {"Range"}, {"CumSum"}),
 }

@@ -10,6 +10,7 @@
 #include "thaw/core/phase.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/ops/target/target.h"
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/control.h"
@@ -105,13 +106,23 @@ int remove_dead(Work& work) {
   return static_cast<int>(before - work.model.graph->num_nodes());
 }
 
-int fuse_activations(Work& work) {
-  return rewrite::fuse(work.model, work.facts, fused_activations(work.options.target), work.changes);
+const ops::TargetDomain& directml_operators() { return *ops::find_target("directml")->domain(""); }
+
+// Without those that would write an operator for which DirectML has no kernel. A name that no operator has is of a fusion that
+// adds to one that is there.
+int fuse_what_is_taken(Work& work, std::vector<rewrite::Fusion> fusions) {
+  if (work.options.target == OptimizeTarget::kDirectml) {
+    std::erase_if(fusions, [&, opset = work.model.opset("").value_or(0)](const rewrite::Fusion& fusion) {
+      const std::string_view op = fusion.name.substr(0, fusion.name.find(' '));
+      return ops::registry().find("", op) && !ops::find_kernel(directml_operators(), op, opset);
+    });
+  }
+  return rewrite::fuse(work.model, work.facts, fusions, work.changes);
 }
 
-int fuse_norms(Work& work) {
-  return rewrite::fuse(work.model, work.facts, fused_norms(work.options.target), work.changes);
-}
+int fuse_activations(Work& work) { return fuse_what_is_taken(work, fused_activations(work.options.target)); }
+
+int fuse_norms(Work& work) { return fuse_what_is_taken(work, fused_norms(work.options.target)); }
 
 int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
 
@@ -213,10 +224,8 @@ std::optional<Constants> put_constants_in_order(ir::Model& model, const std::vec
 // 0: the model's.
 int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
   if (options.opset != 0 || options.target != OptimizeTarget::kDirectml) return options.opset;
-  const ops::Target* target = ops::find_target("directml");
-  const ops::TargetDomain* domain = target ? target->domain("") : nullptr;
-  const int64_t now = model.opset("").value_or(0);
-  return domain && now > domain->newest ? domain->newest : 0;
+  const int64_t now = model.opset("").value_or(0), newest = directml_operators().newest;
+  return now > newest ? newest : 0;
 }
 
 }  // namespace
