@@ -160,7 +160,10 @@ Action define_optimize(CLI::App& app) {
   app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
   add_external(app, options->external);
   add_save_options(app, options->saving);
-  app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
+  auto* without = app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
+  app.add_flag_function(
+         "--check", [](int64_t) {}, "run the result beside the model before it is written, as it is anyway")
+      ->excludes(without);
   add_check_feeds(app, options->feeds);
   add_limits(app);
   add_format(app, options->format);

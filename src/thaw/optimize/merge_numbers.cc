@@ -162,6 +162,26 @@ ir::Value* negated(const Site& s) {
   return nullptr;
 }
 
+// (x + a) + b and (x * a) * b of integers, which wrap around alike in any order; floats would round otherwise.
+ir::Value* one_number(const Site& s) {
+  const DataType type = s.out().dtype;
+  if (type != DataType::kInt64 && type != DataType::kInt32) return nullptr;
+  for (const int side : {0, 1}) {
+    const ir::Node* inner = s.made_by(side, s.node().op_type());
+    const auto second = s.integers(1 - side, "");
+    if (!inner || !second || second->size() != 1 || !s.is_only_reader_of(s.input(side))) continue;
+    for (const int at : {0, 1}) {
+      const auto first = s.integers(*inner, 1 - at, "");
+      if (!first || first->size() != 1 || !have_same_shape(s.fact(inner->input(at)), s.out())) continue;
+      const auto a = static_cast<uint64_t>(first->front()), b = static_cast<uint64_t>(second->front());
+      const uint64_t both = s.node().op_type() == "Mul" ? a * b : a + b;
+      const int64_t number = type == DataType::kInt32 ? static_cast<int32_t>(both) : static_cast<int64_t>(both);
+      return s.at().emit(s.node().op_type(), {inner->input(at), s.at().cast(s.at().integer(number), type)});
+    }
+  }
+  return nullptr;
+}
+
 // An Expand whose result is spread over what it is computed with anyway.
 ir::Value* without_expand(const Site& s) {
   const auto inputs = s.node().inputs();
@@ -186,6 +206,7 @@ const Simplification kTable[] = {
     {"do once what is done twice", {"Relu", "Abs", "Floor", "Ceil", "Round", "Sign"}, once},
     {"turn a Where round", {"Where"}, other_way_round},
     {"a sign for a product", {"Mul", "Div"}, negated},
+    {"one number for two", {"Add", "Mul"}, one_number},
     {"merge limits", {"Clip", "Relu"}, one_clip},
     {"limits as a Clip", {"Min", "Max"}, limits_as_clip},
     {"leave spreading to the operator",

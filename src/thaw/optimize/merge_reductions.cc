@@ -38,8 +38,10 @@ ir::Value* reduced_the_other_way(const Site& s) {
   return s.at().reduce(reduction->op_type(), reduction->input(0), *reduced, puts_back);
 }
 
-// The largest of the largest: no order of steps rounds.
+// The largest of the largest, sums of sums of integers: no order of steps rounds.
 ir::Value* reduced_at_once(const Site& s) {
+  const bool chooses = s.node().op_type() == "ReduceMax" || s.node().op_type() == "ReduceMin";
+  if (!chooses && !ir::is_integer(s.out().dtype)) return nullptr;
   const ir::Node* inner = s.made_by(0, s.node().op_type());
   if (!inner || !s.is_only_reader_of(s.input(0)) || keeps_axes(*inner) != keeps_axes(s.node())) return nullptr;
   const int rank = s.fact(inner->input(0)).rank();
@@ -85,7 +87,7 @@ ir::Value* condition_as_number(const Site& s) {
 
 const Simplification kReducing[] = {
     {"keep or drop axes in the reduction", {"Unsqueeze", "Squeeze"}, reduced_the_other_way},
-    {"reduce at once", {"ReduceMax", "ReduceMin"}, reduced_at_once},
+    {"reduce at once", {"ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd"}, reduced_at_once},
     {"ask for a part of a shape", {"Slice"}, shape_of_stretch},
     {"a condition as a number", {"Where"}, condition_as_number},
 };

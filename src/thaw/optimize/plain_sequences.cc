@@ -37,11 +37,16 @@ ir::Value* element(const Site& s) {
   return optional ? optional->input(0) : nullptr;
 }
 
+ir::Value* is_there(const Site& s) {
+  return s.input(0) && element(s) ? s.at().cast(s.at().integer(1), ir::DataType::kBool) : nullptr;
+}
+
 const Simplification kTable[] = {
     {"take an item as it is", {"SequenceAt"}, item},
     {"join without a sequence", {"ConcatFromSequence"}, joined},
     {"count a sequence", {"SequenceLength"}, count},
     {"take an optional's element as it is", {"OptionalGetElement"}, element},
+    {"know that an optional is there", {"OptionalHasElement"}, is_there},
 };
 
 }  // namespace
