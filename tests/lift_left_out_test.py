@@ -327,3 +327,43 @@ def test_padding_that_an_exporter_joins_of_parts(thaw, save, tmp_path):
         x = np.random.default_rng(h).standard_normal((1, 2, h, w), dtype=np.float32)
         wanted = session(save(trace(h, w), "wanted")).run(None, {"x": x})[0]
         assert np.array_equal(run.run(None, {"x": x})[0], wanted), (h, w)
+
+
+def test_a_size_and_a_number_that_it_happens_to_be(thaw, save, tmp_path):
+    """Exporters write equal numbers once: at 19 rows, the first 19 of them and the number of rows are one constant."""
+    def trace(n):
+        net = Net()
+        rows, nineteen = net.ints(n), net.ints(19)
+        if n == 19:
+            rows = nineteen
+        first = net.add("Slice", "x", net.ints(0), nineteen, net.ints(0), net.ints(1))
+        ones = net.add("Expand", net.constant(np.ones(1, np.float32)), rows)
+        total = net.add("ReduceSum", ones, net.ints(0), keepdims=1)
+        return net.model([n, 2], net.add("Mul", first, total))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    for n in (19, 23, 61):
+        x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+        assert np.array_equal(run.run(None, {"x": x})[0], x[:19] * n), n
+
+
+def test_what_is_cut_along_another_axis_is_another_cut(thaw, save, tmp_path):
+    """A square of the cells of the longer side, cut to the image: along the rows where it is wide, along the columns where it is tall."""
+    square = np.random.default_rng(0).standard_normal((WIDTH, 5), dtype=np.float32)
+
+    def trace(h, w):
+        net, side = Net(), max(h, w)
+        x = net.add("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2])
+        grid = net.add("Expand", net.constant(square[:, :1, None]), net.ints(WIDTH, side, side))
+        cells = net.add("Add", grid, net.constant(np.arange(side, dtype=np.float32)))
+        if h < side:
+            cells = net.add("Slice", cells, net.ints(0), net.ints(h), net.ints(1), net.ints(1))
+        if w < side:
+            cells = net.add("Slice", cells, net.ints(0), net.ints(w), net.ints(2), net.ints(1))
+        return net.model([1, WIDTH, 2 * h, 2 * w], net.add("Add", x, cells))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in TRACES})
+    for h, w in [*TRACES, *UNSEEN, (19, 19)]:
+        x = np.random.default_rng(h * 100 + w).standard_normal((1, WIDTH, 2 * h, 2 * w), dtype=np.float32)
+        wanted = x.reshape(1, WIDTH, h, 2, w, 2).mean((3, 5)) + (square[:, :1, None] + np.arange(w, dtype=np.float32))
+        assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-5, (h, w)

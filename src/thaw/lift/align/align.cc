@@ -4,11 +4,13 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
 namespace {
@@ -259,8 +261,16 @@ class Comparison {
       }
       difference.tensors.push_back(tensor);
       differs |= !same_tensor(*first, *tensor);
+      if (differs && ops::role_of(*node, input) == ops::Role::kAxes)
+        return refuse(*node, fmt::format("it works along other axes in {}", traces_[k].name));
     }
-    if (!differs) return;
+    // Exporters write equal numbers once: a size and a number that it happens to be in the first trace.
+    if (differs ? steady_.contains(value) : seen_.contains(value))
+      return refuse(*node, fmt::format("operand {} is shared in the first trace only", input));
+    if (!differs) {
+      steady_.insert(value);
+      return;
+    }
     if (const auto loop = loop_of_.find(node); loop != loop_of_.end())
       add_branches(position, input, *loop->second, loop->second->steady);
     const auto [known, is_new] = seen_.emplace(value, out_.differences.size());
@@ -282,7 +292,8 @@ class Comparison {
   std::unordered_set<const ir::Node*> cuts_, joins_;
   std::unordered_map<const ir::Node*, Loop*> loop_of_;  // by the first trace's nodes of a body
   std::map<std::pair<size_t, int>, Loop*> in_loop_;
-  std::unordered_map<const ir::Value*, size_t> seen_;
+  std::unordered_map<const ir::Value*, size_t> seen_;  // constants that differ
+  std::unordered_set<const ir::Value*> steady_;        // constants that are the same in all traces where they are read
 };
 
 }  // namespace

@@ -215,6 +215,8 @@ bool even(std::vector<Trace>& traces, const std::vector<const ir::Node*>& before
 void even_out(std::vector<Trace>& traces) {
   for (Trace& trace : traces) fold_pads(*trace.model);
   if (aligned(traces)) return;
+  unshare_constants(*traces.front().model);
+  if (aligned(traces)) return;
   for (Trace& trace : traces) fold_sizes(*trace.model);
   part_pads_alike(traces);
   for (Trace& trace : traces) write_plainly(*trace.model);

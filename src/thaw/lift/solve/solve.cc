@@ -95,14 +95,19 @@ std::optional<Dim> quotient(const Candidate& a, const Candidate& b, std::span<co
   return dim::floor_div(a.dim(), b.dim());
 }
 
+// The larger or smaller of two, or that part of both: cells of an image's longer side.
 std::optional<Dim> extreme(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted) {
-  bool larger = true, smaller = true;
-  for (size_t k = 0; k < wanted.size(); ++k) {
-    larger &= std::max(a.at[k], b.at[k]) == wanted[k];
-    smaller &= std::min(a.at[k], b.at[k]) == wanted[k];
+  for (const bool larger : {true, false}) {
+    const auto of_two = [&](size_t k) { return larger ? std::max(a.at[k], b.at[k]) : std::min(a.at[k], b.at[k]); };
+    if (wanted[0] <= 0 || of_two(0) % wanted[0] != 0) continue;
+    const int64_t part = of_two(0) / wanted[0];
+    bool fits = part > 0;
+    for (size_t k = 0; k < wanted.size() && fits; ++k)
+      fits = of_two(k) == wanted[k] * part && a.at[k] % part == 0 && b.at[k] % part == 0;
+    if (!fits) continue;
+    const Dim x = dim::floor_div(a.dim(), part), y = dim::floor_div(b.dim(), part);
+    return larger ? dim::max(x, y) : dim::min(x, y);
   }
-  if (larger) return dim::max(a.dim(), b.dim());
-  if (smaller) return dim::min(a.dim(), b.dim());
   return std::nullopt;
 }
 
