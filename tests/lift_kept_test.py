@@ -59,6 +59,15 @@ def test_entries_that_are_no_numbers(lift, entry):
     assert "no numbers" in printed
 
 
+def test_buckets_that_seem_to_end_with_a_trace(lift):
+    """Distances up to 16, then buckets that grow: the one trace that reaches the first of them shows two distances of it."""
+    def make(h, w, t):
+        apart = np.maximum(np.arange(h * w)[:, None] - np.arange(h * w), 0)
+        log = 16 + (np.log(np.maximum(apart, 1) / 16) / np.log(8) * 16).astype(np.int64)
+        return dict(bucket=np.where(apart < 16, apart, np.minimum(log, 31)))
+    fails_beyond(lift, make, [(1, 7), (2, 6), (2, 9)], [(1, 5), (2, 7), (1, 17)], [(5, 5), (3, 11)])
+
+
 def test_integers_that_are_too_large(lift):
     out, printed = lift({(h, w): loose(h, w, 1, dict(big=2**60 + np.arange(h * w) ** 3 % 7)) for h, w in PRIMES}, code=1)
     assert "above 2^53" in printed

@@ -108,7 +108,8 @@ std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step
 std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   if (view.kind != Kind::kInteger) return std::nullopt;
   std::vector<int64_t> steps, starts, begins, stops;
-  bool late = false, stopped = false;
+  bool late = false, stopped = false, all_stopped = true;
+  int64_t longest_rest = 0;
   for (const auto& list : view.entries) {
     size_t begin = 0;
     while (begin + 1 < list.size() && list[begin + 1] == list[0]) ++begin;
@@ -122,6 +123,8 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     stops.push_back(static_cast<int64_t>(stop));
     late |= begin > 0;
     stopped |= stop + 1 < list.size();
+    all_stopped &= stop + 1 < list.size();
+    longest_rest = std::max(longest_rest, static_cast<int64_t>(list.size() - 1 - stop));
   }
   const auto step = solve_signed(steps, solver);
   const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
@@ -136,11 +139,15 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     text += fmt::format(", from {} on", dim::to_string(begin->dim));
   }
   if (!stopped) return checked(view, index * *step + *start, text);
-  // Where some traces are too short to stop, the others tell.
   for (size_t k = 0; k < stops.size(); ++k) stops[k] -= begins[k];
-  const auto longest = std::max_element(stops.begin(), stops.end());
-  for (const auto& stop : {solve_size(stops, solver), std::optional(constant_size(*longest, view.traces()))}) {
-    if (!stop) continue;
+  // A trace that is too short to stop says little of where it would: no more than a plain size is believed. Buckets that
+  // go on to grow, by one factor each, stay the same for a while, as those do that have ended.
+  const auto plain = solver.solutions(stops, 1);
+  const bool is_told = all_stopped || (!plain.empty() && plain.front().rule <= Rule::kSum);
+  const int64_t longest = *std::max_element(stops.begin(), stops.end());
+  for (const auto& stop :
+       {is_told ? solve_size(stops, solver) : std::nullopt, std::optional(constant_size(longest, view.traces()))}) {
+    if (!stop || (stop->dim.is_constant() && longest_rest < longest)) continue;
     if (auto fit = checked(view, smaller(index, *stop) * *step + *start,
                            fmt::format("{}, for {} steps", text, dim::to_string(stop->dim))))
       return fit;
