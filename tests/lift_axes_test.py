@@ -17,6 +17,17 @@ def test_causal_masks(lift):
     check_primes(lift, make, unseen=[(31, 17), (7, 2), (37, 5), (13, 43)])
 
 
+def test_a_first_column_that_all_see(lift):
+    """The streams of ProphetNet: what is before a position, and the first one."""
+    def make(h, w, t):
+        n = h * w
+        apart = far(n, n)
+        mask = np.where((apart > 0) | (np.arange(n) == 0), np.float32(0), np.float32(-1e4))
+        own = np.where(apart == 0, np.float32(0), np.float32(-1e4))
+        return dict(mask=mask, later=((apart > 1) | (np.arange(n) == 0)), beside=np.concatenate([mask, own], 1))
+    check_primes(lift, make, sizes=[(3, 5), (4, 7), (2, 11)], unseen=[(1, 2), (5, 7), (3, 13)])
+
+
 def test_sliding_windows_and_identity(lift):
     def make(h, w, t):
         n = h * w // 5

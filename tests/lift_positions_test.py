@@ -1,6 +1,7 @@
 """Traces whose tables hold positions: of another length in float32, of windows that are read, of positions beside positions."""
 import numpy as np
 
+from lift_kept_test import resized
 from lift_left_out_test import lifted
 from lift_net import Net
 
@@ -131,3 +132,53 @@ def test_a_roll_by_a_few_where_all_sides_are_whole_windows(thaw, save, tmp_path)
     for n in (132, 70, 14, 194):
         x = np.arange(n, dtype=np.float32)
         assert np.array_equal(run.run(None, {"x": x})[0], np.roll(x.reshape(n // 2, 2), 3, 0)), n
+
+
+def test_buckets_of_fractions(thaw, save, tmp_path):
+    """index / n among k / 30, each of them rounded: where they are equal, a bit decides (torch.bucketize, Idefics 3's positions)."""
+    side = 30
+    begins = np.arange(1, side, dtype=np.float32) * np.float32(1 / side)
+
+    def ids(h, w):
+        parts = [np.minimum(np.arange(n, dtype=np.float32) * (np.float32(1) / np.float32(n)), np.float32(1 - 1e-6)) for n in (h, w)]
+        rows, columns = (np.searchsorted(begins, part, side="right") for part in parts)
+        return (rows[:, None] * side + columns).reshape(1, -1)
+
+    learned = np.random.default_rng(2).standard_normal((side * side, WIDTH), dtype=np.float32)
+
+    def trace(h, w):
+        net = Net()
+        x = net.add("Reshape", "x", net.ints(1, h * w, WIDTH))
+        return net.model([1, h, w, WIDTH], net.add("Add", x, net.add("Gather", net.constant(learned), net.constant(ids(h, w)))))
+
+    sizes = [(8, 12), (12, 20), (20, 16)]
+    exact = [np.array_equal(ids(h, w)[0].reshape(h, w)[:, 0] // side, np.arange(h) * side // h) for h, w in sizes]
+    assert not all(exact)  # rounding is there to be got right
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
+    for h, w in [*sizes, (10, 15), (7, 23), (13, 5), (29, 19), (30, 1)]:
+        x = np.random.default_rng(h).standard_normal((1, h, w, WIDTH), dtype=np.float32)
+        assert np.array_equal(run.run(None, {"x": x})[0], x.reshape(1, -1, WIDTH) + learned[ids(h, w)]), (h, w)
+
+
+def test_rows_of_distances_that_were_resized(thaw, save, tmp_path):
+    """[h, h, 3] for a grid's rows and [w, w, 3] for its columns, of 15 learned distances each, which no trace has for rows."""
+    learned = np.random.default_rng(3).standard_normal((2, 15, WIDTH), dtype=np.float32)
+
+    def table(n, which):
+        return resized(learned[which][None], 1, 2 * n - 1, "linear", "half_pixel")[0][np.arange(n)[:, None] - np.arange(n) + n - 1]
+
+    def trace(h, w):
+        net = Net()
+        down = net.add("Einsum", "x", net.constant(table(h, 0)), equation="bhwc,hkc->bhwk")
+        across = net.add("Einsum", "x", net.constant(table(w, 1)), equation="bhwc,wkc->bhwk")
+        return net.model([1, h, w, WIDTH], net.add("Concat", net.add("Softmax", down, axis=-1), across, axis=3))
+
+    sizes = [(4, 6), (6, 10), (10, 8)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
+    for h, w in [*sizes, (7, 13), (11, 5), (17, 2)]:
+        x = np.random.default_rng(h).standard_normal((1, h, w, WIDTH), dtype=np.float32)
+        down = np.einsum("bhwc,hkc->bhwk", x, table(h, 0))
+        down = np.exp(down - down.max(-1, keepdims=True))
+        across = np.einsum("bhwc,wkc->bhwk", x, table(w, 1))
+        got = run.run(None, {"x": x})[0]
+        assert np.abs(got - np.concatenate([down / down.sum(-1, keepdims=True), across], 3)).max() < 1e-4, (h, w)

@@ -8,6 +8,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/lift/align/even_out.h"
+#include "thaw/lift/align/pools.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/steps.h"
@@ -128,6 +129,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     require_new_inputs(trace, options);
   }
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
+  write_pools_alike(traces);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
   even_out(traces);

@@ -200,7 +200,9 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
     if (auto fit = fit_after_first_pair(view, context)) return fit;
   if (auto fit = fit_separate(view, context, true)) return fit;
   if (auto fit = fit_either(view, context)) return fit;
-  return pair ? fit_side_by_side(view, context) : std::nullopt;
+  if (!pair) return std::nullopt;
+  if (auto fit = fit_side_by_side(view, context)) return fit;
+  return fit_mask_after_first(view, context);
 }
 
 std::optional<Generated> fit_axes(const View& view, TableContext& context) {

@@ -28,6 +28,9 @@ struct RowTable {
 RowTable rows_of(const View& view, TableContext& context);
 Layouts& layouts_of(const Size& length, TableContext& context);
 
+// A column for each of a few cells that the rows are pooled to: what the entries of a cell weigh in its average, 0 elsewhere.
+std::optional<Generated> fit_averages(const RowTable& table);
+
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);
@@ -79,6 +82,8 @@ std::optional<Generated> fit_folded(const View& view, TableContext& context);
 
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+// The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
+std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
 
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.
@@ -109,6 +114,8 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 std::optional<Sequence> fit_distance_table(const View& distances, const View& table);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
+// The same behind a first column that is one value: what every position may see (ProphetNet's streams).
+std::optional<Sequence> fit_mask_after_first(const View& view, TableContext& context);
 
 // A few real numbers, each computed of a size. Of three traces or more.
 std::optional<TableFit> fit_reals(std::span<const ir::Tensor* const> tensors, const TableContext& context);

@@ -263,4 +263,25 @@ std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
   return std::nullopt;
 }
 
+std::optional<Sequence> fit_mask_after_first(const View& view, TableContext& context) {
+  View body = view.without_entries();
+  body.growing[1] = view.growing[1] - constant_size(1, view.traces());
+  const double first = view.entries[0].empty() ? 0 : view.entries[0].front();
+  for (size_t k = 0; k < view.traces(); ++k) {
+    if (columns_in(view, k) < 2 || rows_in(view, k) < 1) return std::nullopt;
+    for (int64_t i = 0; i < rows_in(view, k); ++i) {
+      if (entry_of(view, k, i, 0) != first) return std::nullopt;
+      for (int64_t j = 1; j < columns_in(view, k); ++j) body.entries[k].push_back(entry_of(view, k, i, j));
+    }
+  }
+  const auto fit = fit_mask(body, context);
+  if (!fit) return std::nullopt;
+  const Formula behind[] = {position(0), larger(position(1) - Formula(1), Formula(0))};
+  const auto rest = substitute(fit->formula, behind, 2);
+  if (!rest) return std::nullopt;
+  const Formula formula = choose(less(position(1), Formula(1)), numbers({first}, view.kind, 0), *rest);
+  if (!holds(view, formula, 0, 1)) return std::nullopt;
+  return Sequence{fmt::format("{} in the first column, then {}", first, fit->description), formula};
+}
+
 }  // namespace thaw::lifting

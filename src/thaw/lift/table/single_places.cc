@@ -5,6 +5,7 @@
 // and after the place, and the weight of the one after (torch/_decomp/decompositions.py, _compute_source_index).
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,28 @@ std::vector<Scaled> scaled_places(const Size& n, int64_t side) {
           {"corners on corners", in_single(scale(Formula(side - 1), steps) * index)}};
 }
 
+// Where fractions of the length, index / length, fall among those of a side, as torch.bucketize counts them: those that are
+// equal hang on how both were rounded (NaViT's positions of Idefics 2 and 3, modeling_idefics3.py).
+std::vector<Formula> buckets(const Size& n, int64_t side) {
+  const Formula index = position(0), low = index * Formula(side) / n;
+  // All twice as large: of 1 / n times the index, ONNX Runtime makes index / n, which is rounded otherwise.
+  const Formula fraction = in_single(as_real(index) * in_single(real_number(2) / as_real(n)));
+  // Where each bucket begins: k steps from the first on, the step as it is or rounded before, as torch.arange has them where
+  // it is run and where it is taken apart.
+  const double step = 1.0 / static_cast<double>(side), rounded = static_cast<float>(step);
+  std::vector<double> exact{0}, single{0};
+  for (int64_t k = 1; k < side; ++k) {
+    exact.push_back(2 * static_cast<float>(step * static_cast<double>(k)));
+    single.push_back(2 * static_cast<float>(rounded * static_cast<double>(k)));
+  }
+  std::vector<Formula> counted;
+  for (std::vector<double>& begins : {std::ref(exact), std::ref(single)}) {
+    const Formula begin = look_up_rows(std::move(begins), 1, Kind::kReal, low);
+    counted.push_back(low - as_integer(less(fraction, begin)));
+  }
+  return counted;
+}
+
 std::optional<Sequence> on_side(const View& column, int64_t side) {
   const Formula last(side - 1);
   for (const auto& [name, place] : scaled_places(column.length(), side)) {
@@ -39,6 +62,10 @@ std::optional<Sequence> on_side(const View& column, int64_t side) {
       if (holds(column, formula, 0, 1))
         return Sequence{fmt::format("{} of {} positions in float32, {}", what, side, name), formula};
   }
+  if (column.kind == Kind::kInteger)
+    for (const Formula& formula : buckets(column.length(), side))
+      if (holds(column, formula, 0, 1))
+        return Sequence{fmt::format("which of {} buckets index / length is in, in float32", side), formula};
   return std::nullopt;
 }
 

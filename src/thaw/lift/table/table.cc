@@ -113,7 +113,8 @@ RowTable rows_of(const View& view, TableContext& context) {
 }
 
 std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit : {fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+  for (const auto fit :
+       {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }
@@ -196,6 +197,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_resized(*view, context)) return fit;
+  if (auto fit = fit_resized_distances(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;

@@ -1,0 +1,19 @@
+// Pooling to a fixed number of cells, whatever the size of the image, written one way.
+//
+// An exporter writes adaptive pooling by what divides at its size: an AveragePool whose windows tile the image where each
+// side is a multiple of the cells, else the entries of each cell gathered, masked where its window is shorter than the
+// longest, added one by one and divided by how many they are. Cell i of s along an axis of n averages from floor(i n / s) up
+// to ceil((i + 1) n / s), so that windows of neighbours may share an entry.
+#pragma once
+
+#include "thaw/lift/align/traces.h"
+
+namespace thaw::lifting {
+
+// Where traces pool to the same cells by other windows: where one of them has it taken apart, each becomes a product with a
+// matrix of averages along each of the two axes. Where all are whole, the image is cut into cells by a Reshape, which refuses a
+// side that is no multiple: nothing tells what becomes of the rest. Pools of the traces are compared in their order; where
+// they are not as many, or are something else, nothing is done.
+void write_pools_alike(std::vector<Trace>& traces);
+
+}  // namespace thaw::lifting
