@@ -219,10 +219,6 @@ _add("swin2sr", "Swin2SRConfig", "Swin2SRForImageSuperResolution", dict(embed_di
 WIDE = {key: value for key, value in DETR.items() if key != "d_model"}
 _add("conditional_detr", "ConditionalDetrConfig", "ConditionalDetrModel", WIDE | dict(d_model=96), _image, IMAGE, {}, None, _resnet(4))
 _add("dab_detr", "DabDetrConfig", "DabDetrModel", WIDE | dict(hidden_size=96), _image, IMAGE, {}, None, _resnet(4))
-_add("zoedepth", "ZoeDepthConfig", "ZoeDepthForDepthEstimation", dict(reassemble_factors=[4, 2, 1, 0.5], neck_hidden_sizes=[8, 16, 16, 16],
-     fusion_hidden_size=16, num_relative_features=8, bottleneck_features=16, num_attractors=[4, 2, 2, 1], bin_embedding_dim=16), _image, WHOLE, {}, None,
-     {"backbone_config": ("BeitConfig", VIT | dict(num_hidden_layers=4, use_relative_position_bias=True, reshape_hidden_states=False,
-                                                   out_features=["stage1", "stage2", "stage3", "stage4"]))})
 _add("vitmatte", "VitMatteConfig", "VitMatteForImageMatting", dict(hidden_size=32, convstream_hidden_sizes=[8, 12, 16], fusion_hidden_sizes=[16, 12, 8, 8]),
      lambda h, w: dict(pixel_values=np.random.default_rng(h * w).standard_normal((1, 4, h, w), dtype=np.float32)), WHOLE, {}, None,
      {"backbone_config": ("VitDetConfig", dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_channels=4, image_size=128,
