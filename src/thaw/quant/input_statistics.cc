@@ -40,6 +40,7 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<std::s
     for (const auto& [name, array] : wanted.empty() ? Arrays() : measured.run(feeds, wanted))
       add(name, array, with_products, all);
     for (const std::string& name : fed) add(name, feeds.at(name), with_products, all);
+    for (auto& [name, statistics] : all) statistics.end_sample();
   }
   for (auto& [name, statistics] : all) statistics.finish();
   return all;

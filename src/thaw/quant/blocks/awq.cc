@@ -34,15 +34,15 @@ Scales scales_of(const ColumnStatistics& statistics, double power) {
 }  // namespace
 
 RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
-                      const ColumnStatistics& statistics, std::span<const float> importance) {
+                      const ColumnStatistics& statistics, const Importance& importance) {
   std::vector<Scales> powers;
   for (int power = 0; power <= kPowers; ++power)
     powers.push_back(scales_of(statistics, static_cast<double>(power) / kPowers));
   // Each power with importance, then each without.
   std::vector<SearchWay> ways;
-  for (const Scales& scales : powers) ways.push_back({scales, importance});
+  for (const Scales& scales : powers) ways.push_back({scales, importance.empty() ? nullptr : &importance});
   if (!importance.empty())
-    for (const Scales& scales : powers) ways.push_back({scales, {}});
+    for (const Scales& scales : powers) ways.push_back({scales});
   const std::vector<double> errors = searched_errors(weights, ways, format, statistics);
   const auto best = static_cast<size_t>(std::ranges::min_element(errors) - errors.begin());
   const size_t power = best % powers.size();

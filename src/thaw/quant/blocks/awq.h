@@ -13,6 +13,7 @@
 
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/blocks/importance.h"
 #include "thaw/quant/blocks/statistics.h"
 #include "thaw/quant/blocks/weight_matrix.h"
 
@@ -27,9 +28,9 @@ struct RowScaling {
 // Its mean magnitude to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least over the
 // samples, once `search` has found the blocks' scales, with and without importance.
 // Where the statistics have products or kept rows, the error is the outputs' own, of some of the columns; else inputs are
-// taken not to go along with each other. `importance`: of each place of k; empty: all alike.
+// taken not to go along with each other. `importance`: may be empty, all alike.
 RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
-                      const ColumnStatistics& statistics, std::span<const float> importance);
+                      const ColumnStatistics& statistics, const Importance& importance);
 
 // What `nodes` read as `x` is divided by `scales` along its last axis: in the constant operands of the normalization or
 // Mul that makes x, where nothing else reads it; else by a Mul that they read instead. Facts are brought up to date.

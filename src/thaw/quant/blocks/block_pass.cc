@@ -27,10 +27,24 @@ std::unique_ptr<T[]> room_for(int64_t count) {
   return std::unique_ptr<T[]>(new T[static_cast<size_t>(count)]);
 }
 
+// Codes [block, kLanes] as words [block * bits / 32, kLanes].
+void as_words(const uint8_t* codes, const BlockFormat& format, uint32_t* words) {
+  const int each = 32 / format.bits, count = static_cast<int>(format.block) / each;
+  for (int word = 0; word < count; ++word) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      uint32_t made = 0;
+      for (int i = 0; i < each; ++i)
+        made |= static_cast<uint32_t>(codes[(word * each + i) * kLanes + lane])
+                << static_cast<uint32_t>(i * format.bits);
+      words[word * kLanes + lane] = made;
+    }
+  }
+}
+
 }  // namespace
 
 BlockPass::BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
-                     std::vector<float> importance)
+                     Importance importance)
     : weight_(std::move(weight)),
       format_(format),
       layout_(layout),
@@ -72,10 +86,21 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
     tile.count = static_cast<int>(std::min(format_.block, weight_.k() - first_k));
     weight_.read(rows, first_k, tile.count, first_n, lanes, tile.weights);
     tile.weighted = !importance_.empty();
-    if (tile.weighted) std::copy_n(importance_.begin() + first_k, tile.count, tile.importance);
+    if (tile.weighted) {
+      std::copy_n(importance_.squares.begin() + first_k, tile.count, tile.importance);
+      std::copy_n(importance_.means.begin() + first_k, tile.count, tile.means);
+    }
     method_(tile, format_, scales);
-    const bool good = words ? encode_packed(tile, format_, scales, codes)
-                            : encode(tile, format_, scales, reinterpret_cast<uint8_t*>(codes));
+    bool good = false;
+    if (!words) {
+      good = encode_about_means(tile, format_, scales, reinterpret_cast<uint8_t*>(codes));
+    } else if (!tile.weighted) {
+      good = encode_packed(tile, format_, scales, codes);
+    } else {
+      alignas(64) uint8_t bytes[kLargestBlock * kLanes];
+      good = encode_about_means(tile, format_, scales, bytes);
+      as_words(bytes, format_, codes);
+    }
     if (!good) return finite.store(false, std::memory_order_relaxed);
     if (kept) {
       for (int lane = 0; lane < lanes; ++lane) {

@@ -20,8 +20,7 @@ class BlockPass {
     std::vector<float> real_zeros;  // of a format that has such, instead
   };
 
-  BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
-            std::vector<float> importance);
+  BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method, Importance importance);
 
   int64_t blocks() const { return blocks_; }
   const WeightMatrix& weight() const { return weight_; }
@@ -49,7 +48,7 @@ class BlockPass {
   BlockFormat format_;
   Layout layout_;
   Method method_;
-  std::vector<float> importance_;
+  Importance importance_;
   int64_t blocks_;
 };
 

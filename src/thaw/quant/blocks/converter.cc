@@ -51,20 +51,6 @@ std::string why_no_matrix(const ir::Tensor& tensor) {
   return tensor.num_elements() == 0 ? "its weight is empty" : "";
 }
 
-// How much an error counts by how large the inputs are that meet it. None is left out: samples do not show everything.
-std::vector<float> importance_of(const ColumnStatistics* statistics, const std::vector<float>* row_scales) {
-  if (!statistics || statistics->rows == 0) return {};
-  double mean = 0;
-  for (const double sum : statistics->sum_squares) mean += sum / static_cast<double>(statistics->k());
-  if (!(mean > 0)) return {};
-  std::vector<float> importance;
-  for (size_t i = 0; i < statistics->sum_squares.size(); ++i) {
-    const double scale = row_scales ? (*row_scales)[i] : 1;
-    importance.push_back(static_cast<float>((statistics->sum_squares[i] / mean + 0.01) / (scale * scale)));
-  }
-  return importance;
-}
-
 std::string why_no_real_zeros(int bits, const BlockOptions& options) {
   if (options.symmetric) return "blocks without zero points have no real ones";
   if (options.form == BlockForm::kQdq) return "DequantizeLinear has zero points of the codes' type";
@@ -164,8 +150,7 @@ RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const Request
     weights.emplace_back(*operand.tensor, operand.turned);
   }
   if (products.empty()) return {};
-  RowScaling rows =
-      awq_scales(weights, request.format, *request.statistics, importance_of(request.statistics, nullptr));
+  RowScaling rows = awq_scales(weights, request.format, *request.statistics, importance_of(*request.statistics));
   if (rows.scales) divide_input(model_, facts_, summed_input(*products.front()), products, *rows.scales);
   return rows;
 }
@@ -191,12 +176,13 @@ BlockTensors Converter::make(const Operand& operand, const Request& request, Lay
     const int64_t k = weight.k(), n = weight.n();
     return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
   }
-  std::vector<float> importance;
-  if (request.rows.by_importance) importance = importance_of(request.statistics, request.rows.scales.get());
+  Importance importance;
+  if (request.statistics && request.rows.by_importance)
+    importance = importance_of(*request.statistics, request.rows.scales ? *request.rows.scales : std::vector<float>());
   // Awq has decided for all that read the same input.
   if (request.options.method == BlockMethod::kSearch && !importance.empty() &&
       !importance_serves(weight, request.format, *request.statistics, importance))
-    importance.clear();
+    importance = {};
   return in_blocks(std::move(weight), request.format, layout,
                    method_of(request.options.method, request.format.real_zeros), std::move(importance));
 }

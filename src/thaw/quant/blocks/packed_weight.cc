@@ -123,7 +123,7 @@ AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, La
 }
 
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
-                       std::vector<float> importance) {
+                       Importance importance) {
   const AllDims dims = dims_of(weight.k(), weight.n(), weight.turned(), format, layout);
   const auto pass =
       std::make_shared<SharedPass>(BlockPass(std::move(weight), format, layout, method, std::move(importance)));

@@ -13,6 +13,7 @@
 
 #include "thaw/convert.h"
 #include "thaw/ir/data/tensor.h"
+#include "thaw/quant/blocks/importance.h"
 #include "thaw/quant/blocks/weight_matrix.h"
 
 namespace thaw::quantizing::blocks {
@@ -42,10 +43,10 @@ struct BlockTensors {
 
 using Method = void (*)(const Tile&, const BlockFormat&, TileScales&);
 
-// The tensors, without names. importance: of each place of k, how much the square of an error there counts; may be empty.
+// The tensors, without names. importance: how much errors count; may be empty.
 // Writing them throws thaw::Error (kInvalidFile), which names the weight, where one of its numbers is NaN or infinite.
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
-                       std::vector<float> importance = {});
+                       Importance importance = {});
 
 // The same of codes that are there: codes [n, blocks * block] and scales and zeros [n, blocks], as GPTQ gives them.
 struct ChosenCodes {

@@ -9,6 +9,7 @@
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/converter.h"
 #include "thaw/quant/blocks/gptq.h"
+#include "thaw/quant/blocks/searched_error.h"
 #include "thaw/rewrite/pass_testing.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -115,6 +116,43 @@ TEST(BlockSamples, GptqAndAwqAreBelowSearchOnWhatTheyHaveNotSeen) {
       EXPECT_LT(awq, search);
     }
   }
+}
+
+TEST(BlockSamples, ErrorsThatMeetTheMeanOfInputsAreMadeGood) {
+  std::vector<float> x = activations(kSeen, 11);
+  for (size_t i = 0; i < x.size(); ++i) x[i] += i % kIn % 3 == 0 ? 40.0F : -15.0F;
+  const ColumnStatistics statistics = statistics_of(x);
+  const std::vector<float> weights = some_weights(1);
+  const WeightMatrix weight(ir::Tensor::from_float("w", {kIn, kOut}, weights), false);
+  const std::vector<float> ones(kIn, 1);
+  const Importance importance = importance_of(statistics);
+  const SearchWay ways[] = {{ones, &importance}, {ones}};
+  const std::vector<double> errors = searched_errors(std::span(&weight, 1), ways, {}, statistics);
+  EXPECT_LT(errors[0], 0.2 * errors[1]);
+}
+
+TEST(BlockSamples, MeansThatSamplesDoNotShareCountAsChance) {
+  std::mt19937 random(4);
+  std::normal_distribution<float> normal;
+  const auto of_samples = [&](float shared, float own) {
+    ColumnStatistics statistics(kIn);
+    for (int sample = 0; sample < 6; ++sample) {
+      std::vector<float> mean(kIn), x;
+      for (float& number : mean) number = shared + own * normal(random);
+      for (int row = 0; row < 50; ++row)
+        for (const float number : mean) x.push_back(number + 0.1F * normal(random));
+      statistics.add(x);
+      statistics.end_sample();
+    }
+    statistics.finish();
+    const Importance importance = importance_of(statistics);
+    double sum = 0;
+    for (const float number : importance.means) sum += static_cast<double>(number) * number / kIn;
+    return sum;  // the share of the inputs' mean square that is their mean's
+  };
+  EXPECT_GT(of_samples(1, 0.1F), 0.95);
+  EXPECT_LT(of_samples(0, 1), 0.05);
+  EXPECT_TRUE(importance_of(ColumnStatistics(kIn)).empty());
 }
 
 TEST(BlockSamples, AwqFoldsItsScalesIntoTheNormBefore) {

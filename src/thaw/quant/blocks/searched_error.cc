@@ -57,15 +57,16 @@ double tile_error(const WeightMatrix& weight, const WeightMatrix::StoredRows& ro
   TileScales chosen;
   for (int64_t first = 0; first < k; first += format.block) {
     tile->count = static_cast<int>(std::min(format.block, k - first));
-    tile->weighted = !importance.empty();
+    tile->weighted = importance != nullptr;
     weight.read(rows, first, tile->count, first_n, lanes, tile->weights);
     for (int i = 0; i < tile->count * kLanes; ++i) tile->weights[i] *= scales[static_cast<size_t>(first + i / kLanes)];
     for (int i = 0; tile->weighted && i < tile->count; ++i) {
       const auto place = static_cast<size_t>(first + i);
-      tile->importance[i] = importance[place] / (scales[place] * scales[place]);
+      tile->importance[i] = importance->squares[place] / (scales[place] * scales[place]);
+      tile->means[i] = importance->means[place] / scales[place];
     }
     (format.real_zeros ? search_real : search)(*tile, format, chosen);
-    encode(*tile, format, chosen, codes.data());
+    encode_about_means(*tile, format, chosen, codes.data());
     for (int i = 0; i < tile->count * kLanes; ++i) {
       const int lane = i % kLanes;
       const float decoded =
@@ -99,9 +100,9 @@ std::vector<double> searched_errors(std::span<const WeightMatrix> weights, std::
 }
 
 bool importance_serves(const WeightMatrix& weight, const BlockFormat& format, const ColumnStatistics& statistics,
-                       std::span<const float> importance) {
+                       const Importance& importance) {
   const std::vector<float> ones(static_cast<size_t>(weight.k()), 1.0F);
-  const SearchWay ways[] = {{ones, importance}, {ones, {}}};
+  const SearchWay ways[] = {{ones, &importance}, {ones}};
   const std::vector<double> errors = searched_errors(std::span(&weight, 1), ways, format, statistics);
   return errors[0] < errors[1];
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "thaw/quant/blocks/importance.h"
 #include "thaw/quant/blocks/statistics.h"
 #include "thaw/quant/blocks/weight_matrix.h"
 
@@ -11,8 +12,8 @@ namespace thaw::quantizing::blocks {
 
 // How blocks' scales are found.
 struct SearchWay {
-  std::span<const float> row_scales;  // [k], what the rows are multiplied by before, and the inputs divided by
-  std::span<const float> importance;  // [k], what an error counts by in the search; empty: all alike
+  std::span<const float> row_scales;       // [k], what the rows are multiplied by before, and the inputs divided by
+  const Importance* importance = nullptr;  // what errors count by, rows not scaled; null: all alike
 };
 
 // By way, the sum of squares of how far outputs of the products are off, for some columns of each weight that stand for all.
@@ -22,6 +23,6 @@ std::vector<double> searched_errors(std::span<const WeightMatrix> weights, std::
 
 // Whether outputs are off less where errors count by `importance` than where all count alike.
 bool importance_serves(const WeightMatrix& weight, const BlockFormat& format, const ColumnStatistics& statistics,
-                       std::span<const float> importance);
+                       const Importance& importance);
 
 }  // namespace thaw::quantizing::blocks

@@ -17,9 +17,12 @@ constexpr int64_t kMostKept = 256;
 }  // namespace
 
 ColumnStatistics::ColumnStatistics(int64_t k, bool with_products)
-    : sum_abs(static_cast<size_t>(k), 0.0),
+    : sum(static_cast<size_t>(k), 0.0),
+      sum_abs(static_cast<size_t>(k), 0.0),
       sum_squares(static_cast<size_t>(k), 0.0),
-      products(with_products ? static_cast<size_t>(k * k) : 0, 0.0F) {}
+      products(with_products ? static_cast<size_t>(k * k) : 0, 0.0F),
+      means_(static_cast<size_t>(k), 0.0),
+      ended_sum_(static_cast<size_t>(k), 0.0) {}
 
 void ColumnStatistics::add(std::span<const float> x) {
   const int64_t width = k();
@@ -41,6 +44,7 @@ void ColumnStatistics::add(std::span<const float> x) {
       std::array<float, kRowsAtOnce> here;
       for (int64_t r = 0; r < taken; ++r) {
         const float number = here[static_cast<size_t>(r)] = good[static_cast<size_t>(r * width + i)];
+        sum[at] += number;
         sum_abs[at] += std::abs(number);
         sum_squares[at] += static_cast<double>(number) * number;
       }
@@ -66,7 +70,32 @@ void ColumnStatistics::keep(std::span<const float> row) {
   kept.insert(kept.end(), row.begin(), row.end());
 }
 
+void ColumnStatistics::end_sample() {
+  if (rows == ended_rows_) return;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const double mean = (sum[i] - ended_sum_[i]) / static_cast<double>(rows - ended_rows_);
+    means_[i] += mean;
+    means_squared_ += mean * mean;
+  }
+  ended_sum_ = sum;
+  ended_rows_ = rows;
+  ++samples_;
+}
+
+double ColumnStatistics::mean_variance() const {
+  if (rows == 0) return 0;
+  const auto count = static_cast<double>(samples_ > 1 ? samples_ : rows);
+  double squares = samples_ > 1 ? means_squared_ : 0, squared = 0;
+  for (size_t i = 0; i < sum.size(); ++i) {
+    const double total = samples_ > 1 ? means_[i] : sum[i];
+    squared += total * total / count;
+    if (samples_ <= 1) squares += sum_squares[i];
+  }
+  return count > 1 ? std::max(0.0, squares - squared) / (count * (count - 1)) : squares;
+}
+
 void ColumnStatistics::finish() {
+  end_sample();
   const int64_t width = k();
   if (products.empty()) return;
   double squares = 0, own = 0, own_squares = 0;  // of products of two places; of a place with itself

@@ -12,6 +12,7 @@ struct ColumnStatistics {
   explicit ColumnStatistics(int64_t k, bool with_products = false);
 
   int64_t rows = 0;
+  std::vector<double> sum;          // [k]
   std::vector<double> sum_abs;      // [k]
   std::vector<double> sum_squares;  // [k]
   std::vector<float> products;      // x^T x, [k, k], where it is gathered; its upper half holds until finish()
@@ -22,6 +23,11 @@ struct ColumnStatistics {
 
   // Takes rows of x [*, k] in, on all processors. Rows with a NaN or an infinity are left out.
   void add(std::span<const float> x);
+  // What was added since the last one was one sample.
+  void end_sample();
+  // Of the inputs' means, by how much they are off by chance, the sum of squares over places: from how samples differ, or, of
+  // one sample, rows.
+  double mean_variance() const;
   // After the last rows: fills the lower half of the products, and takes off what so few rows make by chance: places of k
   // that have nothing to do with each other seem to. Products of two different places are shrunk towards 0 by the share
   // that is expected to be chance, for inputs that are distributed normally (Schäfer & Strimmer 2005, target D).
@@ -31,6 +37,10 @@ struct ColumnStatistics {
   void keep(std::span<const float> row);
 
   int64_t stride_ = 1;  // of the rows that are kept
+  // Of samples that ended: their means' sum and their squares' sum; how many; the sum and rows until the last one.
+  std::vector<double> means_, ended_sum_;
+  double means_squared_ = 0;
+  int64_t samples_ = 0, ended_rows_ = 0;
 };
 
 }  // namespace thaw::quantizing::blocks

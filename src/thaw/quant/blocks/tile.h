@@ -33,7 +33,9 @@ struct Tile {
   alignas(64) float weights[kLargestBlock * kLanes];  // [count, kLanes]
   // How much the square of an error at each place of the block counts; 1 where nothing is known of the inputs.
   alignas(64) float importance[kLargestBlock];
-  bool weighted = false;  // whether importance is set
+  // How much it counts in the sum whose square counts too: what the inputs are on the average.
+  alignas(64) float means[kLargestBlock];
+  bool weighted = false;  // whether importance and means are set
   int count = 0;          // places that the block has: fewer than its length at the end of a column
 };
 
@@ -57,7 +59,11 @@ void hqq(const Tile& tile, const BlockFormat& format, TileScales& result);
 // Codes [format.block, kLanes], the nearest of each weight. Places past the tile's count get the zero of their block.
 // Returns whether all weights were finite.
 bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
-// The same, a block's codes as words [format.block * bits / 32, kLanes], the first code in the lowest bits.
+// The same, of a weighted tile: codes then move by one where that makes  sum of importance * error^2 + (sum of means * error)^2
+// less, the best move first, until none does. Rounding each by itself leaves that sum to chance, which is most of what outputs
+// are off where inputs are about the same at all times.
+bool encode_about_means(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
+// As `encode`, a block's codes as words [format.block * bits / 32, kLanes], the first code in the lowest bits.
 bool encode_packed(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words);
 // The sum of importance * error^2 of each lane.
 void errors_of(const Tile& tile, const BlockFormat& format, const TileScales& scales, std::span<float, kLanes> errors);

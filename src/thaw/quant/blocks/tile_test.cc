@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -284,6 +285,61 @@ TEST(Tile, WordsHoldTheCodesInOrder) {
       }
     }
   }
+}
+
+// importance * error^2, and the square of the sum of means * error, of each lane; in double.
+std::array<double, kLanes> about_means(const Tile& tile, const TileScales& scales, const std::vector<uint8_t>& codes) {
+  std::array<double, kLanes> squares = {}, sums = {};
+  for (int i = 0; i < tile.count; ++i) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const auto at = static_cast<size_t>(i) * kLanes + lane;
+      const double error = tile.weights[at] - (codes[at] - static_cast<double>(scales.zero[lane])) * scales.scale[lane];
+      squares[lane] += tile.importance[i] * error * error;
+      sums[lane] += tile.means[i] * error;
+    }
+  }
+  for (size_t lane = 0; lane < kLanes; ++lane) squares[lane] += sums[lane] * sums[lane];
+  return squares;
+}
+
+RC_GTEST_PROP(Tile, CodesAboutMeansAreNeverWorseThanTheNearest, ()) {
+  const BlockFormat format = any_format();
+  Tile tile = any_tile(format);
+  tile.weighted = true;
+  for (int i = 0; i < tile.count; ++i) {
+    tile.importance[i] = static_cast<float>(*rc::gen::inRange(1, 10));
+    tile.means[i] = static_cast<float>(*rc::gen::inRange(-10, 10));
+  }
+  TileScales scales;
+  search(tile, format, scales);
+  std::vector<uint8_t> nearest(static_cast<size_t>(format.block) * kLanes), moved(nearest.size());
+  RC_ASSERT(encode(tile, format, scales, nearest.data()));
+  RC_ASSERT(encode_about_means(tile, format, scales, moved.data()));
+  const auto a = about_means(tile, scales, moved), b = about_means(tile, scales, nearest);
+  for (size_t lane = 0; lane < kLanes; ++lane) RC_ASSERT(a[lane] <= b[lane] * 1.0001);
+  for (const uint8_t code : moved) RC_ASSERT(code <= format.levels());
+}
+
+TEST(Tile, CodesAboutMeansLeaveLittleOfTheirSum) {
+  const BlockFormat format{};
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  Tile tile = filled(32, [&](int, int) { return normal(random); });
+  tile.weighted = true;
+  for (int i = 0; i < tile.count; ++i) {
+    tile.importance[i] = 0.05F;
+    tile.means[i] = 1;
+  }
+  TileScales scales;
+  search(tile, format, scales);
+  std::vector<uint8_t> nearest(static_cast<size_t>(format.block) * kLanes), moved(nearest.size());
+  ASSERT_TRUE(encode(tile, format, scales, nearest.data()));
+  ASSERT_TRUE(encode_about_means(tile, format, scales, moved.data()));
+  const auto a = about_means(tile, scales, moved), b = about_means(tile, scales, nearest);
+  EXPECT_LT(std::accumulate(a.begin(), a.end(), 0.0), 0.3 * std::accumulate(b.begin(), b.end(), 0.0));
+  tile.weighted = false;
+  ASSERT_TRUE(encode_about_means(tile, format, scales, moved.data()));
+  EXPECT_EQ(moved, nearest);
 }
 
 TEST(Tile, TellsOfNanAndInfinity) {
