@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -37,9 +38,52 @@ def operators(path):
     return [n.op_type for n in onnx.load(path).graph.node]
 
 
+def optimized(path):
+    """As ONNX Runtime has it before it fuses anything."""
+    out = path.with_name(path.stem + "_basic.onnx")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(out)
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return out
+
+
 def sqnr(before, after, feeds):
     got = run(after, feeds)
     return min(10 * np.log10((w**2).sum() / ((w - g) ** 2).sum()) for w, g in zip(run(before, feeds), got, strict=True))
+
+
+@pytest.mark.parametrize("form", ["matmulnbits", "qdq"])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_three_bits_are_three_in_the_file(thaw, mlp, form, symmetric):
+    options = ["--symmetric"] if symmetric else []
+    out, report = convert(thaw, mlp, "--form", form, *options, to="int3")
+    made = onnx.load(out)
+    packed = [i for i in made.graph.initializer if "_Q3" in i.name]
+    assert len(packed) == 3 and all(i.data_type == TensorProto.UINT8 and len(i.raw_data) == 64 * 96 * 3 // 8 for i in packed)
+    assert [dims(v) for v in made.graph.input] == [["batch", "seq", 64]]
+    four, _ = convert(thaw, mlp, "--form", form, *options, to="int4")
+    eight, _ = convert(thaw, mlp, "--form", form, *options, to="int8-blocks")
+    assert report["weights_after"] < 0.2 * report["weights_before"]
+    for batch, seq in ((1, 1), (3, 7), (2, 31)):
+        x = {"x": random(batch, seq, 64, scale=1)}
+        assert 4 < sqnr(mlp, out, x) < sqnr(mlp, four, x) < sqnr(mlp, eight, x)
+    assert not thaw.findings(out)
+    # What ONNX Runtime reads once it has computed them.
+    fused = onnx.load(optimized(out))
+    assert {"BitShift", "BitwiseAnd", "BitwiseOr"}.isdisjoint(n.op_type for n in fused.graph.node)
+
+
+def test_three_bits_of_a_tied_table_and_of_gemm(thaw, save):
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    out, _ = convert(thaw, path, to="int3")
+    packed = [i for i in onnx.load(out).graph.initializer if "_Q3" in i.name]
+    assert len(packed) == 1 and len(packed[0].raw_data) == 96 * 64 * 3 // 8
+    assert sqnr(path, out, {"ids": np.arange(14).reshape(2, 7)}) > 9
+    path = save(model(GEMM, wt=random(48, 64), w=random(48, 64), b=random(48), c=random(64)), "gemm")
+    for form in ("matmulnbits", "qdq"):
+        out, _ = convert(thaw, path, "--form", form, to="int3")
+        assert sqnr(path, out, {"x": random(5, 64, scale=1)}) > 9
 
 
 @pytest.mark.parametrize("form", ["matmulnbits", "qdq"])
@@ -121,7 +165,6 @@ def test_wrong_weights_and_options_are_errors(thaw, save, tmp_path):
     out = tmp_path / "o.onnx"
     assert "'odd'" in thaw.error("convert", path, "-o", out, "--to", "int4")
     assert not out.exists()
-    assert "3 bits" in thaw.error("convert", path, "-o", out, "--to", "int3")
     assert "not 48" in thaw.error("convert", path, "-o", out, "--to", "int4", "--block", 48)
 
 

@@ -41,9 +41,9 @@ constexpr std::string_view kMerge = "merge";
 
 std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& options) {
   using enum NumberFormat;
-  const std::vector<std::pair<std::string_view, NumberFormat>> words{{"f16", kFloat16}, {"bf16", kBfloat16},
-                                                                     {"int8", kInt8},   {"int4", kInt4},
-                                                                     {"int2", kInt2},   {"int8-blocks", kInt8Blocks}};
+  const std::vector<std::pair<std::string_view, NumberFormat>> words{
+      {"f16", kFloat16}, {"bf16", kBfloat16},         {"int8", kInt8}, {"int4", kInt4}, {"int3", kInt3},
+      {"int2", kInt2},   {"int8-blocks", kInt8Blocks}};
   std::vector<PrecisionOptions> precisions;
   for (const std::string& name : options.to) {
     const auto at = std::ranges::find(words, name, &std::pair<std::string_view, NumberFormat>::first);
@@ -53,7 +53,7 @@ std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& options)
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = fmt::format("'{}' is no precision{}", name, did_you_mean(name, known)),
                    .where = "--to",
-                   .expected = "int8, int8-blocks, int4, int2, f16 or bf16, or several of them"});
+                   .expected = "int8, int8-blocks, int4, int3, int2, f16 or bf16, or several of them"});
     }
     PrecisionOptions& precision = precisions.emplace_back(options.precision);
     precision.to = at->second;
@@ -114,7 +114,7 @@ void add_what(CLI::App& app, SensitivityArguments& options) {
   app.add_option("--data", options.data, "samples: .npz files with the inputs by name; with --for images or recordings")
       ->type_name("PATH");
   add_list(app, "--to", options.to, "FORMAT,…",
-           "int8, int8-blocks, int4, int2, f16, bf16: each node is measured in each (int8-blocks)");
+           "int8, int8-blocks, int4, int3, int2, f16, bf16: each node in each (int8-blocks)");
   add_blocks(app, options.precision.blocks, true);
   add_int8(app, options.precision.int8);
   add_list(app, "--keep", options.how.keep, "PATTERN", "nodes that are not touched, by name, such as '*lm_head*'");

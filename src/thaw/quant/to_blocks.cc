@@ -82,7 +82,7 @@ void require_blocks(const ConvertOptions& options) {
     if (!why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = place.empty() ? "weights in blocks" : place,
-                                                .expected = "2, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
+                                                .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
   });
 }
 

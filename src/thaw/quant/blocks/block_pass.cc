@@ -27,15 +27,15 @@ std::unique_ptr<T[]> room_for(int64_t count) {
   return std::unique_ptr<T[]>(new T[static_cast<size_t>(count)]);
 }
 
-// Codes [block, kLanes] as words [block * bits / 32, kLanes].
+// Codes [block, kLanes] as words [block * stored_bits / 32, kLanes].
 void as_words(const uint8_t* codes, const BlockFormat& format, uint32_t* words) {
-  const int each = 32 / format.bits, count = static_cast<int>(format.block) / each;
+  const int each = 32 / format.stored_bits(), count = static_cast<int>(format.block) / each;
   for (int word = 0; word < count; ++word) {
     for (int lane = 0; lane < kLanes; ++lane) {
       uint32_t made = 0;
       for (int i = 0; i < each; ++i)
         made |= static_cast<uint32_t>(codes[(word * each + i) * kLanes + lane])
-                << static_cast<uint32_t>(i * format.bits);
+                << static_cast<uint32_t>(i * format.stored_bits());
       words[word * kLanes + lane] = made;
     }
   }
@@ -142,7 +142,7 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
 
 // Blocks of whole columns at `out`, which begins with the range's first column.
 void BlockPass::quantize_columns(const WeightMatrix::StoredRows& rows, Range range, Kept* kept, std::byte* out) const {
-  const int64_t block_bytes = format_.block * format_.bits / 8, column_bytes = blocks_ * block_bytes;
+  const int64_t block_bytes = format_.block * format_.stored_bits() / 8, column_bytes = blocks_ * block_bytes;
   quantize(rows, range, true, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* words) {
     for (int lane = 0; lane < lanes; ++lane) {
       std::byte* to = out + (column + lane - range.first_n) * column_bytes + block * block_bytes;
@@ -153,7 +153,7 @@ void BlockPass::quantize_columns(const WeightMatrix::StoredRows& rows, Range ran
 
 // As the rows come. Those of a turned weight are columns; of another one all columns wait for their last block.
 void BlockPass::run_columns(const ir::TensorSource::Sink& sink, Kept* kept) const {
-  const int64_t n = weight_.n(), column_bytes = blocks_ * format_.block * format_.bits / 8;
+  const int64_t n = weight_.n(), column_bytes = blocks_ * format_.block * format_.stored_bits() / 8;
   const bool turned = weight_.turned();
   const int64_t step = turned ? rounded_up(std::max<int64_t>(1, kPieceWeights / weight_.k()), kLanes)
                               : rounded_up(std::max<int64_t>(1, kPieceWeights / n), format_.block);
@@ -171,7 +171,7 @@ void BlockPass::run_columns(const ir::TensorSource::Sink& sink, Kept* kept) cons
 
 // Columns of a mapped weight that is stored by rows: as many at once as leaves long pieces of each row to read.
 void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::TensorSource::Sink& sink, Kept* kept) const {
-  const int64_t k = weight_.k(), n = weight_.n(), column_bytes = blocks_ * format_.block * format_.bits / 8;
+  const int64_t k = weight_.k(), n = weight_.n(), column_bytes = blocks_ * format_.block * format_.stored_bits() / 8;
   const int64_t strip = std::min(n, rounded_up(std::max<int64_t>(1, kStripBytes / column_bytes), kLanes));
   const int64_t band = std::max<int64_t>(1, kPieceWeights / (strip * format_.block));
   const auto out = room_for<std::byte>(strip * column_bytes);
@@ -188,12 +188,12 @@ void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::Tenso
 
 void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t k = weight_.k(), n = weight_.n();
-  const bool turned = weight_.turned(), is_signed = layout_ == Layout::kAsStored && format_.symmetric;
+  const bool turned = weight_.turned(), is_signed = signed_codes(format_, layout_);
   // Rows of the tensor that a piece has; a piece of 16 rows or whole blocks ends at the end of a byte.
   const int64_t rows = turned ? n : k, width = turned ? k : n, unit = turned ? kLanes : format_.block;
   const int64_t step = rounded_up(std::max<int64_t>(1, kPieceWeights / width), unit);
   const auto codes = room_for<uint8_t>(std::min(step, rows) * width);
-  const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.bits + 7) / 8);
+  const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.stored_bits() + 7) / 8);
   weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& stored) {
     const Range range = turned ? Range{first, last, 0, blocks_}
                                : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
@@ -212,8 +212,8 @@ void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) co
     if (!sink) return;
     const int64_t count = (last - first) * width;
     const auto flip = static_cast<uint8_t>(is_signed ? format_.middle() : 0);
-    pack_codes({codes.get(), static_cast<size_t>(count)}, format_.bits, flip, out.get());
-    sink({out.get(), static_cast<size_t>((count * format_.bits + 7) / 8)});
+    pack_codes({codes.get(), static_cast<size_t>(count)}, format_.stored_bits(), flip, out.get());
+    sink({out.get(), static_cast<size_t>((count * format_.stored_bits() + 7) / 8)});
   });
 }
 

@@ -12,6 +12,7 @@
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/quant/blocks/searched_error.h"
+#include "thaw/quant/blocks/three_bits.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::blocks {
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int64_t kSmallestBlock = 16;
 constexpr int64_t kOpsetOfBlocks = 21, kVersionOfBlocks = 10;    // DequantizeLinear's block_size and types of 4 bits
+constexpr int64_t kOpsetOfBitwise = 18;                          // BitwiseAnd and BitwiseOr
 constexpr int64_t kOpsetOfTwoBits = 25, kVersionOfTwoBits = 13;  // of ONNX's file format, the version
 
 Method method_of(BlockMethod method, bool real_zeros) {
@@ -66,9 +68,7 @@ std::string_view form_name(BlockForm form) {
 }  // namespace
 
 std::string why_not(int bits, const BlockOptions& options) {
-  const bool qdq = options.form == BlockForm::kQdq;
-  if (bits == 3) return qdq ? "ONNX has no type of 3 bits" : "ONNX Runtime's MatMulNBits has no kernel for 3 bits";
-  if (bits != 2 && bits != 4 && bits != 8) return fmt::format("there are no blocks of {} bits", bits);
+  if (bits != 2 && bits != 3 && bits != 4 && bits != 8) return fmt::format("there are no blocks of {} bits", bits);
   if (options.block < kSmallestBlock || options.block > kLargestBlock ||
       !std::has_single_bit(static_cast<uint64_t>(options.block)))
     return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
@@ -76,7 +76,7 @@ std::string why_not(int bits, const BlockOptions& options) {
 }
 
 int64_t opset_needed(int bits, const BlockOptions& options) {
-  if (options.form != BlockForm::kQdq) return 1;
+  if (options.form != BlockForm::kQdq) return bits == 3 ? kOpsetOfBitwise : 1;
   return bits == 2 ? kOpsetOfTwoBits : kOpsetOfBlocks;
 }
 
@@ -188,19 +188,28 @@ BlockTensors Converter::make(const Operand& operand, const Request& request, Lay
 }
 
 Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, const Operand& operand,
-                                  const BlockFormat& format) {
+                                  const BlockFormat& format, rewrite::Patch& patch) {
   ir::Graph& graph = *operand.value->graph();
   const int64_t k = operand.tensor->dims[operand.turned ? 1 : 0], n = operand.tensor->dims[operand.turned ? 0 : 1];
   const AllDims dims = dims_of(k, n, operand.turned, format, layout);
   const auto add = [&](ir::Tensor tensor, const std::vector<int64_t>& size, const std::string& ending) {
     tensor.name = graph.unique_name(operand.value->name() + ending);
-    tensor.dims = size;
+    if (!size.empty()) tensor.dims = size;
     return graph.add_initializer(std::move(tensor));
   };
   Listed listed;
-  listed.codes = add(tensors.codes, dims.codes, fmt::format("_Q{}", format.bits));
+  const bool is_of_three = format.bits == 3;
+  listed.codes =
+      add(tensors.codes, is_of_three ? std::vector<int64_t>() : dims.codes, fmt::format("_Q{}", format.bits));
   listed.scales = add(tensors.scales, dims.scales, "_scales");
   if (tensors.zeros) listed.zeros = add(*tensors.zeros, dims.zeros, "_zero_points");
+  if (!is_of_three) return listed;
+  // Before all that may come to read them.
+  const ops::Emit first = patch.before(graph.nodes().front());
+  const bool are_single = layout == Layout::kAsStored;
+  listed.codes =
+      are_single ? single_codes(first, listed.codes, dims.codes) : pairs_of_codes(first, listed.codes, dims.codes);
+  if (format.symmetric) listed.zeros = are_single ? middle_codes(first, dims.zeros) : middle_pairs(first, dims.zeros);
   return listed;
 }
 
@@ -246,27 +255,27 @@ std::string Converter::convert_product(ir::Node& node, const Request& asked, rew
   Entry& entry = entries_[key_of(operand, request)];
   if (!entry.tensors) entry.tensors = std::make_shared<BlockTensors>(make(operand, request, Layout::kColumns));
   if (!entry.product) {
-    entry.product = list(*entry.tensors, Layout::kColumns, operand, request.format);
+    entry.product = list(*entry.tensors, Layout::kColumns, operand, request.format, patch);
     if (entry.lookup) {
       // The lookups read what the products have, in their own dims.
-      const auto reshaped = [&](ir::Value*& old, ir::Value* now) {
+      const AllDims dims = dims_of(k, n, true, request.format, Layout::kTable);
+      const auto reshaped = [&](ir::Value*& old, ir::Value* now, const std::vector<int64_t>& size) {
         if (!old) return;
         ir::Node* reader = old->uses().begin()->node;
-        const ir::Tensor dims = *old->constant();
-        patch.replace(old, patch.before(reader).reshape(now, patch.before(reader).list(dims.dims)));
-        old->graph()->remove_initializer(old);
+        patch.replace(old, patch.before(reader).reshape(now, patch.before(reader).list(size)));
+        if (old->constant()) old->graph()->remove_initializer(old);
         old = nullptr;
       };
-      reshaped(entry.lookup.zeros, entry.product.zeros);
-      reshaped(entry.lookup.scales, entry.product.scales);
-      reshaped(entry.lookup.codes, entry.product.codes);
+      reshaped(entry.lookup.zeros, entry.product.zeros, dims.zeros);
+      reshaped(entry.lookup.scales, entry.product.scales, dims.scales);
+      reshaped(entry.lookup.codes, entry.product.codes, dims.codes);
     }
   }
   ir::Value* rows = product.x_is_turned ? at.transpose(node.input(product.x), {1, 0}) : node.input(product.x);
   std::vector<ir::Value*> inputs{rows, entry.product.codes, entry.product.scales};
   if (entry.product.zeros) inputs.push_back(entry.product.zeros);
   ops::Attributes attributes{
-      {"K", k}, {"N", n}, {"bits", int64_t{request.format.bits}}, {"block_size", request.format.block}};
+      {"K", k}, {"N", n}, {"bits", int64_t{request.format.stored_bits()}}, {"block_size", request.format.block}};
   if (request.options.accuracy_level != 0)
     attributes.push_back({"accuracy_level", int64_t{request.options.accuracy_level}});
   ir::Value* result = rewrite::emit_node(at, {.op = ops::kBlockProduct,
@@ -311,8 +320,8 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;
   const int64_t rows = operand.tensor->dims[0], width = operand.tensor->dims[1];
-  if (width * request.format.bits % 8 != 0)
-    return fmt::format("a row of {} codes of {} bits ends within a byte", width, request.format.bits);
+  if (width * request.format.stored_bits() % 8 != 0)
+    return fmt::format("a row of {} codes of {} bits ends within a byte", width, request.format.stored_bits());
   request.format.scale_type = type;
 
   rewrite::Patch patch(model_, {});
@@ -329,7 +338,7 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
     listed.scales = at.reshape(entry.product.scales, at.list(dims.scales));
     if (entry.product.zeros) listed.zeros = at.reshape(entry.product.zeros, at.list(dims.zeros));
   } else if (!listed) {
-    listed = entry.lookup = list(*entry.tensors, Layout::kTable, operand, request.format);
+    listed = entry.lookup = list(*entry.tensors, Layout::kTable, operand, request.format, patch);
   }
   std::vector<ir::Value*> inputs{listed.codes, node.input(1), listed.scales};
   if (listed.zeros) inputs.push_back(listed.zeros);
@@ -337,7 +346,7 @@ std::string Converter::convert_lookup(ir::Node& node, const Request& asked, rewr
                                               .inputs = std::move(inputs),
                                               .attributes = {{"gather_axis", int64_t{0}},
                                                              {"quantize_axis", int64_t{1}},
-                                                             {"bits", int64_t{request.format.bits}},
+                                                             {"bits", int64_t{request.format.stored_bits()}},
                                                              {"block_size", request.format.block}},
                                               .domain = ops::kMicrosoft})
                           .front();
@@ -362,17 +371,19 @@ std::string Converter::dequantize(ir::Node& node, int input, const Operand& oper
   Entry& entry = entries_[key_of(operand, request)];
   if (!entry.stored) {
     entry.tensors = std::make_shared<BlockTensors>(make(operand, request, Layout::kAsStored));
-    entry.stored = list(*entry.tensors, Layout::kAsStored, operand, request.format);
+    entry.stored = list(*entry.tensors, Layout::kAsStored, operand, request.format, patch);
   }
   std::vector<ir::Value*> inputs{entry.stored.codes, entry.stored.scales};
   if (entry.stored.zeros) inputs.push_back(entry.stored.zeros);
   ir::Value* weight = at.emit(ops::kDequantize, std::move(inputs),
                               {{"axis", int64_t{operand.turned ? 1 : 0}}, {"block_size", request.format.block}});
   if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
-  changes.made.push_back({.kind = std::string(ops::kDequantize),
-                          .place = node.describe(),
-                          .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),
-                                        std::string(ir::name_of(entry.stored.codes->constant()->data_type))}}});
+  changes.made.push_back(
+      {.kind = std::string(ops::kDequantize),
+       .place = node.describe(),
+       .replaced = {
+           {std::string(ir::name_of(operand.tensor->data_type)),
+            request.format.bits == 3 ? "codes of 3 bits" : std::string(ir::name_of(entry.tensors->codes.data_type))}}});
   node.set_input(input, weight);
   patch.apply(facts_);
   return {};

@@ -80,7 +80,8 @@ class Converter {
   std::string convert_lookup(ir::Node& node, const Request& request, rewrite::Changes& changes);
   std::string dequantize(ir::Node& node, int input, const Operand& operand, const Request& request,
                          rewrite::Changes& changes);
-  Listed list(const BlockTensors& tensors, Layout layout, const Operand& operand, const BlockFormat& format);
+  Listed list(const BlockTensors& tensors, Layout layout, const Operand& operand, const BlockFormat& format,
+              rewrite::Patch& patch);
 
   ir::Model& model_;
   infer::Inference& facts_;

@@ -175,6 +175,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"MatMul", 64, 48, 4, 32, false}, Case{"MatMul", 64, 5, 4, 16, true},
                     Case{"MatMul", 40, 33, 4, 32, false}, Case{"MatMul", 20, 7, 4, 32, true},
                     Case{"MatMul", 300, 17, 2, 256, false}, Case{"MatMul", 96, 20, 2, 32, true},
+                    Case{"MatMul", 64, 48, 3, 32, false}, Case{"MatMul", 45, 33, 3, 16, true},
+                    Case{"MatMul", 64, 18, 3, 32, false, kNBits, DataType::kFloat16},
+                    Case{"MatMul", 41, 9, 3, 16, false, kQdq}, Case{"MatMul", 64, 24, 3, 32, true, kQdq},
+                    Case{"Gemm", 45, 23, 3, 16, true, kQdq, DataType::kFloat, true, true, true, 0.5, 3},
+                    Case{"Gemm", 64, 24, 3, 32, false, kQdq, DataType::kFloat16, true, false, true},
+                    Case{"Gemm", 64, 24, 3, 32, true, kNBits, DataType::kFloat, true, true, true, -0.5, 2},
                     Case{"MatMul", 50, 20, 8, 16, false}, Case{"MatMul", 33, 1, 8, 16, true},
                     Case{"MatMul", 2, 3, 4, 16, false},
                     Case{"MatMul", 64, 18, 4, 32, false, kNBits, DataType::kFloat16},
@@ -191,12 +197,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Gemm", 64, 23, 4, 32, true, kQdq, DataType::kFloat, true, false, false, 2, 1}));
 
 // x looks rows up in a table, and what they are multiplied by is the same table: tied embeddings.
-std::unique_ptr<ir::Model> tied_model(int64_t width, bool product_first) {
+std::unique_ptr<ir::Model> tied_model(int64_t width, bool product_first, int bits) {
   constexpr int64_t kWords = 50;
   ir::ModelBuilder m(21);
   ir::Value* x = m.add_input("x", DataType::kInt64, {"batch", "length"});
-  ir::Value* table = m.add_tensor(
-      tensor("table", DataType::kFloat, {kWords, width}, turned(sayable(width, kWords, 4, 32, false), width, kWords)));
+  ir::Value* table = m.add_tensor(tensor("table", DataType::kFloat, {kWords, width},
+                                         turned(sayable(width, kWords, bits, 32, false), width, kWords)));
   ir::Value* back = product_first ? m.add_node("Transpose", {table}, {{"perm", std::vector<int64_t>{1, 0}}}) : nullptr;
   ir::Value* other =
       product_first
@@ -259,11 +265,11 @@ TEST(BlockConverter, AWeightThatIsMadeIsTheSameAsOneThatIsThere) {
 }
 
 TEST(BlockConverter, TiedEmbeddingsAreOneTensor) {
-  for (const int64_t width : {64, 40}) {
+  for (const auto& [width, bits] : {std::pair<int64_t, int>{64, 4}, {40, 4}, {64, 3}, {40, 3}}) {
     for (const bool product_first : {false, true}) {
-      const auto original = tied_model(width, product_first);
+      const auto original = tied_model(width, product_first, bits);
       const auto converted = ir::clone(*original);
-      const Conversion conversion = convert(*converted, 4, {.accuracy_level = 1});
+      const Conversion conversion = convert(*converted, bits, {.accuracy_level = 1});
       for (const std::string& why : conversion.why) EXPECT_EQ(why, "");
       rewrite::expect_ensured(*original, *converted);
       EXPECT_EQ(converted->graph->find("table"), nullptr);
@@ -288,7 +294,7 @@ TEST(BlockConverter, TiedEmbeddingsAreOneTensor) {
 }
 
 TEST(BlockConverter, LookupsAreTheSame) {
-  for (const int bits : {2, 4, 8}) {
+  for (const int bits : {2, 3, 4, 8}) {
     for (const auto& [width, symmetric] : {std::pair<int64_t, bool>{64, true}, {40, false}, {20, true}}) {
       ir::ModelBuilder m(21);
       ir::Value* x = m.add_input("x", DataType::kInt64, {"n"});
@@ -337,8 +343,8 @@ TEST(BlockConverter, SaysWhyNot) {
     };
   };
   const auto plain = product(DataType::kFloat, {32, 4}, {"n", 32});
-  EXPECT_THAT(why(plain, 3, {}), HasSubstr("no kernel for 3 bits"));
-  EXPECT_THAT(why(plain, 3, {.form = kQdq}), HasSubstr("no type of 3 bits"));
+  EXPECT_THAT(why(plain, 3, {}, 17), HasSubstr("takes opset 18"));
+  EXPECT_THAT(why(plain, 3, {.form = kQdq}, 20), HasSubstr("takes opset 21"));
   EXPECT_THAT(why(plain, 2, {.form = kQdq}), HasSubstr("takes opset 25"));
   EXPECT_THAT(why(product(DataType::kFloat, {32, 6}, {"n", 32}), 2, {.form = kQdq}, 25), HasSubstr("wrong numbers"));
   EXPECT_THAT(why(plain, 5, {}), HasSubstr("no blocks of 5 bits"));

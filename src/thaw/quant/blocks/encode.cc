@@ -51,7 +51,7 @@ bool encode_words(const Tile& tile, const BlockFormat& format, const TileScales&
 }
 
 bool encode_packed_tile(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words) {
-  switch (format.bits) {
+  switch (format.stored_bits()) {
     case 2:
       return encode_words<2>(tile, format, scales, words);
     case 4:

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/quant/blocks/block_pass.h"
 #include "thaw/quant/blocks/pack_codes.h"
+#include "thaw/quant/blocks/three_bits.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
@@ -56,7 +59,13 @@ class SharedPass {
       // Whoever has had scales and zeros of this round already does not come back for them.
       const bool keeps = !written_[1] || !written_[2];
       BlockPass::Kept kept;
-      pass_.run(sink, keeps ? &kept : nullptr);
+      if (pass_.format().bits == 3) {
+        ThreeBitPacker packer(sink);
+        pass_.run([&](std::span<const std::byte> pairs) { packer.add(pairs); }, keeps ? &kept : nullptr);
+        packer.finish();
+      } else {
+        pass_.run(sink, keeps ? &kept : nullptr);
+      }
       if (keeps) kept_ = std::move(kept);
     } else {
       if (kept_.scales.empty()) pass_.run({}, &kept_);
@@ -66,7 +75,7 @@ class SharedPass {
         write_scales(kept_.real_zeros, pass_.format().scale_type, sink);
       } else {
         const auto row = static_cast<size_t>(pass_.layout() == Layout::kAsStored ? kept_.zeros.size() : pass_.blocks());
-        write_zeros(kept_.zeros, pass_.format().bits, row, sink);
+        write_zeros(kept_.zeros, pass_.format().stored_bits(), row, sink);
       }
     }
     is_written = true;
@@ -94,11 +103,14 @@ class PartOfPass final : public ir::TensorSource {
   Part part_;
 };
 
+// Of codes and zeros, as nodes read them.
 DataType codes_type(const BlockFormat& format, Layout layout) {
   if (layout != Layout::kAsStored) return DataType::kUint8;
   switch (format.bits) {
     case 2:
       return format.symmetric ? DataType::kInt2 : DataType::kUint2;
+    case 3:
+      return DataType::kUint4;
     case 4:
       return format.symmetric ? DataType::kInt4 : DataType::kUint4;
     default:
@@ -106,16 +118,33 @@ DataType codes_type(const BlockFormat& format, Layout layout) {
   }
 }
 
+// What is stored: codes of 3 bits by themselves.
+struct StoredCodes {
+  DataType type;
+  std::vector<int64_t> dims;
+};
+
+StoredCodes stored_codes(const std::vector<int64_t>& dims, const BlockFormat& format, Layout layout) {
+  if (format.bits != 3) return {codes_type(format, layout), dims};
+  const int64_t count = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  return {DataType::kUint8, {rows_of_three(layout == Layout::kAsStored ? (count + 1) / 2 : count), 3}};
+}
+
 }  // namespace
 
+bool signed_codes(const BlockFormat& format, Layout layout) {
+  return layout == Layout::kAsStored && format.symmetric && format.bits != 3;
+}
+
 AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, Layout layout) {
-  const int64_t blocks = (k + format.block - 1) / format.block, zero_bytes = (blocks * format.bits + 7) / 8;
+  const int64_t blocks = (k + format.block - 1) / format.block, zero_bytes = (blocks * format.stored_bits() + 7) / 8;
   switch (layout) {
     case Layout::kColumns:
-      return {
-          {n, blocks, format.block * format.bits / 8}, {n * blocks}, {n * (format.real_zeros ? blocks : zero_bytes)}};
+      return {{n, blocks, format.block * format.stored_bits() / 8},
+              {n * blocks},
+              {n * (format.real_zeros ? blocks : zero_bytes)}};
     case Layout::kTable:
-      return {{n, k * format.bits / 8}, {n, blocks}, {n, zero_bytes}};
+      return {{n, k * format.stored_bits() / 8}, {n, blocks}, {n, zero_bytes}};
     default:
       if (turned) return {{n, k}, {n, blocks}, {n, blocks}};
       return {{k, n}, {blocks, n}, {blocks, n}};
@@ -131,7 +160,9 @@ BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout la
   const auto made = [&](Part part, DataType of, const std::vector<int64_t>& size) {
     return ir::Tensor::made({}, of, size, std::make_shared<PartOfPass>(pass, part));
   };
-  BlockTensors result{made(Part::kCodes, type, dims.codes), made(Part::kScales, format.scale_type, dims.scales), {}};
+  const StoredCodes codes = stored_codes(dims.codes, format, layout);
+  BlockTensors result{
+      made(Part::kCodes, codes.type, codes.dims), made(Part::kScales, format.scale_type, dims.scales), {}};
   if (!format.symmetric) result.zeros = made(Part::kZeros, format.real_zeros ? format.scale_type : type, dims.zeros);
   return result;
 }
@@ -158,17 +189,26 @@ BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool turned, co
       }
     }
   }
-  const bool is_signed = layout == Layout::kAsStored && format.symmetric;
-  std::vector<std::byte> codes((chosen.codes.size() * static_cast<size_t>(format.bits) + 7) / 8), scales, zeros;
-  pack_codes(chosen.codes, format.bits, static_cast<uint8_t>(is_signed ? format.middle() : 0), codes.data());
+  const bool is_signed = signed_codes(format, layout);
+  const int bits = format.stored_bits();
+  std::vector<std::byte> codes((chosen.codes.size() * static_cast<size_t>(bits) + 7) / 8), scales, zeros;
+  pack_codes(chosen.codes, bits, static_cast<uint8_t>(is_signed ? format.middle() : 0), codes.data());
   const auto append_to = [](std::vector<std::byte>& all) {
     return [&all](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); };
   };
+  if (format.bits == 3) {
+    std::vector<std::byte> packed;
+    ThreeBitPacker packer(append_to(packed));
+    packer.add(codes);
+    packer.finish();
+    codes = std::move(packed);
+  }
   write_scales(chosen.scales, format.scale_type, append_to(scales));
   const auto row = layout == Layout::kAsStored ? chosen.zeros.size() : static_cast<size_t>(blocks);
-  write_zeros(chosen.zeros, format.bits, row, append_to(zeros));
+  write_zeros(chosen.zeros, bits, row, append_to(zeros));
   const DataType type = codes_type(format, layout);
-  BlockTensors result{ir::Tensor::from_bytes({}, type, dims.codes, std::move(codes)),
+  const StoredCodes stored = stored_codes(dims.codes, format, layout);
+  BlockTensors result{ir::Tensor::from_bytes({}, stored.type, stored.dims, std::move(codes)),
                       ir::Tensor::from_bytes({}, format.scale_type, dims.scales, std::move(scales)),
                       {}};
   if (!format.symmetric) result.zeros = ir::Tensor::from_bytes({}, type, dims.zeros, std::move(zeros));

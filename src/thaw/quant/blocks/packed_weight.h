@@ -30,10 +30,14 @@ enum class Layout : uint8_t {
   // [n, blocks]; codes of 2 and 4 bits follow each other without a gap. Symmetric ones are signed, around 0.
   kAsStored,
 };
+// Codes of 3 bits are uint8 [rows, 3] (three_bits.h), of what codes of 4 bits would be; symmetric ones are not signed, and
+// their zeros, 4, not stored.
+bool signed_codes(const BlockFormat& format, Layout layout);
 
 struct AllDims {
   std::vector<int64_t> codes, scales, zeros;
 };
+// Those that nodes read, of 3 bits too.
 AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, Layout layout);
 
 struct BlockTensors {

@@ -69,6 +69,7 @@ struct Plan {
 
 HWY_INLINE Plan plan_of(int bits) {
   if (bits == 2) return {3, 9, 0.08F};
+  if (bits == 3) return {2, 8, 0.06F};
   if (bits == 4) return {2, 7, 0.04F};
   return {1, 5, 0.0025F};
 }

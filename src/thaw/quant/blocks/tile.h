@@ -18,7 +18,7 @@ inline constexpr int64_t kLanes = 16;
 inline constexpr int kLargestBlock = 256;
 
 struct BlockFormat {
-  int bits = 4;             // 2, 4 or 8
+  int bits = 4;             // 2, 3, 4 or 8
   int64_t block = 32;       // weights that share a scale: 16, 32, 64, 128 or 256
   bool symmetric = false;   // the zero of each block is the middle code, 2^(bits - 1), and not stored
   bool real_zeros = false;  // zeros of the scales' type, which need be no codes
@@ -26,6 +26,7 @@ struct BlockFormat {
 
   int levels() const { return (1 << bits) - 1; }
   int middle() const { return 1 << (bits - 1); }
+  int stored_bits() const { return bits == 3 ? 4 : bits; }  // that a code has for the nodes that read it
   bool operator==(const BlockFormat&) const = default;
 };
 
@@ -63,7 +64,7 @@ bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scale
 // less, the best move first, until none does. Rounding each by itself leaves that sum to chance, which is most of what outputs
 // are off where inputs are about the same at all times.
 bool encode_about_means(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
-// As `encode`, a block's codes as words [format.block * bits / 32, kLanes], the first code in the lowest bits.
+// As `encode`, a block's codes as words [format.block * stored_bits / 32, kLanes], the first code in the lowest bits.
 bool encode_packed(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words);
 // The sum of importance * error^2 of each lane.
 void errors_of(const Tile& tile, const BlockFormat& format, const TileScales& scales, std::span<float, kLanes> errors);

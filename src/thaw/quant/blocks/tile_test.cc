@@ -61,7 +61,7 @@ void expect_sound(const TileScales& scales, const BlockFormat& format) {
 }
 
 BlockFormat any_format() {
-  return {.bits = *rc::gen::element(2, 4, 8),
+  return {.bits = *rc::gen::element(2, 3, 4, 8),
           .block = *rc::gen::element<int64_t>(16, 32, 64, 256),
           .symmetric = *rc::gen::arbitrary<bool>()};
 }
