@@ -63,20 +63,26 @@ class Folder {
     return (static_cast<uint64_t>(*count) * ir::bits_of(fact.dtype) + 7) / 8;
   }
 
-  // The constants that only the nodes behind a value read: what goes when it is folded.
+  // The constants that only the nodes behind a value read, each once or several times: what goes when it is folded.
   uint64_t bytes_behind(ir::Value* value) const {
     uint64_t bytes = 0;
-    std::vector<const ir::Value*> open{value};
-    std::unordered_set<const ir::Value*> seen;
-    while (!open.empty()) {
-      const ir::Value* at = open.back();
-      open.pop_back();
-      if (!at || !seen.insert(at).second) continue;
-      if (is_constant(*at)) {
-        if (at->uses().size() == 1 && !at->is_output()) bytes += at->constant()->num_bytes();
-      } else if (at == value || at->uses().size() == 1) {
-        const ir::Node* node = at->producer();
-        open.insert(open.end(), node->inputs().begin(), node->inputs().end());
+    std::unordered_map<const ir::Value*, size_t> reads;  // by nodes that go
+    const auto is_read_by_those = [&](const ir::Value* at) {
+      return !at || (!at->is_output() && !is_result_of_subgraph(*at) && reads[at] == at->uses().size());
+    };
+    std::vector<const ir::Node*> gone{value->producer()};
+    while (!gone.empty()) {
+      const ir::Node* node = gone.back();
+      gone.pop_back();
+      for (const ir::Value* input : node->inputs()) {
+        if (!input) continue;
+        ++reads[input];
+        if (!is_read_by_those(input)) continue;
+        if (is_constant(*input)) {
+          bytes += input->constant()->num_bytes();
+        } else if (std::ranges::all_of(input->producer()->outputs(), is_read_by_those)) {
+          gone.push_back(input->producer());
+        }
       }
     }
     return bytes;
