@@ -1,4 +1,4 @@
-"""--report of thaw lift and thaw batch: a page that says all that the JSON says, and a file that is whole or not there."""
+"""--report of thaw lift, thaw batch and thaw convert: a page that says all that the JSON says, and a file that is whole or not there."""
 import html.parser
 import json
 import os
@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conftest import session
+from int8_nets import block
 from models import scrfd, vit
 from models.families import BY_NAME
 
@@ -215,6 +216,14 @@ def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
     for check in report["checked"]:
         count, _, height, width = map(int, re.findall(r"\d+", check["inputs"]["input.1"].split("[")[1]))
         assert count == 3 and len({count, height, width, 1}) == 4
+
+
+@pytest.mark.parametrize("options", [["--to", "int4", "--keep", "*Erf*"], ["--to", "int3", "--no-check"], ["--to", "f16"]])
+def test_the_page_of_converting_says_what_the_json_says(thaw, save, tmp_path, options):
+    page, report = twice(thaw, tmp_path, "convert", save(block()), *options)
+    assert_says_all(page, {**report, "converted": [note["message"] for note in report["converted"]]})
+    assert sum(int(row["nodes"]) for row in page.rows(["what", "nodes"]) if row["what"]) >= len(report["converted"]) > 0
+    assert bool(report["errors"]) == ("--no-check" not in options)
 
 
 def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):

@@ -24,13 +24,13 @@ namespace thaw {
 
 // What a node computes with.
 enum class NumberFormat : uint8_t {
-  kKeep,      // what it has
-  kFloat16,   // IEEE 754 binary16
-  kBfloat16,  // float32's upper half
-  kInt8,      // 8-bit weights and activations, affine: number = scale * (code - zero point)
-  kInt4,      // weights alone, in blocks along the axis that is summed over; each block with a scale of its own
-  kInt2,      // the same, of 2 bits
-  kInt3,
+  kKeep,        // what it has
+  kFloat16,     // IEEE 754 binary16
+  kBfloat16,    // float32's upper half
+  kInt8,        // 8-bit weights and activations, affine: number = scale * (code - zero point)
+  kInt4,        // weights alone, in blocks along the axis that is summed over; each block with a scale of its own
+  kInt2,        // the same, of 2 bits
+  kInt3,        // the same, of 3 bits, which nodes before their readers make codes of 4 bits of
   kInt8Blocks,  // the same, of 8 bits
 };
 
@@ -52,7 +52,7 @@ enum class BlockForm : uint8_t {
 struct BlockOptions {
   int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
   bool symmetric = false;  // no zero points: the middle code is 0
-  // Zero points of the scales' type, any number: MatMulNBits of 2 and 4 bits, with kSearch and kAwq.
+  // Zero points of the scales' type, any number: MatMulNBits of 2, 3 and 4 bits, with kSearch and kAwq.
   bool real_zeros = false;
   BlockMethod method = BlockMethod::kSearch;
   BlockForm form = BlockForm::kMatMulNBits;

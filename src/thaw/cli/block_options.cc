@@ -22,7 +22,7 @@ void add_blocks(CLI::App& app, BlockOptions& blocks, bool with_samples) {
   app.add_option("--block", blocks.block, "weights that share a scale: 16, 32, 64, 128 or 256 (32)")->type_name("N");
   app.add_flag("--symmetric", blocks.symmetric, "blocks without zero points");
   app.add_flag("--real-zeros", blocks.real_zeros,
-               "zero points of the scales' type, which MatMulNBits takes of 2 and 4 bits");
+               "zero points of the scales' type, which MatMulNBits takes of 2, 3 and 4 bits");
   app.add_option("--accuracy-level", blocks.accuracy_level,
                  "MatMulNBits': 0 as the kernel likes, 1 f32, 2 f16, 3 bf16, 4 INT8 activations (0)")
       ->type_name("0|1|2|3|4")

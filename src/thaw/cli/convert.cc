@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/block_options.h"
+#include "thaw/cli/convert_page.h"
 #include "thaw/cli/convert_report.h"
 #include "thaw/cli/feed_options.h"
 #include "thaw/cli/int8_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/report_file.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/save_options.h"
 #include "thaw/cli/until_exit.h"
@@ -37,12 +39,14 @@ struct ConvertArguments {
 };
 
 int convert_model(const ConvertArguments& options) {
+  ReportFile file(options.report, {options.model, options.output, options.plan});
   ConvertOptions how = options.convert;
   if (!options.plan.empty()) quantizing::read_plan(options.plan, how);
   if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says what to convert to",
-                                              .where = "thaw convert",
-                                              .expected = "--to f16, bf16, int8 or int4, or --plan plan.json"});
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "nothing says what to convert to",
+                 .where = "thaw convert",
+                 .expected = "--to f16, bf16, int8, int4, int3 or int2, or --plan plan.json"});
   how.optimize = !options.no_optimize;
   how.check = !options.no_check;
   how.target = options.target.value_or(OptimizeTarget::kPortable);
@@ -53,6 +57,7 @@ int convert_model(const ConvertArguments& options) {
                                               .expected = "--data with their folder"});
   ir::Model& model = *until_exit(ir::load(options.model));
   options.saving.require(model, options.output);
+  file.require_other(ir::data_files_of(model));
   rewrite::require_renames(model, options.saving.renames());
   const bool has_data_files = !ir::data_files_of(model).empty();
   const ir::Model& original = *until_exit(ir::load(options.model));
@@ -70,8 +75,9 @@ int convert_model(const ConvertArguments& options) {
     rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
-  write_output(options.format == Format::kJson ? convert_json(options.model, report, files)
-                                               : convert_text(report, files, options.explain));
+  const std::string json = convert_json(options.model, report, files);
+  file.write(json, [&] { return convert_page(options.model, options.output, report, files); });
+  write_output(options.format == Format::kJson ? json : convert_text(report, files, options.explain));
   return is_proven ? kFine : kFindings;
 }
 
@@ -82,8 +88,8 @@ void add_formats(CLI::App& app, ConvertArguments& options) {
                             {"bf16", kBfloat16},
                             {"int8", kInt8},
                             {"int4", kInt4},
-                            {"int2", kInt2},
                             {"int3", kInt3},
+                            {"int2", kInt2},
                             {"int8-blocks", kInt8Blocks}},
                            "what its nodes compute with, or what its weights are stored in");
   app.add_option("--plan", options.plan, "JSON that gives nodes a precision by name (docs/converting.md)")
@@ -118,6 +124,7 @@ Action define_convert(CLI::App& app) {
   add_feed_options(app, options->feed);
   app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
   app.add_flag("--explain", options->explain, "print every node, and why what stays does");
+  add_report(app, options->report);
   add_external(app, options->external);
   add_save_options(app, options->saving);
   app.add_flag("--no-check", options->no_check, "do not run the result beside the model");

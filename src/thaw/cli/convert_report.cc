@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "thaw/cli/notes.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
@@ -14,17 +13,6 @@ namespace thaw::cli {
 namespace {
 
 constexpr double kMegabyte = 1e6;
-
-// By what they became, or why they did not: a model has hundreds of each.
-std::vector<NoteView> notes_of(const std::vector<Change>& changes) {
-  std::vector<NoteView> notes;
-  for (const Change& change : changes)
-    notes.push_back({.code = {},
-                     .where = change.place,
-                     .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
-                     .at = {}});
-  return notes;
-}
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
@@ -58,12 +46,22 @@ std::string lines(std::string_view heading, const std::vector<std::string>& text
 
 }  // namespace
 
+std::vector<NoteView> convert_notes(const std::vector<Change>& changes) {
+  std::vector<NoteView> notes;
+  for (const Change& change : changes)
+    notes.push_back({.code = {},
+                     .where = change.place,
+                     .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
+                     .at = {}});
+  return notes;
+}
+
 std::string convert_text(const ConvertReport& report, const Written& files, bool explain) {
   std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
                                  report.nodes_after, static_cast<double>(report.weights_before) / kMegabyte,
                                  static_cast<double>(report.weights_after) / kMegabyte);
-  text += groups_text("converted", notes_of(report.changed), explain);
-  if (!report.left.empty()) text += groups_text("kept", notes_of(report.left), explain);
+  text += groups_text("converted", convert_notes(report.changed), explain);
+  if (!report.left.empty()) text += groups_text("kept", convert_notes(report.left), explain);
   text += costs_text(report.errors);
   text += lines("warning", report.warnings);
   text += lines("FAILS", report.failures);
@@ -84,8 +82,8 @@ std::string convert_json(const std::string& model, const ConvertReport& report, 
   json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
   json.member("weights_before", static_cast<int64_t>(report.weights_before));
   json.member("weights_after", static_cast<int64_t>(report.weights_after));
-  write_notes(json, "converted", notes_of(report.changed));
-  write_notes(json, "kept", notes_of(report.left));
+  write_notes(json, "converted", convert_notes(report.changed));
+  write_notes(json, "kept", convert_notes(report.left));
   json.member_array("errors");
   for (const OutputError& error : report.errors) {
     json.begin_object();
