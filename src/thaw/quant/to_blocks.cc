@@ -117,7 +117,7 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
                                                   .expected = "--data, an .npz file of inputs or a folder of them"});
       if (!samples || group.name.empty()) continue;
       const int64_t width = width_of(group, facts);
-      const bool products = needs_data(group.precision->blocks.method);
+      const bool products = group.precision->blocks.method == BlockMethod::kGptq;
       if (held > 0 && held + 4 * width * width > kMostHeld && products) break;
       if (products) held += 4 * width * width;
       with_products = with_products || products;

@@ -27,7 +27,7 @@ struct RowScaling {
 
 // Its mean magnitude to the power of the grid (0 to 1, by twentieths) at which the outputs are off the least over the
 // samples, once `search` has found the blocks' scales, with and without importance.
-// Where the statistics have products or kept rows, the error is the outputs' own, of some of the columns; else inputs are
+// Where the statistics have kept rows or products, the error is the outputs' own, of some of the columns; else inputs are
 // taken not to go along with each other. `importance`: may be empty, all alike.
 RowScaling awq_scales(std::span<const WeightMatrix> weights, const BlockFormat& format,
                       const ColumnStatistics& statistics, const Importance& importance);
