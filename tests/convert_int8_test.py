@@ -286,6 +286,12 @@ def test_an_lstm_whose_weights_are_computed_stays(thaw, save):
     assert "LSTM" in ops(out) and constants(out)["w_quantized"].dtype == np.int8
 
 
+def test_a_convolution_whose_weights_are_computed_says_so(thaw, save):
+    path = save(model("g (float[n, 4, h, w] x, float[6, 4, 3, 3] k) => (float[n, 6, i, j] y) { y = Conv(x, k) }"), "fed")
+    _, report = convert(thaw, path, "--dynamic")
+    assert [note["message"] for note in report["kept"]] == ["int8: its weights are computed, and are no constants"]
+
+
 def test_a_weight_that_is_no_number_is_an_error_that_names_it(thaw, save, tmp_path):
     w = random(8, 8)
     w[3, 4] = np.nan

@@ -98,8 +98,9 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
     }
   }
   if (is_quantized || (found.kernel != Int8Kernel::kRecurrent && !node.output(0))) return {};
-  if (found.weights.empty())
-    return {{}, has_kernel ? "both of its operands are computed, and products of two such keep their precision" : ""};
+  if (found.weights.empty() && found.kernel == Int8Kernel::kProduct)
+    return {{}, "both of its operands are computed, and products of two such keep their precision"};
+  if (found.weights.empty()) return {{}, has_kernel ? "its weights are computed, and are no constants" : ""};
   if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (!why.empty()) return {{}, why};
   const ops::Fact& fact = facts.fact(node.input(found.data));
