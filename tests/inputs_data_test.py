@@ -71,7 +71,14 @@ def test_sensitivity_and_plans_take_them_too(thaw, conv, tmp_path):
     plan = thaw.json("plan", tmp_path / "a", *within, *feed)
     assert plan["measured"] == thaw.json("plan", tmp_path / "b", *within)["measured"]
     assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within, "--data", photos, *feed)["measured"]
-    assert "--for or --resize says how" in thaw.error("plan", tmp_path / "a", *within)
+    # How the files were fed stands in the report, and need not be said again; other files may be arrays.
+    assert of_images["fed"] == ["--resize=letterbox:32x32", "--std=0.25"] and of_arrays["fed"] == []
+    assert "--resize=letterbox:32x32 --std=0.25" in (tmp_path / "a" / "report.html").read_text()
+    assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within)["measured"]
+    assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within, "--data", samples)["measured"]
+    report = tmp_path / "a" / "report.json"
+    report.write_text(report.read_text().replace("--std=0.25", "--odd=0.25"))
+    assert "how the report's samples were made is not understood" in thaw.error("plan", tmp_path / "a", *within)
 
 
 def test_a_tower_is_measured_on_photographs(thaw, tmp_path):

@@ -54,9 +54,10 @@ enum class SensitivityGroup : uint8_t {
 
 struct SensitivityOptions {
   std::vector<PrecisionOptions> precisions = {{.to = NumberFormat::kInt8Blocks}};  // each node in each
-  std::filesystem::path data = {};         // samples, as ConvertOptions has them; needed
-  std::vector<std::string> outputs = {};   // that are compared; empty: all of floats
-  std::vector<std::string> keep = {};      // patterns of nodes that are not touched, as ConvertOptions has them
+  std::filesystem::path data = {};        // samples, as ConvertOptions has them; needed
+  std::vector<std::string> fed = {};      // how the files of `data` became inputs, for the report to say; empty: arrays
+  std::vector<std::string> outputs = {};  // that are compared; empty: all of floats
+  std::vector<std::string> keep = {};     // patterns of nodes that are not touched, as ConvertOptions has them
   ErrorMetric metric = ErrorMetric::kMse;  // that nodes are ranked by; all are measured
   SensitivityMode mode = SensitivityMode::kExact;
   SensitivityGroup group = SensitivityGroup::kNode;
@@ -94,6 +95,7 @@ struct SensitivityUnit {
 struct SensitivityReport {
   std::string model;  // path
   std::string data;
+  std::vector<std::string> fed = {};  // how its files became inputs: options of `thaw inputs`, "--resize=height:48"
   std::string
       key;  // of the model's graph and weights, the samples and what was asked: equal where figures may be joined
   std::vector<PrecisionOptions> precisions;

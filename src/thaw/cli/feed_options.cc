@@ -2,13 +2,17 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/cli/options.h"
+#include "thaw/core/error.h"
 #include "thaw/media/file_samples.h"
 
 namespace thaw::cli {
@@ -74,6 +78,14 @@ double number_of(const std::string& option, std::string_view text) {
                        (slash == std::string_view::npos || (read(text.substr(slash + 1), divisor) && divisor != 0));
   if (!is_read) refuse_value(option, std::string(text), "numbers such as 0.5 or 1/255");
   return value / divisor;
+}
+
+bool has_archives(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(path, failed)) return path.extension() == ".npz";
+  for (const auto& entry : std::filesystem::directory_iterator(path, failed))
+    if (entry.path().extension() == ".npz") return true;
+  return false;
 }
 
 void add_numbers(CLI::App& app, const std::string& name, std::vector<double>& numbers, bool is_positive,
@@ -148,10 +160,45 @@ bool has_feed_options(const CLI::App& app) {
   return false;
 }
 
+std::vector<std::string> feed_words(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const char* name : kNames) {
+    if (app.count(name) == 0) continue;
+    const CLI::Option& option = *app.get_option(name);
+    const bool is_flag = option.get_expected_max() == 0;
+    words.push_back(is_flag ? std::string(name) : fmt::format("{}={}", name, fmt::join(option.results(), ",")));
+  }
+  return words;
+}
+
+InputsOptions feed_of(const std::vector<std::string>& words) {
+  InputsOptions options;
+  CLI::App app;
+  add_feed_options(app, options);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+  } catch (const CLI::ParseError& wrong) {
+    throw Error(ErrorCode::kInvalidFile,
+                {.what = fmt::format("how the report's samples were made is not understood: {}", wrong.what()),
+                 .where = fmt::format("{}", fmt::join(words, " ")),
+                 .expected = "options of `thaw inputs`"});
+  }
+  return options;
+}
+
 quantizing::OpenSamples open_fed(const CLI::App& app, const InputsOptions& options, const ir::Model& model) {
   if (!has_feed_options(app)) return {};
   return [&options, &model](const std::filesystem::path& path) {
     return quantizing::Samples(std::make_shared<media::FileSamples>(path, options, model));
+  };
+}
+
+quantizing::OpenSamples open_fed(const CLI::App& app, const InputsOptions& options,
+                                 const std::vector<std::string>& reported, const ir::Model& model) {
+  if (has_feed_options(app) || reported.empty()) return open_fed(app, options, model);
+  return [feed = feed_of(reported), &model](const std::filesystem::path& path) {
+    if (has_archives(path)) return quantizing::Samples(path);
+    return quantizing::Samples(std::make_shared<media::FileSamples>(path, feed, model));
   };
 }
 

@@ -1,6 +1,9 @@
 // The options that say how images and recordings become what a model is fed, of `inputs` and of verbs that take samples.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include "thaw/inputs.h"
@@ -15,7 +18,16 @@ void add_feed_options(CLI::App& app, InputsOptions& options);
 // Whether one of them was given.
 bool has_feed_options(const CLI::App& app);
 
+// Those that were given, as words of a command ("--resize=height:48"), and what such words mean. The second throws thaw::Error
+// (kInvalidFile) for other words.
+std::vector<std::string> feed_words(const CLI::App& app);
+InputsOptions feed_of(const std::vector<std::string>& words);
+
 // Where one was given: --data's files as samples of the model, made as the options say. Else empty.
 quantizing::OpenSamples open_fed(const CLI::App& app, const InputsOptions& options, const ir::Model& model);
+
+// The same for words that a report has, where no option was given; folders of .npz files are read as these.
+quantizing::OpenSamples open_fed(const CLI::App& app, const InputsOptions& options,
+                                 const std::vector<std::string>& reported, const ir::Model& model);
 
 }  // namespace thaw::cli

@@ -88,7 +88,8 @@ int make_plan(const PlanArguments& options, const CLI::App& app) {
   std::optional<MeasuredPlan> measured;
   if (!options.no_check) {
     const ir::Model& model = *until_exit(ir::load(options.model.empty() ? report.model : options.model));
-    measured = measuring::measure_plan(model, report, chosen, options.data, open_fed(app, options.feed, model));
+    measured =
+        measuring::measure_plan(model, report, chosen, options.data, open_fed(app, options.feed, report.fed, model));
   }
   write_whole(options.output, plan_json(report, chosen));
   if (std::filesystem::is_directory(options.report))

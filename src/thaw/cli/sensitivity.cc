@@ -95,6 +95,7 @@ int measure_model(const SensitivityArguments& options, const CLI::App& app) {
   SensitivityOptions how = options.how;
   how.precisions = precisions_of(options);
   how.data = options.data;
+  how.fed = feed_words(app);
   how.one_out = !options.only_in;
   how.optimize = !options.no_optimize;
   // Of --max-memory, half is for activations; the rest is ONNX Runtime's.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "thaw/quant/precisions.h"
@@ -93,6 +94,9 @@ class Page {
         fmt::format("Each node is converted alone, and the model's outputs are held against those of the model as it "
                     "was. Weights: {} bytes.",
                     grouped(report_.weights)));
+    if (!report_.fed.empty())
+      page_.sentence(fmt::format("Of its files inputs were made as thaw inputs makes them: {}.",
+                                 printable(fmt::format("{}", fmt::join(report_.fed, " ")))));
     std::vector<std::vector<HtmlCell>> rows;
     for (size_t p = 0; p < report_.all_in.size(); ++p) {
       const Figures& all = report_.all_in[p];

@@ -67,6 +67,7 @@ class Run {
         memory_{options.max_memory} {
     report_.model = model.path.string();
     report_.data = options.data.string();
+    report_.fed = options.fed;
     report_.precisions = options.precisions;
     report_.metric = options.metric;
     report_.mode = options.mode;

@@ -96,6 +96,7 @@ std::string_view word_of(UnitStatus status) { return word_in(kStatusWords, statu
 std::string report_json(const SensitivityReport& report) {
   Json json{{"model", report.model},
             {"data", report.data},
+            {"fed", report.fed},
             {"key", report.key},
             {"metric", word_of(report.metric)},
             {"mode", word_of(report.mode)},
@@ -169,6 +170,7 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
     SensitivityReport report;
     report.model = json.at("model").get<std::string>();
     report.data = json.at("data").get<std::string>();
+    report.fed = json.value("fed", std::vector<std::string>());
     report.key = json.at("key").get<std::string>();
     report.metric = meaning_of(kMetricWords, json.at("metric"));
     report.mode = meaning_of(kModeWords, json.at("mode"));
