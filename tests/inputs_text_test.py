@@ -40,6 +40,20 @@ def test_placeholders_are_as_long_as_their_images_and_clips(make):
     assert short.count(IDS["image_token_id"]) == 2 and expected.count(IDS["image_token_id"]) == 1
 
 
+def test_frames_of_qwen3_vl_stand_behind_their_times(make, thaw, tmp_path):
+    """As transformers' processor writes them: tests/models/make_generated_golden.py."""
+    golden = json.loads((FIXTURES / "generated_clips.json").read_text())["timed"]
+    (tmp_path / "checkpoint").mkdir()
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(TOKENIZER / name, tmp_path / "checkpoint")
+    (tmp_path / "checkpoint" / "config.json").write_text(json.dumps(IDS | {"model_type": "qwen3_vl"}))
+    clips = [word for count in golden["frames"] for word in ("--frames", *[FRAMES[0]] * count)]
+    call = ["--for", tmp_path / "checkpoint", "--size", golden["size"], *clips, "--text", golden["text"]]
+    assert make(*call, "--fps", golden["fps"])["input_ids"].tolist() == [golden["ids"]]
+    assert "--fps" in thaw.error("inputs", *call, "-o", tmp_path / "out.npz")
+    assert "2 placeholders" in thaw.error("inputs", *call, "--frames", *FRAMES, "--fps", 2, "-o", tmp_path / "out.npz")
+
+
 def test_a_prompt_with_its_image_is_whole(make):
     text, ids = next(case for case in TEXTS if "image_pad" in case[0])
     made = make(PICTURES[0], "--for", TOKENIZER, "--size", "56x84", "--text", text)

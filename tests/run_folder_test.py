@@ -11,6 +11,8 @@ from models.checkpoints import CHAT, with_tokenizer
 FIXTURES = SOURCE / "tests" / "fixtures"
 INPUTS = FIXTURES / "inputs"
 CASES = json.loads((INPUTS / "generated.json").read_text())  # tests/models/make_generated_golden.py
+CLIPS = json.loads((INPUTS / "generated_clips.json").read_text())
+CLIPS.pop("timed")
 
 
 def ids(tokens):
@@ -47,6 +49,43 @@ def test_greedy_tokens_are_transformers(thaw, built, family, target):
     assert made["has_ended"] == (len(case["tokens"]) < 32)
     assert made["seconds"] >= made["seconds_to_first"] > 0 and made["tokens_per_second"] > 0
     assert ("real_time_factor" in made) == (family == "qwen3_asr")
+
+
+def with_clip(case, frames=None):
+    return ["--tokens", ids(case["prompt"]), "--image", INPUTS / case["files"][0], "--max-new-tokens", 32,
+            "--frames", *(INPUTS / name for name in frames or case["frames"])]
+
+
+@pytest.mark.parametrize("family", CLIPS)
+def test_clips_too(thaw, built, family):
+    """Five frames are three groups; the last frame is there twice. Qwen2.5-VL's positions and Qwen3-VL's words tell their times."""
+    case = CLIPS[family]
+    made = thaw.json("run", built(family), *with_clip(case), "--fps", case["fps"], code=0)
+    assert made["prompt_tokens"] == case["prompt_tokens"]
+    assert made["tokens"] == case["tokens"]
+    other = thaw.json("run", built(family), *with_clip(case, case["frames"][::-1]), "--fps", case["fps"], code=0)
+    assert other["tokens"] != case["tokens"] or family == "qwen3_vl"
+    if family == "qwen2_5_vl":
+        slower = thaw.json("run", built(family), *with_clip(case), "--fps", 0.5, code=0)
+        assert slower["tokens"] != case["tokens"]
+        assert "--fps" in thaw.error("run", built(family), *with_clip(case))
+
+
+def test_a_clip_in_a_prompt_of_words(thaw, tmp_path):
+    """Behind what the chat template writes for it; Qwen3-VL's with the times of its frames."""
+    checkpoint = with_tokenizer(FIXTURES / "qwen3_vl" / "decoder", INPUTS / "tokenizer", tmp_path / "checkpoint",
+                                CHAT.replace("{% else %}{{ part['text']", "{% elif part['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>{% else %}{{ part['text']"))
+    thaw("build", checkpoint, "-o", tmp_path / "onnx", "--kv-cache", code=0)
+    clip = ["--frames", INPUTS / "frame3.png", INPUTS / "frame4.png", "--max-new-tokens", 8]
+    whole = "<|im_start|>user\n<|vision_start|><|video_pad|><|vision_end|>What is this?<|im_end|>\n<|im_start|>assistant\n"
+    made = [thaw.json("run", tmp_path / "onnx", *words, *clip, "--fps", fps, code=0)
+            for words, fps in ((("--prompt", "What is this?"), 2), (("--text", whole), 2), (("--text", whole), 0.01))]
+    assert made[0]["tokens"] == made[1]["tokens"] and made[0]["prompt_tokens"] == made[1]["prompt_tokens"]
+    assert made[2]["prompt_tokens"] == made[1]["prompt_tokens"] + 1  # "<50.0 seconds>"
+    assert "not known" in thaw.error("run", tmp_path / "onnx", "--prompt", "What is this?", *clip)
+    assert "0 placeholders" in thaw.error("run", tmp_path / "onnx", "--text", "What is this?", *clip, "--fps", 2)
+    backwards = "<|video_pad|> and <|image_pad|>"
+    assert "behind a clip" in thaw.error("run", tmp_path / "onnx", "--text", backwards, *clip, "--fps", 2, "--image", INPUTS / "wide.png")
 
 
 @pytest.mark.parametrize("family", ["qwen2_vl", "qwen3_vl", "qwen3_asr"])

@@ -21,8 +21,12 @@ struct GenerateOptions {
   // Whose config.json, tokenizer and processor count; empty: those that lie in the folder.
   std::filesystem::path checkpoint = {};
   std::vector<std::filesystem::path> files = {};  // images, or recordings, in the order of the prompt
+  std::vector<std::vector<std::filesystem::path>> clips =
+      {};                                 // Qwen's: frames of videos, in their order; after the images
+  std::optional<double> frame_rate = {};  // frames a second of the clips; needed by Qwen2.5-VL and Qwen3-VL
   // One of the three: what a user says, for the checkpoint's chat template to make a prompt of, files before words; the whole
-  // prompt, as the template writes it; the whole prompt as token ids, with one placeholder for each file.
+  // prompt, as the template writes it; the whole prompt as token ids, with one placeholder for each file, of Qwen3-VL's clips
+  // for each group of frames.
   std::string prompt = {};
   std::optional<std::string> text = {};
   std::vector<int64_t> tokens = {};

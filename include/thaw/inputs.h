@@ -56,7 +56,8 @@ struct InputsOptions {
   // "phi4_mm", "qwen3_asr". Empty: image_model says everything.
   std::string preset;
   std::vector<std::vector<std::filesystem::path>> clips = {};  // frames of videos, in their order; after the images
-  std::optional<ImageSize> size = {};  // Qwen's: this size, instead of one that the number of pixels decides
+  std::optional<double> frame_rate = {};  // frames a second of the clips: for prompts of Qwen3-VL, which tell the time
+  std::optional<ImageSize> size = {};     // Qwen's: this size, instead of one that the number of pixels decides
   std::optional<int64_t> min_pixels = {}, max_pixels = {};  // Qwen's, instead of the checkpoint's
   std::optional<Resampler> resampler = {};                  // nullopt: kPillow, for Phi-4-multimodal kTorch
   // Qwen's: `image` float32 [num_images, 3, height, width], of images of one size, as towers take it that are built with
@@ -65,8 +66,9 @@ struct InputsOptions {
   // The prompt, as the checkpoint's chat template writes it: input_ids and attention_mask, int64 [1, seq], by the
   // checkpoint's tokenizer.json; its placeholders of images, clips and recordings are repeated as often as each has tokens.
   std::optional<std::string> text = {};
-  std::vector<int64_t> tokens = {};  // the same as ids, in place of a text
-  bool upright = true;               // a photograph that says how the camera was held is turned
+  // The same as ids, in place of a text; of Qwen3-VL's clips with a placeholder for each group of frames, behind its time.
+  std::vector<int64_t> tokens = {};
+  bool upright = true;  // a photograph that says how the camera was held is turned
   ImageModelOptions image_model = {};
 };
 

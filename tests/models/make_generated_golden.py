@@ -1,4 +1,5 @@
-"""What transformers generates, greedily, from prompts with images and recordings: tests/fixtures/inputs/generated.json.
+"""What transformers generates, greedily, from prompts with images and recordings: tests/fixtures/inputs/generated.json; with an image and
+a clip, and what Qwen3-VL's processor makes of a text with clips: generated_clips.json.
 
     python make_generated_golden.py THAW [FAMILY=CHECKPOINT ...]
 
@@ -24,6 +25,9 @@ CLASSES = {"qwen2_vl": "Qwen2VLForConditionalGeneration", "qwen2_5_vl": "Qwen2_5
            "qwen3_vl": "Qwen3VLForConditionalGeneration", "qwen3_asr": "Qwen3ASRForConditionalGeneration",
            "phi4_multimodal": "Phi4MultimodalForCausalLM"}
 NEW_TOKENS = 32
+CLIP = ["wide.png", "frame3.png", "frame4.png", "frame4.png", "frame3.png"]
+RATE = 3.0  # frames a second
+TIMED = "Two: <|vision_start|><|video_pad|><|vision_end|> and <|video_pad|>, größer."
 
 
 def arrays_of(thaw, checkpoint, files):
@@ -81,6 +85,49 @@ def generated(thaw, family, checkpoint):
     return {"prompt": ids, "files": files, "prompt_tokens": len(whole), "tokens": tokens[:-1] if has_ended else tokens}
 
 
+def with_clip(thaw, family, checkpoint):
+    """From a prompt with an image and a clip; of Qwen3-VL with words where times stand before each group of frames."""
+    config = json.loads((checkpoint / "config.json").read_text())
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    model = getattr(module, CLASSES[family]).from_pretrained(checkpoint, dtype=torch.float32, attn_implementation="eager").eval()
+    arrays = arrays_of(thaw, checkpoint, [INPUTS / "wide.png", "--frames", *(INPUTS / name for name in CLIP)])
+    image_grid, clip_grid = arrays["grid_thw"][:1], arrays["grid_thw"][1:]
+    image, clip, begin, end = (config[k] for k in ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"))
+    groups = int(clip_grid[0, 0])
+    apart = family == "qwen3_vl"
+    of_clip = [token for i in range(groups) for token in (50 + i, begin, clip, end)] if apart else [clip]
+    ids = [5, 17, begin, image, end, 30, begin, *of_clip, end, 20, 33, 8]
+    tokens = {image: int(image_grid.prod()) // 4, clip: int(clip_grid.prod()) // 4 // (groups if apart else 1)}
+    whole = [token for one in ids for token in [one] * tokens.get(one, 1)]
+    prompt = torch.tensor([whole])
+    cut = int(image_grid.prod())
+    more = {"second_per_grid_ts": torch.tensor([2 / RATE])} if family == "qwen2_5_vl" else {}
+    with torch.no_grad():
+        result = model.generate(
+            input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0,
+            mm_token_type_ids=(prompt == image).int() + 2 * (prompt == clip).int(), image_grid_thw=image_grid, video_grid_thw=clip_grid,
+            pixel_values=arrays["pixel_values"][:cut], pixel_values_videos=arrays["pixel_values"][cut:], **more)
+    made = result[0, len(whole):].tolist()
+    ends = model.generation_config.eos_token_id
+    has_ended = made[-1] in (ends if isinstance(ends, list) else [ends])
+    return {"prompt": ids, "files": ["wide.png"], "frames": CLIP, "fps": RATE, "prompt_tokens": len(whole),
+            "tokens": made[:-1] if has_ended else made}
+
+
+def timed():
+    """Two clips of 5 and 2 frames of 64 x 64 pixels, each in patches of 16."""
+    from transformers import AutoTokenizer, Qwen3VLProcessor
+    from transformers.models.qwen2_vl.image_processing_qwen2_vl import Qwen2VLImageProcessor
+    from transformers.models.qwen3_vl.video_processing_qwen3_vl import Qwen3VLVideoProcessor
+    from transformers.video_utils import VideoMetadata
+    clips = [np.zeros((frames, 64, 64, 3), np.uint8) for frames in (5, 2)]
+    processor = Qwen3VLProcessor(Qwen2VLImageProcessor(patch_size=16), AutoTokenizer.from_pretrained(INPUTS / "tokenizer"),
+                                 Qwen3VLVideoProcessor(size={"shortest_edge": 4096, "longest_edge": 100_000}))
+    metadata = [VideoMetadata(total_num_frames=len(clip), fps=2.0, frames_indices=list(range(len(clip)))) for clip in clips]
+    made = processor(text=[TIMED], videos=clips, do_sample_frames=False, video_metadata=metadata)
+    return {"text": TIMED, "frames": [len(clip) for clip in clips], "size": 64, "fps": 2.0, "ids": made["input_ids"][0]}
+
+
 def count_phi4(vision, arrays, ids, placeholder):
     """Rows of features that an image gives."""
     with torch.no_grad():
@@ -101,6 +148,8 @@ def main():
         return
     cases = {family: generated(thaw, family, FIXTURES / family / "decoder") for family in CLASSES if (FIXTURES / family / "decoder").is_dir()}
     (INPUTS / "generated.json").write_text(json.dumps(cases, indent=1) + "\n")
+    clips = {family: with_clip(thaw, family, FIXTURES / family / "decoder") for family in cases if family.endswith("vl")}
+    (INPUTS / "generated_clips.json").write_text(json.dumps(clips | {"timed": timed()}) + "\n")
 
 
 if __name__ == "__main__":

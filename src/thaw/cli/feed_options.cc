@@ -154,6 +154,12 @@ void add_feed_options(CLI::App& app, InputsOptions& options) {
                    "what resizes (bilinear)");
 }
 
+void add_frame_rate(CLI::App& app, std::optional<double>& rate) {
+  app.add_option("--fps", rate, "of --frames: frames a second, where a prompt or its positions tell the time")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
 bool has_feed_options(const CLI::App& app) {
   for (const char* name : kNames)
     if (app.count(name) > 0) return true;

@@ -1,6 +1,7 @@
 // The options that say how images and recordings become what a model is fed, of `inputs` and of verbs that take samples.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace thaw::cli {
 
 // --for, --size, --resize, --mean, …: all but what names the model and the files.
 void add_feed_options(CLI::App& app, InputsOptions& options);
+
+// --fps, which is of clips alone.
+void add_frame_rate(CLI::App& app, std::optional<double>& rate);
 
 // Whether one of them was given.
 bool has_feed_options(const CLI::App& app);

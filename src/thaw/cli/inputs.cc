@@ -110,6 +110,7 @@ Action define_inputs(CLI::App& app) {
   app.add_option("-o,--output", options->output, "the .npz file to write")->type_name("FILE")->required();
   app.add_option("--frames", options->clips, "Qwen: frames of a clip, in their order; once for each clip")
       ->type_name("FILE");
+  add_frame_rate(app, options->inputs.frame_rate);
   app.add_option("--model", options->inputs.image_model.model,
                  "any image model: the ONNX file, which says what its input is")
       ->type_name("FILE");

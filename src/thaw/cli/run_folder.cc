@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/cli/feed_options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
@@ -80,8 +81,8 @@ std::string generated_json(const Generated& made) {
 }  // namespace
 
 bool FolderArguments::any() const {
-  return !images.empty() || !recordings.empty() || !checkpoint.empty() || !tokens.empty() || !generate.prompt.empty() ||
-         generate.text;
+  return !images.empty() || !recordings.empty() || !clips.empty() || generate.frame_rate || !checkpoint.empty() ||
+         !tokens.empty() || !generate.prompt.empty() || generate.text;
 }
 
 void add_folder_options(CLI::App& app, FolderArguments& arguments) {
@@ -95,6 +96,9 @@ void add_folder_options(CLI::App& app, FolderArguments& arguments) {
   app.add_option("--tokens", arguments.tokens, "or the whole prompt as token ids, a placeholder for each file")
       ->type_name("1,22,333");
   add_list(app, "--image", arguments.images, "FILE", "images of the prompt, in their order");
+  app.add_option("--frames", arguments.clips, "Qwen: frames of a clip, in their order; once for each clip")
+      ->type_name("FILE");
+  add_frame_rate(app, arguments.generate.frame_rate);
   add_list(app, "--audio", arguments.recordings, "FILE", "recordings of the prompt, in their order");
   app.add_option("--for", arguments.checkpoint,
                  "the checkpoint whose tokenizer and settings count (those in the folder)")
@@ -107,10 +111,12 @@ int run_folder(const std::string& folder, FolderArguments arguments, const Sessi
   how.checkpoint = arguments.checkpoint;
   how.session = session;
   if (!arguments.tokens.empty()) how.tokens = ids_of(arguments.tokens);
-  if (!arguments.images.empty() && !arguments.recordings.empty())
+  const bool has_pictures = !arguments.images.empty() || !arguments.clips.empty();
+  if (has_pictures && !arguments.recordings.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
                                               .where = "thaw run",
-                                              .expected = "one of --image and --audio: a folder has one tower"});
+                                              .expected = "--image and --frames, or --audio: a folder has one tower"});
+  for (const std::vector<std::string>& clip : arguments.clips) how.clips.emplace_back(clip.begin(), clip.end());
   const std::vector<std::string>& files = arguments.images.empty() ? arguments.recordings : arguments.images;
   how.files.assign(files.begin(), files.end());
   bool has_text = false;

@@ -12,6 +12,7 @@ namespace thaw::cli {
 
 struct FolderArguments {
   std::vector<std::string> images, recordings;
+  std::vector<std::vector<std::string>> clips;
   std::string checkpoint, tokens;
   GenerateOptions generate;
 

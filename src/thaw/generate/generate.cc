@@ -1,5 +1,6 @@
 #include "thaw/generate/generate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "thaw/generate/growing_text.h"
 #include "thaw/generate/rope_positions.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/media/clip_times.h"
 #include "thaw/media/input_maker.h"
 #include "thaw/media/preset.h"
 #include "thaw/media/text/tokenizer.h"
@@ -39,7 +41,7 @@ class Generator {
     if (given != 1)
       refuse("the prompt is not given, or more than once", "thaw run", "one of --prompt, --text and --tokens");
     if (options.max_new_tokens < 1) refuse("no token is to be made", "--max-new-tokens", "1 or more");
-    if (!options.files.empty() && !(built_.tower && built_.embedding))
+    if (has_files() && !(built_.tower && built_.embedding))
       refuse("there is no tower for files in the folder", folder.string(),
              "vision.onnx or audio.onnx, and embedding.onnx, as `thaw build --kv-cache` writes all parts");
     open_tokenizer();
@@ -49,7 +51,7 @@ class Generator {
     Embedder embedder(built_.embedding, options_.session);
     Decoder decoder(built_.text, built_.splits_prompts, options_.session);
     std::optional<run::Session> tower;
-    if (!options_.files.empty()) tower.emplace(*built_.tower, options_.session);
+    if (has_files()) tower.emplace(*built_.tower, options_.session);
     const auto start = Clock::now();
     PreparedInputs fed = prompt();
     const std::vector<int64_t> ids = to_int64s(fed.arrays.at("input_ids"));
@@ -57,7 +59,7 @@ class Generator {
     for (const PreparedFile& file : fed.files) made.recorded_seconds += file.seconds;
     const Arrays features = tower ? tower->run(fed_to(*tower, fed.arrays)) : Arrays{};
     tower.reset();
-    RopePositions positions = rope_positions(ids, is_image_model() ? preset_->image_token : -1, grids_of(fed));
+    RopePositions positions = rope_positions(ids, pictures_of(fed, ids));
     GrowingText text([this](std::span<const int64_t> tokens) {
       return tokenizer_ ? tokenizer_->text({tokens.begin(), tokens.end()}) : std::string();
     });
@@ -91,24 +93,34 @@ class Generator {
     if (built_.tower) preset_ = media::preset_for(built_.checkpoint.string());
   }
 
+  bool has_files() const { return !options_.files.empty() || !options_.clips.empty(); }
   bool is_image_model() const { return preset_ && preset_->takes_clips(); }
 
   PreparedInputs prompt() const {
-    InputsOptions inputs{.preset = built_.checkpoint.string(), .tokens = options_.tokens};
-    if (inputs.tokens.empty()) inputs.tokens = tokenizer_->ids(options_.text ? *options_.text : prompt_of_words());
+    InputsOptions inputs{.preset = built_.checkpoint.string(),
+                         .clips = options_.clips,
+                         .frame_rate = options_.frame_rate,
+                         .tokens = options_.tokens};
+    if (inputs.tokens.empty()) {
+      const std::string text = options_.text ? *options_.text : prompt_of_words();
+      inputs.tokens = tokenizer_->ids(preset_ ? media::with_times(text, *preset_, inputs) : text);
+    }
     if (inputs.tokens.empty()) refuse("the prompt has no tokens", "thaw run", "a text");
-    if (options_.files.empty()) return media::InputMaker(inputs).make({});
+    if (!has_files()) return media::InputMaker(inputs).make({});
     return media::InputMaker(inputs, *ir::load(*built_.tower)).make(options_.files);
   }
 
   std::string prompt_of_words() const {
     const size_t files = options_.files.size();
-    if (!preset_ || preset_->family != media::Family::kPhi4)
-      return tokenizer_->prompt(options_.prompt, preset_ && preset_->takes_audio() ? "audio" : "image", files);
+    if (!preset_ || preset_->family != media::Family::kPhi4) {
+      std::vector<std::string> kinds(files, preset_ && preset_->takes_audio() ? "audio" : "image");
+      kinds.resize(files + options_.clips.size(), "video");
+      return tokenizer_->prompt(options_.prompt, kinds);
+    }
     // Its template takes words alone, and what stands for an image in them is this token.
     std::string words;
     for (size_t i = 0; i < files; ++i) words += "<|endoftext10|>";
-    return tokenizer_->prompt(words + options_.prompt, "", 0);
+    return tokenizer_->prompt(words + options_.prompt, {});
   }
 
   static Arrays fed_to(const run::Session& session, const Arrays& arrays) {
@@ -118,12 +130,39 @@ class Generator {
     return fed;
   }
 
-  std::vector<TokenGrid> grids_of(const PreparedInputs& fed) const {
-    std::vector<TokenGrid> grids;
-    if (!is_image_model()) return grids;
+  std::vector<Pictures> pictures_of(const PreparedInputs& fed, const std::vector<int64_t>& ids) const {
+    if (!is_image_model()) return {};
+    Pictures images{.token = preset_->image_token, .grids = {}}, clips{.token = preset_->clip_token, .grids = {}};
     const int64_t side = preset_->images.factor();
-    for (const PreparedFile& file : fed.files) grids.push_back({file.to.height / side, file.to.width / side});
-    return grids;
+    for (const PreparedFile& file : fed.files) {
+      TokenGrid grid{.height = file.to.height / side, .width = file.to.width / side};
+      if (file.frames == 0) {
+        images.grids.push_back(grid);
+        continue;
+      }
+      const int64_t groups = media::frame_groups(file, *preset_);
+      if (media::has_times(*preset_)) {
+        clips.grids.insert(clips.grids.end(), static_cast<size_t>(groups), grid);
+        continue;
+      }
+      grid.groups = groups;
+      if (preset_->steps_per_second > 0) grid.step = step_of_time();
+      clips.grids.push_back(grid);
+    }
+    // The tower's features are taken in the order of the prompt, and stand in that of the files.
+    const auto first_clip = std::ranges::find(ids, clips.token);
+    if (!clips.grids.empty() && std::find(first_clip, ids.end(), images.token) != ids.end())
+      refuse("an image stands behind a clip in the prompt", "thaw run", "images before clips");
+    return {images, clips};
+  }
+
+  // From one group of frames to the next, in float32, as transformers multiplies it.
+  float step_of_time() const {
+    if (!options_.frame_rate)
+      refuse("in the decoder's positions frames of a clip have times, and these are not known", "--frames",
+             "--fps, the frames a second as they are given");
+    const auto seconds = static_cast<float>(static_cast<double>(preset_->clips.temporal_patch) / *options_.frame_rate);
+    return static_cast<float>(preset_->steps_per_second) * seconds;
   }
 
   const GenerateOptions& options_;

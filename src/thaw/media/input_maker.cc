@@ -10,6 +10,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/media/asr_audio.h"
+#include "thaw/media/clip_times.h"
 #include "thaw/media/image/read_image.h"
 #include "thaw/media/phi4_images.h"
 #include "thaw/media/qwen_images.h"
@@ -89,7 +90,11 @@ InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_
   const auto has_input = [&](std::string_view name) {
     return std::ranges::any_of(model.graph->inputs(), [&](const ir::Value* input) { return input->name() == name; });
   };
-  if (preset_ && preset_->takes_clips()) options_.whole_images |= has_input("image") && !has_input("pixel_values");
+  if (!preset_ || !preset_->takes_clips()) return;
+  options_.whole_images |= has_input("image") && !has_input("pixel_values");
+  if (options_.whole_images && !options_.clips.empty())
+    refuse_option("the tower takes whole images, and clips are made into patches", "--frames",
+                  "a tower built with --input patches");
 }
 
 void InputMaker::read_preset() {
@@ -126,7 +131,9 @@ PreparedInputs InputMaker::make(std::span<const fs::path> files) const {
 }
 
 void InputMaker::add_text(PreparedInputs& made) const {
-  std::vector<int64_t> ids = options_.text ? Tokenizer(options_.preset).ids(*options_.text) : options_.tokens;
+  std::vector<int64_t> ids = options_.tokens;
+  if (options_.text)
+    ids = Tokenizer(options_.preset).ids(preset_ ? with_times(*options_.text, *preset_, options_) : *options_.text);
   if (preset_) ids = expanded(ids, placeholders_of(made));
   const int64_t length = static_cast<int64_t>(ids.size());
   const std::vector<int64_t> ones(ids.size(), 1);
@@ -135,21 +142,21 @@ void InputMaker::add_text(PreparedInputs& made) const {
 }
 
 std::vector<Placeholder> InputMaker::placeholders_of(const PreparedInputs& made) const {
-  if (!options_.clips.empty() && preset_->family == Family::kQwen3Vl)
-    refuse_option("in Qwen3-VL's prompts the frames of a clip stand apart, each behind its time", "--text, --frames",
-                  "images, or --frames without --text");
   std::vector<Placeholder> placeholders;
   const auto add = [&](const char* what, int64_t id, size_t first, size_t past) {
     if (id < 0 && first == past) return;
     Placeholder& placeholder = placeholders.emplace_back(Placeholder{.what = what, .id = id, .tokens = {}});
-    for (size_t i = first; i < past; ++i) placeholder.tokens.push_back(made.files[i].tokens);
+    for (size_t i = first; i < past; ++i) {
+      const int64_t parts = std::max<int64_t>(1, has_times(*preset_) ? frame_groups(made.files[i], *preset_) : 1);
+      placeholder.tokens.insert(placeholder.tokens.end(), static_cast<size_t>(parts), made.files[i].tokens / parts);
+    }
   };
   const size_t files = made.files.size(), images = files - options_.clips.size();
   if (preset_->takes_audio()) {
     add("recording", preset_->audio_token, 0, files);
   } else {
     add("image", preset_->image_token, 0, images);
-    add("clip", preset_->clip_token, images, files);
+    add(has_times(*preset_) ? "frame group" : "clip", preset_->clip_token, images, files);
   }
   return placeholders;
 }

@@ -140,6 +140,10 @@ void read_tower(const Config& config, Preset& preset) {
   if (vision && preset.family == Family::kPhi4)
     preset.image_token = vision->integer_or({"image_token_id"}, preset.image_token);
   if (!vision || !preset.takes_clips()) return;
+  if (preset.family == Family::kQwen25Vl) {
+    constexpr double kStepsPerSecond = 4;  // as transformers where the config is silent
+    preset.steps_per_second = vision->number_or({"tokens_per_second"}, kStepsPerSecond);
+  }
   for (ImageSettings* settings : {&preset.images, &preset.clips}) {
     settings->patch = vision->size_or({"patch_size", "spatial_patch_size"}, settings->patch);
     settings->merge = vision->size_or({"spatial_merge_size"}, settings->merge);

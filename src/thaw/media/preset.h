@@ -35,6 +35,8 @@ struct Preset {
   AudioSettings audio;
   // Tokens that stand for a file in a prompt; negative where the checkpoint has none.
   int64_t image_token = -1, clip_token = -1, audio_token = -1;
+  double steps_per_second =
+      0;  // Qwen2.5-VL's: positions of time in a clip; 0: one a group of frames, whatever its time
 
   bool takes_audio() const { return family == Family::kQwen3Asr; }
   bool takes_clips() const { return family != Family::kPhi4 && !takes_audio(); }

@@ -123,7 +123,7 @@ std::string Tokenizer::text(const std::vector<int64_t>& ids) const {
                  [&] { return run::detokenize(folder_->path(), {ids.begin(), ids.end()}); });
 }
 
-std::string Tokenizer::prompt(const std::string& words, const std::string& kind, size_t files) const {
+std::string Tokenizer::prompt(const std::string& words, const std::vector<std::string>& files) const {
   const std::string own = chat_template_of(checkpoint_);
   if (own.empty() && !has_own_template(checkpoint_))
     throw Error(ErrorCode::kCannotRead, {.what = "the checkpoint has no chat template",
@@ -131,9 +131,9 @@ std::string Tokenizer::prompt(const std::string& words, const std::string& kind,
                                          .expected = "chat_template.jinja, or chat_template in tokenizer_config.json",
                                          .next = "give the whole prompt with --text"});
   nlohmann::json content = words;
-  if (files > 0) {
+  if (!files.empty()) {
     content = nlohmann::json::array();
-    for (size_t i = 0; i < files; ++i) content.push_back({{"type", kind}});
+    for (const std::string& kind : files) content.push_back({{"type", kind}});
     if (!words.empty()) content.push_back({{"type", "text"}, {"text", words}});
   }
   const nlohmann::json messages = nlohmann::json::array({{{"role", "user"}, {"content", content}}});

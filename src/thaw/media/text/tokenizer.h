@@ -26,8 +26,9 @@ class Tokenizer {
   std::string text(const std::vector<int64_t>& ids) const;
 
   // What the checkpoint's chat template (chat_template.jinja, chat_template.json, or tokenizer_config.json's) makes of one
-  // message of a user: `files` of a kind ("image", "audio"), then the words. Throws kCannotRead where there is no template.
-  std::string prompt(const std::string& words, const std::string& kind, size_t files) const;
+  // message of a user: files by their kinds ("image", "video", "audio"), then the words. Throws kCannotRead where there is no
+  // template.
+  std::string prompt(const std::string& words, const std::vector<std::string>& files) const;
 
  private:
   class LinkedFolder;
