@@ -61,6 +61,17 @@ def tower(depth, width=64, heads=4, seed=0, opset=17):
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=9)
 
 
+def reader(depth, sharpness, seed=4):
+    """The tower with probabilities of 12 letters behind it, most of which are near 0 or 1: few places tell what an error does."""
+    model = tower(depth, seed=seed)
+    letters = np.random.default_rng(seed).standard_normal((64, 12)).astype(np.float32) * np.float32(sharpness)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(letters, "letters"))
+    model.graph.node.extend([onnx.helper.make_node("MatMul", ["y", "letters"], ["logits"], name="letters/MatMul"),
+                             onnx.helper.make_node("Softmax", ["logits"], ["p"], name="p", axis=-1)])
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("p", 1, ["batch", "seq", 12]))
+    return model
+
+
 def write_samples(folder, count, width=64, seed=1):
     """Samples of different sizes, the folder of them."""
     rng = np.random.default_rng(seed)

@@ -199,6 +199,19 @@ def test_fast_ranks_as_exact_does(thaw, samples, tmp_path, to):
     assert_ranked_alike(*reports)
 
 
+def test_fast_runs_what_it_cannot_foretell(thaw, tmp_path):
+    """Where an output jumps, a few samples have most of the error, and what is lost in one layer tells nothing of it."""
+    path, samples = tmp_path / "reader.onnx", tmp_path / "samples"
+    onnx.save(nets.reader(4, sharpness=3), path)
+    samples.mkdir()
+    rng = np.random.default_rng(1)
+    for i in range(16):
+        np.savez(samples / f"{i:02}.npz", x=rng.standard_normal((1, 3 + i % 4, 64)).astype(np.float32))
+    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", "int8-blocks", "--mode", mode, "--only-in") for mode in ("fast", "exact")]
+    assert reports[0]["predicted"] > 15 and len(reports[0]["samples"]) == 16
+    assert_ranked_alike(*reports)
+
+
 @pytest.mark.parametrize("family, part", [("qwen2_5_vl", "vision"), ("qwen3_vl", "vision"), ("qwen3_asr", "audio"), ("phi4_mm", "text")])
 def test_fast_ranks_the_families(thaw, tmp_path, family, part):
     checkpoint = need_shared("fixtures", family, "ckpt")

@@ -6,13 +6,16 @@
 
 namespace thaw::measuring {
 
+// Whether it went well.
 template <typename Work>
-void attempt(UnitError& error, const Work& work) {
+bool attempt(UnitError& error, const Work& work) {
   try {
     work();
+    return true;
   } catch (const Error& failed) {
     error.status = UnitStatus::kFailed;
     error.why = failed.what();
+    return false;
   }
 }
 

@@ -38,6 +38,18 @@ ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays
 
 ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted) {
   cut_.run(sample, candidate.tail(), sections(), changed);
+  return require(compared(sample, changed, wanted), sample);
+}
+
+std::vector<std::optional<ErrorFigures>> Baseline::figures_behind(size_t tail, size_t sample,
+                                                                  std::vector<Arrays> changed, const Arrays& wanted) {
+  cut_.run_together(sample, tail, sections(), changed);
+  std::vector<std::optional<ErrorFigures>> figures;
+  for (Arrays& one : changed) figures.push_back(compared(sample, one, wanted));
+  return figures;
+}
+
+std::optional<ErrorFigures> Baseline::compared(size_t sample, Arrays& changed, const Arrays& wanted) const {
   Arrays got;
   for (const auto& [name, array] : wanted) {
     if (const auto at = changed.find(name); at != changed.end()) {
@@ -46,7 +58,7 @@ ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample,
       got.emplace(name, cut_.kept().get(sample, name));
     }
   }
-  return require(figures_of(wanted, got), sample);
+  return figures_of(wanted, got);
 }
 
 }  // namespace thaw::measuring

@@ -30,10 +30,15 @@ class Baseline {
   // infinity that `wanted` has not.
   ErrorFigures own_figures(size_t sample, const Arrays& wanted) const;
   ErrorFigures figures(Candidate& candidate, size_t sample, const Arrays& wanted);
-  // From what the candidate makes of the section that it changes on.
+  // From what the candidate makes of the section that it changes on. The second of several candidates that change the same
+  // values there, which go on together; nullopt for one whose outputs are as the others throw for.
   ErrorFigures figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted);
+  std::vector<std::optional<ErrorFigures>> figures_behind(size_t tail, size_t sample, std::vector<Arrays> changed,
+                                                          const Arrays& wanted);
 
  private:
+  std::optional<ErrorFigures> compared(size_t sample, Arrays& changed, const Arrays& wanted) const;
+
   CutModel cut_;
 };
 

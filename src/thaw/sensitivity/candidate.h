@@ -23,7 +23,8 @@ class Candidate {
   // The first section that is as the base has it, and all behind it are.
   size_t tail() const { return tail_; }
 
-  // Values that pass into the tail, and outputs, as far as they differ.
+  // Their names: values that pass into the tail, and outputs, as far as they differ.
+  const std::vector<std::string>& outputs() const { return outputs_; }
   Arrays run(size_t sample);
   // Ends the session; the next run starts another.
   void release() { session_.reset(); }

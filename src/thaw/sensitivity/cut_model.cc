@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "thaw/core/error.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/run/array.h"
+#include "thaw/sensitivity/rows_of_section.h"
 #include "thaw/split/cut_points.h"
 #include "thaw/split/stages.h"
 
@@ -56,6 +59,16 @@ class Cutter {
     return ir::Type::tensor(fact.dtype, std::move(dims));
   }
 
+  // The same with names: sizes that are equal have the same one.
+  ir::Type named_type_of(const ir::Value* value) {
+    ir::Type type = type_of(value);
+    for (size_t axis = 0; type.shape && axis < type.shape->size(); ++axis)
+      if (const dim::Dim size = facts_.fact(value).dim(static_cast<int>(axis)); size.is_symbolic())
+        (*type.shape)[axis].param =
+            "size_" + std::to_string(names_.emplace(dim::to_string(size), names_.size()).first->second);
+    return type;
+  }
+
  private:
   bool may_pass(const ir::Value* value) const {
     const ops::Fact& fact = facts_.fact(value);
@@ -78,6 +91,7 @@ class Cutter {
   const ir::Model& model_;
   dim::Scope scope_;
   infer::Result facts_;
+  std::map<std::string, size_t> names_;  // by size, as it is printed
 };
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
@@ -95,7 +109,11 @@ void CutModel::find_sections(size_t wanted) {
   Cutter cutter(*model_);
   const Stages stages = cutter.run(wanted);
   sections_.resize(static_cast<size_t>(stages.count()));
-  sessions_.resize(sections_.size());
+  for (const ir::Value* input : model_->graph->inputs()) {
+    const ir::Type& type = named_[input->name()] = cutter.named_type_of(input);
+    if (type.shape && !type.shape->empty() && !type.shape->front().param.empty())
+      add_once(batch_axes_, type.shape->front().param);
+  }
   for (const ir::Node* node : model_->graph->nodes()) {
     const int stage = stages.of(node);
     if (stage < 0) continue;
@@ -111,6 +129,7 @@ void CutModel::find_sections(size_t wanted) {
       add_once(sections_[here].inputs, operand->name());
       add_once(sections_[maker->second].outputs, operand->name());
       passing_[operand->name()] = cutter.type_of(operand);
+      named_[operand->name()] = cutter.named_type_of(operand);
     }
   }
   for (const ir::Value* output : model_->graph->outputs()) {
@@ -149,12 +168,18 @@ std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
 }
 
 run::Session& CutModel::session(size_t index) {
-  if (sessions_.size() < sections_.size()) sessions_.resize(sections_.size());
+  if (sessions_.size() < sections_.size()) {
+    sessions_.resize(sections_.size());
+    rows_.resize(sections_.size());
+  }
   if (!sessions_[index]) {
     FedValues fed;
     for (const std::string& input : sections_[index].inputs)
       if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
-    sessions_[index].emplace(*part_of(*model_, fed, sections_[index].outputs), SessionOptions{.spinning = false});
+    const std::unique_ptr<ir::Model> part = part_of(*model_, fed, sections_[index].outputs);
+    sessions_[index].emplace(*part, SessionOptions{.spinning = false});
+    for (const std::string& axis : batch_axes_)
+      if ((rows_[index] = rows_of_section(*part, named_, axis))) break;
   }
   return *sessions_[index];
 }
@@ -170,24 +195,108 @@ void CutModel::keep(size_t sample, const Arrays& feeds) {
   }
 }
 
+std::vector<std::string> CutModel::outputs_behind(size_t index, const Arrays& changed) const {
+  const Section& section = sections_[index];
+  std::vector<std::string> wanted;
+  for (size_t k = 0; k < section.outputs.size(); ++k)
+    if (std::ranges::any_of(section.needs[k], [&](const std::string& need) { return changed.contains(need); }))
+      wanted.push_back(section.outputs[k]);
+  return wanted;
+}
+
+void CutModel::run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, Arrays& changed) {
+  Arrays fed;
+  for (const std::string& input : sections_[index].inputs) {
+    if (const auto at = changed.find(input); at != changed.end()) {
+      fed.emplace(input, at->second);
+    } else if (kept_.has(sample, input)) {
+      fed.emplace(input, kept_.get(sample, input));
+    }
+  }
+  for (auto& [name, array] : session(index).run(fed, wanted)) changed.insert_or_assign(name, std::move(array));
+}
+
 void CutModel::run(size_t sample, size_t first, size_t last, Arrays& changed) {
+  for (size_t i = first; i < last; ++i)
+    if (const std::vector<std::string> wanted = outputs_behind(i, changed); !wanted.empty())
+      run_section(sample, i, wanted, changed);
+}
+
+void CutModel::run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed) {
   for (size_t i = first; i < last; ++i) {
-    const Section& section = sections_[i];
-    std::vector<std::string> wanted;
-    for (size_t k = 0; k < section.outputs.size(); ++k)
-      if (std::ranges::any_of(section.needs[k], [&](const std::string& need) { return changed.contains(need); }))
-        wanted.push_back(section.outputs[k]);
+    const std::vector<std::string> wanted = outputs_behind(i, changed.front());
     if (wanted.empty()) continue;
-    Arrays fed;
-    for (const std::string& input : section.inputs) {
-      if (const auto at = changed.find(input); at != changed.end()) {
-        fed.emplace(input, at->second);
-      } else if (kept_.has(sample, input)) {
-        fed.emplace(input, kept_.get(sample, input));
+    session(i);
+    std::vector<Arrays> together;
+    size_t alone = 0;  // how many have run by themselves
+    if (can_ride(sample, i, wanted, changed)) {
+      together = run_batch(sample, i, wanted, changed);
+      const auto [is_alike, is_new] = is_alike_.try_emplace({i, sample}, false);
+      if (is_new && !together.empty()) {
+        run_section(sample, i, wanted, changed[alone++]);
+        is_alike->second = std::ranges::all_of(together.front(), [&](const auto& made) {
+          const Array& other = changed.front().at(made.first);
+          return made.second.dims == other.dims && made.second.bytes == other.bytes;
+        });
+      }
+      if (!is_alike->second) together.clear();
+    }
+    for (size_t k = alone; k < changed.size(); ++k) {
+      if (together.empty()) {
+        run_section(sample, i, wanted, changed[k]);
+      } else {
+        for (auto& [name, array] : together[k]) changed[k].insert_or_assign(name, std::move(array));
       }
     }
-    for (auto& [name, array] : session(i).run(fed, wanted)) changed.insert_or_assign(name, std::move(array));
   }
+}
+
+bool CutModel::can_ride(size_t sample, size_t index, const std::vector<std::string>& wanted,
+                        const std::vector<Arrays>& changed) const {
+  constexpr size_t kMostBytes = size_t{1} << 18;  // of what goes in: a larger batch runs no faster than its parts
+  if (changed.size() < 2 || !rows_[index]) return false;
+  if (const auto known = is_alike_.find({index, sample}); known != is_alike_.end() && !known->second) return false;
+  const auto has_rows = [&](const std::string& name) { return rows_[index]->contains(name); };
+  if (!std::ranges::all_of(wanted, has_rows)) return false;
+  size_t bytes = 0;
+  for (const std::string& input : sections_[index].inputs) {
+    const auto at = changed.front().find(input);
+    if (at == changed.front().end()) continue;
+    if (!has_rows(input)) return false;
+    bytes += at->second.bytes.size() * changed.size();
+  }
+  return bytes <= kMostBytes;
+}
+
+std::vector<Arrays> CutModel::run_batch(size_t sample, size_t index, const std::vector<std::string>& wanted,
+                                        const std::vector<Arrays>& changed) {
+  Arrays fed;
+  for (const std::string& input : sections_[index].inputs) {
+    const bool is_changed = changed.front().contains(input);
+    if (!is_changed && !kept_.has(sample, input)) continue;
+    if (!is_changed && !rows_[index]->contains(input)) {
+      fed.emplace(input, kept_.get(sample, input));
+      continue;
+    }
+    std::vector<Array> parts;
+    for (const Arrays& one : changed) parts.push_back(is_changed ? one.at(input) : kept_.get(sample, input));
+    fed.emplace(input, run::concat_rows(parts));
+  }
+  const auto count = static_cast<int64_t>(changed.size());
+  std::vector<Arrays> apart(changed.size());
+  Arrays made;
+  try {
+    made = session(index).run(fed, wanted);
+  } catch (const Error&) {
+    return {};  // alone each says what is wrong, if anything is
+  }
+  for (const auto& [name, array] : made) {
+    if (array.dims.empty() || array.dims.front() % count != 0) return {};
+    const int64_t rows = array.dims.front() / count;
+    for (int64_t k = 0; k < count; ++k)
+      apart[static_cast<size_t>(k)].emplace(name, run::rows(array, k * rows, (k + 1) * rows));
+  }
+  return apart;
 }
 
 }  // namespace thaw::measuring

@@ -4,11 +4,13 @@
 // ones is measured by running these alone.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
@@ -46,6 +48,11 @@ class CutModel {
   // depend on them, and adds what they make to `changed`.
   void run(size_t sample, size_t first, size_t last, Arrays& changed);
 
+  // The same for several models at once, whose values differ in the same places: where a section is shown to treat rows of the
+  // samples' axis apart (rows_of_section.h), theirs go through it one after the other in one batch. That is done for a
+  // section and a sample once the first of them has come out of the batch bit by bit as it comes out alone.
+  void run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed);
+
   // Ends the sessions; the next run starts them anew.
   void release() { sessions_.clear(); }
 
@@ -53,13 +60,24 @@ class CutModel {
   void find_sections(size_t wanted);
   void add_section(size_t index);
   run::Session& session(size_t index);
+  std::vector<std::string> outputs_behind(size_t section, const Arrays& changed) const;
+  void run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, Arrays& changed);
+  bool can_ride(size_t sample, size_t index, const std::vector<std::string>& wanted,
+                const std::vector<Arrays>& changed) const;
+  // Those of each, of one run; empty where they do not come apart.
+  std::vector<Arrays> run_batch(size_t sample, size_t index, const std::vector<std::string>& wanted,
+                                const std::vector<Arrays>& changed);
 
   std::unique_ptr<ir::Model> model_;
   std::unique_ptr<ValueNumbers> numbers_;
   std::vector<Section> sections_;
   FedValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;
+  FedValues named_;                      // what passes and the model's inputs, equal sizes by one name
+  std::vector<std::string> batch_axes_;  // names of what may be the samples' axis
   std::vector<std::optional<run::Session>> sessions_;
+  std::vector<std::optional<std::set<std::string>>> rows_;  // of a section that runs: what has the samples' axis first
+  std::map<std::pair<size_t, size_t>, bool> is_alike_;      // by section and sample: in a batch as alone
   KeptArrays kept_;
 };
 

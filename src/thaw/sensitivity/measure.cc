@@ -19,6 +19,7 @@
 #include "thaw/sensitivity/journal.h"
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/predict.h"
+#include "thaw/sensitivity/riders.h"
 #include "thaw/sensitivity/run_key.h"
 #include "thaw/sensitivity/units.h"
 
@@ -95,9 +96,9 @@ class Run {
       // First, so that all that is measured of tensors is measured together.
       Converted all = conversions_.all(p);
       if (is_fast) {
-        predict_units(base, p);
+        predict_units(base, p, *all.model);
       } else {
-        for (UnitError* error : errors_of(p)) measure_in(base, *error);
+        measure_in(base, p);
       }
       measure_all(base, p, std::move(all));
     }
@@ -132,24 +133,25 @@ class Run {
     return errors;
   }
 
-  // Which samples are run: all, or some of them spread over all.
-  std::vector<size_t> chosen_samples() const {
+  // All samples, or some of them spread over all.
+  void keep_samples(Baseline& base) {
     const size_t few = std::max(kFastSamples, kFastRuns / std::max<size_t>(1, report_.units.size()));
     const size_t count = options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
-    std::vector<size_t> chosen;
-    for (size_t i = 0; i < count; ++i) chosen.push_back(i * samples_.size() / count);
-    return chosen;
+    for (size_t i = 0; i < count; ++i) keep_sample(base, i * samples_.size() / count);
   }
 
-  void keep_samples(Baseline& base) {
-    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
-    chosen_ = chosen_samples();
-    for (size_t i = 0; i < chosen_.size(); ++i) {
-      base.keep(i, samples_.read(chosen_[i], inputs));
-      if (i == 0) choose_outputs(base);
-      wanted_.push_back(base.outputs(i, report_.outputs));
-      report_.samples.push_back(samples_.name(chosen_[i]));
-    }
+  void keep_other_samples(Baseline& base) {
+    for (size_t i = 0; i < samples_.size(); ++i)
+      if (std::ranges::find(chosen_, i) == chosen_.end()) keep_sample(base, i);
+  }
+
+  void keep_sample(Baseline& base, size_t sample) {
+    const size_t i = chosen_.size();
+    chosen_.push_back(sample);
+    base.keep(i, samples_.read(sample, quantizing::inputs_to_feed(conversions_.base())));
+    if (i == 0) choose_outputs(base);
+    wanted_.push_back(base.outputs(i, report_.outputs));
+    report_.samples.push_back(samples_.name(sample));
   }
 
   void choose_outputs(const Baseline& base) {
@@ -178,26 +180,53 @@ class Run {
     return true;
   }
 
-  void measure_in(Baseline& base, UnitError& error) {
-    if (!is_known(error)) {
-      attempt(error, [&] {
-        const Converted converted = conversions_.only(report_.units[error.unit], error.precision);
-        error.bytes = converted.bytes;
-        if (!converted.why.empty()) {
-          error.why = converted.why;
-          return;
-        }
-        Candidate candidate(base.cut(), *converted.model);
-        for (size_t i = 0; i < wanted_.size(); ++i) error.in.push_back(base.figures(candidate, i, wanted_[i]));
+  void measure_in(Baseline& base, size_t precision) {
+    const auto done = [this](UnitError& error, std::vector<ErrorFigures> figures) {
+      if (!figures.empty()) {
+        error.in = std::move(figures);
         error.status = UnitStatus::kMeasured;
-      });
+      }
       journal_->add(error, Journal::Part::kIn);
+      advance();
+    };
+    Riders riders(base, wanted_, done);
+    for (UnitError* error : errors_of(precision)) {
+      if (is_known(*error)) {
+        advance();
+        continue;
+      }
+      std::unique_ptr<Candidate> candidate;
+      attempt(*error, [&] {
+        const Converted converted = conversions_.only(report_.units[error->unit], precision);
+        error->bytes = converted.bytes;
+        error->why = converted.why;
+        if (converted.why.empty()) candidate = std::make_unique<Candidate>(base.cut(), *converted.model);
+      });
+      if (candidate) {
+        riders.add(*error, std::move(candidate));
+      } else {
+        done(*error, {});
+      }
     }
-    advance();
+    riders.finish();
   }
 
-  void predict_units(Baseline& base, size_t precision) {
-    predict(base, conversions_, report_.units, wanted_, options_.metric, errors_of(precision), [this] { advance(); });
+  void predict_units(Baseline& base, size_t precision, const ir::Model& all) {
+    const std::vector<UnitError*> errors = errors_of(precision);
+    const auto step = [this] { advance(); };
+    if (predict(base, conversions_, report_.units, wanted_, options_.metric, errors, step)) return;
+    total_ += errors.size();
+    keep_other_samples(base);
+    report_.all_in[precision] = figures_of_all(base, all);
+    estimate_by_samples({base, conversions_, report_.units, wanted_, options_.metric}, report_.all_in[precision],
+                        errors, step);
+  }
+
+  std::vector<ErrorFigures> figures_of_all(Baseline& base, const ir::Model& all) {
+    Candidate candidate(base.cut(), all);
+    std::vector<ErrorFigures> figures;
+    for (size_t i = 0; i < wanted_.size(); ++i) figures.push_back(base.figures(candidate, i, wanted_[i]));
+    return figures;
   }
 
   // The model with all converted: what all together cost, and where each is taken back.
@@ -208,9 +237,7 @@ class Run {
     const bool all_known = std::ranges::all_of(
         errors, [&](UnitError* error) { return error->status == UnitStatus::kFailed || !error->out.empty(); });
     if (!wants_out || all_known) {
-      Candidate candidate(base.cut(), *all.model);
-      for (size_t i = 0; i < wanted_.size(); ++i)
-        report_.all_in[precision].push_back(base.figures(candidate, i, wanted_[i]));
+      if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
       return;
     }
     Baseline converted(std::move(all.model), base.sections(), memory_);
@@ -219,21 +246,33 @@ class Run {
       converted.keep(i, samples_.read(chosen_[i], inputs));
       report_.all_in[precision].push_back(converted.own_figures(i, wanted_[i]));
     }
-    for (UnitError* error : errors) {
-      if (error->status == UnitStatus::kMeasured && error->out.empty()) measure_out(converted, *error);
-      advance();
-    }
+    measure_out(converted, precision);
   }
 
-  void measure_out(Baseline& converted, UnitError& error) {
-    attempt(error, [&] {
-      const Converted but_one = conversions_.all_but(report_.units[error.unit], error.precision);
-      Candidate candidate(converted.cut(), *but_one.model);
-      std::vector<ErrorFigures> out;
-      for (size_t i = 0; i < wanted_.size(); ++i) out.push_back(converted.figures(candidate, i, wanted_[i]));
-      error.out = std::move(out);
-    });
-    journal_->add(error, Journal::Part::kOut);
+  void measure_out(Baseline& converted, size_t precision) {
+    const auto done = [this](UnitError& error, std::vector<ErrorFigures> figures) {
+      error.out = std::move(figures);
+      journal_->add(error, Journal::Part::kOut);
+      advance();
+    };
+    Riders riders(converted, wanted_, done);
+    for (UnitError* error : errors_of(precision)) {
+      if (error->status != UnitStatus::kMeasured || !error->out.empty()) {
+        advance();
+        continue;
+      }
+      std::unique_ptr<Candidate> candidate;
+      attempt(*error, [&] {
+        const Converted but_one = conversions_.all_but(report_.units[error->unit], precision);
+        candidate = std::make_unique<Candidate>(converted.cut(), *but_one.model);
+      });
+      if (candidate) {
+        riders.add(*error, std::move(candidate));
+      } else {
+        done(*error, {});
+      }
+    }
+    riders.finish();
   }
 
   const SensitivityOptions& options_;

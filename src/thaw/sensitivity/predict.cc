@@ -11,28 +11,20 @@
 #include "thaw/core/error.h"
 #include "thaw/sensitivity/attempt.h"
 #include "thaw/sensitivity/passing_noise.h"
+#include "thaw/sensitivity/riders.h"
+#include "thaw/sensitivity/telling_samples.h"
 
 namespace thaw::measuring {
 namespace {
 
 constexpr size_t kLocalSamples = 2;  // that the error at the section's end is measured on
-constexpr double kWorst = 0.1;       // share of the units that is confirmed
-constexpr double kDoubtful = 0.05;   // and at most so many more, where the order is in doubt
+constexpr size_t kChecked = 5;       // that are run to the outputs before any is confirmed
+constexpr double kHopeless = 0.9;    // a correlation of these below which none is
+constexpr double kRanks = 0.97;      // the least of those that are confirmed
 constexpr size_t kFew = 12;          // that are confirmed at least: of few units that costs little
-constexpr double kDoubt = 1.5;       // factor of the figure within which the order is in doubt
 
 ErrorFigures scaled(const ErrorFigures& figures, double factor) {
   return {figures.mse * factor, figures.cosine * factor, figures.kl * factor, figures.noise * factor};
-}
-
-double rank_of(const ErrorFigures& figures, ErrorMetric metric) {
-  return metric == ErrorMetric::kSqnr ? figures.noise : figure_of(figures, metric);
-}
-
-double mean_rank(const UnitError& error, ErrorMetric metric) {
-  double sum = 0;
-  for (const ErrorFigures& figures : error.in) sum += rank_of(figures, metric);
-  return error.in.empty() ? 0 : sum / static_cast<double>(error.in.size());
 }
 
 // One unit of those that are foretold.
@@ -40,6 +32,7 @@ struct Local {
   UnitError* error = nullptr;
   std::unique_ptr<Candidate> candidate;
   PassingNoise noise = {};  // at the end of its section: the sum over the values that change
+  bool is_run = false;      // to the outputs, on one sample
 };
 
 // What a unit's noise became at the outputs.
@@ -93,13 +86,16 @@ class Predictor {
         metric_(metric),
         advance_(advance) {}
 
-  void run(const std::vector<UnitError*>& errors) {
+  bool run(const std::vector<UnitError*>& errors) {
     for (UnitError* error : errors) {
       measure_locally(*error);
       advance_();
     }
     for (auto& [changed, group] : groups_) predict_group(group);
-    confirm(errors);
+    if (!do_rank(check_some(), errors, metric_, kHopeless)) return false;
+    const Confirming with{baseline_, conversions_, units_, wanted_, metric_};
+    const std::vector<double> off = confirm_worst(with, errors, kFew);
+    return do_rank(off, errors, metric_, kRanks);
   }
 
  private:
@@ -146,11 +142,32 @@ class Predictor {
     });
   }
 
+  // A few of those that were foretold, from all over the model, on one sample: log(measured / foretold) of each.
+  std::vector<double> check_some() {
+    std::vector<Local*> foretold;
+    for (auto& [changed, group] : groups_)
+      for (Local& local : group)
+        if (!local.is_run && local.error->status == UnitStatus::kPredicted) foretold.push_back(&local);
+    std::vector<double> off;
+    const size_t count = std::min(kChecked, foretold.size());
+    for (size_t i = 0; i < count; ++i) {
+      Local& local = *foretold[(2 * i + 1) * foretold.size() / (2 * count)];
+      attempt(*local.error, [&] {
+        const double found = rank_of(baseline_.figures(*local.candidate, 0, wanted_[0]), metric_);
+        const double told = mean_rank(*local.error, metric_);
+        if (found > 0 && told > 0) off.push_back(std::log(found / told));
+        local.candidate->release();
+      });
+    }
+    return off;
+  }
+
   void predict_group(std::vector<Local>& group) {
     std::vector<Known> known;
     const auto measure_one = [&](Local& local) {
       attempt(*local.error, [&] {
         // On one sample: what is wanted is a ratio.
+        local.is_run = true;
         known.push_back({local.noise, baseline_.figures(*local.candidate, 0, wanted_[0])});
         local.candidate->release();
       });
@@ -173,58 +190,6 @@ class Predictor {
     }
   }
 
-  // Measures the worst, until those that are worst have been measured; then those that are hardly better; then, of few
-  // units, those that come next.
-  void confirm(const std::vector<UnitError*>& errors) {
-    std::vector<UnitError*> order;
-    for (UnitError* error : errors)
-      if (error->status != UnitStatus::kFailed) order.push_back(error);
-    const double count = static_cast<double>(order.size());
-    const auto worst = static_cast<size_t>(std::ceil(kWorst * count));
-    size_t budget = worst + static_cast<size_t>(std::ceil(kDoubtful * count));
-    const auto sort = [&] {
-      std::ranges::stable_sort(order, [&](const UnitError* a, const UnitError* b) {
-        return mean_rank(*a, metric_) > mean_rank(*b, metric_);
-      });
-    };
-    for (bool is_settled = false; !is_settled && budget > 0;) {
-      sort();
-      is_settled = true;
-      for (size_t i = 0; i < worst && i < order.size() && budget > 0; ++i)
-        if (order[i]->status == UnitStatus::kPredicted) {
-          confirm(*order[i]);
-          --budget;
-          is_settled = false;
-        }
-    }
-    sort();
-    if (worst == 0 || worst > order.size()) return;
-    const double limit = mean_rank(*order[worst - 1], metric_) / kDoubt;
-    for (size_t i = worst; i < order.size() && budget > 0 && mean_rank(*order[i], metric_) > limit; ++i)
-      if (order[i]->status == UnitStatus::kPredicted) {
-        confirm(*order[i]);
-        --budget;
-      }
-    const auto confirmed = static_cast<size_t>(
-        std::ranges::count(order, UnitStatus::kMeasured, [](const UnitError* error) { return error->status; }));
-    for (size_t i = 0, left = kFew - std::min(kFew, confirmed); i < order.size() && left > 0; ++i)
-      if (order[i]->status == UnitStatus::kPredicted) {
-        confirm(*order[i]);
-        --left;
-      }
-  }
-
-  void confirm(UnitError& error) {
-    attempt(error, [&] {
-      const Converted converted = conversions_.only(units_[error.unit], error.precision);
-      Candidate candidate(baseline_.cut(), *converted.model);
-      std::vector<ErrorFigures> figures;
-      for (size_t i = 0; i < wanted_.size(); ++i) figures.push_back(baseline_.figures(candidate, i, wanted_[i]));
-      error.in = std::move(figures);
-      error.status = UnitStatus::kMeasured;
-    });
-  }
-
   Baseline& baseline_;
   const Conversions& conversions_;
   const std::vector<SensitivityUnit>& units_;
@@ -236,10 +201,30 @@ class Predictor {
 
 }  // namespace
 
-void predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
+bool predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
              const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
              const std::function<void()>& advance) {
-  Predictor(baseline, conversions, units, wanted, metric, advance).run(errors);
+  return Predictor(baseline, conversions, units, wanted, metric, advance).run(errors);
+}
+
+void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>& all,
+                         const std::vector<UnitError*>& errors, const std::function<void()>& advance) {
+  const std::vector<size_t> which = telling_samples(all, with.metric);
+  Riders riders(with.baseline, with.wanted, which, [&](UnitError& error, const std::vector<ErrorFigures>& some) {
+    if (some.empty()) return;
+    error.in = {mean_by_ratio(some, which, all)};
+    error.status = UnitStatus::kPredicted;
+  });
+  for (UnitError* error : errors) {
+    if (error->status != UnitStatus::kFailed)
+      attempt(*error, [&] {
+        const Converted converted = with.conversions.only(with.units[error->unit], error->precision);
+        riders.add(*error, std::make_unique<Candidate>(with.baseline.cut(), *converted.model));
+      });
+    advance();
+  }
+  riders.finish();
+  confirm_worst(with, errors, 0);
 }
 
 }  // namespace thaw::measuring

@@ -10,21 +10,27 @@
 //
 // Both noises are measured for every unit, on few samples: only its own section runs. The factors are measured where units
 // change the same values, once each: by the units with the most of either. The worst units, and those that may be among them,
-// are measured as in the exact mode.
+// are measured as in the exact mode. Where these show that what was foretold ranks nothing, each unit is run to the outputs, on
+// the samples that tell most (telling_samples.h).
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "thaw/sensitivity/baseline.h"
+#include "thaw/sensitivity/confirm_worst.h"
 #include "thaw/sensitivity/conversions.h"
 
 namespace thaw::measuring {
 
 // Fills in the errors of these units, in one precision; `wanted` has the samples that are used. Calls `advance` with each unit
-// whose own section has run.
-void predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
+// whose own section has run. False where what was measured shows that the figures do not rank the units.
+bool predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
              const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
              const std::function<void()>& advance);
+
+// The same by runs to the outputs, on a part of the samples. `all`: the figures with all units converted, a sample each.
+void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>& all,
+                         const std::vector<UnitError*>& errors, const std::function<void()>& advance);
 
 }  // namespace thaw::measuring

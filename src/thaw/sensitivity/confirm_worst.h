@@ -1,0 +1,34 @@
+// The worst of what was foretold is measured as in the exact mode, and so are those that may belong to it; what they turn out
+// to be tells what the others' figures are worth.
+#pragma once
+
+#include <vector>
+
+#include "thaw/sensitivity/baseline.h"
+#include "thaw/sensitivity/conversions.h"
+
+namespace thaw::measuring {
+
+// Of a metric, by what errors add up: of decibels, the noise. Of a unit, the mean over its samples.
+double rank_of(const ErrorFigures& figures, ErrorMetric metric);
+double mean_rank(const UnitError& error, ErrorMetric metric);
+
+// What confirming works on.
+struct Confirming {
+  Baseline& baseline;
+  const Conversions& conversions;
+  const std::vector<SensitivityUnit>& units;
+  const Wanted& wanted;  // the samples that are used
+  ErrorMetric metric;
+};
+
+// Measures the worst tenth, until those that are worst have been measured; then up to a twentieth more that are hardly better;
+// then those that come next, until `at_least` were measured here or before. Gives log(measured / foretold) of each.
+std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least);
+
+// Whether figures that are off by these logarithms rank the units as they are: log(foretold) is taken for log(true) with noise on it
+// that has nothing to do with it, so that their correlation is sqrt(1 - noise / (signal + noise)).
+// `least` is what it has to be.
+bool do_rank(const std::vector<double>& off, const std::vector<UnitError*>& errors, ErrorMetric metric, double least);
+
+}  // namespace thaw::measuring
