@@ -328,6 +328,11 @@ def test_the_text_says_what_was_done_and_where(thaw, save, tmp_path):
     assert "compute once" in dry and "dry run; nothing was written" in dry
     report = json.loads(thaw("optimize", model, "--dry-run", "--format", "json", code=0).stdout)
     assert (report["nodes_before"], report["nodes_after"], report["output"]) == (4, 2, None)
+    # Nine tensors of 64 x 64 numbers are read and written, and five in the end.
+    assert "moved, each free size 64: 0.15 MB -> 0.08 MB" in dry
+    moved = json.loads(thaw("optimize", model, "--dry-run", "--explain", "--format", "json", code=0).stdout)
+    assert (moved["bytes_moved_before"], moved["bytes_moved_after"]) == (9 * 64 * 64 * 4, 5 * 64 * 64 * 4)
+    assert moved["nodes_not_counted_before"] == moved["nodes_not_counted_after"] == 0
 
 
 def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):

@@ -1,5 +1,6 @@
 // thaw optimize: fewer nodes and bytes, the same numbers at every size.
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "thaw/confirm/optimized.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/core/error.h"
+#include "thaw/infer/cost.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
@@ -23,6 +25,8 @@
 
 namespace thaw::cli {
 namespace {
+
+constexpr double kMegabyte = 1e6;
 
 struct OptimizeArguments {
   std::string model, output;
@@ -67,7 +71,26 @@ std::vector<NoteView> near_misses(const OptimizeReport& report) {
   return notes;
 }
 
-std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
+// What the nodes read and write, where that is asked for.
+struct Moved {
+  infer::MovedBytes before, after;
+};
+
+void write_moved(report::JsonWriter& json, std::string_view when, const infer::MovedBytes& moved) {
+  json.member(fmt::format("bytes_moved_{}", when), moved.bytes);
+  json.member(fmt::format("nodes_not_counted_{}", when), static_cast<int64_t>(moved.unknown));
+}
+
+std::string moved_text(const Moved& moved) {
+  const auto shown = [](const infer::MovedBytes& one) {
+    return fmt::format("{:.2f} MB{}", static_cast<double>(one.bytes) / kMegabyte,
+                       one.unknown > 0 ? fmt::format(" and what {} move", report::counted(one.unknown, "node")) : "");
+  };
+  return fmt::format("moved, each free size 64: {} -> {}\n", shown(moved.before), shown(moved.after));
+}
+
+std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report,
+                          const std::optional<Moved>& moved, const Written& files) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -77,6 +100,10 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
   json.member("weights_before", static_cast<int64_t>(report.weights_before));
   json.member("weights_after", static_cast<int64_t>(report.weights_after));
+  if (moved) {
+    write_moved(json, "before", moved->before);
+    write_moved(json, "after", moved->after);
+  }
   write_changes(json, "changed", report.changed);
   write_changes(json, "left", report.left);
   report::write_checks(json, "sizes", report.checks);
@@ -87,11 +114,12 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   return text + "\n";
 }
 
-std::string optimize_text(const OptimizeArguments& options, const OptimizeReport& report, const Written& files) {
-  constexpr double kMegabyte = 1e6;
+std::string optimize_text(const OptimizeArguments& options, const OptimizeReport& report,
+                          const std::optional<Moved>& moved, const Written& files) {
   std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
                                  report.nodes_after, static_cast<double>(report.weights_before) / kMegabyte,
                                  static_cast<double>(report.weights_after) / kMegabyte);
+  if (moved) text += moved_text(*moved);
   if (report.modified()) {
     const std::vector<NoteView> notes = changes_by_kind(report, options.explain);
     text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
@@ -122,7 +150,10 @@ int optimize_model(const OptimizeArguments& options) {
   how.check = !options.no_check && !options.dry_run;
   how.feeds = options.feeds.of(model);
   const ir::Model& original = how.check ? *until_exit(ir::load(options.model)) : model;
+  std::optional<Moved> moved;
+  if (options.explain) moved.emplace().before = infer::bytes_moved(model);
   const OptimizeReport report = confirm::optimize(model, original, how);
+  if (moved) moved->after = infer::bytes_moved(model);
   Written files;
   const bool writes = is_proven(report, how.check);
   // A model that needs nothing is written as it is: the next step of a script finds its file.
@@ -132,8 +163,8 @@ int optimize_model(const OptimizeArguments& options) {
     rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
-  write_output(options.format == Format::kJson ? optimize_json(options, report, files)
-                                               : optimize_text(options, report, files));
+  write_output(options.format == Format::kJson ? optimize_json(options, report, moved, files)
+                                               : optimize_text(options, report, moved, files));
   return writes ? kFine : kFindings;
 }
 
@@ -157,7 +188,7 @@ Action define_optimize(CLI::App& app) {
   add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
   add_max_growth(app, options->optimize.max_growth);
-  app.add_flag("--explain", options->explain, "print every change and where, and what nearly was one");
+  app.add_flag("--explain", options->explain, "print every change and where, what nearly was one, and the bytes moved");
   add_external(app, options->external);
   add_save_options(app, options->saving);
   auto* without = app.add_flag("--no-check", options->no_check, "do not run the result beside the model");

@@ -92,4 +92,27 @@ ModelCost cost_of(const ir::Model& model, const Result& facts) {
   return adder.take();
 }
 
+MovedBytes bytes_moved(const ir::Model& model) {
+  dim::Scope scope;
+  const Result facts = infer(model, scope);
+  const dim::Assignment sizes = assumed_sizes(scope);
+  MovedBytes moved;
+  std::vector<const ir::Graph*> waiting{model.graph.get()};
+  while (!waiting.empty()) {
+    const ir::Graph* graph = waiting.back();
+    waiting.pop_back();
+    for (const ir::Node* node : graph->nodes()) {
+      const Cost cost = cost_of(*node, model, facts);
+      const auto bytes = cost.bytes.is_known() ? dim::evaluate(cost.bytes, sizes) : std::nullopt;
+      if (bytes && *bytes >= 0) {
+        moved.bytes += static_cast<uint64_t>(*bytes);
+      } else {
+        ++moved.unknown;
+      }
+      for (const ir::Graph* inner : node->subgraphs()) waiting.push_back(inner);
+    }
+  }
+  return moved;
+}
+
 }  // namespace thaw::infer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,5 +39,12 @@ struct ModelCost {
   OperatorCost total;
 };
 ModelCost cost_of(const ir::Model& model, const Result& facts);
+
+// What all nodes read and write, weights too, in bytes, at assumed_sizes; a subgraph's nodes are counted once.
+struct MovedBytes {
+  uint64_t bytes = 0;
+  size_t unknown = 0;  // nodes that are not counted
+};
+MovedBytes bytes_moved(const ir::Model& model);
 
 }  // namespace thaw::infer
