@@ -41,7 +41,17 @@ struct Sequence {
   std::string description;
   Formula formula;  // over axis 0
 };
+// The formula, where it gives the column's entries in every trace.
+std::optional<Sequence> checked(const View& column, Formula formula, std::string description);
 std::optional<Sequence> fit_sequence(const View& column, TableContext& context);
+// (index + shift) * span / length + start, as linspace and centres of cells write it: one line a trace.
+std::optional<Sequence> fit_linspace(const View& column);
+// log(p / (1 - p)) of places p between 0 and 1, in float32: how detectors keep their anchors.
+std::optional<Sequence> fit_logit(const View& column);
+// Indices into another length: one of the sizes, or the number that the entries speak for.
+std::optional<Sequence> fit_positions(const View& column, const TableContext& context);
+// Weights of neighbours: how fast they grow tells the other length, where it is the shorter.
+std::optional<Sequence> fit_weights(const View& column, const TableContext& context);
 // A line only: a size times the index plus a size.
 std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
 // A function of a counter instead of the index.
