@@ -60,32 +60,33 @@ SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const 
     }
     if (is_frozen || (reads_frozen && !told)) behind.insert(node);
   }
-  return [this, behind = std::move(behind)](const ir::Node* node, int output, size_t axis) {
-    return behind.contains(node) ? std::optional(std::vector<int64_t>()) : of(node, output, axis);
+  return [this, behind = std::move(behind)](const ir::Node* node, int output,
+                                            size_t axis) -> std::optional<std::vector<int64_t>> {
+    if (behind.contains(node)) return std::vector<int64_t>();
+    const auto place = positions_.find(node);
+    if (place == positions_.end()) return std::nullopt;
+    const auto axes = axes_of(place->second, Side::kResult, output);
+    return axes && axis < axes->size() ? std::optional((*axes)[axis]) : std::nullopt;
   };
 }
 
-std::optional<std::vector<int64_t>> SizesAround::of(const ir::Node* node, int output, size_t axis) const {
-  const auto place = positions_.find(node);
-  if (place == positions_.end()) return std::nullopt;
-  std::vector<int64_t> at;
+std::optional<SizesAround::Axes> SizesAround::axes_of(size_t place, Side side, int index) const {
+  Axes axes;
   for (size_t k = 0; k < facts_.size(); ++k) {
-    const auto shape =
-        ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place->second]->output(output)).shape);
-    if (!shape || axis >= shape->size()) return std::nullopt;
-    at.push_back((*shape)[axis]);
+    const ir::Node* node = lifting_.alignment.nodes[k][place];
+    const ir::Value* value = side == Side::kOperand ? node->input(index) : node->output(index);
+    const auto shape = ops::constant_shape(facts_[k].fact(value).shape);
+    if (!shape || (k > 0 && shape->size() != axes.size())) return std::nullopt;
+    axes.resize(shape->size());
+    for (size_t axis = 0; axis < shape->size(); ++axis) axes[axis].push_back((*shape)[axis]);
   }
-  return at;
+  return axes;
 }
 
 bool SizesAround::waits(const Difference& difference) const {
   const ir::Value* data = difference.node->input(0);
   return ops::role_of(*difference.node, difference.input) == ops::Role::kShape && data && !data->constant() &&
          !lifting_.tensor_shapes.contains(data);
-}
-
-std::optional<ops::ConstantShape> SizesAround::shape(size_t trace, size_t place, int operand) const {
-  return ops::constant_shape(facts_[trace].fact(lifting_.alignment.nodes[trace][place]->input(operand)).shape);
 }
 
 JoinedSizes SizesAround::joined_sizes() const {
@@ -96,30 +97,20 @@ JoinedSizes SizesAround::joined_sizes() const {
     const ops::Operator* op = ops::registry().find(*node);
     const size_t count = node->inputs().size();
     if (!op || !op->moves_elements() || count < 2 || count > kMostPieces) continue;
-    // By operand and axis, the sizes in all traces; the last are the result's.
-    std::vector<std::vector<std::vector<int64_t>>> sizes(count + 1);
-    bool known = true;
-    for (size_t k = 0; k < facts_.size() && known; ++k) {
-      for (size_t i = 0; i <= count && known; ++i) {
-        const auto dims =
-            i < count ? shape(k, place, static_cast<int>(i))
-                      : ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place]->output(0)).shape);
-        known = dims && (sizes[i].empty() || sizes[i].size() == dims->size());
-        if (!known) break;
-        sizes[i].resize(dims->size());
-        for (size_t axis = 0; axis < dims->size(); ++axis) sizes[i][axis].push_back((*dims)[axis]);
-      }
-    }
-    const size_t rank = sizes[count].size();
-    known &= std::ranges::all_of(sizes, [&](const auto& each) { return each.size() == rank; });
-    for (size_t axis = 0; axis < rank && known; ++axis) {
+    const auto whole = axes_of(place, Side::kResult, 0);
+    std::vector<Axes> parts;
+    for (size_t i = 0; i < count && whole; ++i)
+      if (auto part = axes_of(place, Side::kOperand, static_cast<int>(i)); part && part->size() == whole->size())
+        parts.push_back(std::move(*part));
+    if (!whole || parts.size() != count) continue;
+    for (size_t axis = 0; axis < whole->size(); ++axis) {
       std::vector<std::vector<int64_t>> pieces;
       std::vector<int64_t> sum(facts_.size(), 0);
-      for (size_t i = 0; i < count; ++i) {
-        pieces.push_back(sizes[i][axis]);
-        for (size_t k = 0; k < sum.size(); ++k) sum[k] += pieces[i][k];
+      for (Axes& part : parts) {
+        for (size_t k = 0; k < sum.size(); ++k) sum[k] += part[axis][k];
+        pieces.push_back(std::move(part[axis]));
       }
-      if (sum == sizes[count][axis] && !is_steady(sum)) joined.emplace(std::move(sum), std::move(pieces));
+      if (sum == (*whole)[axis] && !is_steady(sum)) joined.emplace(std::move(sum), std::move(pieces));
     }
   }
   return joined;
@@ -166,28 +157,17 @@ void SizesAround::note_steps(const ir::Node& node, std::set<int64_t>& windows) {
 void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const {
   const auto place = positions_.find(&node);
   if (place == positions_.end()) return;
-  std::vector<ops::ConstantShape> shapes;
-  for (size_t k = 0; k < facts_.size(); ++k) {
-    const auto shape = ops::constant_shape(facts_[k].fact(lifting_.alignment.nodes[k][place->second]->output(0)).shape);
-    if (!shape || (k > 0 && shape->size() != shapes[0].size())) return;
-    shapes.push_back(*shape);
-  }
-  for (size_t axis = 0; axis < shapes[0].size(); ++axis)
-    if (std::ranges::all_of(shapes, [&](const auto& shape) { return shape[axis] == shapes[0][axis]; }))
-      windows.insert(shapes[0][axis]);
+  if (const auto axes = axes_of(place->second, Side::kResult, 0))
+    for (const std::vector<int64_t>& size : *axes)
+      if (is_steady(size)) windows.insert(size.front());
 }
 
 void SizesAround::add(Around& around, size_t place, int input) const {
-  std::vector<ops::ConstantShape> shapes;
-  for (size_t k = 0; k < facts_.size(); ++k) {
-    const ir::Value* value = lifting_.alignment.nodes[k][place]->input(input);
-    const auto shape = ops::constant_shape(facts_[k].fact(value).shape);
-    if (!shape || (k > 0 && shape->size() != shapes[0].size())) return;
-    shapes.push_back(*shape);
-  }
-  for (size_t axis = 0; axis < shapes[0].size(); ++axis) {
+  auto axes = axes_of(place, Side::kOperand, input);
+  if (!axes) return;
+  for (std::vector<int64_t>& at : *axes) {
     Variable size;
-    for (const ops::ConstantShape& shape : shapes) size.at.push_back(shape[axis]);
+    size.at = std::move(at);
     const auto same = [&](const Variable& other) { return other.at == size.at; };
     if (!size.varies()) {
       size.symbol = dim::Dim(size.at.front());

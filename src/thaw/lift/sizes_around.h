@@ -1,6 +1,7 @@
 // What stands around a constant: the sizes of what its node reads, and what its readers cut by. Internal to lift/.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -33,9 +34,10 @@ class SizesAround {
   JoinedSizes joined_sizes() const;
 
  private:
-  std::optional<ops::ConstantShape> shape(size_t trace, size_t place, int operand) const;
-  // What the output of a node of the first trace measured in each.
-  std::optional<std::vector<int64_t>> of(const ir::Node* node, int output, size_t axis) const;
+  using Axes = std::vector<std::vector<int64_t>>;  // by axis, the size in each trace
+  enum class Side : uint8_t { kOperand, kResult };
+  // nullopt where a trace does not tell, or has another rank.
+  std::optional<Axes> axes_of(size_t place, Side side, int index) const;
   // Whether the node's result holds as many elements as its data in each trace.
   bool keeps_elements(size_t place) const;
   // By what readers cut it: the strides of the next convolution, the steps of the next Slice, the axes of the next
