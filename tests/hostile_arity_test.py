@@ -256,6 +256,20 @@ def rotary_of_a_number():
         "inputs": [value("c", dims=[])]}
 
 
+@strange
+def convolution_with_an_attribute_of_none():
+    weight = numpy_helper.from_array(np.ones([2, 3, 3, 3], np.float32))
+    return [helper.make_node("Constant", [], ["w"], value=weight), node("Conv", ["i", "w"], ["y"], keepdims=1)], ["y"], {
+        "inputs": [value("i", dims=[1, 3, 8, 8])]}
+
+
+@strange
+def sizes_whose_sum_is_no_integer():
+    sizes = numpy_helper.from_array(np.array([1, 2**63 - 1], np.int64))
+    return [helper.make_node("Constant", [], ["sizes"], value=sizes), node("Reshape", ["x", "sizes"], ["y"])], ["y"], {
+        "inputs": [value("x", dims=[1, "n"])]}
+
+
 def turned_twice(perm):
     return [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), node("Transpose", ["t"], ["y"], perm=perm)], ["y"]
 

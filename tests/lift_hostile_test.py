@@ -1,6 +1,8 @@
 """thaw lift on traces that were damaged, each at random places: a sentence or a result, never a crash."""
 import random
+import resource
 
+import numpy as np
 import onnx
 import pytest
 
@@ -75,3 +77,34 @@ def test_traces_that_do_other_things_are_not_lifted(thaw, save, tmp_path, a, b, 
              for size, (op, operands, attributes), named in zip((3, 5), (a, b), outputs, strict=True)]
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code={1, 2})
     assert what in run.stdout + run.stderr and not (tmp_path / "out.onnx").exists(), run.stdout + run.stderr
+
+
+def table(numbers, width):
+    """A trace of that width whose table has these numbers."""
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Gather", ["x", "k"], ["y"], axis=0)], "trace",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [len(numbers), width])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], [onnx.numpy_helper.from_array(numbers, "k")])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+def bits_of_reals(rows):
+    """Reals whose bits are taken for integers, one of them not quite the multiple that it seems to be."""
+    bits = np.outer(np.arange(rows), [1, 2, 1]).astype(np.float32).view(np.uint32)
+    bits[0, 2], bits[3, 1] = bits[1, 2], bits[3, 1] ^ 1 << 14
+    return bits
+
+
+def few_seconds():
+    resource.setrlimit(resource.RLIMIT_CPU, (8, 9))
+
+
+@pytest.mark.parametrize("traces", [
+    # Which of a million buckets a place is in is not worked out bucket by bucket.
+    [table(bits_of_reals(rows), 4) for rows in (4, 6)],
+    # Windows along a side of no tensor.
+    [table(np.arange(n), side) for n, side in ((3, 2**63 - 1), (5, 2**62), (7, 2**62 + 2))],
+], ids=["large numbers", "sides of no tensor"])
+def test_small_traces_cost_little(thaw, save, tmp_path, traces):
+    paths = [save(trace, f"trace_{i}") for i, trace in enumerate(traces)]
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code={0, 1, 2}, preexec_fn=few_seconds)

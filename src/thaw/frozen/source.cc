@@ -1,7 +1,6 @@
 #include "thaw/frozen/source.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "thaw/core/error.h"
@@ -14,6 +13,14 @@ namespace {
 
 constexpr int kMaxSteps = 20000;
 constexpr int64_t kMaxShapeElements = 4096;  // a list of split lengths may be long
+
+// Nothing where it is past the integers.
+std::optional<int64_t> sum_of(const std::vector<int64_t>& elements) {
+  int64_t sum = 0;
+  for (const int64_t element : elements)
+    if (__builtin_add_overflow(sum, element, &sum)) return std::nullopt;
+  return sum;
+}
 
 const ops::Operator* entry(const ir::Node& node) { return ops::registry().find(node); }
 
@@ -187,7 +194,7 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
   if (!ir::is_integer(constant.data_type) || constant.num_elements() > kMaxShapeElements) return;
   try {
     std::vector<int64_t> elements = constant.to_int64();
-    bool sums = std::accumulate(elements.begin(), elements.end(), int64_t{0}) == step.number;
+    const bool sums = sum_of(elements) == step.number;
     bool matches = step.question == Question::kAnyElement
                        ? std::any_of(elements.begin(), elements.end(), [](int64_t v) { return v > 1; })
                        : sums || std::find(elements.begin(), elements.end(), step.number) != elements.end();

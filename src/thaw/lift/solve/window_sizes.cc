@@ -1,6 +1,7 @@
 #include "thaw/lift/solve/window_sizes.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace thaw::lifting {
@@ -18,12 +19,15 @@ struct Cells {
   Dim dim() const { return part == 1 ? variable->symbol : dim::floor_div(variable->symbol, part); }
 };
 
+// Sides of no tensor, which a trace may declare, would overflow.
+constexpr int64_t kLongestSide = int64_t{1} << 31;
+
 std::vector<Cells> possible_cells(std::span<const Variable> variables, int64_t largest_part) {
   std::vector<Cells> cells;
   for (const Variable& v : variables) {
     for (int64_t part = largest_part; part >= 1; --part) {
       Cells c{&v, part, v.at};
-      const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at % part == 0; });
+      const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at <= kLongestSide && at % part == 0; });
       if (!exact || !v.varies()) continue;
       for (int64_t& at : c.at) at /= part;
       cells.push_back(std::move(c));
@@ -86,7 +90,11 @@ class WindowSearch {
     for (const Cells& a : cells_) {
       for (const Cells& b : cells_) {
         if (a.variable >= b.variable || (a.part == b.part) != square) continue;
-        const auto count = [&](size_t k) { return windows(a.at[k], m) * windows(b.at[k], m) * (per ? per->at[k] : 1); };
+        const auto count = [&](size_t k) {
+          std::optional<int64_t> all = windows(a.at[k], m) * windows(b.at[k], m);
+          if (per && __builtin_mul_overflow(*all, per->at[k], &*all)) all.reset();
+          return all;
+        };
         if (!holds(count)) continue;
         const Dim all = dim::ceil_div(a.dim(), m) * dim::ceil_div(b.dim(), m);
         found(per ? all * per->symbol : all);

@@ -62,7 +62,9 @@ std::optional<Sequence> on_side(const View& column, int64_t side) {
       if (holds(column, formula, 0, 1))
         return Sequence{fmt::format("{} of {} positions in float32, {}", what, side, name), formula};
   }
-  if (column.kind == Kind::kInteger)
+  // As many as a side of an image has patches: where each begins is a table in the model.
+  constexpr int64_t kMostBuckets = 1 << 12;
+  if (column.kind == Kind::kInteger && side <= kMostBuckets)
     for (const Formula& formula : buckets(column.length(), side))
       if (holds(column, formula, 0, 1))
         return Sequence{fmt::format("which of {} buckets index / length is in, in float32", side), formula};

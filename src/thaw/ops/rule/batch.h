@@ -25,7 +25,9 @@ struct Batched {
 };
 
 // Thrown by a rule that cannot; the message completes "it cannot be batched, because …".
-struct CannotBatch : CannotWrite {};
+struct CannotBatch : CannotWrite {
+  using CannotWrite::CannotWrite;
+};
 
 // What is known while a model is batched, by values of the model as it was.
 class BatchState {

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "thaw/core/error.h"
 #include "thaw/ir/graph/graph.h"
 
 namespace thaw::ops {
@@ -26,8 +29,14 @@ class NodeWriter {
   virtual ir::Value* constant(ir::Tensor tensor) = 0;
 };
 
-// The message completes "…, because": "that takes Expand, as from opset 8 on".
-struct CannotWrite {
+// `why` completes "…, because": "that takes Expand, as from opset 8 on". Where no one above knows of what, it is an error
+// that says so.
+struct CannotWrite : Error {
+  explicit CannotWrite(std::string reason)
+      : Error(ErrorCode::kUnsupported, {.what = "a node cannot be written, because " + reason,
+                                        .expected = "a model whose opset has what takes its place",
+                                        .next = "see `thaw check`, or raise the opset with `thaw optimize --opset`"}),
+        why(std::move(reason)) {}
   std::string why;
 };
 
