@@ -27,7 +27,8 @@ std::vector<Cells> possible_cells(std::span<const Variable> variables, int64_t l
   for (const Variable& v : variables) {
     for (int64_t part = largest_part; part >= 1; --part) {
       Cells c{&v, part, v.at};
-      const bool exact = std::all_of(c.at.begin(), c.at.end(), [&](int64_t at) { return at > 0 && at <= kLongestSide && at % part == 0; });
+      const bool exact = std::all_of(c.at.begin(), c.at.end(),
+                                     [&](int64_t at) { return at > 0 && at <= kLongestSide && at % part == 0; });
       if (!exact || !v.varies()) continue;
       for (int64_t& at : c.at) at /= part;
       cells.push_back(std::move(c));

@@ -39,9 +39,15 @@ struct Values {
 };
 
 std::optional<Values> as_function(const View& view, int64_t column, const Counter& counter) {
+  // A counter of real rows counts to some multiple of them.
+  constexpr int64_t kFurthest = int64_t{1} << 24;
   Values values;
-  for (size_t k = 0; k < view.traces(); ++k)
-    for (const int64_t x : counter.at(k)) values.first = std::min(values.first, x);
+  for (size_t k = 0; k < view.traces(); ++k) {
+    for (const int64_t x : counter.at(k)) {
+      if (x < -kFurthest || x > kFurthest) return std::nullopt;
+      values.first = std::min(values.first, x);
+    }
+  }
   for (size_t k = 0; k < view.traces(); ++k) {
     const int64_t length = view.length().at[k];
     const std::vector<int64_t>& at = counter.at(k);
