@@ -85,3 +85,17 @@ def test_a_number_that_sizes_give_by_chance_is_not_written(thaw, save, tmp_path)
     assert [c for c in report["changed"] if c["where"] == "end"] == []
     (end,) = [n for n in report["left"] if n["where"] == "end"]
     assert "several sizes give 22" in end["message"]
+
+
+@pytest.mark.parametrize("sizes, becomes", [([1, 1, 2, 3], [1, 1, 2, 3]), ([1, 1, 2, 8], [1, 1, 3, 12])])
+def test_a_size_that_was_asked_for_is_no_factor(thaw, save, tmp_path, sizes, becomes):
+    """3 is no part of 4: both sizes were asked for, and the 2 beside it is no half of the height. 8 is twice the width."""
+    path = save(model([node("Resize", ["x", "", "", "sizes"], "y", mode="linear")], [("x", F, [1, 1, 4, 4])], [("y", F, None)], [ints("sizes", sizes)]))
+    fixed = tmp_path / "fixed.onnx"
+    thaw("fix", path, "-o", fixed, code=0)
+    x = np.random.default_rng(2).standard_normal((1, 1, 6, 6)).astype(np.float32)
+    free = onnx.load(fixed)
+    for value in free.graph.input:
+        for dim in value.type.tensor_type.shape.dim:
+            dim.Clear()
+    assert list(session(free).run(None, {"x": x})[0].shape) == becomes

@@ -251,6 +251,24 @@ void batch_upsample(BatchContext& n) { batch_resized(n, {}); }
 
 constexpr int kRankOfImages = 4;
 
+// The size times or divided by what makes one number of the other; nullopt where neither is a multiple.
+std::optional<Dim> by_factor(Dim size, int64_t before, int64_t after) {
+  if (after % before == 0) return size * Dim(after / before);
+  if (before % after == 0) return dim::floor_div(size, before / after);
+  return std::nullopt;
+}
+
+// Whether each axis that the inputs size is resized by a factor. Where one is not, the sizes were asked for as they are:
+// a 2 beside it that is half of 4 says nothing of other sizes.
+bool are_factors(const FrozenContext& ctx, const Shape& data, const std::vector<Dim>& sizes) {
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    const auto target = sizes[k].constant();
+    const auto hinted = dim::evaluate(data[k], ctx.hints());
+    if (data[k].is_symbolic() && target > 0 && hinted > 0 && !by_factor(data[k], *hinted, *target)) return false;
+  }
+  return true;
+}
+
 // Resize to constant sizes of axes that the inputs size.
 void frozen_resize(FrozenContext& ctx) {
   const Fact& data = ctx.input(0);
@@ -260,26 +278,23 @@ void frozen_resize(FrozenContext& ctx) {
   // Of images, what is resized is never how many there are.
   if (data.rank() >= kRankOfImages && data.dim(0).is_symbolic() && sizes->front().is_constant())
     ctx.suggest(data.dim(0), sizes->front(), "images before and after a Resize");
+  const bool is_to_factors = are_factors(ctx, *data.shape, *sizes);
   for (size_t k = 0; k < sizes->size(); ++k) {
     Dim size = (*data.shape)[k];
     auto target = (*sizes)[k].constant();
     auto hinted = dim::evaluate(size, ctx.hints());
     if (!size.is_symbolic() || !target || !hinted || *hinted <= 0 || *target <= 0) continue;
-    Dim e;
-    if (*target % *hinted == 0)
-      e = size * Dim(*target / *hinted);
-    else if (*hinted % *target == 0)
-      e = dim::floor_div(size, *hinted / *target);
-    else
-      continue;
+    if (!is_to_factors && *target != *hinted) continue;
+    const std::optional<Dim> e = by_factor(size, *hinted, *target);
+    if (!e) continue;
     Meeting m;
     m.input = 3;
     m.element = static_cast<int>(k);
     m.value = *target;
-    m.expression = e;
+    m.expression = *e;
     m.is_shape = m.silent = true;
     ctx.meet(m);
-    (*out)[k] = e;
+    (*out)[k] = *e;
   }
   ctx.set_shape(0, std::move(*out));
 }
