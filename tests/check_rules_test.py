@@ -238,3 +238,13 @@ def test_rows_of_channels_are_not_taken_for_a_batch(thaw, save):
     path = save(model([node("Transpose", ["x"], "t", perm=[1, 2, 0]), node("Reshape", ["t", "to"], "y")], [("x", F, [3, 16, 16])],
                       [("y", F, None)], [ints("to", [-1, 1])]))
     assert "THAW018" not in codes(thaw, path)
+
+
+def test_places_as_many_as_channels_freeze_no_weight(thaw, save):
+    """64 channels of 8 by 8 places as 64 rows of 64: what is computed holds every element, at any size."""
+    nodes = [node("Conv", ["x", "w"], "c", strides=[8, 8]), node("Shape", ["c"], "s"), *(node("Gather", ["s", f"at{i}"], f"s{i}", axis=0) for i in (1, 2, 3)),
+             node("Mul", ["s2", "s3"], "places"), node("Unsqueeze", ["places", "zero"], "p"), node("Unsqueeze", ["s1", "zero"], "n"),
+             node("Concat", ["any", "p", "n"], "to", axis=0), node("Reshape", ["c", "to"], "y")]
+    path = save(model(nodes, [("x", F, [1, 3, 64, 64])], [("y", F, None)],
+                      [floats("w", 64, 3, 8, 8), ints("any", [-1]), ints("zero", [0]), *(ints(f"at{i}", i) for i in (1, 2, 3))]))
+    assert not codes(thaw, path) & {"THAW010", "THAW013", "THAW016"}

@@ -1,7 +1,7 @@
 """What `fix` makes is run beside the model before it is written, and what it could not answer ends it with 1."""
 import onnx
 
-from check_rules_test import F, floats, ints, model, node
+from check_rules_test import F, T, floats, ints, model, node
 from fix_test import attention, resized
 
 
@@ -46,3 +46,10 @@ def test_a_freed_model_is_verified_against_the_one_it_was_made_of(thaw, save, tm
     assert onnx.load(fixed).graph.input[0].type.tensor_type.shape.dim[0].dim_param
     report = thaw.json("verify", fixed, "--against", path, code=0)
     assert report["passed"] and report["points"][0]["inputs"]["x"] == "float32[1,4,10]"
+
+
+def test_lengths_of_integers_freeze_nothing(thaw, save, tmp_path):
+    """Three exponents beside three integers: no constant has fixed either, and there is nothing to mend."""
+    path = save(model([node("Pow", ["x", "y"], "z")], [("x", T.INT64, [3]), ("y", F, [3])], [("z", T.INT64, [3])]))
+    report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=0)
+    assert report["left"] == [] and report["changed"] == []

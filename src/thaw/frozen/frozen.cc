@@ -52,7 +52,8 @@ class Analysis {
     }
     look();
     // A model frozen at a number of images has integer inputs of known length: their elements are sizes too.
-    if (specialize_inputs()) look();
+    has_lengths_ = specialize_inputs();
+    if (has_lengths_) look();
     return std::move(out_);
   }
 
@@ -331,8 +332,9 @@ class Analysis {
                                   m.meeting.silent,
                                   m.meeting.product});
     }
-    // A meeting without source, in a model that has sites with one, is their consequence.
-    if (out_.sites.empty())
+    // A meeting without source, in a model that has sites with one, is their consequence; where lengths of inputs were
+    // taken as numbers, it is what those numbers met.
+    if (out_.sites.empty() && !has_lengths_)
       for (FrozenSite& site : without_source) add_site(site);
     std::stable_sort(out_.sites.begin(), out_.sites.end(),
                      [&](const FrozenSite& a, const FrozenSite& b) { return position(a.node) < position(b.node); });
@@ -405,6 +407,7 @@ class Analysis {
   std::vector<NodeMeeting> meetings_;
   std::vector<dim::Assignment> others_;  // sizes that would do as well as the hints
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
+  bool has_lengths_ = false;  // integer inputs have numbers for their dims
 };
 
 }  // namespace

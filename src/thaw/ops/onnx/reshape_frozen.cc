@@ -69,6 +69,7 @@ class ReshapeExplainer {
     target_ = *target;
     const auto in_values = numbers_.of(in_);
     if (!in_values || !resolve_target(*in_values)) return;
+    if (any_symbolic(target_) && holds_at_any_size()) return;
     const auto out_values = numbers_.of(out_);
     const auto groups = out_values ? group_by_product(*in_values, *out_values) : std::nullopt;
     if (!groups) return;
@@ -102,6 +103,15 @@ class ReshapeExplainer {
       out_[static_cast<size_t>(free_)] = total / known;
     }
     return true;
+  }
+
+  // Computed sizes that hold every element at any size have met no frozen one: equal numbers beside each other ([64, 8, 8]
+  // as [8*8, 64]) are chance.
+  bool holds_at_any_size() const {
+    std::vector<Dim> given = out_;
+    if (free_ >= 0) given.erase(given.begin() + free_);
+    const auto rest = dim::exact_div(dim::product(in_), dim::product(given));
+    return rest && (free_ >= 0 || rest->is_constant(1));
   }
 
   bool is_frozen_element(size_t j) const { return target_[j].is_constant() && *target_[j].constant() > 0; }
