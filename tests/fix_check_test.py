@@ -1,7 +1,9 @@
 """What `fix` makes is run beside the model before it is written, and what it could not answer ends it with 1."""
+import numpy as np
 import onnx
 
 from check_rules_test import F, T, floats, ints, model, node
+from conftest import session, worst
 from fix_test import attention, resized
 
 
@@ -53,3 +55,19 @@ def test_lengths_of_integers_freeze_nothing(thaw, save, tmp_path):
     path = save(model([node("Pow", ["x", "y"], "z")], [("x", T.INT64, [3]), ("y", F, [3])], [("z", T.INT64, [3])]))
     report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=0)
     assert report["left"] == [] and report["changed"] == []
+
+
+def test_a_size_of_a_default_stays_free(thaw, save, tmp_path):
+    """An adapter of any rank may be given in place of the default, which has rank 0 and changes nothing."""
+    lora = model([node("MatMul", ["x", "w"], "m"), node("MatMul", ["x", "a"], "d"), node("MatMul", ["d", "b"], "e"), node("Add", ["m", "e"], "s"),
+                  node("Reshape", ["s", "to"], "y")],
+                 [("x", F, [1, 4]), ("a", F, [4, "rank"]), ("b", F, ["rank", 4])], [("y", F, None)],
+                 [floats("w", 4, 4), floats("a", 4, 0), floats("b", 0, 4), ints("to", [1, 2, 2])])
+    path, fixed = save(lora), tmp_path / "fixed.onnx"
+    values = {v["name"]: v["dims"] for v in thaw.json("inspect", path)["values"]}
+    assert values["d"] == [1, "rank"] and values["e"] == [1, 4]
+    thaw("fix", path, "-o", fixed, code=0)
+    declared = {v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim] for v in onnx.load(fixed).graph.input}
+    assert declared["a"] == [4, "rank"] and declared["b"] == ["rank", 4]
+    feeds = {"x": np.ones((1, 4), np.float32), "a": np.ones((4, 3), np.float32), "b": np.ones((3, 4), np.float32)}
+    assert worst(session(fixed).run(["y"], feeds), session(path).run(["y"], feeds)) == 0

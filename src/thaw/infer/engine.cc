@@ -105,7 +105,7 @@ void Engine::keep(const ir::Value* value, Fact fact, Frame& frame) {
 void Engine::run_graph(const ir::Graph& graph, Frame& frame) {
   // Most nodes make one value.
   frame.facts.reserve(frame.facts.size() + graph.initializers().size() + graph.nodes().size());
-  for (const ir::Value* value : graph.initializers()) keep(value, constant_fact(*value->initializer()), frame);
+  for (const ir::Value* value : graph.initializers()) keep(value, initializer_fact(model_, *value, scope_), frame);
   for (const ir::Value* value : graph.sparse_initializers()) {
     const ir::SparseTensor& sparse = *value->sparse_initializer();
     Fact fact = Fact::tensor(sparse.values.data_type, std::nullopt);
@@ -290,8 +290,7 @@ const ir::Tensor* Engine::constant_of(const ir::Value& value, const Frame& frame
     auto it = frame.constants.find(&value);
     if (it != frame.constants.end()) return it->second;
   }
-  // From IR version 4 on, an initializer that is an input too is a default that the caller may replace.
-  if (value.is_input() && model_.ir_version >= 4) return nullptr;
+  if (is_default(model_, value)) return nullptr;
   return value.constant();
 }
 

@@ -77,7 +77,7 @@ void sort_by_place(std::vector<T>& list, std::vector<const ir::Node*>& at) {
 void Engine::learn_constants(const ir::Node& node) {
   for (const ir::Value* value : node.inputs())
     if (value && value->initializer() && value->graph() == model_.graph.get())
-      root_.facts[value] = constant_fact(*value->initializer());
+      root_.facts[value] = initializer_fact(model_, *value, scope_);
   for (const ir::Graph* graph : node.subgraphs())
     for (const ir::Node* inner : graph->nodes()) learn_constants(*inner);
 }
