@@ -208,3 +208,24 @@ def test_zero_points_of_columns_of_each_sample(save, batch):
     batched, _ = batch(model)
     samples = [{n: rng.integers(0, 256, s).astype(np.uint8) for n, s in shapes.items()} for _ in range(5)]
     assert samples_agree(model, batched, samples) == 0
+
+
+def test_an_old_file_lists_what_is_added_among_its_inputs(save, batch):
+    """Files of IR versions before 4 have each initializer among the inputs; MNIST as it is handed around is one."""
+    model = model_of([node("Reshape", "x to", "r"), node("MatMul", "r w", "y")], [info("x", dims=[1, 2, 6]), info("to", INT64, [2]), info("w", dims=[12, 3])],
+                     [info("y", dims=[1, 3])], [constant("to", [1, 12]), constant("w", np.ones((12, 3)) / 8, np.float32)], opset=8)
+    model.ir_version = 3
+    path = save(model)
+    batched, _ = batch(path)
+    onnx.checker.check_model(str(batched), full_check=True)
+    assert samples_agree(path, batched, draw(3, x=(1, 2, 6))) < TOLERANCE
+
+
+@pytest.mark.parametrize("shape", [[], [2]])
+def test_rows_of_each_sample_by_int32(save, batch, shape):
+    model = save(model_of([node("Gather", "x at", "y", axis=1)], [info("x", dims=[2, 5, 3]), info("at", INT32, shape)], [info("y")]))
+    batched, _ = batch(model)
+    feeds = draw(3, x=(2, 5, 3))
+    for i, feed in enumerate(feeds):
+        feed["at"] = np.full(shape, i - 1, np.int32)
+    assert samples_agree(model, batched, feeds) == 0

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,6 +18,7 @@
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/declare.h"
+#include "thaw/rewrite/list_initializers.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::batching {
@@ -229,6 +231,8 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
+  const auto& initializers = model.graph->initializers();
+  const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   const int64_t opset = *model.opset("");
   if (opset < kOldestOpset) {
     throw Error(ErrorCode::kUnsupported, {.what = fmt::format("the model is of opset {}", opset),
@@ -306,6 +310,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   // It was about one sample; inputs and outputs of subgraphs were seen to.
   rewrite::forget_declarations(graph, rewrite::Returned::kKeep);
   rewrite::remove_unused(model);
+  rewrite::list_initializers(model, known);
   rewrite::declare_truly(model);
   for (size_t i = 0; i < inputs.size(); ++i) {
     walk.report().inputs.push_back(

@@ -341,6 +341,7 @@ void batch_gather(BatchContext& n) {
   } else {
     // GatherND takes negative indices by the standard, as Gather does.
     ir::Value* indices = n.unsqueeze(n.leading(1), {index_rank + 1});
+    if (n.input(1).dtype != ir::DataType::kInt64) indices = n.cast(indices, ir::DataType::kInt64);
     rows = n.emit("GatherND", {data, indices}, {{"batch_dims", int64_t{1}}});
   }
   if (axis != 0) {
