@@ -130,6 +130,13 @@ void slice(Context& ctx) {
   const Fact& data = ctx.input(0);
   if (!data.has_rank()) return unknown_tensor(ctx, 0, data.dtype);
   int rank = data.rank();
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    const Fact& list = ctx.input(i);
+    if (!list.has_rank() || list.rank() == 1) continue;
+    ctx.invalid("a Slice's starts, ends, axes and steps are lists, and operand " + std::to_string(i) + " is of rank " +
+                std::to_string(list.rank()));
+    return ctx.set_tensor(0, data.dtype, unknown_shape(rank));
+  }
   SliceArguments a = slice_arguments(ctx);
   auto count = a.count();
   if (!count) return ctx.set_tensor(0, data.dtype, unknown_shape(rank));

@@ -116,6 +116,17 @@ TEST(Split, StatesThatThePartsAddUp) {
   EXPECT_EQ(m.obligations(), "n == 11");
 }
 
+// ONNX Runtime stops at a bound that is a single number.
+TEST(Slice, TakesListsAlone) {
+  for (const bool is_list : {false, true}) {
+    RuleModel m;
+    Value* x = m.add_input("x", DataType::kFloat, {"n", 4});
+    Value* end = is_list ? m.add_ints("", {2}) : m.add_int("", 2);
+    m.add_output(m.add_node("Slice", {x, m.add_ints("", {0}), end}));
+    EXPECT_EQ(m.has_problem(), !is_list);
+  }
+}
+
 // INT64_MIN, which exporters write for "from the beginning", by way of nodes that move it too.
 TEST(Slice, TakesTheLowestIntegerForTheBeginning) {
   for (const bool moved : {false, true}) {
