@@ -111,6 +111,11 @@ def an_output_twice():
     return model_of([node("Relu", "x", "y")], [info("x", dims=[2, 3])], [info("y"), info("y")])
 
 
+def nothing_to_sum():
+    """An axis that is declared 0, which is what ONNX Runtime takes."""
+    return model_of([node("ReduceSum", "x one", "y", keepdims=0)], [info("x", dims=[2, 0, 4])], [info("y")], [constant("one", [1])])
+
+
 def fixed():
     return model_of([node("Relu", "x", "y")], [info("x", dims=[2, 3])], [info("y")])
 
@@ -123,7 +128,7 @@ MODELS = {
     "positions in a table": (positions_in_a_table(), 2), "a length within a table": (length_within_a_table(), 2),
     "patches of a grid": (patches_of_a_grid(), 2), "windows of four": (windows_of_four(), 2), "two names of one size": (two_names_of_one_size(), 2),
     "two rates": (two_rates(), 1), "a voice detector": (voice_detector(), 1), "scattered": (scattered(), 1),
-    "an output twice": (an_output_twice(), 1), "fixed": (fixed(), 1), "a detector": (scrfd.without_value_info(scrfd.model()), 2),
+    "an output twice": (an_output_twice(), 1), "nothing to sum": (nothing_to_sum(), 1), "fixed": (fixed(), 1), "a detector": (scrfd.without_value_info(scrfd.model()), 2),
     "anchors": (exported.detector_with_anchors(160).model, 1), "an old file": (exported.old_file().model, 2),
     "a decoder": (text_decoder.dynamic(), 2), "a tower": (vision_tower.dynamic(), 2),
 }
@@ -174,3 +179,8 @@ def test_what_never_runs_is_said_with_a_next_step(thaw, save):
                          [constant("five", [5]), constant("seven", [7])]))
     message = thaw.error("verify", path, "--against", path)
     assert "no size was found" in message and "--sizes" in message
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "two rates"])
+def test_a_model_runs_at_sizes_that_are_found(thaw, save, name):
+    thaw("run", save(MODELS[name][0]), "--random", code=0)

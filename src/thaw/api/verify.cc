@@ -1,24 +1,10 @@
 #include "thaw/run/verify.h"
 
 #include "thaw/confirm/model_inputs.h"
-#include "thaw/frozen/frozen.h"
+#include "thaw/confirm/own_sizes.h"
 #include "thaw/ops/rule/arity.h"
 
 namespace thaw {
-namespace {
-
-// Of the inputs: what data decides is not chosen.
-NamedSizes frozen_sizes(const ir::Model& model) {
-  dim::Scope scope;
-  NamedSizes sizes;
-  for (const auto& [id, size] : frozen::find_frozen(model, scope).hints) {
-    const dim::SymbolInfo& symbol = scope.symbols()[static_cast<size_t>(id)];
-    if (symbol.kind != dim::SymbolKind::kDataDependent) sizes.emplace_back(symbol.name, size);
-  }
-  return sizes;
-}
-
-}  // namespace
 
 VerifyReport verify(const VerifyOptions& options) {
   dim::Scope scope;
@@ -35,7 +21,7 @@ VerifyReport verify(const VerifyOptions& options) {
     model.inputs = std::move(known.inputs);
     model.conditions = std::move(known.conditions);
   }
-  model.frozen_sizes = [&] { return frozen_sizes(*ir::load(options.model)); };
+  model.frozen_sizes = [&] { return confirm::own_input_sizes(*ir::load(options.model), model.inputs, scope); };
   return run::verify(options, model, scope);
 }
 

@@ -15,6 +15,7 @@
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/own_sizes.h"
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/report/json_writer.h"
@@ -108,23 +109,31 @@ void run_once(const RunArguments& options, run::Session& session, RunOutcome& ou
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// At sizes that nobody gave: the first that it runs at, chosen as `thaw verify` chooses them.
+// At sizes that nobody gave: the first that it runs at, chosen as `thaw verify` chooses them; the model's own at last.
 void run_at_chosen_sizes(const RunArguments& options, run::ChosenSizes& choice, const run::Feeder& feeder,
-                         run::Session& session, RunOutcome& outcome) {
+                         const dim::Scope& scope, run::Session& session, RunOutcome& outcome) {
   std::optional<Error> last;
-  while (const auto point = choice.next()) {
-    outcome.feeds = feeder.make(*point);
-    outcome.chosen = *point;
+  const auto runs_at = [&](const run::Point& point) {
     try {
-      return run_once(options, session, outcome);
+      outcome.feeds = feeder.make(point);
+      outcome.chosen = point;
+      run_once(options, session, outcome);
+      return true;
     } catch (const run::RunTimedOut&) {
       throw;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kRuntimeFailed) throw;
       last = error;
+      return false;
     }
+  };
+  while (const auto point = choice.next()) {
+    if (runs_at(*point)) return;
     choice.tell(false);
   }
+  const NamedSizes own = confirm::own_input_sizes(*ir::load(options.model), feeder.inputs(), scope);
+  const auto known = own.empty() ? std::nullopt : choice.with({own});
+  if (known && runs_at(*known)) return;
   if (!last)
     throw Error(ErrorCode::kInvalidArgument, {.what = "has no sizes at which its inputs are small",
                                               .where = options.model,
@@ -149,24 +158,25 @@ RunOutcome run_model(const RunArguments& options) {
   std::optional<run::ChosenSizes> choice;
   if (options.random) choice.emplace(feeder, scope, conditions, point);
   if (free.empty()) outcome.feeds = feeder.make(choice ? choice->with({}).value_or(point) : point);
-  run::Session session(std::filesystem::path(options.model), options.run.session);
+  std::optional<run::Session> opened;
   try {
+    run::Session& session = opened.emplace(std::filesystem::path(options.model), options.run.session);
     if (free.empty())
       run_once(options, session, outcome);
     else
-      run_at_chosen_sizes(options, *choice, feeder, session, outcome);
+      run_at_chosen_sizes(options, *choice, feeder, scope, session, outcome);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     throw with_rule(error, options.model);
   }
-  for (const Port& port : session.outputs()) {
+  for (const Port& port : opened->outputs()) {
     for (auto at = outcome.results.lower_bound(port.name); at != outcome.results.end(); ++at) {
       const bool sequence = port.kind == ir::Type::Kind::kSequence && at->first.starts_with(port.name + "[");
       if (at->first == port.name || sequence) outcome.order.push_back(at->first);
       if (!at->first.starts_with(port.name)) break;
     }
   }
-  outcome.warnings = session.take_warnings();
+  outcome.warnings = opened->take_warnings();
   return outcome;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "thaw/infer/compared_numbers.h"
-#include "thaw/infer/index_bounds.h"
 #include "thaw/infer/infer.h"
 
 namespace thaw::confirm {
@@ -28,9 +27,15 @@ dim::Relation relation_of(ops::ObligationKind kind) {
 
 }  // namespace
 
+void limit_to(const infer::IntegerRange& range, run::InputSpec& input) {
+  input.lowest = range.lowest;
+  input.index_bound = range.bound;
+  input.is_distinct = range.is_distinct;
+}
+
 ModelInputs look_at_inputs(const ir::Model& model, dim::Scope& scope) {
   infer::Result facts = infer::infer(model, scope);
-  const std::map<std::string, int64_t> bounds = infer::index_bounds(model, facts);
+  const std::map<std::string, infer::IntegerRange> ranges = infer::integer_ranges(model, facts);
   const std::map<std::string, std::vector<int64_t>> compared = infer::compared_numbers(model, facts);
   ModelInputs found;
   for (const ir::Value* value : model.graph->inputs()) {
@@ -41,7 +46,7 @@ ModelInputs look_at_inputs(const ir::Model& model, dim::Scope& scope) {
     if (input.kind == ir::Type::Kind::kOptional && value->type.element) input.dtype = value->type.element->elem_type;
     input.dims = facts.fact(value).shape;
     input.has_default = value->initializer() != nullptr || value->sparse_initializer() != nullptr;
-    if (const auto bound = bounds.find(input.name); bound != bounds.end()) input.index_bound = bound->second;
+    if (const auto range = ranges.find(input.name); range != ranges.end()) limit_to(range->second, input);
     if (const auto numbers = compared.find(input.name); numbers != compared.end()) input.choices = numbers->second;
   }
   // A branch's needs are those of one side only.

@@ -8,6 +8,7 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/infer/infer.h"
+#include "thaw/infer/integer_ranges.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/size_conditions.h"
@@ -21,9 +22,12 @@ struct ModelInputs {
   infer::Result facts;                         // of the whole model
 };
 
-// With bounds on integers that index a table, the numbers that a setting is compared with, and which inputs have a
+// With what operators ask of integers (indices of a table, axes, sizes), the numbers that a setting is compared with, and which inputs have a
 // default (an initializer of the same name).
 ModelInputs look_at_inputs(const ir::Model& model, dim::Scope& scope);
+
+// What is drawn for the input stays within the range.
+void limit_to(const infer::IntegerRange& range, run::InputSpec& input);
 
 // The inputs alone.
 std::vector<run::InputSpec> model_inputs(const ir::Model& model, dim::Scope& scope);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/finding.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/feeds.h"
 
@@ -16,5 +17,8 @@ namespace thaw::confirm {
 // free, and what constants inside it were frozen at.
 std::map<std::string, int64_t> own_sizes(const ir::Model& model, std::span<const run::InputSpec> inputs,
                                          const dim::Scope& scope);
+
+// Those of them that sizes of the inputs are: what the data decide is not chosen.
+NamedSizes own_input_sizes(const ir::Model& model, std::span<const run::InputSpec> inputs, const dim::Scope& scope);
 
 }  // namespace thaw::confirm

@@ -3,8 +3,8 @@
 #include <map>
 #include <optional>
 
+#include "thaw/confirm/model_inputs.h"
 #include "thaw/core/error.h"
-#include "thaw/infer/index_bounds.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/session.h"
 
@@ -26,12 +26,12 @@ Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::
   Arrays feeds;
   std::vector<run::InputSpec> drawn;
   dim::Scope scope;
-  const std::map<std::string, int64_t> bounds = infer::index_bounds(model, infer::infer(model, scope));
+  const std::map<std::string, infer::IntegerRange> ranges = infer::integer_ranges(model, infer::infer(model, scope));
   for (const ir::Value* input : lifted.graph->inputs()) {
     if (input->initializer() != nullptr) continue;
     const std::string& name = input->name();
-    run::InputSpec spec{.name = name, .dtype = input->type.elem_type, .dims = {}, .index_bound = {}};
-    if (const auto bound = bounds.find(name); bound != bounds.end()) spec.index_bound = bound->second;
+    run::InputSpec spec{.name = name, .dtype = input->type.elem_type, .dims = {}};
+    if (const auto range = ranges.find(name); range != ranges.end()) limit_to(range->second, spec);
     const ir::Value* own = model.graph->find(name);
     if (const auto given = trace.values.find(name); given != trace.values.end()) {
       const InputValues& values = given->second;

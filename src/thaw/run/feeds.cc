@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 
 #include "thaw/core/error.h"
@@ -17,6 +18,7 @@ namespace {
 using ir::DataType;
 
 constexpr int64_t kDefaultHighest = 9;
+constexpr int64_t kMostDistinct = 256;           // numbers of which some are drawn, no two the same
 constexpr int64_t kMaxDrawn = int64_t{1} << 33;  // bytes of one drawn array
 
 [[noreturn]] void fail(const std::string& input, const std::string& what, const std::string& expected,
@@ -38,6 +40,22 @@ bool says_mask(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   return lower.find("mask") != std::string::npos;
+}
+
+std::vector<int64_t> draw_integers(int64_t lowest, int64_t highest, size_t count, Random& random) {
+  std::vector<int64_t> values(count);
+  for (int64_t& value : values) value = random.integer(lowest, highest);
+  return values;
+}
+
+// No two the same; there are as many.
+std::vector<int64_t> draw_distinct(int64_t lowest, int64_t highest, size_t count, Random& random) {
+  std::vector<int64_t> all(static_cast<size_t>(highest - lowest + 1));
+  std::iota(all.begin(), all.end(), lowest);
+  for (size_t i = 0; i < count; ++i)
+    std::swap(all[i], all[static_cast<size_t>(random.integer(static_cast<int64_t>(i), std::ssize(all) - 1))]);
+  all.resize(count);
+  return all;
 }
 
 // Rows along the last axis: ones, then zeros; at least half of a row is ones.
@@ -306,7 +324,7 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
     if (!ranged && !input.index_bound && says_mask(input.name)) {
       values = draw_mask(dims, count, random);
     } else {
-      int64_t lowest = 0, highest = input.dtype == DataType::kBool ? 1 : kDefaultHighest;
+      int64_t lowest = input.lowest, highest = input.dtype == DataType::kBool ? 1 : kDefaultHighest;
       if (input.index_bound) highest = *input.index_bound - 1;
       if (!ranged && count == 1 && !input.choices.empty()) {
         const int64_t choice = input.choices[options_.seed % input.choices.size()];
@@ -317,7 +335,10 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
         highest = static_cast<int64_t>(std::floor(range->second.highest));
         if (lowest > highest) fail(input.name, "is given a range without an integer in it", "a range such as 0..511");
       }
-      for (size_t i = 0; i < size; ++i) values.push_back(random.integer(lowest, highest));
+      const int64_t choices = highest - lowest + 1;
+      const bool is_distinct = !ranged && input.is_distinct && count <= choices && choices <= kMostDistinct;
+      values =
+          is_distinct ? draw_distinct(lowest, highest, size, random) : draw_integers(lowest, highest, size, random);
     }
     return Array::from_int64(input.dtype, std::move(dims), values);
   }

@@ -1,8 +1,8 @@
 // What is fed to a model at given sizes.
 //
 // Inputs that the user gave (arrays, values) are fed as given. The others are drawn: floats from a normal distribution,
-// integers small and not negative (0 to 9, or within the table that they index; a single one that the model compares
-// with numbers is one of those, another for each seed), booleans at random, strings "text0" to
+// integers small and not negative (0 to 9; within the table that they index; axes within the rank, no two the same; sizes
+// not 0; a single one that the model compares with numbers is one of those, another for each seed), booleans at random, strings "text0" to
 // "text9". An integer or boolean input whose name says "mask" gets rows of ones that end in zeros, as padding does.
 // What is drawn depends on the seed, the input's name and its shape, on nothing else.
 #pragma once
@@ -30,8 +30,11 @@ struct InputSpec {
   ir::DataType dtype = ir::DataType::kUndefined;
   std::optional<std::vector<dim::Dim>> dims;  // nullopt: rank not known
   bool has_default = false;                   // fed only when the user gives it
-  std::optional<int64_t> index_bound;         // integers stay below it (infer/index_bounds.h)
-  std::vector<int64_t> choices;               // the one element is one of these (infer/compared_numbers.h)
+  // What the operators that read its integers ask of them (infer/integer_ranges.h).
+  int64_t lowest = 0;
+  std::optional<int64_t> index_bound;  // integers stay below it
+  bool is_distinct = false;            // no two are the same, while there are that many
+  std::vector<int64_t> choices;        // the one element is one of these (infer/compared_numbers.h)
 };
 
 // "1,22,30" as it was typed for an input; numbers, true and false, or strings.

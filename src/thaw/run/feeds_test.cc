@@ -48,6 +48,19 @@ TEST_F(Feeds, WhatIsDrawnDependsOnSeedNameAndShapeAlone) {
   EXPECT_NE(draw(0, {x}), draw(1, {x}));
 }
 
+TEST_F(Feeds, AxesDifferAndSizesAreNotZero) {
+  InputSpec axes = input("axes", DataType::kInt64, {3}), sizes = input("sizes", DataType::kInt64, {n_});
+  axes.index_bound = 3;
+  axes.is_distinct = true;
+  sizes.lowest = 1;
+  const Feeder feeder({axes, sizes}, scope_, {});
+  const Arrays feeds = feeder.make({{{"n", 300}}});
+  std::vector<int64_t> drawn = to_int64s(feeds.at("axes"));
+  std::ranges::sort(drawn);
+  EXPECT_EQ(drawn, (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(std::ranges::min(to_int64s(feeds.at("sizes"))), 1);
+}
+
 TEST_F(Feeds, IntegersStayWithinTheirTable) {
   InputSpec ids = input("ids", DataType::kInt64, {n_});
   ids.index_bound = 3;

@@ -1,4 +1,4 @@
-#include "thaw/infer/index_bounds.h"
+#include "thaw/infer/integer_ranges.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace thaw::infer {
 namespace {
 
-TEST(IndexBounds, FollowsIdsToTheirTable) {
+TEST(IntegerRanges, FollowsIdsToTheirTable) {
   ops::RuleModel m;
   ir::Value* ids = m.add_input("ids", ir::DataType::kInt64, {"n"});
   ir::Value* kinds = m.add_input("kinds", ir::DataType::kInt64, {"n"});
@@ -23,11 +23,11 @@ TEST(IndexBounds, FollowsIdsToTheirTable) {
   m.add_output(m.add_node("OneHot", {classes, m.add_int("", 5), m.add_ints("", {0, 1})}));
   m.add_output(m.add_node("Neg", {free}));
   dim::Scope scope;
-  EXPECT_EQ(index_bounds(m.model(), infer(m.model(), scope)),
-            (std::map<std::string, int64_t>{{"ids", 7}, {"kinds", 3}, {"classes", 5}}));
+  EXPECT_EQ(integer_ranges(m.model(), infer(m.model(), scope)),
+            (std::map<std::string, IntegerRange>{{"ids", {0, 7}}, {"kinds", {0, 3}}, {"classes", {0, 5}}}));
 }
 
-TEST(IndexBounds, OfAScatterIsTheShortestAxis) {
+TEST(IntegerRanges, OfAScatterIsTheShortestAxis) {
   ops::RuleModel m;
   ir::Value* places = m.add_input("places", ir::DataType::kInt64, {2, 2});
   ir::Value* anywhere = m.add_input("anywhere", ir::DataType::kInt64, {2, 2});
@@ -37,8 +37,25 @@ TEST(IndexBounds, OfAScatterIsTheShortestAxis) {
   m.add_output(m.add_node("ScatterElements", {data, places, updates}));
   m.add_output(m.add_node("ScatterElements", {open, anywhere, updates}));
   dim::Scope scope;
-  EXPECT_EQ(index_bounds(m.model(), infer(m.model(), scope)),
-            (std::map<std::string, int64_t>{{"places", 3}, {"anywhere", 1}}));
+  EXPECT_EQ(integer_ranges(m.model(), infer(m.model(), scope)),
+            (std::map<std::string, IntegerRange>{{"places", {0, 3}}, {"anywhere", {0, 1}}}));
+}
+
+TEST(IntegerRanges, OfAxesAndSizes) {
+  ops::RuleModel m;
+  ir::Value* x = m.add_input("x", ir::DataType::kFloat, {3, 2, 5});
+  ir::Value* axes = m.add_input("axes", ir::DataType::kInt64, {2});
+  ir::Value* places = m.add_input("places", ir::DataType::kInt64, {1});
+  ir::Value* sizes = m.add_input("sizes", ir::DataType::kInt64, {3});
+  ir::Value* lengths = m.add_input("lengths", ir::DataType::kInt64, {2});
+  m.add_output(m.add_node("ReduceSum", {x, axes}));
+  m.add_output(m.add_node("Unsqueeze", {x, places}));
+  m.add_output(m.add_node("Resize", {x, nullptr, nullptr, sizes}));
+  m.add_output(m.add_node("ReverseSequence", {x, lengths}, {{"batch_axis", int64_t{1}}, {"time_axis", int64_t{0}}}));
+  dim::Scope scope;
+  EXPECT_EQ(integer_ranges(m.model(), infer(m.model(), scope)),
+            (std::map<std::string, IntegerRange>{
+                {"axes", {0, 3, true}}, {"lengths", {1, 3}}, {"places", {0, 4, true}}, {"sizes", {1, std::nullopt}}}));
 }
 
 }  // namespace
