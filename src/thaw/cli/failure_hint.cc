@@ -1,5 +1,7 @@
 #include "thaw/cli/failure_hint.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -26,14 +28,41 @@ constexpr Symptom kSymptoms[] = {
     {"bound to different types", "THAW021"},
 };
 
+// What ONNX Runtime lacks, and where to go.
+struct Lack {
+  std::string_view words, expected, next;
+};
+
+constexpr std::string_view kOperators = "operators that ONNX Runtime knows by itself";
+constexpr std::string_view kWithoutThem =
+    "run it where a library registers them; inspect, check, and fix and batch with --no-check do without ONNX Runtime";
+constexpr std::string_view kKernels = "operators that ONNX Runtime has kernels for, in this opset and of these types";
+constexpr std::string_view kOtherKernels = "convert the model to types or to an opset that it has";
+
+constexpr Lack kLacks[] = {
+    {"is not a registered function/op", kOperators, kWithoutThem},
+    {"No opset import for domain", kOperators, kWithoutThem},
+    {"Could not find an implementation", kKernels, kOtherKernels},
+    {"Failed to find kernel", kKernels, kOtherKernels},
+};
+
 }  // namespace
 
 Error with_rule(const Error& failure, const std::string& model) {
   ErrorParts parts = failure.parts();
   const std::string_view message = failure.what();
+  const auto says = [&](std::string_view words) { return message.find(words) != std::string_view::npos; };
+  const auto* lack = std::ranges::find_if(kLacks, says, &Lack::words);
+  if (parts.expected.empty())
+    parts.expected =
+        lack != std::end(kLacks) ? lack->expected : "a model that runs in ONNX Runtime with what it is fed";
+  if (lack != std::end(kLacks)) {
+    if (parts.next.empty()) parts.next = lack->next;
+    return {failure.code(), std::move(parts)};
+  }
   std::string hint = fmt::format("`thaw check {}` looks for the cause", model);
   for (const Symptom& symptom : kSymptoms) {
-    if (message.find(symptom.words) == std::string_view::npos) continue;
+    if (!says(symptom.words)) continue;
     hint = fmt::format("`thaw check {}` says where it comes from, `thaw rule {}` what it is", model, symptom.code);
     break;
   }

@@ -1,4 +1,4 @@
-// From what ONNX Runtime says of a model that fails to the rule of `check` that explains it.
+// From what ONNX Runtime says of a model that fails to what it lacks, or to the rule of `check` that explains it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace thaw::cli {
 
-// The same error with a next step: the rule that its message points to, or `thaw check`.
+// The same error with what was expected and a next step: what else runs the model, the rule that its message points to,
+// or `thaw check`.
 Error with_rule(const Error& failure, const std::string& model);
 
 }  // namespace thaw::cli

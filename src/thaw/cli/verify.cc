@@ -1,6 +1,7 @@
 // thaw verify: runs a model and its reference on the same inputs at several sizes and compares every output.
 #include <memory>
 
+#include "thaw/cli/failure_hint.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
@@ -26,6 +27,15 @@ struct VerifyArguments {
   Format format = Format::kText;
 };
 
+VerifyReport report_of(const VerifyOptions& call) {
+  try {
+    return thaw::verify(call);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed || !error.parts().next.empty()) throw;
+    throw with_rule(error, call.model.string());
+  }
+}
+
 int verify(const VerifyArguments& options) {
   ReportFile page(options.report, {options.model, options.reference});
   VerifyOptions call;
@@ -45,7 +55,7 @@ int verify(const VerifyArguments& options) {
 
   ProgressLine line("running at size");
   call.progress = [&](size_t done, size_t total) { line.show(done, total); };
-  const VerifyReport report = thaw::verify(call);
+  const VerifyReport report = report_of(call);
   line.clear();
   page.write(options.report.empty() ? std::string() : verify_json(call, report),
              [&] { return verify_page(call, report); });
