@@ -231,6 +231,16 @@ def test_the_name_of_an_output_stays(thaw, save, tmp_path):
     assert operators(out) == "Relu" and onnx.load(out).graph.output[0].name == "y"
 
 
+def test_an_output_keeps_what_is_declared_of_it(thaw, save, tmp_path):
+    """Also where what takes its place has a declaration of its own."""
+    model = typed(model_of(17, "float[n,m] x", "y", "a = Relu(x) y = Identity(a)"))
+    model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("y", 1, ["n", 4]))
+    model.graph.value_info.append(onnx.helper.make_tensor_value_info("a", 1, ["unk__3", None]))
+    out = tmp_path / "out.onnx"
+    thaw("optimize", save(model), "-o", out, "--no-check", code=0)
+    assert operators(out) == "Relu" and onnx.load(out).graph.output[0] == model.graph.output[0]
+
+
 def test_an_input_that_is_returned_stays_an_identity(thaw, save, tmp_path):
     model = save(typed(model_of(17, "float[n,m] x", "y", "y = Identity(x)")))
     out = tmp_path / "out.onnx"

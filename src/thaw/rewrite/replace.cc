@@ -16,7 +16,7 @@ void replace_value(ir::Value& old, ir::Value& now) {
   ir::Graph& graph = *old.graph();
   const bool is_output = old.is_output();
   const std::string name = old.name();
-  if (is_output && now.type.kind == ir::Type::Kind::kNone) now.set_type(old.type);
+  if (is_output && !now.is_input() && old.type.kind != ir::Type::Kind::kNone) now.set_type(old.type);
   graph.replace_uses(&old, &now);
   if (!is_output || now.is_input()) return;
   graph.rename(&old, graph.unique_name(name + "_replaced"));
