@@ -4,8 +4,8 @@
 //   schema_table > schema_table.inc
 //
 // A row is {domain, name, since_version, inputs, outputs, deprecated, composed, attributes}, inputs and outputs each
-// {least, most, variadic, required, formal}. Formal parameters are "name:type", with "|h" and "|b" where tensors of float16
-// and bfloat16 are taken, and attributes "name", "name!" where it must be there, or "name=default" (integers), apart by
+// {least, most, variadic, required, formal}. Formal parameters are "name:type|taken", bit i of the hexadecimal number for
+// tensors of element type i, and attributes "name", "name!" where it must be there, or "name=default" (integers), apart by
 // spaces.
 #include <algorithm>
 #include <cstdio>
@@ -20,15 +20,23 @@ namespace {
 
 using onnx::OpSchema;
 
-bool takes(const OpSchema::FormalParameter& parameter, const char* type) {
-  return parameter.GetTypes().contains(onnx::Utils::DataTypeUtils::ToType(type));
+// Bit i: tensors of element type i are taken.
+std::string taken_by(const OpSchema::FormalParameter& parameter) {
+  unsigned long long bits = 0;
+  for (int type = 1; type < 64 && onnx::TensorProto::DataType_IsValid(type); ++type) {
+    onnx::TypeProto tensor;
+    tensor.mutable_tensor_type()->set_elem_type(type);
+    if (parameter.GetTypes().contains(onnx::Utils::DataTypeUtils::ToType(tensor))) bits |= 1ULL << type;
+  }
+  char text[20];
+  std::snprintf(text, sizeof text, "|%llx", bits);
+  return text;
 }
 
 std::string parameters_of(const std::vector<OpSchema::FormalParameter>& parameters) {
   std::string text;
   for (const OpSchema::FormalParameter& parameter : parameters)
-    text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr() +
-            (takes(parameter, "tensor(float16)") ? "|h" : "") + (takes(parameter, "tensor(bfloat16)") ? "|b" : "");
+    text += (text.empty() ? "" : " ") + parameter.GetName() + ":" + parameter.GetTypeStr() + taken_by(parameter);
   return text;
 }
 

@@ -126,6 +126,8 @@ OLDER = {
                                            "y = Attention<q_num_heads=3,kv_num_heads=3,is_causal=1>(q, e, v)", 20, {"LessOrEqual"}),
     "attention that caps its scores": (23, "float[n,4,m,8] q, float[n,4,k,8] e, float[n,4,k,6] v, float[m,k] b",
                                        "y = Attention<softcap=0.7>(q, e, v, b)", 20, {"Tanh", "Softmax"}),
+    "attention with a mask of integers": (23, "float[n,4,m,8] q, float[n,4,k,8] e, float[n,4,k,6] v, int32[m,k] b", "y = Attention(q, e, v, b)", 20,
+                                         {"Cast", "Softmax"}),
     "rotation": (23, "float[n,m,24] x, float[n,m,2] c, float[n,m,2] s",
                  "y = RotaryEmbedding<num_heads=3,rotary_embedding_dim=4>(x, c, s)", 20, {"Concat"}),
     "rotation of pairs": (23, "float[n,3,m,8] x, float[9,4] c, float[9,4] s, int64[n,m] p", "y = RotaryEmbedding<interleaved=1>(x, c, s, p)", 20, {"Gather"}),
@@ -145,6 +147,27 @@ def test_the_numbers_stay_in_an_older_opset(thaw, save, tmp_path, name):
         fed = draw(model, sizes)
         for before, after in zip(run(path, fed), run(out, fed), strict=True):
             np.testing.assert_allclose(before, after, rtol=1e-4, atol=2e-6)
+
+
+TYPES_OF_LATER = {  # name: (opset, inputs, body, opset asked for, what is said)
+    "a Cast to 4 bits": (21, "int8[n,m] x", "a = Cast<to=22>(x) y = Cast<to=3>(a)", 20, "it takes no int4 there"),
+    "codes of 16 bits": (21, "float[n,m] x, float s, int16 z", "q = QuantizeLinear(x, s, z) y = DequantizeLinear(q, s, z)", 20, "it takes no int16 there"),
+    "half scales": (21, "uint8[n,4] x, uint8[4,4] w, float16 s, uint8 z", "y = QLinearMatMul(x, s, z, w, s, z, s, z)", 20, "it takes no float16 there"),
+    "in a branch": (22, "bfloat16[n,m] x, bool go",
+                    "y = If(go) <then_branch = a () => (bfloat16[n,m] t) { t = Round(x) }, else_branch = b () => (bfloat16[n,m] e) { e = Neg(x) }>", 20,
+                    "it takes no bfloat16 there"),
+    "angles of another rotation": (23, "float[n,3,m,8] x, float[9,4] c, float[9,4] s, int64[n,m] p",
+                                   "y = RotaryEmbedding<rotary_embedding_dim=4>(x, c, s, p)", 20, "its angles are not half as many as it turns"),
+}
+
+
+@pytest.mark.parametrize("name", TYPES_OF_LATER)
+def test_what_an_older_opset_does_not_take_is_refused(thaw, save, tmp_path, name):
+    opset, inputs, body, to, wanted = TYPES_OF_LATER[name]
+    model, out = model_of(opset, inputs, body), tmp_path / "out.onnx"
+    model.ir_version = 11
+    message = thaw.error("optimize", save(model), "-o", out, "--opset", to)
+    assert wanted in message and f"has no equal in opset {to}" in message and not out.exists()
 
 
 NAMES = ("test_attention_", "test_rotary_embedding", "test_rms_normalization", "test_gelu", "test_swish", "test_group_normalization")

@@ -15,6 +15,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/replace.h"
+#include "thaw/rewrite/taken_types.h"
 
 namespace thaw::rewrite {
 namespace {
@@ -46,6 +47,13 @@ class Changer {
   Changer(ir::Model& model, int64_t from, int64_t to, const infer::Result& facts)
       : model_(model), from_(from), to_(to), facts_(facts), emitter_(model, ""), forms_(model, "") {
     forms_.ask_as_of(from);
+  }
+
+  // What was written has types of its own, so that all is inferred once more.
+  void require_taken_types() const {
+    dim::Scope scope;
+    const infer::Result facts = infer::infer(model_, scope);
+    if (const auto found = find_type_not_taken(*model_.graph, facts, from_, to_)) refuse(*found->node, found->why);
   }
 
   // How many nodes changed.
@@ -213,7 +221,9 @@ void change_opset(ir::Model& model, int64_t opset, Changes& changes) {
   const infer::Result facts = infer::infer(model, scope);
   ir::Transaction edit(model);
   import->version = opset;
-  const int count = Changer(model, from, opset, facts).change(*model.graph);
+  Changer changer(model, from, opset, facts);
+  const int count = changer.change(*model.graph);
+  changer.require_taken_types();
   edit.keep();
   for (const auto& [first, version] : kIrOfOpset)
     if (opset >= first) model.ir_version = std::max(model.ir_version, version);

@@ -13,7 +13,7 @@ struct Parameters {
   int least, most;
   bool variadic;
   uint64_t required;        // bit i: formal parameter i may not be left out
-  std::string_view formal;  // "name:type", "name:type|h|b" where float16 and bfloat16 are taken, apart by spaces
+  std::string_view formal;  // "name:type|taken" (hexadecimal, bit i: element type i), apart by spaces
 };
 
 // An operator as it is since an opset, until its next row.
@@ -54,10 +54,13 @@ const Row* find_row(std::string_view domain, std::string_view op_type, int64_t o
 
 void read_types(const Parameters& parameters, std::vector<std::string>& types, OperandTypes& all) {
   for (const std::string_view word : words_of(parameters.formal)) {
-    const size_t colon = word.find(':'), marks = std::min(word.find('|'), word.size());
-    types.emplace_back(word.substr(colon + 1, marks - colon - 1));
-    if (word.find("|h", marks) != word.npos) all.of_float16.insert(types.back());
-    if (word.find("|b", marks) != word.npos) all.of_bfloat16.insert(types.back());
+    const size_t colon = word.find(':'), bar = std::min(word.find('|'), word.size());
+    types.emplace_back(word.substr(colon + 1, bar - colon - 1));
+    uint64_t taken = 0;
+    if (bar < word.size()) std::from_chars(word.data() + bar + 1, word.data() + word.size(), taken, 16);
+    all.taken.emplace(types.back(), taken);
+    if (all.takes(types.back(), DataType::kFloat16)) all.of_float16.insert(types.back());
+    if (all.takes(types.back(), DataType::kBfloat16)) all.of_bfloat16.insert(types.back());
   }
 }
 

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "thaw/ir/data/types.h"
 
 namespace thaw::ir {
 
@@ -51,6 +54,14 @@ struct OperandTypes {
   bool variadic_inputs = false, variadic_outputs = false;
   // Those that may stand for tensors of float16 and of bfloat16; a type is among them if it is one.
   std::set<std::string, std::less<>> of_float16, of_bfloat16;
+  // For each of ONNX's own, bit i: it may stand for tensors of element type i.
+  std::map<std::string, uint64_t, std::less<>> taken;
+
+  // Whether a tensor of that element type may stand there; so it may where nothing is said of the type.
+  bool takes(std::string_view type, DataType element) const {
+    const auto found = taken.find(type);
+    return found == taken.end() || (found->second >> static_cast<int>(element) & 1) != 0;
+  }
 
   // Of operand i; empty where the operator has none of that number.
   std::string_view input(size_t i) const { return at(inputs, variadic_inputs, i); }

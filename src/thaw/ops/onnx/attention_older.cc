@@ -133,7 +133,7 @@ class AttentionWriter {
     Value* given = n_.changing().input(3);
     if (mask.dtype == DataType::kBool)
       return at_.emit("Where", {given, scores, at_.scalar(-std::numeric_limits<double>::infinity(), type_)});
-    return at_.add(scores, given);
+    return at_.add(scores, mask.dtype == type_ ? given : at_.cast(given, type_));
   }
 
   Value* softmax(Value* scores) {
@@ -168,6 +168,8 @@ void older_rotary_embedding(Rewording& n) {
   Value* whole = n.changing().input(0);
   whole = x.rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
   Value* part = rotated == width ? whole : at.slice(whole, 0, rotated, 3);
+  const auto half = cache.dim(cache.rank() - 1).constant();
+  if (half && *half != rotated / 2) throw NoEqual{"its angles are not half as many as it turns"};
   const auto angles = [&](int i) {
     Value* table = n.changing().input(i);
     if (n.has_input(3)) table = at.emit("Gather", {table, n.changing().input(3)}, {{"axis", int64_t{0}}});
