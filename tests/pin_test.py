@@ -169,3 +169,15 @@ def test_a_real_detector(thaw, tmp_path):
     report = thaw.json("pin", fixed, "--dims", sizes, "-o", out, code=0)
     assert report["pinned"][0]["open"] == []
     assert "Shape" not in operators(out)
+
+
+def test_a_model_without_free_sizes_is_pinned_to_its_own(thaw, save, tmp_path):
+    """What optimize leaves, since the sizes may have been frozen: they are meant."""
+    made = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]> g (float[2,4,8] x) => (float[2,32] y) {
+      t = Constant<value_ints=[1,8,8]>() a = Reshape(x, t) s = Shape(x) z = Constant<value_int=0>() b = Gather(s, z) i = Constant<value_ints=[0]>()
+      c = Unsqueeze(b, i) l = Constant<value_ints=[-1]>() u = Concat<axis=0>(c, l) y = Reshape(a, u) }""")
+    path, out = save(made), tmp_path / "out.onnx"
+    thaw("pin", path, "-o", out, code=0)
+    assert [node.op_type for node in onnx.load(out).graph.node] == ["Reshape"]
+    x = np.random.default_rng(0).standard_normal((2, 4, 8)).astype(np.float32)
+    np.testing.assert_array_equal(run(path, {"x": x})[0], run(out, {"x": x})[0])

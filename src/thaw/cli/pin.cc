@@ -71,13 +71,25 @@ std::vector<PinnedModel> models_to_make(const PinArguments& options) {
                   {.what = "two --dims ask for the same sizes", .where = text, .expected = "other sizes in each"});
     }
   }
-  if (models.front().how.sizes.empty() && models.front().how.values.values.empty())
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = "nothing to pin is given",
-                 .where = "thaw pin",
-                 .expected = "--dims 'height=336,width=336', or --values 'grid_thw=1,24,24'",
-                 .next = "`thaw inspect` lists the inputs and their sizes"});
   return models;
+}
+
+// Whether all that is fed declares its sizes as numbers.
+bool is_static(const ir::Model& model) {
+  return std::ranges::all_of(model.graph->inputs(), [](const ir::Value* input) {
+    return input->initializer() ||
+           (input->type.kind == ir::Type::Kind::kTensor && input->type.shape &&
+            std::ranges::all_of(*input->type.shape, [](const ir::DeclaredDim& dim) { return dim.value > 0; }));
+  });
+}
+
+// A model without free sizes may be meant as it is: what follows from them is folded.
+void require_something_to_pin(const PinOptions& how, const ir::Model& model) {
+  if (!how.sizes.empty() || !how.values.values.empty() || is_static(model)) return;
+  throw Error(ErrorCode::kInvalidArgument, {.what = "nothing to pin is given",
+                                            .where = "thaw pin",
+                                            .expected = "--dims 'height=336,width=336', or --values 'grid_thw=1,24,24'",
+                                            .next = "`thaw inspect` lists the inputs and their sizes"});
 }
 
 void write_model(report::JsonWriter& json, const PinnedModel& made) {
@@ -138,6 +150,7 @@ std::string pinned_text(const PinnedModel& made, bool is_one_of_several) {
 int pin_model(const PinArguments& options) {
   std::vector<PinnedModel> models = models_to_make(options);
   const ir::Model& original = *until_exit(ir::load(options.model));
+  require_something_to_pin(models.front().how, original);
   for (PinnedModel& made : models) {
     options.saving.require(original, made.path);
     made.model = ir::clone(original);
