@@ -229,6 +229,16 @@ def test_a_stale_declaration_does_not_survive(thaw, save):
         assert declared.get("h", ["n", 128])[1] == 128
 
 
+@pytest.mark.parametrize("to", ["int4", "f16", "int8"])
+def test_outputs_declare_what_they_did(thaw, save, to):
+    # Names of the user's stay, also of sizes that have longer expressions or are frozen; what was false by number does not.
+    made = model("""g (float[n, 64] x, float[m, 64] past) => (float[total, 64] y, float[rows, 64] z, float[320, 64] w, float[n, 32] v) {
+      first = Constant<value_ints = [0]>() w = MatMul(x, up) y = Concat<axis = 0>(past, w) z = ReduceMax<keepdims = 1>(y, first) v = Neg(w) }""", up=random(64, 64))
+    path = save(made, "named")
+    out, _ = convert(thaw, path, "--no-check", *(["--dynamic"] if to == "int8" else []), to=to)
+    assert [dims(v) for v in onnx.load(out).graph.output] == [["total", 64], ["rows", 64], [320, 64], ["n", 64]]
+
+
 def test_converting_again_changes_nothing(thaw, mlp, tmp_path):
     out, _ = convert(thaw, mlp, to="int4")
     again = tmp_path / "again.onnx"

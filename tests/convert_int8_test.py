@@ -585,3 +585,13 @@ def test_models_in_use_beside_onnxruntime(thaw, name, package):
                           capture_output=True, text=True, env=os.environ | {"THAW_BIN": str(thaw.path)})
     decibels = {line.split()[2]: float(line.split()[3]) for line in made.stdout.splitlines() if line.split()[:1] == [name]}
     assert decibels["thaw"] > decibels["onnxruntime"], decibels
+
+
+def test_weights_that_are_inputs_too(thaw, save, tmp_path):
+    made = onnx.parser.parse_model('<ir_version: 6, opset_import: ["" : 13]> g (float[n,16] x, float[16,16] w) => (float[n,16] y) { y = MatMul(x, w) }')
+    made.graph.initializer.append(numpy_helper.from_array(np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32), "w"))
+    path, out = save(made, "listed"), tmp_path / "out.onnx"
+    report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", code=0)
+    assert report["converted"] == [] and "1 weight is an input too" in report["warnings"][0]
+    report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", "--constant-weights", code=0)
+    assert len(report["converted"]) == 1 and [i.name for i in onnx.load(out).graph.input] == ["x"]

@@ -206,3 +206,32 @@ def test_a_graph_inside_a_node_reads_across_the_cut(thaw, save, tmp_path):
         x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
         fed = {"x": x, "go": np.array(go)}
         np.testing.assert_array_equal(chain(folder, fed)["y"], run(model, fed)[0])
+
+
+def test_weights_that_an_old_file_lists_as_inputs(thaw, save, tmp_path):
+    """IR version 3 wants each of them there; the parts have a newer one, and theirs among the constants."""
+    made = onnx.parser.parse_model("""<ir_version: 3, opset_import: ["" : 9]>
+      whole (float[batch,8] x, float[2] u, float[8,8] w, int64[2] target) => (float[batch,8] out) {
+        bias = Constant<value=float[8]{1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0}>() taken = ReduceSum<keepdims=1>(u) a = MatMul(x, w) b = Reshape(a, target)
+        c = Mul(b, taken) d = MatMul(c, w) e = Add(d, bias) out = Mul(e, taken) }""")
+    made.graph.initializer.extend([initializer("u", 2), initializer("w", 8, 8),
+                                   onnx.numpy_helper.from_array(np.array([-1, 8]), "target")])
+    path, folder = save(made), tmp_path / "parts"
+    thaw("split", path, "--at", "c", "-o", folder, code=0)
+    fed = {"x": np.random.default_rng(0).standard_normal((5, 8)).astype(np.float32)}
+    np.testing.assert_allclose(chain(folder, fed)["out"], run(path, fed)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_outputs_declare_what_they_did(thaw, save, tmp_path):
+    made = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]>
+      whole (float[n,8] x, float[m,8] past) => (float[total,8] y, float[n,8] z) { a = Exp(x) y = Concat<axis=0>(past, a) z = Neg(a) }""")
+    folder = tmp_path / "parts"
+    thaw("split", save(made), "--at", "a", "-o", folder, code=0)
+    assert ports(folder / "part_2.onnx")[1] == {"y": ["total", 8], "z": ["n", 8]}
+
+
+def test_what_has_no_place_for_a_cut_says_so(thaw, save, tmp_path):
+    made = onnx.parser.parse_model('<ir_version: 9, opset_import: ["" : 17]> whole (float[n,8] x) => (float[n,8] y) { y = Exp(x) }')
+    message = thaw.error("split", save(made), "--parts", 2, "-o", tmp_path / "parts")
+    assert "there is no place for a cut" in message and "leave the model whole" in message
+    assert "there is no place for 2 cuts" in thaw.error("split", save(made), "--parts", 3, "-o", tmp_path / "parts")

@@ -100,6 +100,9 @@ struct ConvertOptions {
   bool convert_io = false;  // inputs and outputs get the new type too; else Casts stand behind and before them
   bool optimize = true;     // first, as `optimize` does
   OptimizeTarget target = OptimizeTarget::kPortable;
+  // Weights that are inputs too are constants, and no inputs any more; else, from IR version 4 on, a caller may replace them,
+  // and they stay as they are.
+  bool constant_weights = false;
   bool check = true;                // the result is run beside the model
   FeedOptions feeds = {};           // for the check; the rest is drawn
   std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
@@ -131,7 +134,8 @@ struct ConvertReport {
   bool runs() const { return failures.empty(); }
 };
 
-// Changes the model in place. Its inputs, outputs and symbols stay, and so does the shape of everything; weights are
+// Changes the model in place. Its inputs (but for weights among them, where those are
+// constants), outputs and symbols stay, and so does the shape of everything; weights are
 // converted when the model is saved, a piece at a time. A model whose result does not run, or gives a NaN or an infinity
 // where it gave none, is left as it is.
 // Throws thaw::Error (kInvalidArgument) for options that contradict each other, and for names in `plan` and patterns in

@@ -122,6 +122,8 @@ Action define_convert(CLI::App& app) {
       {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
       "whose operators the result may have (portable)");
   add_feed_options(app, options->feed);
+  app.add_flag("--constant-weights", options->convert.constant_weights,
+               "weights that are inputs too become constants, and are no inputs any more");
   app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
   app.add_flag("--explain", options->explain, "print every node, and why what stays does");
   add_report(app, options->report);

@@ -17,6 +17,7 @@
 #include "thaw/quant/to_blocks.h"
 #include "thaw/quant/to_int8.h"
 #include "thaw/rewrite/change_opset.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
 
@@ -24,21 +25,19 @@ namespace thaw::quantizing {
 namespace {
 
 // Files of IR versions before 4 list every weight among the inputs; one that a caller may replace is no constant.
-void make_weights_constants(ir::Model& model) {
-  constexpr int64_t kFirstWithout = 4;
-  if (model.ir_version >= kFirstWithout || model.ir_version <= 0) return;
-  const std::vector<ir::Value*> inputs = model.graph->inputs();
-  for (ir::Value* input : inputs)
-    if (input->constant()) model.graph->remove_input(input);
-  model.ir_version = kFirstWithout;
+void settle_weights(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
+  const int count = rewrite::count_replaceable(model);
+  if (count == 0 || options.constant_weights)
+    rewrite::make_weights_constants(model);
+  else
+    report.warnings.push_back(rewrite::told_replaceable(count));
 }
 
 void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
   OptimizeReport& done = report.optimized.emplace();
   const optimizing::Weight before = optimizing::weigh(*model.graph);
-  OptimizeOptions how{.target = options.target};
-  // ONNX Runtime has no 8-bit kernel for what that makes, and cuts off as a Relu does in the scale.
-  if (any_is(options, NumberFormat::kInt8)) how.skip = {"conv-activations"};
+  // There are no kernels in fewer bits for what that makes, and an 8-bit one cuts off as a Relu does in the scale.
+  const OptimizeOptions how{.target = options.target, .skip = {"conv-activations"}};
   rewrite::Changes changes = optimizing::optimize(model, how);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   done.changed = std::move(changes.made);
@@ -103,7 +102,8 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   const optimizing::Weight weight = optimizing::weigh(*model.graph);
   report.nodes_before = weight.nodes;
   report.weights_before = weight.bytes;
-  make_weights_constants(model);
+  const std::vector<ir::Type> outputs = rewrite::declared_outputs(model);
+  settle_weights(model, options, report);
   if (options.optimize) optimize_first(model, options, report);
   inline_calls(model);
   raise_opset_for_blocks(model, options);
@@ -119,6 +119,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   tidy(model);
   rewrite::remove_unused(model);
   rewrite::declare_truly(model);
+  rewrite::keep_declared_outputs(model, outputs);
   const optimizing::Weight now = optimizing::weigh(*model.graph);
   report.nodes_after = now.nodes;
   report.weights_after = now.bytes;

@@ -182,4 +182,27 @@ void declare_truly(ir::Model& model) {
   declare_truly(model, untold);
 }
 
+std::vector<ir::Type> declared_outputs(const ir::Model& model) {
+  std::vector<ir::Type> types;
+  for (const Value* output : model.graph->outputs()) types.push_back(output->type);
+  return types;
+}
+
+void keep_declared_outputs(ir::Model& model, const std::vector<ir::Type>& declared) {
+  const std::vector<Value*> outputs = model.graph->outputs();
+  for (size_t i = 0; i < outputs.size() && i < declared.size(); ++i) {
+    const ir::Type& before = declared[i];
+    ir::Type type = outputs[i]->type;
+    if (outputs[i]->is_input() || type.kind != ir::Type::Kind::kTensor || !before.shape || !type.shape ||
+        type.shape->size() != before.shape->size())
+      continue;
+    for (size_t axis = 0; axis < type.shape->size(); ++axis) {
+      const DeclaredDim &was = (*before.shape)[axis], &now = (*type.shape)[axis];
+      const bool is_number = was.value && *was.value > 0;
+      if (is_number ? !now.value : names_a_size(was.param)) (*type.shape)[axis] = was;
+    }
+    if (type != outputs[i]->type) outputs[i]->set_type(std::move(type));
+  }
+}
+
 }  // namespace thaw::rewrite

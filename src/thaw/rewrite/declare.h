@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "thaw/rewrite/pass.h"
 
@@ -18,6 +19,13 @@ namespace thaw::rewrite {
 using IsFrozen = std::function<bool(const ir::Value& value, size_t axis)>;
 void declare_truly(ir::Model& model, Changes& changes, const IsFrozen& is_frozen = {});
 void declare_truly(ir::Model& model);
+
+// What a model's outputs declare, before a rewrite that leaves their sizes alone.
+std::vector<ir::Type> declared_outputs(const ir::Model& model);
+
+// The outputs declare those sizes again, whatever is known of them by now: names, also where a size is frozen or has a longer
+// expression, and numbers that nothing contradicts but an expression. Element types stay, and so does another number of axes.
+void keep_declared_outputs(ir::Model& model, const std::vector<ir::Type>& declared);
 
 // Drops what is declared of the tensors inside a graph and the shapes of what its subgraphs return, for a rewrite that
 // makes them something else. One that has declared these anew keeps them: they tell what a Loop collects where it does

@@ -136,10 +136,12 @@ std::vector<Cut> balanced_cuts(const Places& places, size_t parts, SplitBalance 
       chosen = i;
     }
     if (!best)
-      throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("there is no place for {} cuts", parts - 1),
-                                                .where = "split",
-                                                .expected = "a model with as many nodes that follow each other",
-                                                .next = "ask for fewer parts"});
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          {.what = parts == 2 ? "there is no place for a cut" : fmt::format("there is no place for {} cuts", parts - 1),
+           .where = "split",
+           .expected = "nodes that follow each other, with tensors between them that tell one part from the next",
+           .next = parts == 2 ? "leave the model whole" : "ask for fewer parts"});
     cuts.push_back(best->passing);
     first = chosen + 1;
   }

@@ -11,6 +11,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/dim_emitter.h"
 #include "thaw/rewrite/patch.h"
@@ -152,9 +153,19 @@ class PartMaker {
       recompute(*part.model, interface);
       drop_unread(graph, interface);
     }
-    rewrite::declare_truly(*part.model);
+    if (rewrite::count_replaceable(model_) == 0) rewrite::make_weights_constants(*part.model);
+    declare(*part.model, interface);
     part.model->path = model_.path;
     return part;
+  }
+
+  // What passes has its true sizes; the model's outputs declare what they did.
+  static void declare(ir::Model& part, const Interface& interface) {
+    std::vector<ir::Type> declared = rewrite::declared_outputs(part);
+    for (size_t i = 0; i < declared.size(); ++i)
+      if (!interface.outputs[i]->is_output()) declared[i] = {};
+    rewrite::declare_truly(part);
+    rewrite::keep_declared_outputs(part, declared);
   }
 
   // A value that an earlier part makes becomes an input.

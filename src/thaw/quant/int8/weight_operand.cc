@@ -75,10 +75,11 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   WeightedNode found{.node = &node, .kernel = ops::int8_kernel(node)};
   const bool has_kernel = found.kernel == Int8Kernel::kConvolution || found.kernel == Int8Kernel::kProduct ||
                           found.kernel == Int8Kernel::kRecurrent;
-  bool is_quantized = false;
+  bool is_quantized = false, is_replaceable = false;
   std::string why;
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
     if (op->operands[i] != Role::kWeight) continue;
+    is_replaceable = is_replaceable || (node.input(i) && node.input(i)->is_input() && node.input(i)->constant());
     is_quantized = is_quantized || is_coded(node.input(i));
     if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct)) {
       if (why.empty()) why = why_wide(*weight->tensor);
@@ -100,7 +101,11 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   if (is_quantized || (found.kernel != Int8Kernel::kRecurrent && !node.output(0))) return {};
   if (found.weights.empty() && found.kernel == Int8Kernel::kProduct)
     return {{}, "both of its operands are computed, and products of two such keep their precision"};
-  if (found.weights.empty()) return {{}, has_kernel ? "its weights are computed, and are no constants" : ""};
+  if (found.weights.empty() && !has_kernel) return {};
+  if (found.weights.empty())
+    return {{},
+            is_replaceable ? "its weight is an input too, which a caller may replace"
+                           : "its weights are computed, and are no constants"};
   if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (!why.empty()) return {{}, why};
   const ops::Fact& fact = facts.fact(node.input(found.data));
