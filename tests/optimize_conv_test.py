@@ -29,7 +29,7 @@ def case(nodes, left, weights=(), inputs=("x",), target="portable", opset=17, sh
 def weights_of(one, rng):
     made = norm_weights(rng)
     made |= {"W": floats(rng, CHANNELS, 4, 3, 3), "B": floats(rng, CHANNELS), "T": floats(rng, 4, CHANNELS, 3, 3), "G": floats(rng, CHANNELS, 2, 3, 3),
-             "TG": floats(rng, 4, 3, 3, 3), "k": floats(rng, CHANNELS, 1, 1), "k4": floats(rng, 1, CHANNELS, 1, 1), "row": floats(rng, 5), "half": np.float32(0.5),
+             "TG": floats(rng, 4, 3, 3, 3), "GW": floats(rng, CHANNELS, 4), "k": floats(rng, CHANNELS, 1, 1), "k4": floats(rng, 1, CHANNELS, 1, 1), "row": floats(rng, 5), "half": np.float32(0.5),
              "pads": np.array([0, 0, 1, 0, 0, 0, 2, 1]), "wide": np.array([0, 1, 0, 0, 0, 1, 0, 0]), "one": np.float32(1), "low": np.float32(0.25), "high": np.float32(0.75),
              "W6": floats(rng, CHANNELS, 6, 3, 3), "zero": np.float32(0)}
     used = {name for _, operands, _ in one["nodes"] for name in operands}
@@ -69,6 +69,13 @@ FUSED = {
     "sigmoid of ort": case([CONV, ("Sigmoid", ["c"], {})], "FusedConv", target="ort"),
     "tanh of ort": case([CONV, ("Tanh", ["c"], {})], "FusedConv", target="ort"),
     "hard sigmoid of ort": case([CONV, ("HardSigmoid", ["c"], {"alpha": 0.1})], "FusedConv", target="ort"),
+    "clip before opset 11 of ort": case([CONV, ("Clip", ["c"], {"min": -0.25, "max": 0.75})], "FusedConv", target="ort", opset=9),
+    "a lower limit of ort": case([CONV, ("Clip", ["c", "low"], {})], "FusedConv", target="ort"),
+    "a product and relu of ort": case([("Gemm", ["x", "GW", "B"], {"transB": 1}), ("Relu", ["c"], {})], "FusedGemm", target="ort", shape=("n", 4)),
+    "a product and leaky relu of ort": case([("Gemm", ["x", "GW"], {"transB": 1, "alpha": 0.5}), ("LeakyRelu", ["c"], {"alpha": 0.3})], "FusedGemm", target="ort",
+                                            shape=("n", 4)),
+    "a product and hard sigmoid of ort": case([("Gemm", ["x", "GW", "B"], {"transB": 1}), ("HardSigmoid", ["c"], {"alpha": 0.1, "beta": 0.4})], "FusedGemm", target="ort",
+                                              shape=("n", 4)),
     "scale and transpose of ort": case([("Transpose", ["z"], {"perm": [0, 1, 3, 2]}), ("MatMul", ["x", "c"], {}), ("Mul", ["d", "half"], {})], "FusedMatMul",
                                        inputs=("x", "z"), target="ort"),
     "both scaled of ort": case([("Mul", ["x", "half"], {}), ("Div", ["z", "half"], {}), ("Transpose", ["c"], {"perm": [0, 1, 3, 2]}), ("MatMul", ["e", "d"], {})], "FusedMatMul",
@@ -85,6 +92,8 @@ KEPT = {
     "edges around": case([("Pad", ["x", "pads"], {"mode": "edge"}), ("Conv", ["c", "W"], {})], "Pad Conv"),
     "zeros beside channels": case([("Pad", ["x", "wide"], {}), ("Conv", ["c", "W6"], {})], "Pad Conv"),
     "gelu of ort": case([CONV, ("Softplus", ["c"], {})], "Conv Softplus", target="ort"),
+    "a product and its limits of ort": case([("Gemm", ["x", "GW"], {"transB": 1}), ("Clip", ["c", "low", "high"], {})], "Gemm Clip", target="ort", shape=("n", 4)),
+    "a product read elsewhere of ort": case([("Gemm", ["x", "GW"], {"transB": 1}), ("Relu", ["c"], {}), ("Add", ["c", "d"], {})], "Gemm Relu Add", target="ort", shape=("n", 4)),
     "relu of others": case([CONV, ("Relu", ["c"], {})], "Conv Relu"),
     "a transpose of other axes of ort": case([("Transpose", ["z"], {"perm": [1, 0, 3, 2]}), ("MatMul", ["x", "c"], {})], "Transpose MatMul", inputs=("x", "z"), target="ort",
                                              shape=(4, 4, "h", "w")),

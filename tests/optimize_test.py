@@ -241,6 +241,36 @@ def test_an_output_keeps_what_is_declared_of_it(thaw, save, tmp_path):
     assert operators(out) == "Relu" and onnx.load(out).graph.output[0] == model.graph.output[0]
 
 
+def listed_weights(ir_version):
+    """A convolution and its norm, all weights of which are inputs too, as some exporters list them."""
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal((4, 3, 3, 3)), **{name: rng.random(4) + 0.5 for name in ("s", "b", "u", "v")}}
+    model = model_of(9, "float[n,3,h,h] x, float[4,3,3,3] w, float[4] s, float[4] b, float[4] u, float[4] v", "y",
+                     "a = Conv(x, w) c = BatchNormalization(a, s, b, u, v) y = Relu(c)")
+    model.ir_version = ir_version
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(w.astype(np.float32), name) for name, w in weights.items())
+    return model
+
+
+def test_weights_that_a_caller_may_replace_stay_unless_asked(thaw, save, tmp_path):
+    path, out, again = save(listed_weights(4)), tmp_path / "out.onnx", tmp_path / "again.onnx"
+    report = thaw.json("optimize", path, "-o", out, code=0)
+    assert operators(out) == "Conv BatchNormalization Relu" and report["replaceable_weights"] == 5
+    assert "5 weights are inputs too" in thaw("optimize", path, "-o", out, code=0).stdout
+    report = thaw.json("optimize", path, "-o", out, "--constant-weights", code=0)
+    assert operators(out) == "Conv Relu" and report["replaceable_weights"] == 0 and all(c["agrees"] for c in report["checked"])
+    assert [i.name for i in onnx.load(out).graph.input] == ["x"]
+    x = np.random.default_rng(1).standard_normal((2, 3, 9, 9)).astype(np.float32)
+    np.testing.assert_allclose(session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0], rtol=1e-4, atol=1e-5)
+    assert thaw.json("optimize", out, "-o", again, "--constant-weights", code=0)["changed"] == []
+
+
+def test_weights_of_an_old_file_are_constants(thaw, save, tmp_path):
+    path, out = save(listed_weights(3)), tmp_path / "out.onnx"
+    report = thaw.json("optimize", path, "-o", out, code=0)
+    assert operators(out) == "Conv Relu" and report["replaceable_weights"] == 0
+
+
 def test_an_input_that_is_returned_stays_an_identity(thaw, save, tmp_path):
     model = save(typed(model_of(17, "float[n,m] x", "y", "y = Identity(x)")))
     out = tmp_path / "out.onnx"
@@ -257,6 +287,17 @@ def test_a_frozen_size_is_not_written_twice(thaw, save, tmp_path):
     thaw("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     targets = [onnx.numpy_helper.to_array(i).tolist() for i in onnx.load(out).graph.initializer]
     assert [-1, 8] not in targets
+
+
+def test_a_size_that_keeps_its_place_is_written_beside_frozen_ones(thaw, save, tmp_path):
+    """Of the very tensor that is reshaped; another one's may be frozen, or of another size elsewhere."""
+    frozen = "t = Constant<value_ints=[1,4,8]>() a = Reshape(x, t) z = Constant<value_int=0>() i = Constant<value_ints=[0]>() l = Constant<value_ints=[-1]>()"
+    parts = " s = Shape({}) b = Gather(s, {}) c = Unsqueeze(b, i) u = Concat<axis=0>({}) y = Reshape(a, u)"
+    out = tmp_path / "out.onnx"
+    for of, place, order, left in (("a", "z", "c, l", "Reshape"), ("x", "z", "c, l", "Reshape Shape Gather Unsqueeze Concat Reshape"),
+                                   ("a", "z", "l, c", "Reshape Shape Gather Unsqueeze Concat Reshape")):
+        thaw("optimize", save(typed(model_of(17, "float[1,n,m] x", "y", frozen + parts.format(of, place, order)))), "-o", out, "--no-check", "--level", "clean", code=0)
+        assert operators(out) == left, (of, order)
 
 
 def test_equal_weights_are_stored_once_and_a_tied_one_stays_one(thaw, save, tmp_path):
@@ -300,6 +341,39 @@ def test_a_weight_that_is_cut_and_joined_again_is_one(thaw, save, tmp_path, othe
     thaw("optimize", model, "-o", out, "--no-check", "--level", "clean", code=0)
     assert ("Slice" in operators(out)) == others
     assert out.stat().st_size < 60 * 64 * 4 + 3000
+
+
+def test_a_weight_that_both_branches_cut_alike_is_cut_once(thaw, save, tmp_path):
+    # As models for two rates of sampling are exported: each branch has its own numbers, and the weight is theirs together.
+    branch = """{ a = Constant<value_ints=[0]>() b = Constant<value_ints=[20]>() c = Constant<value_ints=[40]>() d = Constant<value_ints=[60]>()
+      i = Slice(w, a, b, a) f = Slice(w, c, d, a) o = Slice(w, b, c, a) j = Concat<axis=0>(i, f, o) t = Transpose<perm=[1,0]>(j) m = MatMul(x, t) r = OP(m) }"""
+    made = onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]> g (float[n,64] x, bool go) => (float[n,60] y) {{
+      y = If(go) <then_branch = p () => (float[n,60] r) {branch.replace("OP", "Exp")}, else_branch = q () => (float[n,60] r) {branch.replace("OP", "Neg")}> }}""")
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.random.default_rng(0).standard_normal((60, 64), np.float32), "w"))
+    model, out, again = save(made), tmp_path / "out.onnx", tmp_path / "again.onnx"
+    thaw("optimize", model, "-o", out, "--level", "clean", code=0)
+    inside = [node.op_type for attribute in onnx.load(out).graph.node[0].attribute for node in attribute.g.node]
+    assert operators(out) == "If" and sorted(inside) == ["Exp", "MatMul", "MatMul", "Neg"]
+    assert out.stat().st_size < model.stat().st_size
+    assert thaw.json("optimize", out, "-o", again, "--level", "clean", code=0)["changed"] == []
+    for go in (True, False):
+        fed = {"x": np.random.default_rng(1).standard_normal((3, 64)).astype(np.float32), "go": np.array(go)}
+        np.testing.assert_allclose(session(model).run(None, fed)[0], session(out).run(None, fed)[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_zeros_that_a_recurrence_begins_with_go(thaw, save, tmp_path, zeros):
+    """As PyTorch exports them: as many as the batch asks for. Anything else stays."""
+    made = model_of(17, "float[n,m,4] x", "y, float h", """s = Shape(x) z = Constant<value_int=1>() b = Gather(s, z) i = Constant<value_ints=[0]>() c = Unsqueeze(b, i)
+      o = Constant<value_ints=[1]>() l = Constant<value_ints=[3]>() t = Concat<axis=0>(o, c, l) k = ConstantOfShape VALUE(t) y, h = LSTM<hidden_size=3>(x, w, r, e, , k, k)"""
+                    .replace("VALUE", "" if zeros else "<value = float[1] {0.5}>"))
+    rng = np.random.default_rng(0)
+    made.graph.initializer.extend(onnx.numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+                                  for name, shape in (("w", (1, 12, 4)), ("r", (1, 12, 3)), ("e", (1, 24))))
+    model, out = save(made), tmp_path / "out.onnx"
+    thaw("optimize", model, "-o", out, "--level", "clean", code=0)
+    assert (operators(out) == "LSTM") == zeros
+    assert_equal_everywhere(model, out)
 
 
 def test_a_branch_that_is_known_is_taken(thaw, save, tmp_path):

@@ -38,6 +38,9 @@ struct OptimizeOptions {
   std::vector<std::string> skip = {};
   // Bytes that folded constants may add to the file, less what they replace.
   uint64_t max_growth = 0;
+  // Weights that are inputs too are constants, and no inputs any more; else, from IR version 4 on, a caller may replace them,
+  // and nothing is computed from them.
+  bool constant_weights = false;
   // The result is run beside the model: at the model's own sizes, and at two others where there are free ones.
   bool check = true;
   FeedOptions feeds = {};  // for the check; the rest is drawn
@@ -54,6 +57,7 @@ struct OptimizeReport {
   std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node
   size_t nodes_before = 0, nodes_after = 0;        // subgraphs' nodes counted
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
+  int replaceable_weights = 0;                     // that are inputs too, and were left as they are
   std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};        // what was not compared with the model, and why
   std::vector<Finding> untaken = {};               // for kDirectml: what `check` with that target still finds
@@ -65,7 +69,7 @@ THAW_API std::vector<OptimizePass> optimize_passes();
 
 // Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the
 // same numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol
-// renamed or dropped; weights stay one tensor and are read where folding them pays only. A model that needs nothing is
+// renamed or dropped (but for what `constant_weights` asks for); weights stay one tensor and are read where folding them pays only. A model that needs nothing is
 // left as it is, byte for byte, and so is one whose result does not agree with it.
 // Throws thaw::Error (kInvalidArgument) for a pass that there is not, and for an opset in which a node has no equal.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});

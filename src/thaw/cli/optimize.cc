@@ -22,6 +22,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw::cli {
 namespace {
@@ -106,6 +107,7 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   }
   write_changes(json, "changed", report.changed);
   write_changes(json, "left", report.left);
+  json.member("replaceable_weights", static_cast<int64_t>(report.replaceable_weights));
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
   if (options.optimize.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
@@ -125,6 +127,7 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
     text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
   }
   if (options.explain && !report.left.empty()) text += notes_text("not fused", near_misses(report), true);
+  if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
   if (options.optimize.target == OptimizeTarget::kDirectml)
@@ -188,6 +191,8 @@ Action define_optimize(CLI::App& app) {
   add_list(app, "--only", options->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   add_list(app, "--skip", options->optimize.skip, "PASS", "not these passes");
   add_max_growth(app, options->optimize.max_growth);
+  app.add_flag("--constant-weights", options->optimize.constant_weights,
+               "weights that are inputs too become constants, and are no inputs any more");
   app.add_flag("--explain", options->explain, "print every change and where, what nearly was one, and the bytes moved");
   add_external(app, options->external);
   add_save_options(app, options->saving);

@@ -6,6 +6,7 @@
 #include "thaw/check/check.h"
 #include "thaw/confirm/fixed.h"
 #include "thaw/optimize/optimize.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/run/relax.h"
 
 namespace thaw::confirm {
@@ -25,6 +26,7 @@ OptimizeReport optimize(ir::Model& model, const ir::Model& original, const Optim
   OptimizeReport report;
   rewrite::Changes changes = optimizing::optimize(model, options);
   report.changed = std::move(changes.made);
+  report.replaceable_weights = rewrite::count_replaceable(model);
   report.left = std::move(changes.left);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   report.nodes_before = before.nodes;

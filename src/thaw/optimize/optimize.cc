@@ -19,6 +19,7 @@
 #include "thaw/optimize/share.h"
 #include "thaw/optimize/tables.h"
 #include "thaw/rewrite/change_opset.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/list_initializers.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -89,7 +90,8 @@ int unroll_known_loops(Work& work) {
 }
 
 int write_targets(Work& work) {
-  return frozen_in(work).empty() ? write_reshape_targets(work.model, work.facts, work.changes) : 0;
+  return frozen_in(work).empty() ? write_reshape_targets(work.model, work.facts, work.changes)
+                                 : simplify_by<kept_sizes>(work);
 }
 
 // For passes that move constants, so that those that a size was frozen in are looked for again.
@@ -160,6 +162,7 @@ constexpr Step kSteps[] = {
     {"branches", "an If with a known condition becomes its branch", run_and_look_again<take_branches>},
     {"loops", "a Loop of a few rounds that are known becomes its rounds", unroll_known_loops},
     {"einsums", "an Einsum that is a Transpose or a MatMul becomes that", simplify_by<plain_einsums>},
+    {"states", "zeros that a recurrence begins with anyway go", run_and_look_again<drop_zero_states>},
     {"quantization", "what is dequantized and quantized alike stays as it was", simplify_by<equal_quantization>},
     {"share-constants", "equal constants are stored once", share_equal_constants},
     {"share-nodes", "what is computed twice is computed once", run_pass<share_nodes>},
@@ -178,8 +181,8 @@ constexpr Step kSteps[] = {
      fold_by_channel, OptimizeLevel::kFuse},
     {"block-weights", "a MatMul with a weight that is dequantized by blocks becomes MatMulNBits (ort)",
      run_for_ort<fuse_block_weights>, OptimizeLevel::kFuse},
-    {"conv-activations", "a convolution and its activation become one (ort)", run_for_ort<fuse_conv_activations>,
-     OptimizeLevel::kFuse, true},
+    {"conv-activations", "a convolution or a product and its activation become one (ort)",
+     run_for_ort<fuse_conv_activations>, OptimizeLevel::kFuse, true},
     {"products", "a MatMul takes its scale and its Transposes (ort)", run_for_ort<fuse_products>, OptimizeLevel::kFuse,
      true},
     {"unused", "what nothing reads goes", remove_dead},
@@ -221,6 +224,17 @@ std::optional<Constants> put_constants_in_order(ir::Model& model, const std::vec
   return frozen;
 }
 
+// Files of IR versions before 4 list every weight among the inputs; from then on that lets a caller replace one.
+void settle_weights(ir::Model& model, const OptimizeOptions& options, rewrite::Changes& changes) {
+  if (!options.constant_weights && rewrite::count_replaceable(model) > 0) return;
+  if (const int count = rewrite::make_weights_constants(model); count > 0)
+    changes.made.push_back({.kind = "take weights off the inputs",
+                            .place = "the model",
+                            .part = {},
+                            .replaced = {},
+                            .why = fmt::format("{} became constants", count)});
+}
+
 // 0: the model's.
 int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
   if (options.opset != 0 || options.target != OptimizeTarget::kDirectml) return options.opset;
@@ -252,6 +266,7 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
   const std::vector<ir::Value*>& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
+  settle_weights(model, options, changes);
   if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
   const uint64_t most_bytes = weigh(*model.graph).bytes + options.max_growth;
   const size_t most_nodes = model.graph->num_nodes() + kMostUnrolled;

@@ -1,4 +1,4 @@
-// What is computed or stored twice, once.
+// What is computed or stored twice, once; what is there anyway, not at all.
 #pragma once
 
 #include "thaw/infer/inference.h"
@@ -17,6 +17,9 @@ int share_nodes(ir::Model& model, infer::Inference& facts, rewrite::Changes& cha
 int share_constants(ir::Model& model, infer::Inference& facts, const Constants& keep, rewrite::Changes& changes);
 // Of a model of which nothing is inferred yet.
 int share_constants(ir::Model& model, const Constants& keep, rewrite::Changes& changes);
+
+// Zeros that a recurrence begins with (initial_h, initial_c) are left out: it begins with them anyway. Returns how many went.
+int drop_zero_states(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
 // Small integer tensors that are the same expressions of the inputs' sizes, however they are computed: the first is
 // kept.

@@ -1,59 +1,12 @@
-#include <algorithm>
 #include <string>
 #include <unordered_map>
 
-#include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/share.h"
+#include "thaw/rewrite/node_key.h"
 #include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
 namespace {
-
-constexpr uint64_t kMostBytes = 1024;  // of a tensor in an attribute that is compared
-
-template <typename T>
-void append_raw(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-template <typename T>
-void append_list(std::string& key, const std::vector<T>& list) {
-  append_raw(key, list.size());
-  for (const T& item : list) append_raw(key, item);
-}
-
-void append_text(std::string& key, std::string_view text) {
-  append_raw(key, text.size());
-  key.append(text);
-}
-
-// False where the payload is nothing that is compared.
-bool append_payload(std::string& key, const ir::Attribute& attribute) {
-  append_raw(key, attribute.value.index());
-  if (const auto* number = attribute.as<float>()) {
-    append_raw(key, *number);
-  } else if (const auto* integer = attribute.as<int64_t>()) {
-    append_raw(key, *integer);
-  } else if (const auto* text = attribute.as<std::string>()) {
-    append_text(key, *text);
-  } else if (const auto* numbers = attribute.as<std::vector<float>>()) {
-    append_list(key, *numbers);
-  } else if (const auto* integers = attribute.as<std::vector<int64_t>>()) {
-    append_list(key, *integers);
-  } else if (const auto* texts = attribute.as<std::vector<std::string>>()) {
-    append_raw(key, texts->size());
-    for (const std::string& one : *texts) append_text(key, one);
-  } else if (const auto* tensor = attribute.as<std::shared_ptr<ir::Tensor>>()) {
-    if (!*tensor || (*tensor)->data_type == ir::DataType::kString || (*tensor)->num_bytes() > kMostBytes) return false;
-    append_raw(key, (*tensor)->data_type);
-    append_list(key, (*tensor)->dims);
-    const auto bytes = (*tensor)->bytes();
-    key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  } else {
-    return false;
-  }
-  return true;
-}
 
 class NodeSharer {
  public:
@@ -71,7 +24,7 @@ class NodeSharer {
     known_.emplace_back();
     for (ir::Node* node : graph.nodes()) {
       for (ir::Graph* inner : node->subgraphs()) visit(*inner);
-      const std::string key = key_of(*node);
+      const std::string key = rewrite::key_of(*node);
       if (key.empty()) continue;
       if (ir::Node* first = find(key)) {
         share(*node, *first);
@@ -86,33 +39,6 @@ class NodeSharer {
     for (auto scope = known_.rbegin(); scope != known_.rend(); ++scope)
       if (const auto found = scope->find(key); found != scope->end()) return found->second;
     return nullptr;
-  }
-
-  // Equal keys, equal results; empty where that cannot be said.
-  static std::string key_of(const ir::Node& node) {
-    const ops::Operator* op = ops::registry().find(node);
-    if (!op || !op->deterministic || op->op_class == ops::OpClass::kControl || !node.overload().empty()) return {};
-    std::string key;
-    append_text(key, node.op_type());
-    append_text(key, node.domain());
-    auto inputs = node.inputs();
-    while (!inputs.empty() && !inputs.back()) inputs = inputs.first(inputs.size() - 1);
-    append_raw(key, inputs.size());
-    if (op->commutes && inputs.size() == 2) {
-      append_raw(key, std::min(inputs[0], inputs[1], std::less<>()));
-      append_raw(key, std::max(inputs[0], inputs[1], std::less<>()));
-    } else {
-      for (const ir::Value* input : inputs) append_raw(key, input);
-    }
-    append_raw(key, node.outputs().size());
-    std::vector<const ir::Attribute*> attributes;
-    for (const ir::Attribute& attribute : node.attributes()) attributes.push_back(&attribute);
-    std::ranges::sort(attributes, {}, [](const ir::Attribute* a) -> const std::string& { return a->name; });
-    for (const ir::Attribute* attribute : attributes) {
-      append_text(key, attribute->name);
-      if (!attribute->ref_attr_name.empty() || !append_payload(key, *attribute)) return {};
-    }
-    return key;
   }
 
   void share(ir::Node& node, ir::Node& first) {

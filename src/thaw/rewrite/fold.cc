@@ -1,6 +1,7 @@
 #include "thaw/rewrite/fold.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/rewrite/node_key.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -28,6 +30,7 @@ class Folder {
 
   int run() {
     find_foldable(graph_);
+    number_foldable();
     choose();
     if (chosen_.empty()) return 0;
     compute();
@@ -63,14 +66,43 @@ class Folder {
     return (static_cast<uint64_t>(*count) * ir::bits_of(fact.dtype) + 7) / 8;
   }
 
-  // The constants that only the nodes behind a value read, each once or several times: what goes when it is folded.
-  uint64_t bytes_behind(ir::Value* value) const {
+  // What is computed from the same constants in the same way is one value, also in branches beside each other.
+  void number_foldable() {
+    std::unordered_map<std::string, int> numbers;
+    const auto append = [&](std::string& key, const ir::Value* operand) {
+      if (const auto found = number_.find(operand); found != number_.end()) {
+        key = "number";
+        append_number(key, found->second);
+      } else if (!operand || !is_constant(*operand) || !append_tensor(key, *operand->constant())) {
+        key.clear();
+        append_address(key, operand);
+      }
+    };
+    for (const ir::Node* node : nodes_) {
+      const std::string key = key_of(*node, append);
+      for (size_t i = 0; i < node->outputs().size(); ++i) {
+        std::string result = key;
+        append_number(result, static_cast<int>(i));
+        const int next = static_cast<int>(numbers.size() + number_.size());
+        if (node->outputs()[i])
+          number_[node->outputs()[i]] = key.empty() ? -1 - next : numbers.try_emplace(result, next).first->second;
+      }
+    }
+  }
+
+  static void append_number(std::string& key, int number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+
+  // The constants that only the nodes behind these values read, each once or several times: what goes when they are folded.
+  uint64_t bytes_behind(const std::vector<ir::Value*>& values) const {
     uint64_t bytes = 0;
     std::unordered_map<const ir::Value*, size_t> reads;  // by nodes that go
     const auto is_read_by_those = [&](const ir::Value* at) {
       return !at || (!at->is_output() && !is_result_of_subgraph(*at) && reads[at] == at->uses().size());
     };
-    std::vector<const ir::Node*> gone{value->producer()};
+    std::vector<const ir::Node*> gone;
+    for (const ir::Value* value : values) gone.push_back(value->producer());
     while (!gone.empty()) {
       const ir::Node* node = gone.back();
       gone.pop_back();
@@ -95,10 +127,11 @@ class Folder {
 
   void choose() {
     struct Candidate {
-      ir::Value* value;
-      int64_t growth;
+      std::vector<ir::Value*> values;  // that are equal
+      int64_t growth = 0;
     };
     std::vector<Candidate> candidates;
+    std::unordered_map<int, size_t> place_of;  // of a number, in `candidates`
     std::unordered_set<const ir::Node*> nodes(nodes_.begin(), nodes_.end());
     for (ir::Node* node : nodes_) {
       for (ir::Value* output : node->outputs()) {
@@ -106,19 +139,25 @@ class Folder {
         const bool read_outside =
             output->is_output() || output->uses().empty() ||
             std::ranges::any_of(output->uses(), [&](const ir::Use& use) { return !nodes.contains(use.node); });
-        const auto bytes = read_outside ? bytes_of(*output) : std::nullopt;
-        if (bytes)
-          candidates.push_back(
-              {output, *bytes <= kSmall ? int64_t{0}
-                                        : static_cast<int64_t>(*bytes) - static_cast<int64_t>(bytes_behind(output))});
+        if (!read_outside || !bytes_of(*output)) continue;
+        // Each output of the model has a value of its own.
+        const int own = std::numeric_limits<int>::min() + static_cast<int>(candidates.size());
+        const auto [place, fresh] =
+            place_of.try_emplace(output->is_output() ? own : number_.at(output), candidates.size());
+        if (fresh) candidates.emplace_back();
+        candidates[place->second].values.push_back(output);
       }
     }
+    for (Candidate& one : candidates)
+      if (const uint64_t bytes = *bytes_of(*one.values.front()); bytes > kSmall)
+        one.growth = static_cast<int64_t>(bytes) - static_cast<int64_t>(bytes_behind(one.values));
     std::ranges::stable_sort(candidates, {}, &Candidate::growth);
     int64_t growth = 0;
-    for (const Candidate& candidate : candidates) {
+    for (Candidate& candidate : candidates) {
       if (growth + candidate.growth > static_cast<int64_t>(options_.most_growth)) continue;
       growth += candidate.growth;
-      chosen_.push_back(candidate.value);
+      chosen_.push_back(candidate.values.front());
+      equal_.emplace(candidate.values.front(), std::move(candidate.values));
     }
   }
 
@@ -215,14 +254,20 @@ class Folder {
     for (ir::Value* value : chosen_) {
       const auto found = computed_.find(value);
       if (found == computed_.end()) continue;
-      changes_.made.push_back({.kind = "fold",
-                               .place = value->producer()->describe(),
-                               .replaced = {{value->producer()->op_type(), "a constant"}}});
+      const std::vector<ir::Value*>& values = equal_.at(value);
+      const bool is_in_one =
+          std::ranges::all_of(values, [&](const ir::Value* other) { return other->graph() == value->graph(); });
+      ir::Graph& graph = is_in_one ? *value->graph() : graph_;
       ir::Tensor tensor = std::move(found->second);
-      ir::Graph& graph = *value->graph();
       tensor.name = graph.unique_name(value->name() + "_folded");
-      patch.replace(value, graph.add_initializer(std::move(tensor)));
-      ++count;
+      ir::Value* folded = graph.add_initializer(std::move(tensor));
+      for (ir::Value* other : values) {
+        changes_.made.push_back({.kind = "fold",
+                                 .place = other->producer()->describe(),
+                                 .replaced = {{other->producer()->op_type(), "a constant"}}});
+        patch.replace(other, folded);
+        ++count;
+      }
     }
     remove_unused(model_);
     patch.apply(facts_);
@@ -236,7 +281,9 @@ class Folder {
   Changes& changes_;
   std::vector<ir::Node*> nodes_;  // foldable, in order
   std::unordered_set<const ir::Value*> folded_;
+  std::unordered_map<const ir::Value*, int> number_;  // of foldable values: equal ones, equal numbers
   std::vector<ir::Value*> chosen_;
+  std::unordered_map<const ir::Value*, std::vector<ir::Value*>> equal_;  // those of each chosen one, itself first
   std::unordered_map<const ir::Value*, ir::Tensor> computed_;
 };
 

@@ -1,0 +1,91 @@
+#include "thaw/rewrite/node_key.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::rewrite {
+namespace {
+
+constexpr uint64_t kMostBytes = 1024;  // of a tensor in an attribute that is compared
+
+template <typename T>
+void append_raw(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <typename T>
+void append_list(std::string& key, const std::vector<T>& list) {
+  append_raw(key, list.size());
+  for (const T& item : list) append_raw(key, item);
+}
+
+void append_text(std::string& key, std::string_view text) {
+  append_raw(key, text.size());
+  key.append(text);
+}
+
+// False where the payload is nothing that is compared.
+bool append_payload(std::string& key, const ir::Attribute& attribute) {
+  append_raw(key, attribute.value.index());
+  if (const auto* number = attribute.as<float>()) {
+    append_raw(key, *number);
+  } else if (const auto* integer = attribute.as<int64_t>()) {
+    append_raw(key, *integer);
+  } else if (const auto* text = attribute.as<std::string>()) {
+    append_text(key, *text);
+  } else if (const auto* numbers = attribute.as<std::vector<float>>()) {
+    append_list(key, *numbers);
+  } else if (const auto* integers = attribute.as<std::vector<int64_t>>()) {
+    append_list(key, *integers);
+  } else if (const auto* texts = attribute.as<std::vector<std::string>>()) {
+    append_raw(key, texts->size());
+    for (const std::string& one : *texts) append_text(key, one);
+  } else if (const auto* tensor = attribute.as<std::shared_ptr<ir::Tensor>>()) {
+    return *tensor && append_tensor(key, **tensor);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void append_address(std::string& key, const ir::Value* operand) { append_raw(key, operand); }
+
+bool append_tensor(std::string& key, const ir::Tensor& tensor) {
+  if (tensor.data_type == ir::DataType::kString || tensor.num_bytes() > kMostBytes) return false;
+  append_raw(key, tensor.data_type);
+  append_list(key, tensor.dims);
+  const auto bytes = tensor.bytes();
+  key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return true;
+}
+
+std::string key_of(const ir::Node& node, const OperandKey& append_operand) {
+  const ops::Operator* op = ops::registry().find(node);
+  if (!op || !op->deterministic || op->op_class == ops::OpClass::kControl || !node.overload().empty()) return {};
+  std::string key;
+  append_text(key, node.op_type());
+  append_text(key, node.domain());
+  auto inputs = node.inputs();
+  while (!inputs.empty() && !inputs.back()) inputs = inputs.first(inputs.size() - 1);
+  append_raw(key, inputs.size());
+  std::vector<std::string> operands;
+  for (const ir::Value* input : inputs) append_operand(operands.emplace_back(), input);
+  if (op->commutes && operands.size() == 2 && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
+  for (const std::string& operand : operands) append_text(key, operand);
+  append_raw(key, node.outputs().size());
+  std::vector<const ir::Attribute*> attributes;
+  for (const ir::Attribute& attribute : node.attributes()) attributes.push_back(&attribute);
+  std::ranges::sort(attributes, {}, [](const ir::Attribute* a) -> const std::string& { return a->name; });
+  for (const ir::Attribute* attribute : attributes) {
+    append_text(key, attribute->name);
+    if (!attribute->ref_attr_name.empty() || !append_payload(key, *attribute)) return {};
+  }
+  return key;
+}
+
+}  // namespace thaw::rewrite
