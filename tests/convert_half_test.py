@@ -294,6 +294,13 @@ def test_models_that_list_weights_as_inputs(thaw, save):
     assert_near(path, out, {"x": random(3, 8, scale=1)})
 
 
+def test_an_input_that_is_declared_empty_is_fed_empty(thaw, save):
+    # ONNX Runtime takes it at no other size, and what it is like is all that counts.
+    path = save(model("g (float[n, 8] x, float[0] like) => (float[n, 8] y) { a = CastLike(x, like) y = MatMul(a, w) }", w=random(8, 8)), "like")
+    out, report = convert(thaw, path)
+    assert report["errors"] and report["converted"]
+
+
 def test_external_weights_are_converted_as_they_are_written(thaw, tmp_path):
     made = model("g (float[n, 512] x) => (float[n, 512] y) { h = MatMul(x, a) y = MatMul(h, b) }",
                  a=random(512, 512), b=random(512, 512))
