@@ -271,6 +271,15 @@ def test_weights_of_an_old_file_are_constants(thaw, save, tmp_path):
     assert operators(out) == "Conv Relu" and report["replaceable_weights"] == 0
 
 
+def test_an_old_file_that_needs_nothing_stays_as_it_is(thaw, save, tmp_path):
+    model = model_of(9, "float[n,3,h,h] x, float[4,3,3,3] w", "y", "y = Conv(x, w)")
+    model.ir_version = 3
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32), "w"))
+    path, out = save(model), tmp_path / "out.onnx"
+    assert thaw.json("optimize", path, "-o", out, code=0)["changed"] == []
+    assert onnx.load(out) == onnx.load(path)
+
+
 def test_an_input_that_is_returned_stays_an_identity(thaw, save, tmp_path):
     model = save(typed(model_of(17, "float[n,m] x", "y", "y = Identity(x)")))
     out = tmp_path / "out.onnx"

@@ -1,6 +1,7 @@
 #include "thaw/optimize/optimize.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_set>
 
@@ -224,11 +225,13 @@ std::optional<Constants> put_constants_in_order(ir::Model& model, const std::vec
   return frozen;
 }
 
+constexpr const char* kWeightsSettled = "take weights off the inputs";
+
 // Files of IR versions before 4 list every weight among the inputs; from then on that lets a caller replace one.
 void settle_weights(ir::Model& model, const OptimizeOptions& options, rewrite::Changes& changes) {
   if (!options.constant_weights && rewrite::count_replaceable(model) > 0) return;
   if (const int count = rewrite::make_weights_constants(model); count > 0)
-    changes.made.push_back({.kind = "take weights off the inputs",
+    changes.made.push_back({.kind = kWeightsSettled,
                             .place = "the model",
                             .part = {},
                             .replaced = {},
@@ -259,7 +262,9 @@ Weight weigh(const ir::Graph& graph) {
   return weight;
 }
 
-rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
+namespace {
+
+rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
   const Phase phase("optimizing");
   ops::require_arity(model);
   const std::vector<Step> steps = chosen_steps(options);
@@ -291,6 +296,22 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
     if (done == 0) break;
   }
   rewrite::list_initializers(model, known);
+  return changes;
+}
+
+}  // namespace
+
+rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
+  const std::vector<ir::Value*>& inputs = model.graph->inputs();
+  const bool lists_weights = std::ranges::any_of(inputs, [](const ir::Value* input) { return input->initializer(); });
+  // A file that had to list its weights, and has nothing else to do, stays as it is.
+  const bool had_to = lists_weights && !options.constant_weights && rewrite::count_replaceable(model) == 0;
+  const std::unique_ptr<ir::Model> as_it_was = had_to ? ir::clone(model) : nullptr;
+  rewrite::Changes changes = run_steps(model, options, sizes);
+  if (as_it_was && changes.made.size() == 1 && changes.made.front().kind == kWeightsSettled) {
+    model = std::move(*as_it_was);
+    changes.made.clear();
+  }
   return changes;
 }
 
