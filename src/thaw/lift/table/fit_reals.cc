@@ -1,4 +1,5 @@
-// A few real numbers that differ between the traces, each computed of a size: 1 / h, h / 8, sqrt(n), one size over another.
+// A few real numbers that differ between the traces, each computed of a size: 1 / h, h / 8, sqrt(n), h + 1e-6, one size
+// over another.
 //
 // A number is what an exporter computed with, in float32 or in double and rounded then. An expression is taken where it
 // gives every trace's number to the last bit, and, where no other does, to the last but one; it is emitted in the type
@@ -21,7 +22,18 @@ constexpr int64_t kMostReals = 16;
 constexpr int64_t kLargestWhole = int64_t{1} << 24;  // float32 holds every integer up to it
 
 // How a number is made of a size n, or of two of them, and a factor.
-enum class RealForm : uint8_t { kWhole, kQuotient, kMultiple, kPart, kOver, kRoot, kRootPart, kOverRoot, kRootOver };
+enum class RealForm : uint8_t {
+  kWhole,
+  kMore,
+  kQuotient,
+  kMultiple,
+  kPart,
+  kOver,
+  kRoot,
+  kRootPart,
+  kOverRoot,
+  kRootOver
+};
 
 struct RealFit {
   RealForm form;
@@ -40,6 +52,8 @@ double value_of(const RealFit& fit, size_t k, ir::DataType type) {
   switch (fit.form) {
     case RealForm::kWhole:
       return rounded(n);
+    case RealForm::kMore:
+      return rounded(n + rounded(fit.factor));
     case RealForm::kQuotient:
       return rounded(n / static_cast<double>(fit.other.at[k]));
     case RealForm::kMultiple:
@@ -66,6 +80,8 @@ std::string written_form(const RealFit& fit) {
   switch (fit.form) {
     case RealForm::kWhole:
       return n;
+    case RealForm::kMore:
+      return fmt::format("{} + {:.9g}", n, fit.factor);
     case RealForm::kQuotient:
       return fmt::format("{} / ({})", size, dim::to_string(fit.other.dim));
     case RealForm::kMultiple:
@@ -99,6 +115,8 @@ ir::Value* emit_real(const RealFit& fit, ir::DataType type, TableEmitter& e) {
   switch (fit.form) {
     case RealForm::kWhole:
       return n;
+    case RealForm::kMore:
+      return e.emit("Add", {n, number(fit.factor)});
     case RealForm::kQuotient:
       return e.emit("Div", {n, real(fit.other.dim)});
     case RealForm::kMultiple:
@@ -148,6 +166,7 @@ class RealSearch {
   std::optional<RealFit> solve(const std::vector<double>& wanted) const {
     if (std::ranges::any_of(wanted, [](double v) { return !std::isfinite(v) || v == 0; })) return std::nullopt;
     if (auto whole = whole_number(wanted)) return whole;
+    if (auto more = little_more(wanted)) return more;
     std::optional<RealFit> nearly;
     const auto attempt = [&](RealFit fit) {
       const int off = bits_off(fit, wanted);
@@ -201,6 +220,19 @@ class RealSearch {
     const auto size = context_.solver.solve(integers, context_.around);
     if (!size) return std::nullopt;
     return RealFit{RealForm::kWhole, {*size, std::move(integers)}};
+  }
+
+  // A size and what keeps a division by it from being one by 0: how positions are normalised.
+  std::optional<RealFit> little_more(const std::vector<double>& wanted) const {
+    std::vector<double> whole;
+    std::ranges::transform(wanted, std::back_inserter(whole), [](double value) { return std::round(value); });
+    const auto size = whole_number(whole);
+    if (!size) return std::nullopt;
+    for (const double more : {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12}) {
+      const RealFit fit{RealForm::kMore, size->size, {}, more};
+      if (bits_off(fit, wanted) == 0) return fit;
+    }
+    return std::nullopt;
   }
 
   // Another size over this one.
