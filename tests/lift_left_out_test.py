@@ -1,6 +1,7 @@
 """Traces that have not the same nodes: what a divisible side leaves out, what was folded at some sizes only."""
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from conftest import session
 from lift_net import Net
@@ -112,6 +113,25 @@ def test_sizes_that_were_computed_in_some_traces_only(thaw, save, tmp_path):
         assert np.array_equal(run.run(None, {"x": x})[0], np.concatenate([x[:n // 2]] * 2)), n
 
 
+@pytest.mark.parametrize("as_node", [False, True])
+def test_an_output_that_was_folded_grows_with_its_size(thaw, save, tmp_path, as_node):
+    """Positions that a model returns as they are made: a constant of the trace, an initializer or a node."""
+    def trace(n):
+        net, positions = Net(), np.arange(n, dtype=np.float32)[None]
+        if as_node:
+            net.nodes.append(helper.make_node("Constant", [], ["positions"], value=numpy_helper.from_array(positions)))
+        else:
+            net.constants.append(numpy_helper.from_array(positions, "positions"))
+        model = net.model([1, n], net.add("Neg", "x"))
+        model.graph.output.append(helper.make_tensor_value_info("positions", TensorProto.FLOAT, [1, n]))
+        return model
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (19, 34, 53)})
+    for n in (7, 27, 61):
+        got = run.run(["y", "positions"], {"x": np.ones((1, n), np.float32)})
+        assert np.array_equal(got[0], -np.ones((1, n))) and np.array_equal(got[1], np.arange(n)[None]), n
+
+
 def test_other_nodes_are_not_made_up(thaw, save, tmp_path):
     """A Relu in one trace only is another model."""
     paths = []
@@ -131,6 +151,7 @@ REALS = {
     "over a root": lambda h, w: np.float32(1 / np.sqrt(np.float64(h * w))),
     "whole": lambda h, w: np.float32(np.ceil(w / 4)),
     "of two": lambda h, w: np.float32(h) / np.float32(w),
+    "a little more": lambda h, w: np.float32(h + 1e-6),
     "between": lambda h, w: np.float32(2.0 / (h - 1)),
 }
 

@@ -43,7 +43,9 @@ class Backtracking {
         Choices choices = best.choices;
         choices[wanted] += next;
         Attempt other = attempt(std::move(choices));
-        if (!other.is_whole()) break;  // no more solutions
+        const auto solved = other.solved.find(wanted);
+        const bool is_made_up = solved != other.solved.end() && solved->second == Rule::kMadeUp;
+        if (!other.is_whole() || is_made_up) break;  // no more solutions
         if (other.contradictions.num_sound_nodes > best.contradictions.num_sound_nodes) return other;
       }
     }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "thaw/ir/graph/transaction.h"
@@ -17,12 +18,24 @@
 
 namespace thaw::lifting {
 
+// What else an integer may be.
+struct OpenChoice {
+  std::vector<int64_t> wanted;  // in each trace
+  size_t next = 0;              // to choose
+  Rule rule = Rule::kConstant;  // of what was taken
+  // Both formulas, the other empty where it is made up, and sizes that tell them apart.
+  std::string chosen, other, telling;
+};
+
 // The traces explained with some choices, and the first of them rewritten where all is explained.
 struct Attempt {
   Choices choices;
   LiftReport report = {};
   std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
   Contradictions contradictions = {};
+  Contradictions beyond = {};                  // of two traces: at sizes beyond theirs, which may have an end
+  std::vector<OpenChoice> open = {};           // of two traces, the least plain first (undecided.h)
+  std::vector<std::string> emitted = {};       // the sizes that the rewrite computes
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
 };

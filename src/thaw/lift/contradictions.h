@@ -19,7 +19,7 @@ namespace thaw::lifting {
 struct Contradictions {
   size_t sizes = 0;            // that were tried
   size_t broken = 0;           // of these
-  size_t num_sound_nodes = 0;  // those before the first that breaks, summed over the sizes: the more the better
+  size_t num_sound_nodes = 0;  // of the trace, before the first that breaks, summed over the sizes: the more the better
   std::string first;           // "Reshape 'x': 40 elements …, at height = 14, width = 22"
 };
 
@@ -27,5 +27,9 @@ struct Contradictions {
 // lookup table, is none that the model has.
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
                                    const std::unordered_set<const ir::Node*>& traced);
+// The same at these sizes (unseen_sizes.h).
+Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
+                                   const std::unordered_set<const ir::Node*>& traced,
+                                   const std::vector<std::vector<int64_t>>& at);
 
 }  // namespace thaw::lifting

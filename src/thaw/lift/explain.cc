@@ -14,6 +14,7 @@
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/registry.h"
@@ -106,9 +107,18 @@ bool grows(const Difference& difference) {
                              [&](const ir::Tensor* t) { return t->dims != difference.tensors.front()->dims; });
 }
 
-FittedTable* known_table(Lifting& l, const Difference& difference) {
+// How much is padded follows from what is padded: the same amounts stand at sizes that have nothing to do with each other.
+std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& difference, const SizesAround& sizes) {
+  std::vector<std::vector<int64_t>> padded;
+  if (ops::role_of(*difference.node, difference.input) != ops::Role::kPads) return padded;
+  sizes.tell(difference, *l.context);
+  for (const Variable& axis : l.context->around.axes) padded.push_back(axis.at);
+  return padded;
+}
+
+FittedTable* known_table(Lifting& l, const Difference& difference, const std::vector<std::vector<int64_t>>& padded) {
   const auto known = std::find_if(l.tables.begin(), l.tables.end(), [&](const FittedTable& table) {
-    return same_tables(table.readers.front()->tensors, difference.tensors);
+    return table.padded == padded && same_tables(table.readers.front()->tensors, difference.tensors);
   });
   return known == l.tables.end() ? nullptr : &*known;
 }
@@ -118,7 +128,8 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
   for (const Difference& difference : l.alignment.differences) {
     if (l.options.keep_static.contains(difference.value->name())) continue;
     std::string reason;
-    if (FittedTable* known = known_table(l, difference)) {
+    auto padded = padded_sizes(l, difference, sizes);
+    if (FittedTable* known = known_table(l, difference, padded)) {
       l.report.lifted.push_back({place_of(difference), known->fit.description, evidence(difference.tensors)});
       known->readers.push_back(&difference);
       continue;
@@ -129,7 +140,7 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
       if (l.context->frequencies.badly) waves.push_back(l.tables.size());
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
       l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
-      l.tables.push_back({{&difference}, std::move(*fit)});
+      l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
     } else {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
@@ -187,7 +198,8 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       // Of positions that are read, how many there are tells the size of what is read.
       const bool reads = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex && grows(difference);
       if (!reads && !is_short(*difference.tensors.front())) continue;
-      if (FittedTable* known = known_table(l, difference)) {
+      auto padded = padded_sizes(l, difference, sizes);
+      if (FittedTable* known = known_table(l, difference, padded)) {
         known->readers.push_back(&difference);
         continue;
       }
@@ -199,7 +211,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       waited |= is_waiting;
       auto fit = is_waiting ? std::nullopt : (reads ? fit_shape : fit_sizes)(difference.tensors, *l.context, reason);
       if (fit) {
-        l.tables.push_back({{&difference}, std::move(*fit)});
+        l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
       } else if (!open && !reads && (is_waiting || (!reason.empty() && !guessed.contains(&difference)))) {
         open = &difference;
       }
@@ -228,6 +240,7 @@ void find_sizes(Lifting& l) {
 void align_traces(Lifting& l) {
   for (Trace& trace : l.traces) rewrite::remove_unused(*trace.model);
   l.alignment = align(l.traces, l.plain_loops);
+  note_steady_pads(l.alignment);
   for (const std::string& clause : l.alignment.unaligned)
     l.report.unexplained.push_back({clause, "only constants and loops over windows are lifted"});
 }

@@ -1,5 +1,6 @@
 #include "thaw/lift/lift.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -7,11 +8,15 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/align/constant_outputs.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/steps.h"
+#include "thaw/lift/undecided.h"
+#include "thaw/lift/unseen_sizes.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 
@@ -107,8 +112,15 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   for (const ir::Node* node : model.graph->nodes()) traced.insert(node);
   made.edit = std::make_unique<ir::Transaction>(model);
   for (const Step step : kWrite) step(lifting);
+  for (const dim::Dim size : lifting.sizes->emitted()) made.emitted.push_back(dim::to_string(size));
+  std::ranges::sort(made.emitted);
   // What is kept static contradicts other sizes, as it is asked to.
-  if (options.keep_static.empty()) made.contradictions = find_contradictions(model, lifting.variables, traced);
+  if (options.keep_static.empty()) {
+    made.contradictions = find_contradictions(model, lifting.variables, traced);
+    made.open = open_choices(*lifting.solver, lifting.variables);
+    if (traces.size() == 2)
+      made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
+  }
   require_budget(traces);
   return made;
 }
@@ -129,6 +141,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     require_new_inputs(trace, options);
   }
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
+  read_constant_outputs(traces);
   write_pools_alike(traces);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
@@ -136,7 +149,8 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   require_alignment(rolled, traces);
   // The steps above, with the next solutions where the simplest contradict each other.
   std::set<std::string> plain;
-  Attempt best = backtrack([&](Choices choices) { return attempt(traces, options, std::move(choices), plain); });
+  const auto attempt_with = [&](Choices choices) { return attempt(traces, options, std::move(choices), plain); };
+  Attempt best = require_decided(backtrack(attempt_with), attempt_with);
   if (best.is_whole()) best.edit->keep();
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
   for (const size_t k : rolled.aside)

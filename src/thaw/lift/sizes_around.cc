@@ -28,6 +28,8 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   context.around = {};
   context.around.places = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex;
   context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
+  context.around.fills_before = difference.fills_before;
+  context.around.fills_after = difference.fills_after;
   const auto place = positions_.find(difference.node);
   if (place == positions_.end()) return;
   for (int i = 0; i < static_cast<int>(difference.node->inputs().size()); ++i) {

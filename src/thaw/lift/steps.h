@@ -20,6 +20,7 @@ namespace thaw::lifting {
 struct FittedTable {
   std::vector<const Difference*> readers;
   TableFit fit;
+  std::vector<std::vector<int64_t>> padded = {};  // of a Pad's amounts: the sizes of its data in the traces
 };
 
 // Loops over the same windows.

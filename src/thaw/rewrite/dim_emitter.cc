@@ -138,6 +138,7 @@ Value* DimEmitter::emit(Dim d) {
     total = total ? at_.add(total, product) : product;
   }
   if (e.constant != 0) total = at_.add(total, constant(e.constant));
+  order_.push_back(d);
   return emitted_[&e] = total;
 }
 

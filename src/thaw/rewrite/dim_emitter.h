@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "thaw/dim/expr/expr.h"
 #include "thaw/dim/expr/scope.h"
@@ -41,6 +42,8 @@ class DimEmitter {
   ir::Value* emit(dim::Dim d);
   // An int64 tensor [n] that holds the dims: a constant where all are, else a Concat.
   ir::Value* emit_shape(const ops::Shape& dims);
+  // What was emitted so far, each expression and its parts once, in their order.
+  const std::vector<dim::Dim>& emitted() const { return order_; }
 
  private:
   struct Origin {
@@ -58,6 +61,7 @@ class DimEmitter {
   ops::Emit at_;  // all that is emitted stands before the first node of the model as it was
   std::unordered_map<int, Origin> origins_;
   std::unordered_map<const void*, ir::Value*> emitted_;
+  std::vector<dim::Dim> order_;
   std::unordered_map<const ir::Value*, ir::Value*> shapes_, flat_;
 };
 

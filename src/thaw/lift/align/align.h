@@ -16,6 +16,8 @@ struct Difference {
   int input = 0;
   std::vector<const ir::Tensor*> tensors;  // by trace
   const ir::Value* value = nullptr;        // in the first trace: a constant read at several places is one
+  // Of a Pad's amounts: whether those before, or after, an axis differ, here or where others cut alike (steady_pads.h).
+  bool fills_before = false, fills_after = false;
 };
 
 // A loop over windows that every trace has unrolled, each as often as its size asks for.

@@ -139,14 +139,17 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     const std::vector<Candidate> sizes = candidates_of(around.sizes);
     search.each(sizes, Rule::kAround, scaled);
     if (!search.is_full()) search.each(products_of(sizes), Rule::kAround, scaled);
-    const auto take = [&](Dim dim) {
-      search.add(dim, Rule::kAround);
-      return search.is_full();
+    const auto take_by = [&](Rule rule) {
+      return [&search, rule](Dim dim) {
+        search.add(dim, rule);
+        return search.is_full();
+      };
     };
     // Windows that its readers cut come first; others leave room for chance.
+    const auto cut = take_by(Rule::kAround), any = take_by(Rule::kWindowsAround);
     for (const int64_t window : around.windows)
-      if (!search.is_full()) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1, .only = window});
-    if (!sure_ && !around.only_windows) solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
+      if (!search.is_full()) solve_windows(around.sizes, {}, wanted, cut, {.largest_part = 1, .only = window});
+    if (!sure_ && !around.only_windows) solve_windows(around.sizes, {}, wanted, any, {.largest_part = 1});
   }
   search.each(bases, Rule::kSum, shifted);
   if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
@@ -179,21 +182,19 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
                                   [](const std::vector<int64_t>& at) { return !is_constant(at); });
   const auto each = [&](auto amount_of, bool alike) -> std::optional<std::vector<Dim>> {
     std::vector<Dim> found;
-    bool any = false;
     for (size_t i = 0; i < wanted.size(); ++i) {
       const std::vector<int64_t>& at = wanted[i];
       std::optional<Dim> amount;
       const Variable* axis = by_axis && around.axes[i % rank].symbol.is_known() ? &around.axes[i % rank] : nullptr;
-      // Where windows are filled along one axis, they are along others: sizes that are whole everywhere hide it.
-      const bool hidden = alike && axis && axis->varies() && (before || i >= rank) && at.front() == 0;
+      // Where windows are filled along one axis, they are along others: sizes that lack as much everywhere hide it.
+      const bool fills = i < rank ? around.fills_before : around.fills_after;
+      const bool hidden = alike && axis && axis->varies() && (fills || ((before || i >= rank) && at.front() == 0));
       if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
       if (is_constant(at) && !amount) amount = Dim(at.front());
       for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);
       if (!amount || amount->is_unknown()) return std::nullopt;
-      any |= !is_constant(at);
       found.push_back(*amount);
     }
-    if (!any) return std::nullopt;
     return found;
   };
   const auto up_to_windows = [&](int64_t window, bool alike) {
@@ -225,6 +226,27 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   return std::nullopt;
 }
 
+// Two values are met by chance; what else gives them is worth a look. A number that stays the same in both may be a size
+// that does.
+std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, size_t skipped,
+                                             const Around& around) const {
+  constexpr size_t kMostOthers = 8;
+  if (!is_constant(wanted)) {
+    std::vector<Solution> found = solutions(wanted, skipped + 1 + kMostOthers, around);
+    if (found.empty() || found.size() > kMostOthers || chance_of(found.front().rule) < kGuessed) return found;
+    const auto varies = std::ranges::find_if(variables_, &Variable::varies);
+    if (varies == variables_.end()) return found;
+    const Dim n = varies->symbol;
+    found.push_back({found.front().dim + (n - Dim(varies->at[0])) * (n - Dim(varies->at[1])), Rule::kMadeUp});
+    return found;
+  }
+  std::vector<Solution> found{{Dim(wanted.front()), Rule::kConstant}};
+  if (!tensors_ || wanted.front() < 2) return solutions(wanted, skipped + 1, around);
+  const auto known = tensors_->find({wanted.begin(), wanted.end()});
+  if (known != tensors_->end()) found.push_back({known->second, Rule::kTensor});
+  return found.size() > skipped ? found : solutions(wanted, skipped + 1, around);
+}
+
 std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& around) const {
   if (wanted.size() == 1) {
     if (const auto decided = decided_.find(wanted.front()); decided != decided_.end()) return decided->second;
@@ -238,10 +260,14 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
     const auto chosen = choices_->find(key);
     if (chosen != choices_->end()) skipped = chosen->second;
   }
-  const std::vector<Solution> found = solutions(wanted, skipped + 1, around);
+  const bool is_open = choices_ && !sure_ && wanted.size() == 2;
+  std::vector<Solution> found =
+      is_open ? open_solutions(wanted, skipped, around) : solutions(wanted, skipped + 1, around);
   if (found.size() <= skipped) return std::nullopt;
-  if (choices_ && !sure_) solved_.emplace(key, found.back().rule);
-  return found.back().dim;
+  const Solution taken = found[skipped];
+  if (choices_ && !sure_) solved_.emplace(key, taken.rule);
+  if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
+  return taken.dim;
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

@@ -27,6 +27,7 @@ enum class Rule : uint8_t {
   kPart,
   kTensor,
   kAround,
+  kWindowsAround,
   kTensorLine,
   kSum,
   kLine,
@@ -37,12 +38,28 @@ enum class Rule : uint8_t {
   kExtreme,
   kTwoLines,
   kTwoSizes,
-  kTensorLines
+  kTensorLines,
+  kMadeUp  // none: it is right in the traces, and elsewhere it is not (Solved)
 };
+
+// The less of it is met by chance, the less; an expression is as plain as another of its class, and what is of the last one
+// needs something else that holds it where there are two traces.
+constexpr int kGuessed = 2;
+constexpr int chance_of(Rule rule) {
+  if (rule <= Rule::kAround) return 0;
+  return rule >= Rule::kTensorLine && rule <= Rule::kQuotient ? 1 : kGuessed;
+}
 
 struct Solution {
   dim::Dim dim;
   Rule rule;
+};
+
+// What was solved, and the other solutions, as far as they were asked for. Where few are, and what was solved is guessed, the
+// last is made up: where nothing contradicts even that, nothing holds what was solved.
+struct Solved {
+  std::vector<Solution> solutions;
+  size_t chosen = 0;  // which of them
 };
 
 // By the wanted values: how many solutions are passed over. What is not named takes the first.
@@ -54,8 +71,9 @@ struct Around {
   std::vector<Variable> axes = {};    // of its data, axis by axis; its symbol unknown where no expression is
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
   bool only_windows = false;          // whether no other windows are tried
-  bool places = false;     // whether the integer is a place, which is no size that windows make: the last is n - 1
-  dim::Dim elements = {};  // how many a shape has to hold, where that is known
+  bool places = false;  // whether the integer is a place, which is no size that windows make: the last is n - 1
+  bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
+  dim::Dim elements = {};                          // how many a shape has to hold, where that is known
 };
 
 class Solver {
@@ -85,14 +103,20 @@ class Solver {
   void be_sure(bool sure) { sure_ = sure; }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
+  // Of each that leaves room for chance, solutions as plain as the one that was taken. Of two traces: more leave little.
+  const std::map<std::vector<int64_t>, Solved>& open() const { return open_; }
 
  private:
+  // Of two traces: the first solutions and some more.
+  std::vector<Solution> open_solutions(std::span<const int64_t> wanted, size_t skipped, const Around& around) const;
+
   std::span<const Variable> variables_;
   const Choices* choices_;
   const TensorSizes* tensors_;
   std::map<int64_t, dim::Dim> decided_;
   bool sure_ = false;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
+  mutable std::map<std::vector<int64_t>, Solved> open_;
 };
 
 }  // namespace thaw::lifting

@@ -1,0 +1,16 @@
+// Pads that are the same in every trace and belong to others that are not. Internal to lift/.
+//
+// A network whose convolutions pad up to whole windows (TensorFlow's "same") pads before some of them alike in all traces,
+// where none of the sizes there lacks anything, or all lack as much. Other convolutions of the same kernel and stride tell
+// what such a Pad does.
+#pragma once
+
+#include "thaw/lift/align/align.h"
+
+namespace thaw::lifting {
+
+// Adds these Pads to the differences: their amounts are solved like those of the others, by the sizes of their own data.
+// Notes at each Pad which ends of an axis any of its kind fills.
+void note_steady_pads(Alignment& alignment);
+
+}  // namespace thaw::lifting

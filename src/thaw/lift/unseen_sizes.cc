@@ -1,0 +1,109 @@
+#include "thaw/lift/unseen_sizes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/input_lines.h"
+#include "thaw/lift/table/table_sizes.h"
+
+namespace thaw::lifting {
+namespace {
+
+constexpr size_t kMostSizes = 16, kMostBeyond = 8;
+
+// Sizes to try: for each, the value of every variable.
+class Probes {
+ public:
+  explicit Probes(std::span<const Variable> variables) : variables_(variables) {
+    // A size that follows from others (patches of grids, a cache and what is new) is no size of its own.
+    std::vector<Variable> others;
+    for (const Variable& v : variables)
+      if (v.kind == Variable::Kind::kValue) others.push_back(v);
+    for (const Variable& v : variables) {
+      const bool is_dim = v.kind == Variable::Kind::kDim;
+      follows_.push_back(is_dim && v.varies() ? out_of(v, others) : dim::Dim());
+      if (is_dim) others.push_back(v);
+    }
+  }
+
+  std::vector<std::vector<int64_t>> draw() const {
+    return draw(kMostSizes, [](const Variable& v, size_t n, std::mt19937_64& random) {
+      return n % 2 == 0 ? mixed(v, random) : other(v, random);
+    });
+  }
+  std::vector<std::vector<int64_t>> draw_beyond() const {
+    return draw(kMostBeyond, [](const Variable& v, size_t, std::mt19937_64& random) { return beyond(v, random); });
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> draw(size_t most, auto size_of) const {
+    std::mt19937_64 random(1);
+    std::vector<std::vector<int64_t>> all;
+    for (size_t n = 0; n < most; ++n) {
+      std::vector<int64_t> sizes;
+      for (const Variable& v : variables_) sizes.push_back(size_of(v, n, random));
+      dim::Assignment at;
+      for (size_t i = 0; i < sizes.size(); ++i)
+        if (const int id = dim::scope_of(variables_[i].symbol)->symbol_id(variables_[i].symbol); id >= 0)
+          at[id] = sizes[i];
+      for (size_t i = 0; i < sizes.size(); ++i)
+        if (follows_[i].is_known()) sizes[i] = dim::evaluate(follows_[i], at).value_or(sizes[i]);
+      all.push_back(std::move(sizes));
+    }
+    return all;
+  }
+
+  static dim::Dim out_of(const Variable& v, const std::vector<Variable>& others) {
+    if (const auto found = Solver(others).solve(v.at)) return *found;
+    if (const auto found = sum_of_two(v.at, others)) return *found;
+    return sum_of_lines(v.at, others).value_or(dim::Dim());
+  }
+
+  static int64_t mixed(const Variable& v, std::mt19937_64& random) { return v.at[random() % v.at.size()]; }
+  static int64_t other(const Variable& v, std::mt19937_64& random) {
+    const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
+    return between(v, *low, *high, random);
+  }
+  // Only of dims: a value may be an index, which has an end.
+  static int64_t beyond(const Variable& v, std::mt19937_64& random) {
+    const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
+    if (v.kind != Variable::Kind::kDim || *low < 0 || *high > kLargest) return other(v, random);
+    return between(v, *high, 2 * *high, random);
+  }
+  static int64_t between(const Variable& v, int64_t low, int64_t high, std::mt19937_64& random) {
+    if (!v.varies()) return v.at.front();
+    if (std::ranges::any_of(v.at, [](int64_t at) { return at < -kLargest || at > kLargest; })) return mixed(v, random);
+    int64_t unit = 0;
+    for (const int64_t at : v.at) unit = std::gcd(unit, at);
+    const int64_t steps = (high - low) / unit + 1;
+    return low + unit * static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
+  }
+
+  static constexpr int64_t kLargest = int64_t{1} << 31;  // what is beyond it is no size, and its differences overflow
+
+  std::span<const Variable> variables_;
+  std::vector<dim::Dim> follows_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variables) { return Probes(variables).draw(); }
+
+std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables) {
+  return Probes(variables).draw_beyond();
+}
+
+std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (variables[i].varies())
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", dim::to_string(variables[i].symbol), sizes[i]);
+  return text;
+}
+
+}  // namespace thaw::lifting

@@ -1,0 +1,26 @@
+// Sizes that no trace has. Internal to lift/.
+//
+// As multiples of what all of the traces' sizes are multiples of.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "thaw/lift/align/traces.h"
+
+namespace thaw::lifting {
+
+// The same for the same variables; of each, the value of every variable. Mixtures of the traces' sizes, and others between
+// the smallest and the largest. What lies beyond the traces may not exist: a lookup table ends somewhere.
+std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variables);
+
+// From the largest up to twice that. Two traces may be so close that what differs elsewhere is the same in both (3 windows
+// of 32 cover 77 and 90).
+std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables);
+
+// "height = 14, width = 22": those that differ between the traces.
+std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes);
+
+}  // namespace thaw::lifting

@@ -1,0 +1,64 @@
+"""A lift from two traces: what nothing tells apart is not written, and the report says which third size tells."""
+import numpy as np
+
+from conftest import session
+from lift_net import Net
+
+
+def lifted(thaw, save, tmp_path, trace, sizes, code):
+    out = tmp_path / "lifted.onnx"
+    report = thaw.json("lift", *[save(trace(*size), f"trace_{'x'.join(map(str, size))}") for size in sizes], "-o", out, code=code)
+    assert out.exists() == (code == 0)
+    return out, report
+
+
+def messages(report):
+    return [note["message"] for note in report["unexplained"]]
+
+
+def marks(n):
+    """Ones before place n // 16 of eight: 1 of 19, 2 of 37."""
+    net = Net()
+    return net.model([n, 8], net.add("Add", "x", net.constant((np.arange(8) < n // 16).astype(np.float32))))
+
+
+def test_two_formulas_as_plain_are_refused(thaw, save, tmp_path):
+    _, report = lifted(thaw, save, tmp_path, marks, [(19,), (37,)], 1)
+    assert any("two traces leave open whether it is" in m and "a third one tells, at x_dim0 = " in m for m in messages(report))
+
+
+def windows(h, w):
+    """How large each window of 32 x 32 is, written with how many there are across and down."""
+    net, down, across = Net(), -(-h // 32), -(-w // 32)
+    x = net.add("MaxPool", "x", kernel_shape=[32, 32], strides=[32, 32], ceil_mode=1)
+    x = net.add("Reshape", x, net.ints(1, 5, 1, down, across))
+    return net.model([1, 5, h, w], net.add("ReduceMax", x, net.ints(3), keepdims=0))
+
+
+def test_a_number_that_both_share_is_what_the_others_leave(thaw, save, tmp_path):
+    """Three windows cover 77 rows and 90; a Reshape holds as many elements as its data."""
+    out, _ = lifted(thaw, save, tmp_path, windows, [(77, 59), (90, 131)], 0)
+    x = np.random.default_rng(0).standard_normal((1, 5, 150, 40), dtype=np.float32)
+    wanted = session(save(windows(150, 40), "wanted")).run(None, {"x": x})[0]
+    assert np.array_equal(session(out).run(None, {"x": x})[0], wanted)
+
+
+def convolutions(h, w):
+    """TensorFlow's "same": three convolutions of stride 2, each padded as its own size asks for, as Conv's `pads`."""
+    net, x, size = Net(), "x", (h, w)
+    kernel = net.constant(np.random.default_rng(3).standard_normal((3, 3, 3, 3), dtype=np.float32))
+    for _ in range(3):
+        x = net.add("Conv", x, kernel, strides=[2, 2], pads=[size[0] % 2, size[1] % 2, 1, 1])
+        size = -(-size[0] // 2), -(-size[1] // 2)
+    return net.model([1, 3, h, w], x)
+
+
+def test_a_pad_that_no_trace_varies_is_as_those_of_its_kind(thaw, save, tmp_path):
+    """The third convolution has even sizes in both traces, or other amounts than those before it."""
+    for sizes in ([(64, 96), (77, 60)], [(45, 30), (64, 96)]):
+        out, _ = lifted(thaw, save, tmp_path, convolutions, sizes, 0)
+        for h, w in [(88, 70), (101, 115), (33, 47), (66, 50)]:
+            x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+            wanted = session(save(convolutions(h, w), "wanted")).run(None, {"x": x})[0]
+            got = session(out).run(None, {"x": x})[0]
+            assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max(), (sizes, h, w)
