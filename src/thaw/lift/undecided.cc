@@ -14,7 +14,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostTold = 3, kMostAttempts = 60;
+constexpr size_t kMostTold = 1, kMostAttempts = 24;
 
 std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variables) {
   std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
