@@ -1,9 +1,11 @@
 #include "thaw/confirm/beside.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
+#include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
 #include "thaw/core/error.h"
@@ -79,19 +81,8 @@ class Comparison {
   std::string failure_;
 };
 
-}  // namespace
-
-Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
-                  const Runner& got) {
-  return judge_beside(drawn, feeds, points, wanted, [&](const Arrays& fed, const Arrays& results, RunCheck& check) {
-    compare_outputs(results, got(fed), check);
-  });
-}
-
-Beside judge_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
-                    const Judge& judge) {
-  if (std::string reason = lacks_memory(drawn); !reason.empty())
-    return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
+Beside judge_drawn(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                   const Judge& judge) {
   dim::Scope scope;
   const ModelInputs known = look_at_inputs(drawn, scope);
   const run::Feeder feeder(known.inputs, scope, feeds);
@@ -107,6 +98,47 @@ Beside judge_beside(const ir::Model& drawn, const FeedOptions& feeds, int points
   if (comparison.compare_at(first, own, 1) && others.has_choice())
     comparison.compare_at(others, {}, static_cast<size_t>(points) - 1);
   return comparison.take();
+}
+
+// With all of the group together.
+Beside judge_each(const ir::Model& drawn, const std::vector<FeedOptions>& group, int points, const Runner& wanted,
+                  const Judge& judge) {
+  Beside together;
+  for (const FeedOptions& feeds : group) {
+    Beside beside = judge_drawn(drawn, feeds, points, wanted, judge);
+    std::ranges::move(beside.checks, std::back_inserter(together.checks));
+    together.has_timed_out = beside.has_timed_out;
+    together.uncompared = std::move(beside.uncompared);
+    if (together.has_timed_out) break;
+  }
+  if (!together.checks.empty()) together.uncompared.clear();
+  return together;
+}
+
+}  // namespace
+
+Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                  const Runner& got) {
+  return judge_beside(drawn, feeds, points, wanted, [&](const Arrays& fed, const Arrays& results, RunCheck& check) {
+    compare_outputs(results, got(fed), check);
+  });
+}
+
+Beside judge_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
+                    const Judge& judge) {
+  if (std::string reason = lacks_memory(drawn); !reason.empty())
+    return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
+  const std::vector<FeedOptions> grids = grid_feeds(drawn, feeds);
+  Beside small = judge_each(drawn, grids, points, wanted, judge);
+  if (small.has_timed_out || (!grids.empty() && small.checks.size() >= grids.size())) return small;
+  Beside beside = judge_drawn(drawn, feeds, points, wanted, judge);
+  if (beside.checks.empty() && !small.checks.empty()) return small;
+  std::ranges::move(small.checks, std::back_inserter(beside.checks));
+  if (!beside.checks.empty() || beside.has_timed_out) return beside;
+  // A model may take few of the integers that are drawn.
+  for (const std::vector<FeedOptions>& group : likely_feeds(drawn, feeds))
+    if (Beside likely = judge_each(drawn, group, points, wanted, judge); !likely.checks.empty()) return likely;
+  return beside;
 }
 
 }  // namespace thaw::confirm

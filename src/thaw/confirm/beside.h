@@ -22,7 +22,8 @@ using Runner = std::function<Arrays(const Arrays& feeds)>;
 using Judge = std::function<void(const Arrays& feeds, const Arrays& wanted, RunCheck& check)>;
 
 // Draws what `drawn` takes, at `points` sizes that `wanted` runs at, or at its own where none is free, and holds what
-// `got` gives for the same against what `wanted` gives: all of its outputs, by name.
+// `got` gives for the same against what `wanted` gives: all of its outputs, by name. Small grids come before what is drawn,
+// and what else it may take after (likely_feeds.h).
 Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
                   const Runner& got);
 // The same, held against each other in another way.

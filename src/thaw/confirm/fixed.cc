@@ -279,10 +279,7 @@ class FixComparison {
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
                                const FeedOptions& feeds, const Closeness& closeness) {
   if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
-  FixComparison comparison(fixed, original, rewritten, feeds, closeness);
-  FixCheck check = comparison.run();
-  if (!check.runs.empty() || comparison.has_timed_out()) return check;
-  for (const std::vector<FeedOptions>& group : likely_feeds(original, feeds)) {
+  const auto compare_with = [&](const std::vector<FeedOptions>& group) {
     FixCheck together;
     for (const FeedOptions& plain : group) {
       FixCheck again = FixComparison(fixed, original, rewritten, plain, closeness).run();
@@ -290,8 +287,15 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
       if (!again.runs.empty()) together.uncompared = std::move(again.uncompared);
     }
     if (together.runs.size() > 1 && group.size() > 1) together.uncompared.clear();
-    if (!together.runs.empty()) return together;
-  }
+    return together;
+  };
+  const std::vector<FeedOptions> grids = grid_feeds(original, feeds);
+  if (FixCheck check = compare_with(grids); check.runs.size() > 1) return check;
+  FixComparison comparison(fixed, original, rewritten, feeds, closeness);
+  FixCheck check = comparison.run();
+  if (!check.runs.empty() || comparison.has_timed_out()) return check;
+  for (const std::vector<FeedOptions>& group : likely_feeds(original, feeds))
+    if (FixCheck likely = compare_with(group); !likely.runs.empty()) return likely;
   return check;
 }
 

@@ -1,10 +1,14 @@
 #include "thaw/confirm/likely_feeds.h"
 
+#include <algorithm>
+#include <map>
 #include <ranges>
 #include <set>
 #include <string>
 
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/infer/infer.h"
+#include "thaw/infer/integer_ranges.h"
 
 namespace thaw::confirm {
 namespace {
@@ -12,6 +16,9 @@ namespace {
 struct Grid {
   int64_t height = 0, width = 0;
 };
+
+// Of patches that windows of two divide.
+constexpr Grid kSmall[] = {{2, 2}, {8, 8}};
 
 bool is_drawn_integer(const ir::Value& input, const FeedOptions& feeds) {
   const std::string& name = input.name();
@@ -72,10 +79,30 @@ std::optional<FeedOptions> with_grid(const ir::Model& model, const FeedOptions& 
   return plain.values.size() > feeds.values.size() ? std::optional(std::move(plain)) : std::nullopt;
 }
 
+bool reads_grid(const ir::Model& model, const FeedOptions& feeds) {
+  const auto is_grid = [&](const ir::Value* input) {
+    return size_of_grid(*input) > 0 && is_drawn_integer(*input, feeds);
+  };
+  if (std::ranges::none_of(model.graph->inputs(), is_grid)) return false;
+  dim::Scope scope;
+  const std::map<std::string, infer::IntegerRange> ranges = infer::integer_ranges(model, infer::infer(model, scope));
+  return std::ranges::any_of(model.graph->inputs(), [&](const ir::Value* input) {
+    const auto range = ranges.find(input->name());
+    return is_grid(input) && range != ranges.end() && range->second.lowest > 0;
+  });
+}
+
 }  // namespace
 
+std::vector<FeedOptions> grid_feeds(const ir::Model& model, const FeedOptions& feeds) {
+  std::vector<FeedOptions> grids;
+  if (!reads_grid(model, feeds)) return grids;
+  for (const Grid& grid : kSmall)
+    if (auto fed = with_grid(model, feeds, grid)) grids.push_back(*std::move(fed));
+  return grids;
+}
+
 std::vector<std::vector<FeedOptions>> likely_feeds(const ir::Model& model, const FeedOptions& feeds) {
-  constexpr Grid kSmall[] = {{2, 2}, {8, 8}};
   std::vector<std::vector<FeedOptions>> groups;
   for (const int number : {1, 0})
     if (auto plain = with_all_integers(model, feeds, number)) groups.push_back({*std::move(plain)});

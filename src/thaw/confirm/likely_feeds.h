@@ -16,4 +16,8 @@ namespace thaw::confirm {
 // was made for, the nearest to a square that windows of two divide.
 std::vector<std::vector<FeedOptions>> likely_feeds(const ir::Model& model, const FeedOptions& feeds);
 
+// Where an input has the form of a grid and its numbers are read as sizes: two small grids, to be tried before anything is
+// drawn. Numbers that are drawn fill as many patches by accident only, and seldom two different counts. Empty where no input is.
+std::vector<FeedOptions> grid_feeds(const ir::Model& model, const FeedOptions& feeds);
+
 }  // namespace thaw::confirm
