@@ -1,5 +1,6 @@
 """A lift from two traces: what nothing tells apart is not written, and the report says which third size tells."""
 import numpy as np
+import pytest
 
 from conftest import session
 from lift_net import Net
@@ -43,22 +44,22 @@ def test_a_number_that_both_share_is_what_the_others_leave(thaw, save, tmp_path)
     assert np.array_equal(session(out).run(None, {"x": x})[0], wanted)
 
 
-def convolutions(h, w):
-    """TensorFlow's "same": three convolutions of stride 2, each padded as its own size asks for, as Conv's `pads`."""
+def convolutions(h, w, depth=3):
+    """TensorFlow's "same": convolutions of stride 2, each padded as its own size asks for, as Conv's `pads`."""
     net, x, size = Net(), "x", (h, w)
     kernel = net.constant(np.random.default_rng(3).standard_normal((3, 3, 3, 3), dtype=np.float32))
-    for _ in range(3):
+    for _ in range(depth):
         x = net.add("Conv", x, kernel, strides=[2, 2], pads=[size[0] % 2, size[1] % 2, 1, 1])
         size = -(-size[0] // 2), -(-size[1] // 2)
     return net.model([1, 3, h, w], x)
 
 
-def test_a_pad_that_no_trace_varies_is_as_those_of_its_kind(thaw, save, tmp_path):
-    """The third convolution has even sizes in both traces, or other amounts than those before it."""
-    for sizes in ([(64, 96), (77, 60)], [(45, 30), (64, 96)]):
-        out, _ = lifted(thaw, save, tmp_path, convolutions, sizes, 0)
-        for h, w in [(88, 70), (101, 115), (33, 47), (66, 50)]:
-            x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
-            wanted = session(save(convolutions(h, w), "wanted")).run(None, {"x": x})[0]
-            got = session(out).run(None, {"x": x})[0]
-            assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max(), (sizes, h, w)
+@pytest.mark.parametrize("depth, sizes", [(3, [(64, 96), (77, 60)]), (3, [(45, 30), (64, 96)]), (5, [(64, 96), (77, 59)])])
+def test_a_pad_that_no_trace_varies_is_as_those_of_its_kind(thaw, save, tmp_path, depth, sizes):
+    """The third convolution has even sizes in both traces, or other amounts than those before it; the fourth of five is even."""
+    out, _ = lifted(thaw, save, tmp_path, lambda h, w: convolutions(h, w, depth), sizes, 0)
+    for h, w in [(88, 70), (101, 115), (33, 47), (66, 50)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(convolutions(h, w, depth), "wanted")).run(None, {"x": x})[0]
+        got = session(out).run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max(), (h, w)

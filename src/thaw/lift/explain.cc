@@ -183,13 +183,19 @@ bool leaves_room(Lifting& l, const Difference& difference) {
   return false;
 }
 
+// Whether a Pad fills windows of data whose sizes are not known yet: amounts that no trace varies would be taken for constants.
+bool fills_unknown(const Around& around) {
+  return (around.fills_before || around.fills_after) &&
+         std::ranges::any_of(around.axes, [](const Variable& axis) { return !axis.symbol.is_known(); });
+}
+
 // Solves the sizes that the inputs and the tensors around them tell, and has inference learn what follows; where that is
 // no more, one that leaves room for chance, the first of the model. What stands behind it is then known for what it is,
 // and need not be guessed.
 void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
   constexpr int kMostRounds = 24;
   std::set<const Difference*> guessed;
-  bool waits = true, waited = false;  // a shape, for the sizes of the data that it is given to
+  bool waits = true, waited = false;  // a shape or a Pad, for the sizes of the data that it is given to
   for (int round = 0; round < kMostRounds; ++round) {
     l.tables.clear();
     const Difference* open = nullptr;
@@ -207,7 +213,8 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       // What waits, and how large a table is, is not guessed.
       l.solver->be_sure(reads || !guessed.contains(&difference));
       std::string reason;
-      const bool is_waiting = waits && sizes.waits(difference) && leaves_room(l, difference);
+      const bool is_waiting =
+          waits && (fills_unknown(l.context->around) || (sizes.waits(difference) && leaves_room(l, difference)));
       waited |= is_waiting;
       auto fit = is_waiting ? std::nullopt : (reads ? fit_shape : fit_sizes)(difference.tensors, *l.context, reason);
       if (fit) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -73,7 +74,9 @@ void note_steady_pads(Alignment& alignment) {
   }
   if (cuts.empty()) return;
   const auto& nodes = alignment.nodes;
+  std::unordered_map<const ir::Node*, size_t> places;
   for (size_t i = 0; i < nodes.front().size(); ++i) {
+    places.emplace(nodes.front()[i], i);
     ir::Node* pad = nodes.front()[i];
     const auto cut = known.contains(pad) ? std::nullopt : cut_after(*pad);
     const ir::Tensor* amounts = cut && cuts.contains(*cut) ? constant_operand(*pad, kAmounts) : nullptr;
@@ -85,6 +88,9 @@ void note_steady_pads(Alignment& alignment) {
     }
     if (steady.tensors.size() == nodes.size()) alignment.differences.push_back(std::move(steady));
   }
+  // Those behind such a Pad are solved by what it leaves of its data.
+  std::ranges::stable_sort(alignment.differences, {},
+                           [&](const Difference& difference) { return places.at(difference.node); });
   for (Difference& difference : alignment.differences) {
     const auto cut = difference.input == kAmounts ? cut_after(*difference.node) : std::nullopt;
     const auto ends = cut ? cuts.find(*cut) : cuts.end();
