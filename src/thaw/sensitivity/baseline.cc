@@ -33,7 +33,14 @@ ErrorFigures Baseline::own_figures(size_t sample, const Arrays& wanted) const {
 }
 
 ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays& wanted) {
-  return figures_behind(candidate, sample, candidate.is_changed() ? candidate.run(sample) : Arrays{}, wanted);
+  return figures_behind(candidate, sample, candidate.run(sample), wanted);
+}
+
+std::vector<ErrorFigures> Baseline::figures(Candidate& candidate, const Wanted& wanted) {
+  std::vector<ErrorFigures> all(wanted.size());
+  candidate.open();
+  lanes_.each(wanted.size(), [&](size_t i) { all[i] = figures(candidate, i, wanted[i]); });
+  return all;
 }
 
 ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted) {

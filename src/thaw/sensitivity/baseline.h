@@ -9,6 +9,7 @@
 #include "thaw/sensitivity.h"
 #include "thaw/sensitivity/candidate.h"
 #include "thaw/sensitivity/cut_model.h"
+#include "thaw/sensitivity/lanes.h"
 
 namespace thaw::measuring {
 
@@ -17,9 +18,12 @@ using Wanted = std::vector<Arrays>;
 
 class Baseline {
  public:
-  Baseline(std::unique_ptr<ir::Model> model, size_t sections, KeptArrays::Memory& memory)
-      : cut_(std::move(model), sections, memory) {}
+  // samples: how many there will be about.
+  Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, KeptArrays::Memory& memory)
+      : lanes_(samples), cut_(std::move(model), sections, lanes_.threads(), memory) {}
 
+  // In which its sessions and its candidates' run.
+  const Lanes& lanes() const { return lanes_; }
   CutModel& cut() { return cut_; }
   size_t sections() const { return cut_.sections().size(); }
   void keep(size_t sample, const Arrays& feeds) { cut_.keep(sample, feeds); }
@@ -30,6 +34,7 @@ class Baseline {
   // infinity that `wanted` has not.
   ErrorFigures own_figures(size_t sample, const Arrays& wanted) const;
   ErrorFigures figures(Candidate& candidate, size_t sample, const Arrays& wanted);
+  std::vector<ErrorFigures> figures(Candidate& candidate, const Wanted& wanted);  // of all samples
   // From what the candidate makes of the section that it changes on. The second of several candidates that change the same
   // values there, which go on together; nullopt for one whose outputs are as the others throw for.
   ErrorFigures figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted);
@@ -39,6 +44,7 @@ class Baseline {
  private:
   std::optional<ErrorFigures> compared(size_t sample, Arrays& changed, const Arrays& wanted) const;
 
+  const Lanes lanes_;
   CutModel cut_;
 };
 

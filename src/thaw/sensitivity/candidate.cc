@@ -81,8 +81,14 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
   if (!outputs_.empty()) part_ = part_of(model, fed, outputs_);
 }
 
+void Candidate::open() {
+  if (!session_ && is_changed())
+    session_.emplace(*part_, SessionOptions{.threads = base_.threads(), .spinning = false});
+}
+
 Arrays Candidate::run(size_t sample) {
-  if (!session_) session_.emplace(*part_, SessionOptions{.spinning = false});
+  if (!is_changed()) return {};
+  open();
   Arrays fed;
   for (const Port& port : session_->inputs())
     if (base_.kept().has(sample, port.name)) fed.emplace(port.name, base_.kept().get(sample, port.name));

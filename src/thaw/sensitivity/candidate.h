@@ -25,6 +25,9 @@ class Candidate {
 
   // Their names: values that pass into the tail, and outputs, as far as they differ.
   const std::vector<std::string>& outputs() const { return outputs_; }
+  // Starts the session, which the first run does where nobody did: not from several threads.
+  void open();
+  // Once it is open, from several threads.
   Arrays run(size_t sample);
   // Ends the session; the next run starts another.
   void release() { session_.reset(); }

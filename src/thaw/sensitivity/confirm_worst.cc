@@ -63,9 +63,7 @@ class Confirmer {
     attempt(error, [&] {
       const Converted converted = with_.conversions.only(with_.units[error.unit], error.precision);
       Candidate candidate(with_.baseline.cut(), *converted.model);
-      std::vector<ErrorFigures> figures;
-      for (size_t i = 0; i < with_.wanted.size(); ++i)
-        figures.push_back(with_.baseline.figures(candidate, i, with_.wanted[i]));
+      std::vector<ErrorFigures> figures = with_.baseline.figures(candidate, with_.wanted);
       const double foretold = mean_rank(error, with_.metric);
       error.in = std::move(figures);
       error.status = UnitStatus::kMeasured;

@@ -100,9 +100,11 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, KeptArrays::Memory& memory)
-    : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), kept_(memory) {
+CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory)
+    : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), threads_(threads), kept_(memory) {
   find_sections(sections);
+  sessions_.resize(sections_.size());
+  rows_.resize(sections_.size());
 }
 
 void CutModel::find_sections(size_t wanted) {
@@ -168,16 +170,13 @@ std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
 }
 
 run::Session& CutModel::session(size_t index) {
-  if (sessions_.size() < sections_.size()) {
-    sessions_.resize(sections_.size());
-    rows_.resize(sections_.size());
-  }
+  const std::lock_guard lock(mutex_);
   if (!sessions_[index]) {
     FedValues fed;
     for (const std::string& input : sections_[index].inputs)
       if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
     const std::unique_ptr<ir::Model> part = part_of(*model_, fed, sections_[index].outputs);
-    sessions_[index].emplace(*part, SessionOptions{.spinning = false});
+    sessions_[index].emplace(*part, SessionOptions{.threads = threads_, .spinning = false});
     for (const std::string& axis : batch_axes_)
       if ((rows_[index] = rows_of_section(*part, named_, axis))) break;
   }
@@ -185,6 +184,10 @@ run::Session& CutModel::session(size_t index) {
 }
 
 void CutModel::keep(size_t sample, const Arrays& feeds) {
+  {
+    const std::lock_guard lock(mutex_);
+    is_alike_.try_emplace(sample);
+  }
   for (const auto& [name, array] : feeds) kept_.put(sample, name, array);
   for (size_t i = 0; i < sections_.size(); ++i) {
     if (sections_[i].outputs.empty()) continue;
@@ -231,7 +234,7 @@ void CutModel::run_together(size_t sample, size_t first, size_t last, std::vecto
     size_t alone = 0;  // how many have run by themselves
     if (can_ride(sample, i, wanted, changed)) {
       together = run_batch(sample, i, wanted, changed);
-      const auto [is_alike, is_new] = is_alike_.try_emplace({i, sample}, false);
+      const auto [is_alike, is_new] = is_alike_.at(sample).try_emplace(i, false);
       if (is_new && !together.empty()) {
         run_section(sample, i, wanted, changed[alone++]);
         is_alike->second = std::ranges::all_of(together.front(), [&](const auto& made) {
@@ -255,7 +258,8 @@ bool CutModel::can_ride(size_t sample, size_t index, const std::vector<std::stri
                         const std::vector<Arrays>& changed) const {
   constexpr size_t kMostBytes = size_t{1} << 18;  // of what goes in: a larger batch runs no faster than its parts
   if (changed.size() < 2 || !rows_[index]) return false;
-  if (const auto known = is_alike_.find({index, sample}); known != is_alike_.end() && !known->second) return false;
+  const std::map<size_t, bool>& alike = is_alike_.at(sample);
+  if (const auto known = alike.find(index); known != alike.end() && !known->second) return false;
   const auto has_rows = [&](const std::string& name) { return rows_[index]->contains(name); };
   if (!std::ranges::all_of(wanted, has_rows)) return false;
   size_t bytes = 0;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,8 +30,8 @@ struct Section {
 
 class CutModel {
  public:
-  // In about so many sections, at narrow places.
-  CutModel(std::unique_ptr<ir::Model> model, size_t sections, KeptArrays::Memory& memory);
+  // In about so many sections, at narrow places; threads: of each session.
+  CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory);
 
   const ir::Model& model() const { return *model_; }
   const ValueNumbers& numbers() const { return *numbers_; }
@@ -40,7 +41,10 @@ class CutModel {
   // Of a node of the main graph; none where it computes with constants alone: each section has its own.
   std::optional<size_t> section_of(const ir::Node* node) const;
 
-  // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses.
+  int threads() const { return threads_; }
+
+  // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses. This, and what follows, may be called for
+  // different samples from several threads.
   void keep(size_t sample, const Arrays& feeds);
   const KeptArrays& kept() const { return kept_; }
 
@@ -52,9 +56,6 @@ class CutModel {
   // samples' axis apart (rows_of_section.h), theirs go through it one after the other in one batch. That is done for a
   // section and a sample once the first of them has come out of the batch bit by bit as it comes out alone.
   void run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed);
-
-  // Ends the sessions; the next run starts them anew.
-  void release() { sessions_.clear(); }
 
  private:
   void find_sections(size_t wanted);
@@ -73,11 +74,13 @@ class CutModel {
   std::vector<Section> sections_;
   FedValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;
-  FedValues named_;                      // what passes and the model's inputs, equal sizes by one name
-  std::vector<std::string> batch_axes_;  // names of what may be the samples' axis
-  std::vector<std::optional<run::Session>> sessions_;
+  FedValues named_;                                    // what passes and the model's inputs, equal sizes by one name
+  std::vector<std::string> batch_axes_;                // names of what may be the samples' axis
+  std::vector<std::optional<run::Session>> sessions_;  // by section, as are those below
   std::vector<std::optional<std::set<std::string>>> rows_;  // of a section that runs: what has the samples' axis first
-  std::map<std::pair<size_t, size_t>, bool> is_alike_;      // by section and sample: in a batch as alone
+  std::map<size_t, std::map<size_t, bool>> is_alike_;       // by sample that was kept and section: in a batch as alone
+  std::mutex mutex_;                                        // while sessions are made, and samples are added
+  const int threads_;
   KeptArrays kept_;
 };
 

@@ -36,6 +36,7 @@ UniqueFd open_nameless() {
 KeptArrays::~KeptArrays() { memory_.left += held_; }
 
 void KeptArrays::put(size_t sample, const std::string& name, Array array) {
+  const std::lock_guard lock(mutex_);
   if (sample >= samples_.size()) samples_.resize(sample + 1);
   Place& place = samples_[sample][name];
   place.array = std::move(array);
@@ -65,11 +66,25 @@ void KeptArrays::spill(Place& place) {
 }
 
 bool KeptArrays::has(size_t sample, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
   return sample < samples_.size() && samples_[sample].contains(name);
 }
 
+uint64_t KeptArrays::bytes(size_t sample) const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  if (sample < samples_.size())
+    for (const auto& [name, place] : samples_[sample]) bytes += place.size;
+  return bytes;
+}
+
 Array KeptArrays::get(size_t sample, const std::string& name) const {
-  const Place& place = samples_[sample].at(name);
+  const Place* found = nullptr;  // where it stays
+  {
+    const std::lock_guard lock(mutex_);
+    found = &samples_[sample].at(name);
+  }
+  const Place& place = *found;
   Array array = place.array;
   if (!place.is_in_file) return array;
   array.bytes.resize(place.size);

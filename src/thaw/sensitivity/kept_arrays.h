@@ -1,10 +1,12 @@
 // Arrays by name, for each of several samples: in memory as far as a limit allows, on the disk beyond it.
 //
 // What does not fit goes to a file without a name in the folder for temporary files, and is read back when it is asked for.
+// May be used from several threads; an array that was put is not put again.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,11 @@ class KeptArrays {
   void put(size_t sample, const std::string& name, Array array);
   bool has(size_t sample, const std::string& name) const;
   Array get(size_t sample, const std::string& name) const;
-  uint64_t bytes_on_disk() const { return end_; }
+  uint64_t bytes(size_t sample) const;
+  uint64_t bytes_on_disk() const {
+    const std::lock_guard lock(mutex_);
+    return end_;
+  }
 
  private:
   struct Place {
@@ -40,6 +46,7 @@ class KeptArrays {
 
   void spill(Place& place);
 
+  mutable std::mutex mutex_;  // of all below
   Memory& memory_;
   std::vector<std::map<std::string, Place>> samples_;
   UniqueFd file_;

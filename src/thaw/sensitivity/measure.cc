@@ -1,7 +1,9 @@
 #include "thaw/sensitivity/measure.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -84,7 +86,7 @@ class Run {
   SensitivityReport go() {
     journal_.emplace(options_.journal, report_.key, options_.resume);
     const bool is_fast = options_.mode == SensitivityMode::kFast;
-    Baseline base(ir::clone(conversions_.base()), sections(), memory_);
+    Baseline base(ir::clone(conversions_.base()), sections(), samples_to_keep(), memory_);
     total_ = steps(is_fast);
     keep_samples(base);
     const size_t precisions = options_.precisions.size();
@@ -134,24 +136,52 @@ class Run {
   }
 
   // All samples, or some of them spread over all.
-  void keep_samples(Baseline& base) {
+  size_t samples_to_keep() const {
     const size_t few = std::max(kFastSamples, kFastRuns / std::max<size_t>(1, report_.units.size()));
-    const size_t count = options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
-    for (size_t i = 0; i < count; ++i) keep_sample(base, i * samples_.size() / count);
+    return options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
+  }
+
+  void keep_samples(Baseline& base) {
+    const size_t count = samples_to_keep();
+    std::vector<size_t> chosen;
+    for (size_t i = 0; i < count; ++i) chosen.push_back(i * samples_.size() / count);
+    if (chosen.empty()) return;
+    base.keep(0, samples_.read(chosen.front(), quantizing::inputs_to_feed(conversions_.base())));
+    choose_outputs(base);
+    chosen_.push_back(chosen.front());
+    wanted_.push_back(base.outputs(0, report_.outputs));
+    report_.samples.push_back(samples_.name(chosen.front()));
+    keep(base, {chosen.begin() + 1, chosen.end()});
   }
 
   void keep_other_samples(Baseline& base) {
+    std::vector<size_t> others;
     for (size_t i = 0; i < samples_.size(); ++i)
-      if (std::ranges::find(chosen_, i) == chosen_.end()) keep_sample(base, i);
+      if (std::ranges::find(chosen_, i) == chosen_.end()) others.push_back(i);
+    keep(base, others);
   }
 
-  void keep_sample(Baseline& base, size_t sample) {
-    const size_t i = chosen_.size();
-    chosen_.push_back(sample);
-    base.keep(i, samples_.read(sample, quantizing::inputs_to_feed(conversions_.base())));
-    if (i == 0) choose_outputs(base);
-    wanted_.push_back(base.outputs(i, report_.outputs));
-    report_.samples.push_back(samples_.name(sample));
+  void keep(Baseline& base, const std::vector<size_t>& chosen) {
+    const size_t first = chosen_.size();
+    for (const size_t sample : chosen) report_.samples.push_back(samples_.name(sample));
+    chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
+    wanted_.resize(chosen_.size());
+    keep_in(base, first, [&](size_t i) { wanted_[i] = base.outputs(i, report_.outputs); });
+  }
+
+  // Those that were chosen, from the first on; then(i) once the i-th is kept. One is read at a time.
+  void keep_in(Baseline& model, size_t first, const std::function<void(size_t)>& then) {
+    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
+    std::mutex reading;
+    const auto read = [&](size_t i) {
+      const std::lock_guard lock(reading);
+      return samples_.read(chosen_[i], inputs);
+    };
+    model.lanes().each(chosen_.size() - first, [&](size_t place) {
+      const size_t i = first + place;
+      model.keep(i, read(i));
+      then(i);
+    });
   }
 
   void choose_outputs(const Baseline& base) {
@@ -224,9 +254,7 @@ class Run {
 
   std::vector<ErrorFigures> figures_of_all(Baseline& base, const ir::Model& all) {
     Candidate candidate(base.cut(), all);
-    std::vector<ErrorFigures> figures;
-    for (size_t i = 0; i < wanted_.size(); ++i) figures.push_back(base.figures(candidate, i, wanted_[i]));
-    return figures;
+    return base.figures(candidate, wanted_);
   }
 
   // The model with all converted: what all together cost, and where each is taken back.
@@ -240,12 +268,10 @@ class Run {
       if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
       return;
     }
-    Baseline converted(std::move(all.model), base.sections(), memory_);
-    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      converted.keep(i, samples_.read(chosen_[i], inputs));
-      report_.all_in[precision].push_back(converted.own_figures(i, wanted_[i]));
-    }
+    Baseline converted(std::move(all.model), base.sections(), wanted_.size(), memory_);
+    std::vector<ErrorFigures>& figures = report_.all_in[precision];
+    figures.resize(wanted_.size());
+    keep_in(converted, 0, [&](size_t i) { figures[i] = converted.own_figures(i, wanted_[i]); });
     measure_out(converted, precision);
   }
 
@@ -304,7 +330,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
   const Converted converted = conversions.planned(convert_options(report, plan));
   MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
   KeptArrays::Memory memory{options.max_memory};
-  Baseline base(ir::clone(conversions.base()), 1, memory);
+  Baseline base(ir::clone(conversions.base()), 1, 1, memory);
   Candidate candidate(base.cut(), *converted.model);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());
   const quantizing::Samples judges = data.empty() ? samples : open ? open(data) : quantizing::Samples(data);

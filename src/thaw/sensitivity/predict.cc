@@ -18,6 +18,7 @@ namespace thaw::measuring {
 namespace {
 
 constexpr size_t kLocalSamples = 2;  // that the error at the section's end is measured on
+constexpr size_t kTogether = 8;      // that are measured there at a time: each has a session of its own
 constexpr size_t kChecked = 5;       // that are run to the outputs before any is confirmed
 constexpr double kHopeless = 0.9;    // a correlation of these below which none is
 constexpr double kRanks = 0.97;      // the least of those that are confirmed
@@ -32,7 +33,8 @@ struct Local {
   UnitError* error = nullptr;
   std::unique_ptr<Candidate> candidate;
   PassingNoise noise = {};  // at the end of its section: the sum over the values that change
-  bool is_run = false;      // to the outputs, on one sample
+  std::set<std::string> changed = {};
+  bool is_run = false;  // to the outputs, on one sample
 };
 
 // What a unit's noise became at the outputs.
@@ -87,11 +89,16 @@ class Predictor {
         advance_(advance) {}
 
   bool run(const std::vector<UnitError*>& errors) {
+    std::vector<Local> waiting;
     for (UnitError* error : errors) {
-      measure_locally(*error);
+      attempt(*error, [&] { convert(*error, waiting); });
+      if (waiting.size() == kTogether) measure_locally(waiting);
       advance_();
     }
-    for (auto& [changed, group] : groups_) predict_group(group);
+    measure_locally(waiting);
+    std::vector<std::vector<Local>*> groups;
+    for (auto& [changed, group] : groups_) groups.push_back(&group);
+    baseline_.lanes().each(groups.size(), [&](size_t i) { predict_group(*groups[i]); });
     if (!do_rank(check_some(), errors, metric_, kHopeless)) return false;
     const Confirming with{baseline_, conversions_, units_, wanted_, metric_};
     const std::vector<double> off = confirm_worst(with, errors, kFew);
@@ -101,45 +108,43 @@ class Predictor {
  private:
   using Key = std::pair<size_t, std::set<std::string>>;  // the tail, and the values that change before it
 
-  void measure_locally(UnitError& error) {
-    attempt(error, [&] {
-      Converted converted = conversions_.only(units_[error.unit], error.precision);
-      error.bytes = converted.bytes;
-      if (!converted.why.empty()) {
-        error.why = converted.why;
-        return;
+  // Measures a unit that nothing lies behind; the others wait.
+  void convert(UnitError& error, std::vector<Local>& waiting) {
+    const Converted converted = conversions_.only(units_[error.unit], error.precision);
+    error.bytes = converted.bytes;
+    error.why = converted.why;
+    if (!converted.why.empty()) return;
+    auto candidate = std::make_unique<Candidate>(baseline_.cut(), *converted.model);
+    if (candidate->tail() < baseline_.sections()) {
+      waiting.push_back({.error = &error, .candidate = std::move(candidate)});
+    } else {
+      error.in = baseline_.figures(*candidate, wanted_);
+      error.status = UnitStatus::kMeasured;
+    }
+  }
+
+  void measure_locally(std::vector<Local>& waiting) {
+    std::vector<char> is_well(waiting.size());
+    baseline_.lanes().each(
+        waiting.size(), [&](size_t k) { is_well[k] = attempt(*waiting[k].error, [&] { measure_noise(waiting[k]); }); });
+    for (size_t k = 0; k < waiting.size(); ++k)
+      if (is_well[k]) groups_[{waiting[k].candidate->tail(), waiting[k].changed}].push_back(std::move(waiting[k]));
+    waiting.clear();
+  }
+
+  void measure_noise(Local& local) {
+    const size_t samples = std::min(kLocalSamples, wanted_.size());
+    for (size_t i = 0; i < samples; ++i)
+      for (const auto& [name, array] : local.candidate->run(i)) {
+        const std::optional<PassingNoise> noise = passing_noise(baseline_.cut().kept().get(i, name), array);
+        if (!noise)
+          throw Error(ErrorCode::kRuntimeFailed,
+                      {.what = "'" + name + "' has a NaN or an infinity", .where = "the converted model"});
+        local.noise.common += noise->common / static_cast<double>(samples);
+        local.noise.differing += noise->differing / static_cast<double>(samples);
+        local.changed.insert(name);
       }
-      auto candidate = std::make_unique<Candidate>(baseline_.cut(), *converted.model);
-      Local local{.error = &error};
-      std::set<std::string> changed;
-      const size_t samples = std::min(kLocalSamples, wanted_.size());
-      const bool is_whole = candidate->tail() >= baseline_.sections();
-      for (size_t i = 0; i < (is_whole ? wanted_.size() : samples); ++i) {
-        Arrays made = candidate->is_changed() ? candidate->run(i) : Arrays{};
-        // Nothing lies behind it: this is the measure itself.
-        if (is_whole) {
-          error.in.push_back(baseline_.figures_behind(*candidate, i, std::move(made), wanted_[i]));
-          continue;
-        }
-        for (const auto& [name, array] : made) {
-          const std::optional<PassingNoise> noise = passing_noise(baseline_.cut().kept().get(i, name), array);
-          if (!noise)
-            throw Error(ErrorCode::kRuntimeFailed,
-                        {.what = "'" + name + "' has a NaN or an infinity", .where = "the converted model"});
-          local.noise.common += noise->common / static_cast<double>(samples);
-          local.noise.differing += noise->differing / static_cast<double>(samples);
-          changed.insert(name);
-        }
-      }
-      if (is_whole) {
-        error.status = UnitStatus::kMeasured;
-        return;
-      }
-      const Key key{candidate->tail(), std::move(changed)};
-      local.candidate = std::move(candidate);
-      local.candidate->release();
-      groups_[key].push_back(std::move(local));
-    });
+    local.candidate->release();
   }
 
   // A few of those that were foretold, from all over the model, on one sample: log(measured / foretold) of each.
@@ -148,17 +153,20 @@ class Predictor {
     for (auto& [changed, group] : groups_)
       for (Local& local : group)
         if (!local.is_run && local.error->status == UnitStatus::kPredicted) foretold.push_back(&local);
-    std::vector<double> off;
     const size_t count = std::min(kChecked, foretold.size());
-    for (size_t i = 0; i < count; ++i) {
+    std::vector<double> ratios(count, 0);  // 0 where there is none
+    baseline_.lanes().each(count, [&](size_t i) {
       Local& local = *foretold[(2 * i + 1) * foretold.size() / (2 * count)];
       attempt(*local.error, [&] {
         const double found = rank_of(baseline_.figures(*local.candidate, 0, wanted_[0]), metric_);
         const double told = mean_rank(*local.error, metric_);
-        if (found > 0 && told > 0) off.push_back(std::log(found / told));
+        if (found > 0 && told > 0) ratios[i] = found / told;
         local.candidate->release();
       });
-    }
+    });
+    std::vector<double> off;
+    for (const double ratio : ratios)
+      if (ratio > 0) off.push_back(std::log(ratio));
     return off;
   }
 

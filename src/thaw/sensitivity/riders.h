@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "thaw/sensitivity/baseline.h"
@@ -16,27 +18,31 @@ class Riders {
 
   // On all samples that are wanted, or on `samples` of them.
   Riders(Baseline& baseline, const Wanted& wanted, Done done);
-  Riders(Baseline& baseline, const Wanted& wanted, std::vector<size_t> samples, Done done)
-      : baseline_(baseline), wanted_(wanted), samples_(std::move(samples)), done_(std::move(done)) {}
+  Riders(Baseline& baseline, const Wanted& wanted, std::vector<size_t> samples, Done done);
 
   // Measures those that wait, unless this one goes with them.
   void add(UnitError& error, std::unique_ptr<Candidate> candidate);
   void finish();
 
  private:
+  // What came of a unit on one sample: a figure, or why there is none.
+  struct Outcome {
+    std::optional<ErrorFigures> figures = {};
+    std::string why = {};
+  };
   struct Rider {
     UnitError* error = nullptr;
     std::unique_ptr<Candidate> candidate;
-    std::vector<ErrorFigures> figures = {};
-    bool is_well = true;
+    std::vector<Outcome> outcomes = {};  // by sample, in the order of samples_
   };
 
-  void run(size_t sample);
-  void run_alone(Rider& rider, size_t sample, Arrays made);
+  void run(size_t place);
+  void run_alone(Rider& rider, size_t place, Arrays made);
 
   Baseline& baseline_;
   const Wanted& wanted_;
   std::vector<size_t> samples_;
+  std::vector<size_t> order_;  // of their places: the largest first
   Done done_;
   std::vector<Rider> riders_;
 };
