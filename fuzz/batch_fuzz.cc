@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       thaw_fuzz::require(ir::serialize(*batched) == original, "a model that cannot be batched is as it was");
       continue;
     }
-    thaw_fuzz::require(batched->graph->inputs().size() == model->graph->inputs().size(), "inputs stay");
+    thaw_fuzz::require_inputs(*model, *batched);
     thaw_fuzz::require(batched->graph->outputs().size() == model->graph->outputs().size(), "outputs stay");
     thaw_fuzz::require_sound(*batched, problems);
   }

@@ -29,9 +29,7 @@ void convert(const ir::Model& model, NumberFormat to, const BlockOptions& blocks
   } catch (const Error&) {
     return;
   }
-  // Of an IR version before 4, weights are inputs, and none any more.
-  thaw_fuzz::require(model.ir_version < 4 || converted->graph->inputs().size() == model.graph->inputs().size(),
-                     "inputs stay");
+  thaw_fuzz::require_inputs(model, *converted);
   thaw_fuzz::require(converted->graph->outputs().size() == model.graph->outputs().size(), "outputs stay");
   thaw_fuzz::require_sound(*converted, -1);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "thaw/core/error.h"
 #include "thaw/infer/infer.h"
@@ -40,6 +41,19 @@ inline std::unique_ptr<thaw::ir::Model> read_model(std::span<const uint8_t> byte
   } catch (const thaw::Error&) {
     return nullptr;
   }
+}
+
+// The inputs that have no default, in their order: those stay. Of an IR version before 4, weights are inputs too, and come and go.
+inline std::vector<std::string> fed_inputs(const thaw::ir::Model& model) {
+  std::vector<std::string> names;
+  for (const thaw::ir::Value* input : model.graph->inputs())
+    if (!input->initializer() && !input->sparse_initializer()) names.push_back(input->name());
+  return names;
+}
+
+inline void require_inputs(const thaw::ir::Model& before, const thaw::ir::Model& after) {
+  const bool has_as_many = before.graph->inputs().size() == after.graph->inputs().size();
+  require((before.ir_version < 4 || has_as_many) && fed_inputs(before) == fed_inputs(after), "inputs stay");
 }
 
 // How many nodes cannot run, as far as inference can tell; -1 where the budget is out.

@@ -60,7 +60,8 @@ struct OperandTypes {
   // Whether a tensor of that element type may stand there; so it may where nothing is said of the type.
   bool takes(std::string_view type, DataType element) const {
     const auto found = taken.find(type);
-    return found == taken.end() || (found->second >> static_cast<int>(element) & 1) != 0;
+    const int bit = static_cast<int>(element);
+    return found == taken.end() || (bit >= 0 && bit < 64 && (found->second >> bit & 1) != 0);
   }
 
   // Of operand i; empty where the operator has none of that number.
