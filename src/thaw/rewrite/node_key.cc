@@ -13,7 +13,7 @@ constexpr uint64_t kMostBytes = 1024;  // of a tensor in an attribute that is co
 
 template <typename T>
 void append_raw(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 template <typename T>

@@ -177,8 +177,10 @@ run::Session& CutModel::session(size_t index) {
       if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
     const std::unique_ptr<ir::Model> part = part_of(*model_, fed, sections_[index].outputs);
     sessions_[index].emplace(*part, SessionOptions{.threads = threads_, .spinning = false});
-    for (const std::string& axis : batch_axes_)
-      if ((rows_[index] = rows_of_section(*part, named_, axis))) break;
+    for (const std::string& axis : batch_axes_) {
+      rows_[index] = rows_of_section(*part, named_, axis);
+      if (rows_[index]) break;
+    }
   }
   return *sessions_[index];
 }

@@ -33,7 +33,8 @@ std::optional<Cut> cut_after(const ir::Node& pad) {
   for (const int64_t side : reader.attribute_ints("kernel_shape")) kernel.push_back(side);
   if (const ir::Tensor* weights = kernel.empty() ? constant_operand(reader, 1) : nullptr)
     kernel.assign(weights->dims.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights->dims)), weights->dims.end());
-  return Cut{reader.op_type(), std::move(kernel), {strides.begin(), strides.end()}};
+  std::vector<int64_t> steps(strides.begin(), strides.end());
+  return Cut{std::string(reader.op_type()), std::move(kernel), std::move(steps)};
 }
 
 // More after an axis than before it, or less: what a convolution pads itself is alike.
