@@ -296,7 +296,7 @@ const ir::Tensor* Engine::constant_of(const ir::Value& value, const Frame& frame
 
 ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact, const ir::Tensor* constant) {
   auto count = fact.num_elements().constant();
-  if (!count || *count > ops::kMaxElements) return nullptr;
+  if (!count || *count < 0 || *count > ops::kMaxElements) return nullptr;
   if (constant) return constant->data_type == fact.dtype ? ops::small_elements(*constant) : nullptr;
   bool top_input = value.is_input() && value.graph() == model_.graph.get();
   if (!top_input || !ir::is_integer(fact.dtype) || *count > kMaxInputValues) return nullptr;

@@ -218,7 +218,7 @@ void drop_constant_tail(std::vector<Dim>& in, std::vector<Dim>& out) {
     int64_t wanted = *in.back().constant(), product = 1;
     size_t keep = out.size();
     while (product < wanted && keep > 0 && out[keep - 1].is_constant() && *out[keep - 1].constant() > 0)
-      product *= *out[--keep].constant();
+      if (__builtin_mul_overflow(product, *out[--keep].constant(), &product)) return;
     if (product != wanted) return;
     in.pop_back();
     out.resize(keep);
