@@ -8,12 +8,12 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "thaw/core/error.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/limits.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw_fuzz {
 
@@ -43,17 +43,11 @@ inline std::unique_ptr<thaw::ir::Model> read_model(std::span<const uint8_t> byte
   }
 }
 
-// The inputs that have no default, in their order: those stay. Of an IR version before 4, weights are inputs too, and come and go.
-inline std::vector<std::string> fed_inputs(const thaw::ir::Model& model) {
-  std::vector<std::string> names;
-  for (const thaw::ir::Value* input : model.graph->inputs())
-    if (!input->initializer() && !input->sparse_initializer()) names.push_back(input->name());
-  return names;
-}
-
+// The inputs that have no default stay. Of an IR version before 4, weights are inputs too, and come and go.
 inline void require_inputs(const thaw::ir::Model& before, const thaw::ir::Model& after) {
+  using thaw::quantizing::inputs_to_feed;
   const bool has_as_many = before.graph->inputs().size() == after.graph->inputs().size();
-  require((before.ir_version < 4 || has_as_many) && fed_inputs(before) == fed_inputs(after), "inputs stay");
+  require((before.ir_version < 4 || has_as_many) && inputs_to_feed(before) == inputs_to_feed(after), "inputs stay");
 }
 
 // How many nodes cannot run, as far as inference can tell; -1 where the budget is out.

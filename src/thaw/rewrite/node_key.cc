@@ -1,31 +1,17 @@
 #include "thaw/rewrite/node_key.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "thaw/ir/graph/key_parts.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::rewrite {
 namespace {
 
+using ir::append_list, ir::append_raw, ir::append_text;
+
 constexpr uint64_t kMostBytes = 1024;  // of a tensor in an attribute that is compared
-
-template <typename T>
-void append_raw(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
-}
-
-template <typename T>
-void append_list(std::string& key, const std::vector<T>& list) {
-  append_raw(key, list.size());
-  for (const T& item : list) append_raw(key, item);
-}
-
-void append_text(std::string& key, std::string_view text) {
-  append_raw(key, text.size());
-  key.append(text);
-}
 
 // False where the payload is nothing that is compared.
 bool append_payload(std::string& key, const ir::Attribute& attribute) {
@@ -78,10 +64,7 @@ std::string key_of(const ir::Node& node, const OperandKey& append_operand) {
   if (op->commutes && operands.size() == 2 && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
   for (const std::string& operand : operands) append_text(key, operand);
   append_raw(key, node.outputs().size());
-  std::vector<const ir::Attribute*> attributes;
-  for (const ir::Attribute& attribute : node.attributes()) attributes.push_back(&attribute);
-  std::ranges::sort(attributes, {}, [](const ir::Attribute* a) -> const std::string& { return a->name; });
-  for (const ir::Attribute* attribute : attributes) {
+  for (const ir::Attribute* attribute : ir::attributes_by_name(node)) {
     append_text(key, attribute->name);
     if (!attribute->ref_attr_name.empty() || !append_payload(key, *attribute)) return {};
   }

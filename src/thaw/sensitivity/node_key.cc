@@ -1,20 +1,13 @@
 #include "thaw/sensitivity/node_key.h"
 
-#include <algorithm>
 #include <unordered_map>
+
+#include "thaw/ir/graph/key_parts.h"
 
 namespace thaw::measuring {
 namespace {
 
-template <typename T>
-void append_raw(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-void append_text(std::string& key, std::string_view text) {
-  append_raw(key, text.size());
-  key.append(text);
-}
+using ir::append_list, ir::append_raw, ir::append_text;
 
 void append_graph(std::string& key, const ir::Graph& graph, const AppendValue& outer,
                   const AppendTensor& append_tensor) {
@@ -40,12 +33,6 @@ void append_graph(std::string& key, const ir::Graph& graph, const AppendValue& o
   }
   append_raw(key, graph.outputs().size());
   for (const ir::Value* output : graph.outputs()) reference(key, *output);
-}
-
-template <typename T>
-void append_list(std::string& key, const std::vector<T>& list) {
-  append_raw(key, list.size());
-  for (const T& item : list) append_raw(key, item);
 }
 
 struct AppendPayload {
@@ -138,10 +125,7 @@ void append_node(std::string& key, const ir::Node& node, const AppendValue& oper
     if (input) operand(key, *input);
   }
   append_raw(key, node.outputs().size());
-  std::vector<const ir::Attribute*> attributes;
-  for (const ir::Attribute& attribute : node.attributes()) attributes.push_back(&attribute);
-  std::ranges::sort(attributes, {}, [](const ir::Attribute* a) -> const std::string& { return a->name; });
-  for (const ir::Attribute* attribute : attributes) {
+  for (const ir::Attribute* attribute : ir::attributes_by_name(node)) {
     append_text(key, attribute->name);
     append_text(key, attribute->ref_attr_name);
     append_raw(key, attribute->value.index());
