@@ -71,4 +71,4 @@ def test_zsh_offers_the_verbs(thaw):
     script = thaw("completion", "zsh").stdout
     probe = 'compdef() { :; }; _describe() { print -l -- "${verbs[@]}"; };\n' + script + "\nCURRENT=2 words=(thaw ''); _thaw"
     run = subprocess.run(["zsh", "-f", "-c", probe], capture_output=True, text=True, timeout=60, check=True)
-    assert "completion:prints a completion script for bash or zsh" in run.stdout.splitlines()
+    assert "completion:prints a completion script for bash, zsh or fish" in run.stdout.splitlines()

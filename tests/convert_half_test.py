@@ -4,6 +4,7 @@ import json
 import numpy as np
 import onnx
 import onnx.parser
+import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -90,6 +91,25 @@ def test_a_block_of_a_transformer(thaw, block, to):
         for batch, seq in ((1, 1), (3, 7), (2, 31)):
             assert_near(block, out, {"x": random(batch, seq, 16, scale=1)})
     assert not thaw.findings(out)
+
+
+def loads(path):
+    try:
+        ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return True
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize("body", ["y = Relu(x)", "h = MatMul(x, w) y = Add(h, h)", "c = Greater(x, w) y = Where(c, x, w)", "y = Softmax(x)"])
+def test_it_is_said_where_a_processor_has_no_kernels_of_bfloat16(thaw, save, body):
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { " + body + " }", w=random(8, 8)[:1] if "Where" in body else random(8, 8)), "few")
+    out, report = convert(thaw, path, to="bf16")
+    said = [w for w in report["warnings"] if "bfloat16" in w]
+    assert len(said) == (not loads(out)), (report["warnings"], loads(out))
+    assert all("--to f16" in w for w in said)
+    _, report = convert(thaw, path, to="f16")
+    assert not any("kernels" in w for w in report["warnings"])
 
 
 def test_inputs_and_outputs_are_converted_where_asked(thaw, block):

@@ -74,7 +74,7 @@ def test_a_decoders_checkpoint_needs_its_tokenizer_only(make, thaw, tmp_path):
 def test_what_is_wrong_is_told(thaw, tmp_path):
     def error(*arguments, **options):
         return thaw.error("inputs", *arguments, "-o", tmp_path / "out.npz", **options)
-    assert "1 placeholders" in error("--for", TOKENIZER, "--text", "<|image_pad|>")
+    assert "1 placeholder (" in error("--for", TOKENIZER, "--text", "<|image_pad|>")
     assert "0 placeholders" in error(PICTURES[0], "--for", TOKENIZER, "--text", "no image")
     assert "the checkpoint's folder" in error("--for", "qwen2_5_vl", "--text", "words")
     assert "no tokenizer.json" in error("--for", FIXTURES / "qwen2_5_vl", "--text", "words")

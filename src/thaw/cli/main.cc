@@ -27,7 +27,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
      thaw::cli::define_verify},
     {"Prove it", "inputs", "makes what a model is fed of images, clips and recordings", thaw::cli::define_inputs},
     {"Prove it", "run", "feeds a model from arrays and says what comes out", thaw::cli::define_run},
-    {"The shell", "completion", "prints a completion script for bash or zsh", thaw::cli::define_completion},
+    {"The shell", "completion", "prints a completion script for bash, zsh or fish", thaw::cli::define_completion},
 };
 
 }  // namespace

@@ -35,6 +35,28 @@ Array to_type(const Array& array, DataType type) {
   return Array::from_doubles(type, array.dims, to_doubles(array));
 }
 
+bool has_type(const ir::Model& model, DataType type) {
+  return std::ranges::any_of(model.graph->initializers(),
+                             [&](const ir::Value* value) { return value->initializer()->data_type == type; }) ||
+         std::ranges::any_of(model.graph->nodes(), [&](const ir::Node* node) {
+           return node->attribute_int("to", 0) == static_cast<int64_t>(type);
+         });
+}
+
+// Where a kernel lacks float16, ONNX Runtime casts around it; bfloat16 it does not, and makes no session.
+void warn_of_bfloat16(const ir::Model& converted, ConvertReport& report) {
+  if (!has_type(converted, DataType::kBfloat16)) return;
+  try {
+    const run::Session session(converted, check_session());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    report.warnings.push_back(
+        fmt::format("ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run it "
+                    "where they are, as on a GPU, or convert --to f16",
+                    error.parts().what));
+  }
+}
+
 enum class Fed : uint8_t { kSample, kDrawn };
 
 class Costs {
@@ -87,14 +109,6 @@ class Costs {
  private:
   static bool is_floating(DataType type) { return ir::is_floating(type); }
 
-  static bool has_type(const ir::Model& model, DataType type) {
-    return std::ranges::any_of(model.graph->initializers(),
-                               [&](const ir::Value* value) { return value->initializer()->data_type == type; }) ||
-           std::ranges::any_of(model.graph->nodes(), [&](const ir::Node* node) {
-             return node->attribute_int("to", 0) == static_cast<int64_t>(type);
-           });
-  }
-
   DataType type_of(const std::string& input, DataType otherwise) const {
     const ir::Value* value = converted_->graph->find(input);
     return value && value->type.elem_type != DataType::kUndefined ? value->type.elem_type : otherwise;
@@ -146,6 +160,7 @@ ConvertReport convert_once(ir::Model& model, const ir::Model& original, const Co
   const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
   Costs costs(model, original, with_samples, report);
   if (!costs.load()) return report;
+  warn_of_bfloat16(model, report);
   if (with_samples) run_samples(costs, original, *samples, report);
   const auto run_original = [&](const Arrays& feeds) { return costs.run_original(feeds); };
   const auto judge = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {

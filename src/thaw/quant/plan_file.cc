@@ -1,5 +1,7 @@
 #include "thaw/quant/plan_file.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -163,7 +165,11 @@ class EntryWriter {
 
 void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
   std::ifstream file(path);
-  if (!file) refuse("the plan cannot be read", path.string(), "a JSON file");
+  if (!file)
+    throw Error(ErrorCode::kCannotRead, {.what = fmt::format("cannot be opened: {}", std::strerror(errno)),
+                                         .where = path.string(),
+                                         .expected = "a plan that can be read",
+                                         .next = "check the path"});
   const Json plan = Json::parse(file, nullptr, false);
   if (!plan.is_object()) refuse("the plan is no JSON object", path.string(), R"({"default": …, "nodes": […]})");
   for (const auto& [key, value] : plan.items())

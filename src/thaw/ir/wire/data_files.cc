@@ -227,7 +227,7 @@ void DataFiles::settle(const std::vector<std::filesystem::path>& before) {
 
 std::vector<std::filesystem::path> DataFiles::written() const {
   std::vector<std::filesystem::path> paths;
-  for (const auto& file : files_) paths.push_back(file->path());
+  for (const auto& file : files_) paths.push_back(file->path().lexically_normal());
   return paths;
 }
 
