@@ -62,17 +62,19 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
   for (const std::vector<int64_t>& sizes : at) {
     dim::Scope scope;
     const infer::Result inferred = infer::infer(lifted, scope, at_sizes(lifted, variables, sizes));
-    if (!inferred.problems().empty() && !traced.contains(inferred.problems().front().node)) continue;
-    ++out.sizes;
-    out.num_sound_nodes += places.size();
-    if (inferred.problems().empty()) continue;
+    const infer::Problem* problem = inferred.problems().empty() ? nullptr : &inferred.problems().front();
+    const bool is_made = !problem || traced.contains(problem->node);
+    ++(is_made ? out.sizes : out.unmade);
+    if (is_made) out.num_sound_nodes += places.size();
+    if (!problem) continue;
+    std::string& first = is_made ? out.first : out.first_unmade;
+    if (first.empty())
+      first =
+          fmt::format("{}: {}, at {}", problem->node->describe(), problem->message, text_of_sizes(variables, sizes));
+    if (!is_made) continue;
     ++out.broken;
-    const infer::Problem& problem = inferred.problems().front();
-    const auto place = places.find(problem.node);
+    const auto place = places.find(problem->node);
     if (place != places.end()) out.num_sound_nodes -= places.size() - place->second;
-    if (out.first.empty())
-      out.first =
-          fmt::format("{}: {}, at {}", problem.node->describe(), problem.message, text_of_sizes(variables, sizes));
   }
   return out;
 }

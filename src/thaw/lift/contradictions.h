@@ -17,14 +17,15 @@
 namespace thaw::lifting {
 
 struct Contradictions {
-  size_t sizes = 0;            // that were tried
+  size_t sizes = 0;            // at which the nodes that were lifted into it can be computed
+  size_t unmade = 0;           // those at which they cannot: past the end of a lookup table, or what was found is wrong
   size_t broken = 0;           // of these
   size_t num_sound_nodes = 0;  // of the trace, before the first that breaks, summed over the sizes: the more the better
   std::string first;           // "Reshape 'x': 40 elements …, at height = 14, width = 22"
+  std::string first_unmade;
 };
 
-// traced: the nodes of the trace that are left. A size that breaks another one, which reads past the end of a
-// lookup table, is none that the model has.
+// traced: the nodes of the trace that are left. At the sizes that break another one they are not judged.
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
                                    const std::unordered_set<const ir::Node*>& traced);
 // The same at these sizes (unseen_sizes.h).

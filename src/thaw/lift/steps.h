@@ -66,6 +66,7 @@ struct Lifting {
 void find_sizes(Lifting& lifting);
 void align_traces(Lifting& lifting);
 void fit_tables(Lifting& lifting);
+void question_distances(Lifting& lifting);
 void batch_windows(Lifting& lifting);
 void compare_holdout(Lifting& lifting);
 

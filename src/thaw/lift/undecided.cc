@@ -63,7 +63,16 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const Varia
 }
 
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
-  if (!best.is_whole() || best.open.empty()) return best;
+  if (!best.is_whole()) return best;
+  if (best.beyond.broken > 0) {
+    best.report.unexplained.push_back(
+        {best.beyond.first,
+         fmt::format("the sizes that were found contradict each other at {} of {} sizes beyond the two "
+                     "traces'; a third trace, larger than both, tells what these leave open",
+                     best.beyond.broken, best.beyond.sizes)});
+    return best;
+  }
+  if (best.open.empty()) return best;
   best.edit.reset();
   size_t attempts = 0;
   std::vector<Note> undecided;

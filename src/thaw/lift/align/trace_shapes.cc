@@ -21,9 +21,10 @@ TraceShapes::TraceShapes(const std::vector<Trace>& traces, std::span<const Varia
 
 std::optional<TraceShapes::Operand> TraceShapes::operand(const ir::Node* node, int input) const {
   Operand operand;
-  const size_t position = positions_.at(node);
+  const auto position = positions_.find(node);
+  if (position == positions_.end()) return std::nullopt;
   for (size_t k = 0; k < traces_.size(); ++k) {
-    const ops::Fact& fact = traces_[k]->facts.fact(alignment_.nodes[k][position]->input(input));
+    const ops::Fact& fact = traces_[k]->facts.fact(alignment_.nodes[k][position->second]->input(input));
     if (!fact.shape) return std::nullopt;
     std::vector<std::optional<int64_t>> dims;
     for (const dim::Dim d : *fact.shape) dims.push_back(d.is_known() ? dim::evaluate(d, traces_[k]->at) : std::nullopt);

@@ -17,7 +17,8 @@ class TraceShapes {
   TraceShapes(const std::vector<Trace>& traces, std::span<const Variable> variables, const Alignment& alignment);
 
   // What a node of the first trace reads as its operand: its element type, and each dim where it is the same in all
-  // traces, nullopt where it differs or is not known. nullopt as a whole where the rank is not known.
+  // traces, nullopt where it differs or is not known. nullopt as a whole where the rank is not known, or the node stands
+  // in no other trace.
   struct Operand {
     ir::DataType type;
     std::vector<std::optional<int64_t>> dims;
