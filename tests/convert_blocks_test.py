@@ -222,8 +222,8 @@ def test_a_stale_declaration_does_not_survive(thaw, save):
     stale = onnx.helper.make_tensor_value_info("h", TensorProto.FLOAT, ["n", 64])
     made.graph.value_info.append(stale)
     path = save(made, "stale")
-    for to in ("int4", "f16"):
-        out, _ = convert(thaw, path, "--form", "qdq", "--no-optimize", to=to)
+    for to, form in (("int4", ["--form", "qdq"]), ("f16", [])):
+        out, _ = convert(thaw, path, *form, "--no-optimize", to=to)
         onnx.shape_inference.infer_shapes(onnx.load(out), strict_mode=True, data_prop=True)
         declared = {v.name: dims(v) for v in onnx.load(out).graph.value_info}
         assert declared.get("h", ["n", 128])[1] == 128
@@ -237,6 +237,80 @@ def test_outputs_declare_what_they_did(thaw, save, to):
     path = save(made, "named")
     out, _ = convert(thaw, path, "--no-check", *(["--dynamic"] if to == "int8" else []), to=to)
     assert [dims(v) for v in onnx.load(out).graph.output] == [["total", 64], ["rows", 64], [320, 64], ["n", 64]]
+
+
+# What stays, and why: by what is said of it.
+STAYING = {
+    "stands on the left": "float[64, m] x) => (float[64, m] y) { y = MatMul(w, x)",
+    "is a vector": "float[n, 64] x) => (float[n] y) { y = MatMul(x, v)",
+    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(half) y = MatMul(x, f)",
+    "both of its operands are computed": "float[n, 64] x) => (float[n, n] y) { t = Transpose<perm = [1, 0]>(x) y = MatMul(x, t)",
+    "along axis 1": "int64[n] x) => (float[64, n] y) { y = Gather<axis = 1>(w, x)",
+    "not for Einsum": "float[b, n, 64] x) => (float[b, n, 64] y) { y = Einsum<equation = \"bnk,km->bnm\">(x, w)",
+}
+
+
+@pytest.mark.parametrize("why", STAYING)
+def test_what_stays_says_why(thaw, save, why):
+    made = model("g (" + STAYING[why] + " }", w=random(64, 64), v=random(64))
+    made.graph.initializer.append(numpy_helper.from_array(random(64, 64).astype(np.float16), "half"))
+    _, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4")
+    assert not report["converted"]
+    assert [k for k in report["kept"] if why in k["message"]], report["kept"]
+
+
+def test_what_a_plan_names_and_cannot_lie_in_blocks_says_so(thaw, mlp, tmp_path):
+    name = next(n.name or n.output[0] for n in onnx.load(mlp).graph.node if n.op_type == "Sigmoid")
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"nodes": [{"name": name, "to": "int4"}]}))
+    report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=0)
+    assert [k for k in report["kept"] if k["where"] == name and "no weights" in k["message"]], report["kept"]
+
+
+def test_an_axis_from_the_end_is_the_first(thaw, save):
+    path = save(model("g (int64[n] x) => (float[n, 64] y) { y = Gather<axis = -2>(w, x) }", w=random(96, 64)), "end")
+    out, _ = convert(thaw, path, to="int4")
+    assert operators(out) == ["GatherBlockQuantized"]
+    ids = np.array([0, 95, 17], np.int64)
+    assert np.abs(run(out, {"x": ids})[0] - run(path, {"x": ids})[0]).max() < 0.1
+
+
+def test_what_is_to_be_portable_has_onnx_own_operators(thaw, mlp):
+    out, _ = convert(thaw, mlp, "--target", "portable", to="int4")
+    assert {n.domain for n in onnx.load(out).graph.node} <= {"", "ai.onnx"}
+    assert not thaw.json("check", out, "--target", "portable", code=0)["findings"]
+    out, _ = convert(thaw, mlp, "--target", "portable", "--form", "matmulnbits", to="int4")
+    assert "MatMulNBits" in operators(out)
+
+
+@pytest.mark.parametrize("options, of", [(["--to", "f16", "--method", "rtn"], "int4"), (["--to", "int4", "--dynamic"], "int8"),
+                                         (["--to", "int4", "--io", "convert"], "f16"), (["--to", "f16", "--smooth", 0.5], "--data"),
+                                         (["--to", "int8", "--dynamic", "--range", "mse"], "--data")])
+def test_options_that_would_change_nothing_are_errors(thaw, mlp, tmp_path, options, of):
+    said = thaw.error("convert", mlp, "-o", tmp_path / "out.onnx", *options)
+    assert str(options[2]) in said or options[-2] in said
+    assert f"expected it with --to {of}" in said or f"and {of}" in said, said
+
+
+def test_nodes_of_a_mixed_plan_are_said_once(thaw, mlp, tmp_path):
+    nodes = [n for n in onnx.load(mlp).graph.node if n.op_type == "MatMul"]
+    names = [n.name or n.output[0] for n in nodes]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"nodes": [{"name": names[0], "to": "int4"}, {"name": names[1], "to": "f16"}], "projections": "apart"}))
+    report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=0)
+    own = {n.name or n.output[0] for n in onnx.load(mlp).graph.node}
+    assert all(names[0] not in k["where"] for k in report["kept"])
+    assert {k["where"] for k in report["kept"]} <= own
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq", "search"])
+def test_samples_that_are_no_numbers_are_errors(thaw, mlp, tmp_path, method):
+    for number in (np.nan, np.inf):
+        x = random(2, 5, 64, scale=1)
+        x[1, 2, 3] = number
+        np.savez(tmp_path / "bad.npz", x=x)
+        said = thaw.error("convert", mlp, "-o", tmp_path / "out.onnx", "--to", "int4", "--method", method, "--data", tmp_path / "bad.npz")
+        assert "NaN or an infinity" in said and not (tmp_path / "out.onnx").exists()
 
 
 def test_converting_again_changes_nothing(thaw, mlp, tmp_path):

@@ -228,6 +228,8 @@ def test_products_of_every_form(thaw, save, tmp_path):
         "both turned": "t = Transpose<perm = [1, 0]>(x) y = Gemm<transA = 1, transB = 1>(t, w, c)",
         "no bias": "y = Gemm<alpha = 2.0>(x, w)",
         "constant on the left": "t = Transpose<perm = [1, 0]>(x) y = MatMul(w, t)",
+        "constant on the left, turned": "y = Gemm<transA = 1, transB = 1>(w, x)",
+        "constant on the left by what is turned": "y = Gemm<transB = 1, alpha = 2.0>(w, x)",
         "batches of weights": "first = Constant<value_ints = [0]>() u = MatMul(x, stack) y = ReduceMax<keepdims = 0>(u, first)",
     }
     for name, text in body.items():
@@ -312,6 +314,18 @@ def test_a_tensor_that_is_no_number_on_a_sample_is_named(thaw, save, tmp_path):
     for method in ("minmax", "entropy"):
         said = thaw.error("convert", path, "-o", out, "--to", "int8", "--data", folder, "--range", method)
         assert "'l'" in said and "sample 1" in said and not out.exists()
+
+
+@pytest.mark.parametrize("method", ["minmax", "entropy", "mse"])
+def test_one_place_that_is_no_number_is_named_where_it_comes_from(thaw, save, tmp_path, method):
+    """Among many that are; what is made of it has more of them."""
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { a = MatMul(x, w) r = Relu(a) y = MatMul(r, w) }", w=random(8, 8)), "one")
+    for number in (np.nan, np.inf):
+        feeds = rows(40, 40)
+        feeds[1]["x"][17, 3] = number
+        said = thaw.error("convert", path, "-o", path.with_name("out.onnx"), "--to", "int8", "--data", samples(tmp_path / "s", feeds),
+                          "--range", method)
+        assert "'x'" in said and "sample 1" in said
 
 
 @pytest.mark.parametrize("value", [0.0, 3.0, -2.5])

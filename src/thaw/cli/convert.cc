@@ -7,6 +7,7 @@
 #include "thaw/cli/convert_page.h"
 #include "thaw/cli/convert_report.h"
 #include "thaw/cli/feed_options.h"
+#include "thaw/cli/fitting_options.h"
 #include "thaw/cli/int8_options.h"
 #include "thaw/cli/limit_options.h"
 #include "thaw/cli/options.h"
@@ -109,9 +110,10 @@ Action define_convert(CLI::App& app) {
   add_formats(app, *options);
   BlockOptions& blocks = options->convert.precision.blocks;
   add_blocks(app, blocks, true);
-  add_choice<BlockForm>(app, "--form", blocks.form,
-                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
-                        "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits)");
+  add_choice<BlockForm>(
+      app, "--form", blocks.form, {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
+      "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits; with --target portable "
+      "qdq)");
   add_int8(app, options->convert.precision.int8);
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },
@@ -145,6 +147,10 @@ Action define_convert(CLI::App& app) {
       "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
   return [options, &app] {
+    if (options->plan.empty()) require_fitting(app, options->convert.precision);
+    BlockOptions& blocks = options->convert.precision.blocks;
+    // What was said to be portable has no operators but ONNX's.
+    if (options->target == OptimizeTarget::kPortable && app.count("--form") == 0) blocks.form = BlockForm::kQdq;
     options->has_feed = has_feed_options(app);
     return convert_model(*options);
   };

@@ -60,8 +60,8 @@ std::string convert_text(const ConvertReport& report, const Written& files, bool
   std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
                                  report.nodes_after, static_cast<double>(report.weights_before) / kMegabyte,
                                  static_cast<double>(report.weights_after) / kMegabyte);
-  text += groups_text("converted", convert_notes(report.changed), explain);
-  if (!report.left.empty()) text += groups_text("kept", convert_notes(report.left), explain);
+  text += groups_text("converted", convert_notes(report.changed), explain, "--explain");
+  if (!report.left.empty()) text += groups_text("kept", convert_notes(report.left), explain, "--explain");
   text += costs_text(report.errors);
   text += lines("warning", report.warnings);
   text += lines("FAILS", report.failures);

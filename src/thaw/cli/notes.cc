@@ -29,11 +29,12 @@ void write_notes(report::JsonWriter& json, std::string_view name, const std::vec
   json.end_array();
 }
 
-std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all) {
+std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
+                       std::string_view option) {
   std::string text = fmt::format("{} ({})\n", heading, notes.size());
   for (size_t i = 0; i < notes.size(); ++i) {
     if (!all && i == kMostShown) {
-      text += fmt::format("  … and {} more (--all prints them)\n", notes.size() - i);
+      text += fmt::format("  … and {} more ({} prints them)\n", notes.size() - i, option);
       break;
     }
     const NoteView& note = notes[i];
@@ -66,12 +67,13 @@ std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes) {
   return groups;
 }
 
-std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all) {
+std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
+                        std::string_view option) {
   std::string text = fmt::format("{} ({})\n", heading, notes.size());
   const std::vector<NoteGroup> groups = grouped_notes(notes);
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!all && i == kMostShown) {
-      text += fmt::format("  … and {} more (--all prints them)\n", groups.size() - i);
+      text += fmt::format("  … and {} more ({} prints them)\n", groups.size() - i, option);
       break;
     }
     const NoteGroup& group = groups[i];

@@ -32,11 +32,13 @@ std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes);
 void write_notes(report::JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes);
 // [{"kind", "where", "message"}], each on lines of its own.
 void write_changes(report::JsonWriter& json, std::string_view name, const std::vector<Change>& changes);
-// "heading (3)" and a line for each, the first dozen unless `all`.
-std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
+// "heading (3)" and a line for each, the first dozen unless `all`, for which the verb has an option.
+std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
+                       std::string_view option = "--all");
 
 // "heading (3)", and what each group says, its evidence and its first place; every group and place with `all`.
-std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all);
+std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
+                        std::string_view option = "--all");
 
 // The notes as views, which must not outlive them.
 template <typename Note>

@@ -124,15 +124,16 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
   if (moved) text += moved_text(*moved);
   if (report.modified()) {
     const std::vector<NoteView> notes = changes_by_kind(report, options.explain);
-    text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false);
+    text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false, "--explain");
   }
   if (options.explain && !report.left.empty()) text += notes_text("not fused", near_misses(report), true);
   if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
   if (options.optimize.target == OptimizeTarget::kDirectml)
-    text += report.untaken.empty() ? "DirectML takes all of it\n"
-                                   : notes_text("DirectML does not take", untaken(report), options.explain);
+    text += report.untaken.empty()
+                ? "DirectML takes all of it\n"
+                : notes_text("DirectML does not take", untaken(report), options.explain, "--explain");
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
   const bool could_not = report.agrees() && report.modified();

@@ -1,6 +1,9 @@
 #include "thaw/quant/convert.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +23,7 @@
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/remove_unused.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -79,8 +83,22 @@ void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
   }
 }
 
+// The names of nodes that other passes do not convert: those that make codes and numbers of weights are none of the model's.
+std::unordered_set<std::string> names_left_for_half(const ir::Model& model, const Precisions& precisions) {
+  std::unordered_set<std::string> names;
+  const std::function<void(const ir::Graph&)> add = [&](const ir::Graph& graph) {
+    for (const ir::Node* node : graph.nodes()) {
+      const NumberFormat to = precisions.of(*node).to;
+      if (is_half(to) || to == NumberFormat::kKeep) names.insert(rewrite::name_of(*node));
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+    }
+  };
+  add(*model.graph);
+  return names;
+}
+
 void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& precisions, const ConvertOptions& options,
-                     const Samples* samples, ConvertReport& report) {
+                     const Samples* samples, const std::unordered_set<std::string>& own, ConvertReport& report) {
   HalfOptions half;
   half.to = format == NumberFormat::kFloat16 ? ir::DataType::kFloat16 : ir::DataType::kBfloat16;
   half.convert_io = options.convert_io;
@@ -88,7 +106,9 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
   if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(model, *samples);
   if (options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
   half.seen_decides = !samples || !samples->are_drawn();
-  add(to_half(model, half, report.warnings), report);
+  rewrite::Changes changes = to_half(model, half, report.warnings);
+  std::erase_if(changes.left, [&](const Change& change) { return !own.contains(change.place); });
+  add(std::move(changes), report);
 }
 
 }  // namespace
@@ -110,11 +130,12 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
   const Precisions precisions(before ? *before : model, model, options, report.left);
+  const auto own = names_left_for_half(model, precisions);
   if (any_is(options, [](const PrecisionOptions& precision) { return is_blocks(precision.to); }))
     add(to_blocks(model, precisions, samples), report);
   if (any_is(options, NumberFormat::kInt8)) add(to_int8(model, options, precisions, samples), report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
-    if (any_is(options, format)) convert_to_half(model, format, precisions, options, samples, report);
+    if (any_is(options, format)) convert_to_half(model, format, precisions, options, samples, own, report);
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
   tidy(model);
   rewrite::remove_unused(model);

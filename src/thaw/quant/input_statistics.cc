@@ -1,5 +1,9 @@
 #include "thaw/quant/input_statistics.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
@@ -8,7 +12,16 @@
 namespace thaw::quantizing {
 namespace {
 
-void add(const std::string& name, const Array& array, bool with_products, InputStatistics& all) {
+void require_finite(const std::string& name, std::span<const float> numbers, const std::string& sample) {
+  if (std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); })) return;
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' has a NaN or an infinity on {}", name, sample),
+                                            .where = "calibration",
+                                            .expected = "samples on which what a weight multiplies is finite",
+                                            .next = "--keep leaves the nodes that read it as they are"});
+}
+
+void add(const std::string& name, const Array& array, const std::string& sample, bool with_products,
+         InputStatistics& all) {
   const int64_t width = array.dims.empty() ? 1 : array.dims.back();
   auto [at, fresh] = all.try_emplace(name, width, with_products);
   if (at->second.k() != width)
@@ -16,7 +29,11 @@ void add(const std::string& name, const Array& array, bool with_products, InputS
                 {.what = fmt::format("'{}' is {} wide on one sample and {} on another", name, at->second.k(), width),
                  .where = "calibration",
                  .expected = "what a weight multiplies, of one width"});
-  if (width > 0) for_rows(array, width, [&](std::span<const float> rows) { at->second.add(rows); });
+  if (width == 0) return;
+  for_rows(array, width, [&](std::span<const float> rows) {
+    require_finite(name, rows, sample);
+    at->second.add(rows);
+  });
 }
 
 // Bytes of products that are remembered; sums alone are small.
@@ -38,8 +55,8 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<std::s
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays feeds = samples.read(i, measured.inputs());
     for (const auto& [name, array] : wanted.empty() ? Arrays() : measured.run(feeds, wanted))
-      add(name, array, with_products, all);
-    for (const std::string& name : fed) add(name, feeds.at(name), with_products, all);
+      add(name, array, samples.name(i), with_products, all);
+    for (const std::string& name : fed) add(name, feeds.at(name), samples.name(i), with_products, all);
     for (auto& [name, statistics] : all) statistics.end_sample();
   }
   for (auto& [name, statistics] : all) statistics.finish();

@@ -18,6 +18,8 @@ class Precisions {
   Precisions(const ir::Model& before, const ir::Model& model, const ConvertOptions& options, std::vector<Change>& left);
 
   const PrecisionOptions& of(const ir::Node& node) const;
+  // Whether it is named by the plan or a pattern, or goes with one that is.
+  bool is_asked_for(const ir::Node& node) const { return by_node_.contains(&node); }
 
  private:
   void join_projections(const ir::Model& model, std::vector<Change>& left);

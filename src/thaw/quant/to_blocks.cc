@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
 #include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/unsuited.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/splice.h"
@@ -31,9 +32,19 @@ struct Group {
   std::string name = {};  // of the input, as the model had it before anything was changed
 };
 
+void leave(const PrecisionOptions& precision, std::string place, std::string why, rewrite::Changes& changes) {
+  changes.left.push_back({.kind = std::string(name_of(precision.to)),
+                          .place = std::move(place),
+                          .part = {},
+                          .replaced = {},
+                          .nodes = 0,
+                          .why = std::move(why)});
+}
+
 class Grouper {
  public:
-  explicit Grouper(const Precisions& precisions) : precisions_(precisions) {}
+  // `changes`: what is left, and why.
+  Grouper(const Precisions& precisions, rewrite::Changes& changes) : precisions_(precisions), changes_(changes) {}
 
   std::vector<Group> run(const ir::Graph& graph) {
     add(graph, true);
@@ -45,8 +56,14 @@ class Grouper {
     for (ir::Node* node : graph.nodes()) {
       for (const ir::Graph* inner : node->subgraphs()) add(*inner, false);
       const PrecisionOptions& precision = precisions_.of(*node);
-      if (is_blocks(precision.to) && blocks::Converter::is_candidate(*node))
+      if (!is_blocks(precision.to)) continue;
+      if (blocks::Converter::is_candidate(*node)) {
         group_for(*node, precision, is_main).nodes.push_back(node);
+        continue;
+      }
+      std::string why = blocks::why_no_candidate(*node);
+      if (why.empty() && precisions_.is_asked_for(*node)) why = "it has no weights that could lie in blocks";
+      if (!why.empty()) leave(precision, rewrite::name_of(*node), std::move(why), changes_);
     }
   }
 
@@ -64,6 +81,7 @@ class Grouper {
   }
 
   const Precisions& precisions_;
+  rewrite::Changes& changes_;
   std::vector<Group> groups_;
   std::unordered_map<const ir::Value*, std::vector<size_t>> by_input_;  // numbers of groups
 };
@@ -99,7 +117,7 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
 
 rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples) {
   rewrite::Changes changes;
-  const std::vector<Group> groups = Grouper(precisions).run(*model.graph);
+  const std::vector<Group> groups = Grouper(precisions, changes).run(*model.graph);
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
   dim::Scope scope;
   infer::Inference facts(model, scope);
@@ -136,13 +154,7 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
           converter.convert(group.nodes, bits_of(group.precision->to), group.precision->blocks,
                             found == seen.end() ? nullptr : &found->second, changes);
       for (size_t i = 0; i < reasons.size(); ++i)
-        if (!reasons[i].empty())
-          changes.left.push_back({.kind = std::string(name_of(group.precision->to)),
-                                  .place = places[i],
-                                  .part = {},
-                                  .replaced = {},
-                                  .nodes = 0,
-                                  .why = reasons[i]});
+        if (!reasons[i].empty()) leave(*group.precision, places[i], reasons[i], changes);
     }
   }
   return changes;

@@ -17,7 +17,10 @@ std::optional<WeightProduct> weight_product(const ir::Node& node) {
 }
 
 bool looks_up_rows(const ir::Node& node) {
-  return node.domain().empty() && node.op_type() == "Gather" && node.attribute_int("axis", 0) == 0;
+  if (!node.domain().empty() || node.op_type() != "Gather") return false;
+  const int64_t axis = node.attribute_int("axis", 0);
+  const ir::Tensor* table = axis < 0 && node.input(0) ? node.input(0)->constant() : nullptr;
+  return axis == 0 || (table && axis + static_cast<int64_t>(table->dims.size()) == 0);
 }
 
 ir::Value* turned_matrix(const ir::Node& node) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,10 +21,11 @@ class RangeNodes {
  public:
   explicit RangeNodes(MeasuredModel& model) : model_(model) {}
 
-  // A number that is 0, or no number where one of the value's is none or infinite.
+  // A number that is 0, or no number where one of the value's is none or infinite: a sum, since ONNX Runtime's largest
+  // leaves out what is no number.
   ir::Value* is_odd(ir::Value* value) {
     if (!zero_) zero_ = model_.constant("calibration_zero", {}, {0});
-    return model_.reduce("ReduceMax", model_.op("Abs", {model_.op("Mul", {value, zero_})}));
+    return model_.reduce("ReduceSum", model_.op("Mul", {value, zero_}));
   }
 
   // Its elements one after the other, of which there is one that changes nothing where it has none.
@@ -41,6 +43,16 @@ class RangeNodes {
   MeasuredModel& model_;
   ir::Value *zero_ = nullptr, *flat_ = nullptr, *zeros_ = nullptr;
 };
+
+// The one that is fed, or made before the others.
+const std::string& first_of(const std::set<std::string>& names, const ir::Graph& graph) {
+  for (const ir::Value* input : graph.inputs())
+    if (const auto at = names.find(input->name()); at != names.end()) return *at;
+  for (const ir::Node* node : graph.nodes())
+    for (const ir::Value* output : node->outputs())
+      if (const auto at = output ? names.find(output->name()) : names.end(); at != names.end()) return *at;
+  return *names.begin();
+}
 
 [[noreturn]] void refuse_odd(const std::string& name, size_t sample) {
   throw Error(ErrorCode::kInvalidArgument,
@@ -78,15 +90,17 @@ std::map<std::string, Extent> extents(const ir::Model& model, const std::map<std
   std::map<std::string, Extent> found;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays results = measured.run(samples.read(i, measured.inputs()), all);
+    std::set<std::string> odd;
     for (const auto& [name, here] : outputs) {
       const auto number = [&](const std::string& output) { return to_doubles(results.at(output)).front(); };
       Extent& extent = found[name];
       const double low = number(here.lowest), high = number(here.highest);
-      if (number(here.odd) != 0 || !std::isfinite(low) || !std::isfinite(high)) refuse_odd(name, i);
+      if (number(here.odd) != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(name);
       extent.range.lowest = std::min(extent.range.lowest, low);
       extent.range.highest = std::max(extent.range.highest, high);
       extent.most_elements = std::max(extent.most_elements, static_cast<int64_t>(number(here.size)));
     }
+    if (!odd.empty()) refuse_odd(first_of(odd, *model.graph), i);
   }
   return found;
 }

@@ -59,6 +59,23 @@ std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may
   return WeightOperand{input, before, tensor, true, -1};
 }
 
+// Of a product, none of whose operands is a constant that it takes.
+std::string why_no_weight(const ir::Node& node) {
+  if (constant_of(node.input(0))) return "its weight stands on the left, beside a bias";
+  const ir::Node* before = node.input(1) ? node.input(1)->producer() : nullptr;
+  if (before && !before->inputs().empty() &&
+      std::ranges::all_of(before->inputs(), [](const ir::Value* value) { return constant_of(value) != nullptr; }))
+    return fmt::format("its weight comes out of a {}, and is no constant", before->op_type());
+  return "both of its operands are computed, and products of two such keep their precision";
+}
+
+bool has_matrix(const ir::Node& node) {
+  return std::ranges::any_of(node.inputs(), [](const ir::Value* value) {
+    const ir::Tensor* tensor = constant_of(value);
+    return tensor && tensor->dims.size() >= 2 && ir::is_floating(tensor->data_type);
+  });
+}
+
 bool adds_bias_as_it_is(const ir::Node& node) {
   return node.attribute_float("alpha", 1) == 1 && node.attribute_float("beta", 1) == 1;
 }
@@ -80,7 +97,8 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
     if (op->operands[i] != Role::kWeight) continue;
     is_replaceable = is_replaceable || (node.input(i) && node.input(i)->is_input() && node.input(i)->constant());
-    is_quantized = is_quantized || is_coded(node.input(i));
+    const ir::Tensor* constant = constant_of(node.input(i));
+    is_quantized = is_quantized || is_coded(node.input(i)) || (constant && ir::is_integer(constant->data_type));
     if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct)) {
       if (why.empty()) why = why_wide(*weight->tensor);
       // Kernels of products take scales by column for one matrix, not for several.
@@ -99,14 +117,14 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
     }
   }
   if (is_quantized || (found.kernel != Int8Kernel::kRecurrent && !node.output(0))) return {};
-  if (found.weights.empty() && found.kernel == Int8Kernel::kProduct)
-    return {{}, "both of its operands are computed, and products of two such keep their precision"};
-  if (found.weights.empty() && !has_kernel) return {};
+  if (found.weights.empty() && !is_replaceable && found.kernel == Int8Kernel::kProduct)
+    return {{}, why_no_weight(node)};
+  if (found.weights.empty() && !has_kernel && !has_matrix(node)) return {};
+  if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (found.weights.empty())
     return {{},
             is_replaceable ? "its weight is an input too, which a caller may replace"
                            : "its weights are computed, and are no constants"};
-  if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (!why.empty()) return {{}, why};
   const ops::Fact& fact = facts.fact(node.input(found.data));
   if (fact.dtype != ir::DataType::kFloat) return {{}, "what it multiplies is not float32"};
