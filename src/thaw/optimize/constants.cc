@@ -1,5 +1,8 @@
 #include "thaw/optimize/constants.h"
 
+#include <optional>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "thaw/optimize/site.h"
@@ -43,24 +46,37 @@ int told(int count, rewrite::Changes& changes) {
   return count;
 }
 
-std::vector<ir::Node*> decided_ifs(const ir::Graph& graph) {
-  std::vector<ir::Node*> found;
-  for (ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) {
-      const std::vector<ir::Node*> deeper = decided_ifs(*inner);
-      found.insert(found.end(), deeper.begin(), deeper.end());
-    }
-    if (node->op_type() == "If" && node->domain().empty() && constant_of(node->input(0))) found.push_back(node);
+struct DecidedIf {
+  ir::Node* node = nullptr;
+  bool is_true = false;
+};
+
+// What the condition is whenever the node runs: a constant says it, or every size that the model can have. What follows from a
+// size that was frozen is not asked: another size may say otherwise.
+std::optional<bool> known_condition(const ir::Value* condition, const infer::Inference& facts, bool has_frozen) {
+  if (const ir::Tensor* constant = constant_of(condition)) {
+    if (constant->num_elements() != 1) return std::nullopt;
+    return constant->to_int64().front() != 0;
   }
-  return found;
+  if (has_frozen || !condition) return std::nullopt;
+  const ops::ElementsPtr& elements = facts.fact(condition).elements;
+  const auto value = elements && elements->size() == 1 ? elements->front().as_double() : std::nullopt;
+  return value ? std::optional(*value != 0) : std::nullopt;
 }
 
-int take_in(const ir::Graph& graph, rewrite::Changes& changes) {
+void collect_decided(const ir::Graph& graph, const infer::Inference& facts, bool has_frozen,
+                     std::vector<DecidedIf>& found) {
+  for (ir::Node* node : graph.nodes()) {
+    if (node->subgraphs().empty()) continue;
+    for (const ir::Graph* inner : node->subgraphs()) collect_decided(*inner, facts, has_frozen, found);
+    if (node->op_type() != "If" || !node->domain().empty()) continue;
+    if (const auto condition = known_condition(node->input(0), facts, has_frozen)) found.push_back({node, *condition});
+  }
+}
+
+int take(const std::vector<DecidedIf>& decided, rewrite::Changes& changes) {
   int count = 0;
-  for (ir::Node* node : decided_ifs(graph)) {
-    const ir::Tensor& condition = *constant_of(node->input(0));
-    if (condition.num_elements() != 1) continue;
-    const bool is_true = condition.to_int64().front() != 0;
+  for (const auto& [node, is_true] : decided) {
     const ir::Attribute* attribute = node->attribute(is_true ? "then_branch" : "else_branch");
     const auto* branch = attribute ? attribute->as<std::shared_ptr<ir::Graph>>() : nullptr;
     if (!branch || !rewrite::can_splice(**branch)) continue;
@@ -82,8 +98,11 @@ int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& 
 
 int list_constants(ir::Model& model, rewrite::Changes& changes) { return told(list_all(model), changes); }
 
-int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return take_in(*model.graph, changes); });
+int take_branches(ir::Model& model, infer::Inference& facts, bool has_frozen, rewrite::Changes& changes) {
+  std::vector<DecidedIf> decided;
+  collect_decided(*model.graph, facts, has_frozen, decided);
+  if (decided.empty()) return 0;
+  return rewrite::edit_as_one(model, facts, [&] { return take(decided, changes); });
 }
 
 }  // namespace thaw::optimizing

@@ -1,4 +1,4 @@
-// Constants as initializers, and branches that a constant decides.
+// Constants as initializers, and branches that are known.
 #pragma once
 
 #include "thaw/infer/inference.h"
@@ -10,7 +10,8 @@ namespace thaw::optimizing {
 int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 int list_constants(ir::Model& model, rewrite::Changes& changes);  // of a model of which nothing is inferred yet
 
-// An If whose condition is a constant becomes the branch that it takes. Returns how many.
-int take_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+// An If whose condition is a constant becomes the branch that it takes, and one whose condition comes out the same at every size,
+// unless the model has frozen sizes, which it may follow from. Returns how many.
+int take_branches(ir::Model& model, infer::Inference& facts, bool has_frozen, rewrite::Changes& changes);
 
 }  // namespace thaw::optimizing

@@ -103,8 +103,9 @@ ir::Value* no_limits(const Site& s) {
   return s.input(0);
 }
 
-// Where a constant condition takes all of one side.
+// Where a constant condition takes all of one side, or both sides are one.
 ir::Value* decided(const Site& s) {
+  if (s.input(1) == s.input(2) && s.keeps_shape_of(1)) return s.input(1);
   const auto condition = s.number(s.input(0));
   if (!condition) return nullptr;
   const int taken = *condition != 0 ? 1 : 2;

@@ -18,6 +18,7 @@
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/reshape_targets.h"
 #include "thaw/optimize/share.h"
+#include "thaw/optimize/split_sequences.h"
 #include "thaw/optimize/tables.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -90,6 +91,25 @@ int unroll_known_loops(Work& work) {
   return count;
 }
 
+bool has_ifs(const ir::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const ir::Node* node) {
+    const auto inner = node->subgraphs();
+    return !inner.empty() &&
+           (node->op_type() == "If" || std::ranges::any_of(inner, [](const ir::Graph* one) { return has_ifs(*one); }));
+  });
+}
+
+int write_sequences(Work& work) {
+  return simplify_by<plain_sequences>(work) + split_plainly(work.model, work.facts, frozen_in(work), work.changes);
+}
+
+int take_known_branches(Work& work) {
+  if (!has_ifs(*work.model.graph)) return 0;
+  const int count = take_branches(work.model, work.facts, !frozen_in(work).empty(), work.changes);
+  if (count > 0) work.frozen.reset();  // the branches' constants have moved
+  return count;
+}
+
 int write_targets(Work& work) {
   return frozen_in(work).empty() ? write_reshape_targets(work.model, work.facts, work.changes)
                                  : simplify_by<kept_sizes>(work);
@@ -158,9 +178,9 @@ constexpr Step kSteps[] = {
     {"reductions", "reductions of reductions, their axes put back, stretches of shapes",
      simplify_by<merged_reductions>},
     {"transposes", "Transposes move towards those that take them back", simplify_by<moved_transposes>},
-    {"sequences", "sequences and optionals of known items become tensors", simplify_by<plain_sequences>},
+    {"sequences", "sequences and optionals of known items become tensors", write_sequences},
     {"fold", "what is computed from constants alone is computed once", fold},
-    {"branches", "an If with a known condition becomes its branch", run_and_look_again<take_branches>},
+    {"branches", "an If with a known condition becomes its branch", take_known_branches},
     {"loops", "a Loop of a few rounds that are known becomes its rounds", unroll_known_loops},
     {"einsums", "an Einsum that is a Transpose or a MatMul becomes that", simplify_by<plain_einsums>},
     {"states", "zeros that a recurrence begins with anyway go", run_and_look_again<drop_zero_states>},

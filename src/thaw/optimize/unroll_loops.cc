@@ -58,6 +58,20 @@ uint64_t nested_bytes(const ir::Graph& graph) {
   return bytes;
 }
 
+bool is_false(const ir::Value* value) {
+  const ir::Tensor* tensor = constant_of(value);
+  return tensor && tensor->num_elements() == 1 && tensor->data_type == ir::DataType::kBool &&
+         tensor->to_int64()[0] == 0;
+}
+
+// Whether what it collects from each round is read: of no rounds, that is a tensor without elements, whose other sizes only the
+// body tells.
+bool reads_collected(const ir::Node& node, size_t carried) {
+  const auto outputs = node.outputs();
+  return std::any_of(outputs.begin() + static_cast<ptrdiff_t>(std::min(carried, outputs.size())), outputs.end(),
+                     [](const ir::Value* output) { return output && (output->is_used() || output->is_output()); });
+}
+
 struct KnownLoop {
   ir::Node* node = nullptr;
   std::shared_ptr<ir::Graph> body;
@@ -70,11 +84,15 @@ std::optional<KnownLoop> known_loop(ir::Node& node, const Constants& frozen) {
   const ir::Attribute* attribute = node.attribute("body");
   const auto* body = attribute ? attribute->as<std::shared_ptr<ir::Graph>>() : nullptr;
   const ir::Tensor* count = constant_of(node.input(0));
-  if (!body || !count || frozen.contains(node.input(0)) || count->num_elements() != 1 ||
-      !ir::is_integer(count->data_type) || (node.input(1) && !is_true(node.input(1))))
-    return std::nullopt;
-  const ir::Graph& graph = **body;
+  const bool is_counted =
+      count && !frozen.contains(node.input(0)) && count->num_elements() == 1 && ir::is_integer(count->data_type);
   const size_t carried = node.inputs().size() - 2;
+  if (body && (is_false(node.input(1)) || (is_counted && count->to_int64()[0] <= 0)) && !reads_collected(node, carried))
+    return std::ranges::all_of(node.inputs().subspan(2), [](const ir::Value* value) { return value != nullptr; })
+               ? std::optional(KnownLoop{&node, *body, 0, carried})
+               : std::nullopt;
+  if (!body || !is_counted || (node.input(1) && !is_true(node.input(1)))) return std::nullopt;
+  const ir::Graph& graph = **body;
   const int64_t rounds = count->to_int64()[0];
   if (rounds < 1 || rounds > kMostRounds || graph.inputs().size() != carried + 2 ||
       graph.outputs().size() < carried + 1 || node.outputs().size() > graph.outputs().size() - 1)
@@ -120,7 +138,14 @@ std::vector<ir::Value*> write_round(const KnownLoop& loop, int64_t round, const 
   return results;
 }
 
+// Of no rounds: what it begins with.
+void skip(const KnownLoop& loop) {
+  const auto inputs = loop.node->inputs();
+  rewrite::replace_node(loop.node, {inputs.begin() + 2, inputs.end()});
+}
+
 void unroll(ir::Model& model, const KnownLoop& loop) {
+  if (loop.rounds == 0) return skip(loop);
   hoist_constants(loop);
   rewrite::Emitter emitter(model, {});
   emitter.set_origin(rewrite::name_of(*loop.node));
@@ -172,7 +197,8 @@ int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& fro
     for (const KnownLoop& loop : loops) {
       changes.made.push_back({.kind = "unroll a loop",
                               .place = loop.node->describe(),
-                              .replaced = {{"Loop", fmt::format("its {} rounds", loop.rounds)}}});
+                              .replaced = {{"Loop", loop.rounds == 0 ? "what it begins with"
+                                                                     : fmt::format("its {} rounds", loop.rounds)}}});
       unroll(model, loop);
       ++count;
     }
