@@ -135,6 +135,17 @@ def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
     assert "--data" in thaw.error("convert", path, "-o", tmp_path / "o.onnx", "--to", "int4", "--method", "gptq")
 
 
+def test_gptq_of_inputs_whose_squares_no_float_holds(thaw, save, tmp_path):
+    path = save(model("g (float[n, 64] x) => (float[n, 32] y) { y = MatMul(x, w) }", w=random(64, 32)), "huge")
+    x = random(200, 64, scale=1) @ random(64, 64, scale=1)
+    quality = {}
+    for scale in (1, 1e30):
+        np.savez(tmp_path / "x.npz", x=x * np.float32(scale))
+        out, _ = convert(thaw, path, "--method", "gptq", "--data", tmp_path / "x.npz", to="int4")
+        quality[scale] = sqnr(path, out, {"x": x})
+    assert quality[1e30] == pytest.approx(quality[1], abs=0.5)
+
+
 def test_the_rest_may_be_float16(thaw, mlp, tmp_path):
     names = [n.output[0] for n in onnx.load(mlp).graph.node if n.op_type == "MatMul"]
     plan = tmp_path / "plan.json"

@@ -149,16 +149,16 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
       const int count = static_cast<int>(std::min(block, k - b * block));
       tile->count = count;
       tile->weighted = true;
-      for (int i = 0; i < count; ++i) {
-        std::memcpy(tile->weights + i * kLanes, in_order.data() + (first + i) * kLanes, kLanes * sizeof(float));
-        // What an error here costs after those that follow have made good what they can: 1 / U_jj^2, about the
-        // conditional variance of the input; the diagonal itself serves as well and needs no second factor.
-        tile->importance[i] = static_cast<float>(
-            statistics.sum_squares[static_cast<size_t>(order.places[static_cast<size_t>(first + i)])]);
-      }
-      float most = 0;
-      for (int i = 0; i < count; ++i) most = std::max(most, tile->importance[i]);
-      for (int i = 0; i < count; ++i) tile->importance[i] = most > 0 ? tile->importance[i] / most + 0.01F : 1.0F;
+      std::memcpy(tile->weights, in_order.data() + first * kLanes, static_cast<size_t>(count) * kLanes * sizeof(float));
+      // What an error costs after those that follow have made good what they can: 1 / U_jj^2, about the conditional variance
+      // of the input; the diagonal itself serves as well and needs no second factor.
+      const auto square = [&](int i) {
+        return statistics.sum_squares[static_cast<size_t>(order.places[static_cast<size_t>(first + i)])];
+      };
+      double most = 0;
+      for (int i = 0; i < count; ++i) most = std::max(most, square(i));
+      for (int i = 0; i < count; ++i)
+        tile->importance[i] = most > 0 ? static_cast<float>(square(i) / most) + 0.01F : 1.0F;
       search(*tile, format, scales);
       const auto levels = static_cast<float>(format.levels());
       for (int i = 0; i < count; ++i) {

@@ -195,6 +195,20 @@ TEST(BlockSamples, StatisticsLeaveOutRowsThatAreNotFinite) {
   EXPECT_EQ(statistics.products, (std::vector<float>{10, -10, 0, 20}));
 }
 
+TEST(BlockSamples, InputsWhoseSquaresNoFloatHoldsAreTakenAsTheyAre) {
+  // Powers of two of inputs change nothing: the codes are those that the inputs themselves give.
+  const std::vector<float> x = activations(kSeen, 11), weights = some_weights(1);
+  const WeightMatrix weight(ir::Tensor::from_float("w", {kIn, kOut}, weights), false);
+  const ChosenCodes expected = gptq(weight, {}, statistics_of(x));
+  for (const float by : {0x1p100F, 0x1p115F}) {
+    std::vector<float> large;
+    for (const float number : x) large.push_back(number * by);
+    const ChosenCodes chosen = gptq(weight, {}, statistics_of(large));
+    EXPECT_EQ(chosen.codes, expected.codes);
+    EXPECT_EQ(chosen.scales, expected.scales);
+  }
+}
+
 TEST(BlockSamples, WhatFewRowsHaveInCommonCountsAsChance) {
   // Two places that go along with each other, and two that do not.
   std::mt19937 engine(5);

@@ -13,6 +13,13 @@ namespace {
 
 constexpr int64_t kRowsAtOnce = 64;
 constexpr int64_t kMostKept = 256;
+constexpr int kSquaredFarBelow = 40;  // numbers below 2 to this, squared and summed over many rows, are finite
+
+float largest_of(std::span<const float> numbers) {
+  float largest = 0;
+  for (const float number : numbers) largest = std::max(largest, std::abs(number));
+  return largest;
+}
 
 }  // namespace
 
@@ -39,11 +46,14 @@ void ColumnStatistics::add(std::span<const float> x) {
       ++rows;
       ++taken;
     }
+    if (!products.empty()) raise_unit(largest_of(good));
+    const auto by = static_cast<float>(1 / unit);
     tbb::parallel_for(int64_t{0}, width, [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
       std::array<float, kRowsAtOnce> here;
       for (int64_t r = 0; r < taken; ++r) {
-        const float number = here[static_cast<size_t>(r)] = good[static_cast<size_t>(r * width + i)];
+        const float number = good[static_cast<size_t>(r * width + i)];
+        here[static_cast<size_t>(r)] = number * by * by;
         sum[at] += number;
         sum_abs[at] += std::abs(number);
         sum_squares[at] += static_cast<double>(number) * number;
@@ -53,6 +63,14 @@ void ColumnStatistics::add(std::span<const float> x) {
                       products.data() + i * width + i, static_cast<size_t>(width - i));
     });
   }
+}
+
+void ColumnStatistics::raise_unit(float largest) {
+  const double needed = std::ldexp(1.0, std::ilogb(largest) - kSquaredFarBelow);
+  if (!(largest > 0) || needed <= unit) return;
+  const auto by = static_cast<float>(unit / needed);
+  for (float& product : products) product *= by * by;
+  unit = needed;
 }
 
 // Every row at first; whenever there are too many, every second of them goes.

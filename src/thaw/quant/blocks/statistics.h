@@ -15,7 +15,8 @@ struct ColumnStatistics {
   std::vector<double> sum;          // [k]
   std::vector<double> sum_abs;      // [k]
   std::vector<double> sum_squares;  // [k]
-  std::vector<float> products;      // x^T x, [k, k], where it is gathered; its upper half holds until finish()
+  std::vector<float> products;      // x^T x / unit^2, [k, k], where it is gathered; its upper half holds until finish()
+  double unit = 1;                  // a power of two: 1 unless squares of the inputs are beyond a float
   std::vector<float> kept;          // some of the rows, [*, k], evenly from all, where products are not gathered
 
   int64_t k() const { return static_cast<int64_t>(sum_abs.size()); }
@@ -35,6 +36,8 @@ struct ColumnStatistics {
 
  private:
   void keep(std::span<const float> row);
+  // Makes the unit large enough for products of such numbers.
+  void raise_unit(float largest);
 
   int64_t stride_ = 1;  // of the rows that are kept
   // Of samples that ended: their means' sum and their squares' sum; how many; the sum and rows until the last one.
