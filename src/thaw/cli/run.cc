@@ -14,6 +14,7 @@
 #include "thaw/cli/run_folder.h"
 #include "thaw/cli/run_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
 #include "thaw/core/error.h"
@@ -58,12 +59,19 @@ run::Point point_of(const RunArguments& options) {
 }
 
 // What Thaw itself reads of the model, before ONNX Runtime opens it.
-confirm::ModelInputs checked_inputs(const RunArguments& options, dim::Scope& scope) {
+struct RunInputs {
+  confirm::ModelInputs known;
+  run::RunCost cost;
+};
+
+RunInputs checked_inputs(const RunArguments& options, dim::Scope& scope) {
   const auto model = ir::load(options.model);
   ops::require_arity(*model);
   if (!options.output.empty()) ir::require_output(*model, options.output);
   run::prepare_sessions();
-  return confirm::look_at_inputs(*model, scope);
+  confirm::ModelInputs known = confirm::look_at_inputs(*model, scope);
+  run::RunCost cost = options.random ? confirm::cost_of_runs(*model, known.facts) : run::RunCost();
+  return {std::move(known), std::move(cost)};
 }
 
 run::Feeder feeder_of(const RunArguments& options, std::vector<run::InputSpec> inputs, const dim::Scope& scope) {
@@ -149,14 +157,14 @@ void run_at_chosen_sizes(const RunArguments& options, run::ChosenSizes& choice, 
 RunOutcome run_model(const RunArguments& options) {
   RunOutcome outcome;
   dim::Scope scope;
-  confirm::ModelInputs known = checked_inputs(options, scope);
+  auto [known, cost] = checked_inputs(options, scope);
   const run::SizeConditions conditions(known.conditions);
   const run::Feeder feeder = feeder_of(options, std::move(known.inputs), scope);
   const run::Point point = feeder.canonical(point_of(options));
   const std::vector<run::FreeSymbol> free = feeder.free_symbols(point);
   if (!free.empty() && !options.random) refuse_open_sizes(options, free);
   std::optional<run::ChosenSizes> choice;
-  if (options.random) choice.emplace(feeder, scope, conditions, point);
+  if (options.random) choice.emplace(feeder, scope, conditions, cost, point);
   if (free.empty()) outcome.feeds = feeder.make(choice ? choice->with({}).value_or(point) : point);
   std::optional<run::Session> opened;
   try {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
@@ -38,6 +39,7 @@ class Comparison {
       if (choice.has_choice()) choice.tell(runs);
       point = choice.has_choice() ? choice.next() : std::nullopt;
     }
+    if (failure_.empty()) failure_ = choice.too_large();
     return true;
   }
 
@@ -87,6 +89,7 @@ Beside judge_drawn(const ir::Model& drawn, const FeedOptions& feeds, int points,
   const ModelInputs known = look_at_inputs(drawn, scope);
   const run::Feeder feeder(known.inputs, scope, feeds);
   const run::SizeConditions conditions(known.conditions);
+  const run::RunCost cost = cost_of_runs(drawn, known.facts);
   Comparison comparison(feeder, wanted, judge);
   // Its own sizes first: it may run at no others.
   run::Point own;
@@ -94,7 +97,7 @@ Beside judge_drawn(const ir::Model& drawn, const FeedOptions& feeds, int points,
   for (const run::FreeSymbol& symbol : feeder.free_symbols({}))
     if (const auto size = sizes.find(symbol.name); size != sizes.end())
       own.sizes.emplace_back(symbol.name, size->second);
-  run::ChosenSizes first(feeder, scope, conditions, own), others(feeder, scope, conditions, {});
+  run::ChosenSizes first(feeder, scope, conditions, cost, own), others(feeder, scope, conditions, cost, {});
   if (comparison.compare_at(first, own, 1) && others.has_choice())
     comparison.compare_at(others, {}, static_cast<size_t>(points) - 1);
   return comparison.take();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
@@ -43,7 +44,10 @@ class FixComparison {
         known_(look_at_inputs(fixed, scope_)),
         inputs_(known_.inputs),
         conditions_(known_.conditions),
-        feeder_(inputs_, scope_, feeds) {}
+        cost_(cost_of_runs(fixed, known_.facts)),
+        feeder_(inputs_, scope_, feeds) {
+    add_origin(cost_, original, fixed, scope_);
+  }
 
   FixCheck run() {
     if (!find_own_sizes()) return std::move(check_);
@@ -65,7 +69,7 @@ class FixComparison {
     for (const run::FreeSymbol& symbol : feeder_.free_symbols({}))
       if (const auto size = known.find(symbol.name); size != known.end())
         base.sizes.emplace_back(symbol.name, size->second);
-    run::ChosenSizes choice(feeder_, scope_, conditions_, base);
+    run::ChosenSizes choice(feeder_, scope_, conditions_, cost_, base);
     std::string failure;
     std::optional<run::Point> point = choice.has_choice() ? choice.next() : base;
     while (point) {
@@ -83,7 +87,7 @@ class FixComparison {
       choice.tell(false);
       point = choice.has_choice() ? choice.next() : std::nullopt;
     }
-    return none_ran(failure);
+    return none_ran(failure.empty() ? choice.too_large() : failure);
   }
 
   bool none_ran(const std::string& failure) {
@@ -211,7 +215,7 @@ class FixComparison {
     std::optional<run::Session> other;
     size_t found = 0;
     std::string failure;
-    run::ChosenSizes choice(feeder_, scope_, conditions_, {});
+    run::ChosenSizes choice(feeder_, scope_, conditions_, cost_, {});
     while (found < kOtherSizes) {
       const auto point = choice.next();
       if (!point) break;
@@ -266,6 +270,7 @@ class FixComparison {
   const ModelInputs known_;
   const std::vector<run::InputSpec>& inputs_;
   const run::SizeConditions conditions_;
+  run::RunCost cost_;
   run::Feeder feeder_;
   std::optional<run::Session> session_;
   run::Point own_point_;

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
-#include "thaw/confirm/working_memory.h"
 #include "thaw/core/error.h"
 #include "thaw/core/memory.h"
 #include "thaw/frozen/frozen.h"
@@ -78,7 +78,8 @@ class Comparison {
         sample_(one_sample(batched, original, options)),
         own_(ir::clone(original)),
         known_(look_at_inputs(*sample_.model, scope_)),
-        conditions_(known_.conditions) {
+        conditions_(known_.conditions),
+        cost_(cost_of_runs(*sample_.model, known_.facts)) {
     // A setting that the model compares with numbers is another of them for each seed.
     for (uint64_t round = 0; round < kRuns; ++round) {
       for (uint64_t k = 0; k < kCheckedSamples; ++k) {
@@ -125,7 +126,7 @@ class Comparison {
   }
 
   void run_samples() {
-    run::ChosenSizes choice(feeders_[0].front(), scope_, conditions_, {});
+    run::ChosenSizes choice(feeders_[0].front(), scope_, conditions_, cost_, {});
     if (!choice.has_choice()) {
       if (const auto point = choice.with({})) try_point(*point);
       return;
@@ -197,9 +198,9 @@ class Comparison {
     dim::Assignment sizes;
     for (const auto& [name, size] : point.sizes)
       if (const auto symbol = scope_.find(name)) sizes[scope_.symbol_id(*symbol)] = size;
-    const uint64_t one = working_bytes(*sample_.model, known_.facts, sizes);
-    const uint64_t left = available_memory().value_or(UINT64_MAX);
-    const auto fits = [&](int64_t count) { return one <= left / static_cast<uint64_t>(count); };
+    const double one = cost_.at(sizes).working_bytes();
+    const auto left = static_cast<double>(available_memory().value_or(UINT64_MAX));
+    const auto fits = [&](int64_t count) { return one * static_cast<double>(count) <= left; };
     if (fits(count_)) return true;
     if (trials_.empty() && fits(kFewSamples) && !has_size(point, kFewSamples)) {
       count_ = kFewSamples;
@@ -208,8 +209,7 @@ class Comparison {
     if (too_large_.empty()) {
       constexpr double kGigabyte = 1e9;
       too_large_ = fmt::format("running {} samples at once takes about {:.1f} GB, and {:.1f} GB of memory are left",
-                               count_, static_cast<double>(one) * static_cast<double>(count_) / kGigabyte,
-                               static_cast<double>(left) / kGigabyte);
+                               count_, one * static_cast<double>(count_) / kGigabyte, left / kGigabyte);
     }
     return false;
   }
@@ -303,6 +303,7 @@ class Comparison {
   dim::Scope scope_;
   const ModelInputs known_;
   const run::SizeConditions conditions_;
+  const run::RunCost cost_;
   std::array<std::vector<run::Feeder>, kRuns> feeders_;  // by run and sample
   int64_t count_ = kCheckedSamples;
   std::optional<Original> original_;

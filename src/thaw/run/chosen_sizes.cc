@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "thaw/core/memory.h"
+
 namespace thaw::run {
 namespace {
 
 constexpr size_t kRounds = 5;                            // points of one scale
 constexpr size_t kFailures = 2;                          // that end a scale
+constexpr double kFlopsInTimeOfByte = 10;                // about, of what a processor reads and writes
 constexpr uint64_t kMaxChosenBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
 
 // Lengths of a signal, and images that shrink on their way.
@@ -20,10 +25,11 @@ const FreeSymbol* find_symbol(const std::vector<FreeSymbol>& symbols, std::strin
 }  // namespace
 
 ChosenSizes::ChosenSizes(const Feeder& feeder, const dim::Scope& scope, const SizeConditions& conditions,
-                         const Point& base, size_t round)
+                         const RunCost& cost, const Point& base, size_t round)
     : feeder_(feeder),
       scope_(scope),
       conditions_(conditions),
+      cost_(cost),
       base_(feeder.canonical(base)),
       free_(feeder.free_symbols(base_)),
       first_round_(round) {
@@ -90,7 +96,19 @@ std::optional<Point> ChosenSizes::with(const Point& known) const {
   return point;
 }
 
+RunCost::Taken ChosenSizes::taken_at(const Point& point) const {
+  dim::Assignment sizes;
+  for (const auto& [name, size] : point.sizes)
+    if (const auto symbol = scope_.find(name)) sizes[scope_.symbol_id(*symbol)] = size;
+  return cost_.at(sizes);
+}
+
 std::optional<Point> ChosenSizes::next() {
+  if (auto small = next_small()) return small;
+  return has_run_ ? std::nullopt : next_costly();
+}
+
+std::optional<Point> ChosenSizes::next_small() {
   while (plan_ < plans_.size()) {
     if (round_ == kRounds || failed_ == kFailures) {
       ++plan_;
@@ -101,9 +119,32 @@ std::optional<Point> ChosenSizes::next() {
     Point point = choose(base_, plans_[plan_], first_round_ + round_++);
     if (std::ranges::find(seen_, point) != seen_.end() || feeder_.drawn_bytes(point) > kMaxChosenBytes) continue;
     seen_.push_back(point);
-    return point;
+    const RunCost::Taken taken = taken_at(point);
+    if (taken.is_small()) return point;
+    costly_.push_back({taken, std::move(point), scale_});
   }
   return std::nullopt;
+}
+
+std::optional<Point> ChosenSizes::next_costly() {
+  if (!is_sorted_)
+    std::ranges::stable_sort(costly_, std::ranges::greater(),
+                             [](const Costly& one) { return one.taken.flops + kFlopsInTimeOfByte * one.taken.bytes; });
+  is_sorted_ = true;
+  if (costly_.empty()) return std::nullopt;
+  const Costly cheapest = std::move(costly_.back());
+  costly_.pop_back();
+  const double bytes = cheapest.taken.working_bytes();
+  const auto left = available_memory();
+  if (left && bytes > static_cast<double>(*left)) {
+    constexpr double kGigabyte = 1e9;
+    too_large_ = fmt::format("at {} it takes about {:.1f} GB, and {:.1f} GB of memory are left",
+                             describe(cheapest.point), bytes / kGigabyte, static_cast<double>(*left) / kGigabyte);
+    costly_.clear();
+    return std::nullopt;
+  }
+  scale_ = cheapest.scale;
+  return cheapest.point;
 }
 
 void ChosenSizes::begin_with(size_t scale) {
@@ -111,6 +152,9 @@ void ChosenSizes::begin_with(size_t scale) {
   if (at != plans_.end()) std::rotate(plans_.begin(), at, plans_.end());
 }
 
-void ChosenSizes::tell(bool runs) { failed_ = runs ? 0 : failed_ + 1; }
+void ChosenSizes::tell(bool runs) {
+  failed_ = runs ? 0 : failed_ + 1;
+  has_run_ = has_run_ || runs;
+}
 
 }  // namespace thaw::run

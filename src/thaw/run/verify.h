@@ -15,6 +15,7 @@
 #include "thaw/run/compare.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/reference.h"
+#include "thaw/run/run_cost.h"
 #include "thaw/run/session.h"
 #include "thaw/run/size_conditions.h"
 #include "thaw/run/sweep.h"
@@ -32,6 +33,7 @@ using thaw::VerifyStatus;
 struct VerifiedModel {
   std::vector<InputSpec> inputs;          // with dims in the scope
   std::vector<SizeCondition> conditions;  // what it demands of its sizes
+  RunCost cost;                           // of it and its reference
   // The sizes that constants in it were frozen at, asked for where no others were found.
   std::function<NamedSizes()> frozen_sizes;
 };

@@ -72,7 +72,7 @@ Point Verifier::with_given_sizes(Point point) const {
 
 // A point that may leave symbols free: the first choice at which the reference runs. What it cannot run says nothing.
 PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point, size_t round) {
-  ChosenSizes choice(feeder, scope_, conditions_, point, round);
+  ChosenSizes choice(feeder, scope_, conditions_, model_.cost, point, round);
   if (!choice.has_choice()) return run_point(feeder, choice.with({}).value_or(point));
   choice.begin_with(scale_);
   std::optional<PointResult> first;
@@ -127,7 +127,7 @@ bool Verifier::add_default_point(const Feeder& feeder, const Point& point) {
 }
 
 void Verifier::run_default_points(const Feeder& feeder) {
-  ChosenSizes choice(feeder, scope_, conditions_, with_given_sizes({}));
+  ChosenSizes choice(feeder, scope_, conditions_, model_.cost, with_given_sizes({}));
   if (!choice.has_choice()) {
     report_.points.push_back(run_point(feeder, choice.with({}).value_or(with_given_sizes({}))));
     return;
@@ -149,6 +149,7 @@ void Verifier::run_default_points(const Feeder& feeder) {
     hollow_->message = "no output has elements at the sizes that were tried, so that nothing was compared";
     report_.points.push_back(std::move(*hollow_));
   }
+  if (report_.points.empty() && failure_.empty()) failure_ = choice.too_large();
   if (report_.points.empty()) {
     throw Error(ErrorCode::kRuntimeFailed,
                 {.what = "no size was found at which the reference runs; the last was " + failure_,
