@@ -90,6 +90,30 @@ std::string moved_text(const Moved& moved) {
   return fmt::format("moved, each free size 64: {} -> {}\n", shown(moved.before), shown(moved.after));
 }
 
+std::vector<NoteView> left_out(const OptimizeReport& report) {
+  std::vector<NoteView> notes;
+  for (const Change& change : report.left_out)
+    notes.push_back({.code = {}, .where = change.kind, .message = "with it, " + change.why, .at = {}});
+  return notes;
+}
+
+std::string names_of(const std::vector<std::string>& passes) {
+  std::string text;
+  for (const std::string& pass : passes) text += (text.empty() ? "" : ",") + pass;
+  return text;
+}
+
+// Why nothing was written, and what to do.
+std::string unwritten_text(const OptimizeReport& report) {
+  constexpr std::string_view kNothing = "nothing was written";
+  if (!report.modified()) return fmt::format("{}\n", kNothing);
+  if (report.agrees())
+    return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
+  return fmt::format(
+      "{}: it differs without fusions too; --skip leaves out some of the passes that changed it, which are {}\n",
+      kNothing, names_of(report.passes));
+}
+
 std::string optimize_json(const OptimizeArguments& options, const OptimizeReport& report,
                           const std::optional<Moved>& moved, const Written& files) {
   std::string text;
@@ -107,6 +131,7 @@ std::string optimize_json(const OptimizeArguments& options, const OptimizeReport
   }
   write_changes(json, "changed", report.changed);
   write_changes(json, "left", report.left);
+  write_changes(json, "left_out", report.left_out);
   json.member("replaceable_weights", static_cast<int64_t>(report.replaceable_weights));
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
@@ -127,6 +152,7 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
     text += options.explain ? notes_text("changed", notes, true) : groups_text("changed", notes, false, "--explain");
   }
   if (options.explain && !report.left.empty()) text += notes_text("not fused", near_misses(report), true);
+  if (!report.left_out.empty()) text += notes_text("passes left out", left_out(report), true);
   if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
@@ -136,11 +162,7 @@ std::string optimize_text(const OptimizeArguments& options, const OptimizeReport
                 : notes_text("DirectML does not take", untaken(report), options.explain, "--explain");
   if (!files.empty()) return text + written_text(files);
   if (options.dry_run) return text + "dry run; nothing was written\n";
-  const bool could_not = report.agrees() && report.modified();
-  return text +
-         (could_not
-              ? "nothing was written: give what runs with --input or --values, or --no-check to write it unproven\n"
-              : "nothing was written\n");
+  return text + unwritten_text(report);
 }
 
 int optimize_model(const OptimizeArguments& options) {

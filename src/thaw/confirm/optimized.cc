@@ -1,7 +1,14 @@
 #include "thaw/confirm/optimized.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "thaw/check/check.h"
 #include "thaw/confirm/fixed.h"
@@ -19,22 +26,16 @@ std::vector<Finding> untaken_by_directml(const ir::Model& model) {
   return checking::check(model, options).findings;
 }
 
-}  // namespace
+// The result of some of the passes, beside the model.
+struct Attempt {
+  std::unique_ptr<ir::Model> model;
+  rewrite::Changes changes;
+  FixCheck check;
 
-OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
-  const optimizing::Weight before = optimizing::weigh(*original.graph);
-  OptimizeReport report;
-  rewrite::Changes changes = optimizing::optimize(model, options);
-  report.changed = std::move(changes.made);
-  report.replaceable_weights = rewrite::count_replaceable(model);
-  report.left = std::move(changes.left);
-  const optimizing::Weight after = optimizing::weigh(*model.graph);
-  report.nodes_before = before.nodes;
-  report.nodes_after = after.nodes;
-  report.weights_before = before.bytes;
-  report.weights_after = after.bytes;
-  if (options.target == OptimizeTarget::kDirectml) report.untaken = untaken_by_directml(model);
-  if (!report.modified() || !options.check) return report;
+  bool agrees() const { return all_agree(check.runs) && (!changes.modified() || !check.runs.empty()); }
+};
+
+FixCheck check_result(const ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
   // What is declared inside may be wrong, in the original as in the result: it is the nodes that are compared.
   const std::unique_ptr<ir::Model> opened = ir::clone(model);
   run::drop_declared_sizes(*opened);
@@ -47,9 +48,81 @@ OptimizeReport optimize(ir::Model& model, const ir::Model& original, const Optim
     closeness = closeness_of(original);
     closeness.least_scale = 1e-3;
   }
-  FixCheck check = compare_with_original(*opened, original, false, options.feeds, closeness);
-  report.checks = std::move(check.runs);
-  report.uncompared = std::move(check.uncompared);
+  return compare_with_original(*opened, original, false, options.feeds, closeness);
+}
+
+using Passes = std::vector<std::string>;
+
+Attempt attempt_without(const Passes& passes, const ir::Model& original, OptimizeOptions options) {
+  options.skip.insert(options.skip.end(), passes.begin(), passes.end());
+  Attempt attempt{ir::clone(original), {}, {}};
+  attempt.changes = optimizing::optimize(*attempt.model, options);
+  if (attempt.changes.modified()) attempt.check = check_result(*attempt.model, original, options);
+  return attempt;
+}
+
+// Where a result differs from the model, the few fusions without which it does not are looked for by halves, and left out.
+// Nothing where it differs without any.
+std::optional<std::pair<Passes, Attempt>> leave_out_fusions(const Attempt& differing, const ir::Model& original,
+                                                            const OptimizeOptions& options) {
+  Passes without;
+  std::ranges::copy_if(differing.changes.passes, std::back_inserter(without), optimizing::is_fusion);
+  if (without.empty()) return std::nullopt;
+  Attempt best = attempt_without(without, original, options);
+  if (!best.agrees()) return std::nullopt;
+  while (without.size() > 1) {
+    const auto middle = without.begin() + static_cast<ptrdiff_t>(without.size() / 2);
+    bool is_narrowed = false;
+    for (Passes half : {Passes(without.begin(), middle), Passes(middle, without.end())}) {
+      Attempt next = attempt_without(half, original, options);
+      if (!next.agrees()) continue;
+      best = std::move(next);
+      without = std::move(half);
+      is_narrowed = true;
+      break;
+    }
+    if (!is_narrowed) break;
+  }
+  return std::pair(std::move(without), std::move(best));
+}
+
+std::string first_difference(const FixCheck& check) {
+  for (const RunCheck& run : check.runs)
+    if (!run.agrees) return fmt::format("{}, at {}", run.message, run.name);
+  return {};
+}
+
+}  // namespace
+
+OptimizeReport optimize(ir::Model& model, const ir::Model& original, const OptimizeOptions& options) {
+  const optimizing::Weight before = optimizing::weigh(*original.graph);
+  OptimizeReport report;
+  Attempt made;
+  made.changes = optimizing::optimize(model, options);
+  if (made.changes.modified() && options.check) {
+    made.check = check_result(model, original, options);
+    if (!all_agree(made.check.runs)) {
+      if (auto without = leave_out_fusions(made, original, options)) {
+        for (const std::string& pass : without->first)
+          report.left_out.push_back(
+              {.kind = pass, .place = "the model", .part = {}, .replaced = {}, .why = first_difference(made.check)});
+        made = std::move(without->second);
+        model = std::move(*made.model);
+      }
+    }
+  }
+  report.changed = std::move(made.changes.made);
+  report.left = std::move(made.changes.left);
+  report.passes = std::move(made.changes.passes);
+  report.checks = std::move(made.check.runs);
+  report.uncompared = std::move(made.check.uncompared);
+  report.replaceable_weights = rewrite::count_replaceable(model);
+  const optimizing::Weight after = optimizing::weigh(*model.graph);
+  report.nodes_before = before.nodes;
+  report.nodes_after = after.nodes;
+  report.weights_before = before.bytes;
+  report.weights_after = after.bytes;
+  if (options.target == OptimizeTarget::kDirectml) report.untaken = untaken_by_directml(model);
   return report;
 }
 

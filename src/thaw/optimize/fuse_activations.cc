@@ -6,6 +6,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
+#include "thaw/rewrite/stands_for.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -124,7 +125,7 @@ bool is_a_sixth(const Match& m) {
 // A ramp between 0 and a number that it is divided by. Without an offset it is a Clip as it stands.
 bool is_hard_sigmoid(const Match& m) {
   const double share = m.has_number("share") ? m.number("share") : 1;
-  return std::abs(m.number("top") * share - 1) < 1e-3 && m.number("offset") != 0 && m.number("slope") != 0;
+  return rewrite::stands_for(share, 1 / m.number("top")) && m.number("offset") != 0 && m.number("slope") != 0;
 }
 
 ir::Value* hard_sigmoid(const Match& m, const Emit& at) {

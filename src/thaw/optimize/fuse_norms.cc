@@ -1,7 +1,6 @@
 // Norms over the last axes. Formulas: Ba et al., "Layer Normalization"; Zhang and Sennrich, "Root Mean Square Layer
 // Normalization".
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "thaw/ir/data/floats.h"
@@ -10,6 +9,7 @@
 #include "thaw/optimize/norm_patterns.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/emitter.h"
+#include "thaw/rewrite/stands_for.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -39,7 +39,7 @@ std::optional<AxisRange> normed_axes(const Match& m, bool centred) {
     if (!m.has_number(share)) continue;
     double count = 1;
     for (const int64_t axis : *axes) count *= static_cast<double>(x.dim(static_cast<int>(axis)).constant().value_or(0));
-    if (!(std::abs(count * m.number(share) - 1) < 1e-3)) return std::nullopt;
+    if (!rewrite::stands_for(m.number(share), 1 / count)) return std::nullopt;
   }
   for (size_t i = 0; i < axes->size(); ++i)
     if ((*axes)[i] != x.rank() - static_cast<int64_t>(axes->size() - i)) return std::nullopt;

@@ -267,6 +267,11 @@ int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
 
 }  // namespace
 
+bool is_fusion(std::string_view pass) {
+  return std::ranges::any_of(kSteps,
+                             [&](const Step& step) { return step.name == pass && step.level == OptimizeLevel::kFuse; });
+}
+
 Weight weigh(const ir::Graph& graph) {
   Weight weight;
   for (const ir::Value* value : graph.initializers()) weight.bytes += value->initializer()->num_bytes();
@@ -305,6 +310,8 @@ rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, Fro
     for (const Step& step : steps) {
       if (step.comes_last && done > 0) continue;
       const int count = step.run(work);
+      if (const std::string name(step.name); count > 0 && std::ranges::count(changes.passes, name) == 0)
+        changes.passes.push_back(name);
       if (count > 0 && step.run == remove_dead)
         changes.made.push_back({.kind = "remove what nothing reads",
                                 .place = "the model",

@@ -1,6 +1,8 @@
 // `thaw optimize`: passes over a model until none finds anything more to do.
 #pragma once
 
+#include <string_view>
+
 #include "thaw/optimize.h"
 #include "thaw/rewrite/pass.h"
 
@@ -11,9 +13,13 @@ using thaw::OptimizeOptions;
 // Whether sizes that were frozen are a mistake, and kept apart for who mends them, or meant, and folded.
 enum class FrozenSizes : uint8_t { kKeptApart, kMeant };
 
-// Changes the model in place. What a fusion nearly found stands in `left`, with the name of its pass as the kind.
+// Changes the model in place. What a fusion nearly found stands in `left`, with the name of its pass as the kind; `passes`
+// has those that did something.
 rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {},
                           FrozenSizes sizes = FrozenSizes::kKeptApart);
+
+// Whether a pass puts operators in the place of arithmetic, so that results round otherwise.
+bool is_fusion(std::string_view pass);
 
 // Nodes with those of subgraphs, and bytes of initializers.
 struct Weight {

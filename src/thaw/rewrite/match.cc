@@ -8,6 +8,7 @@
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/algebra.h"
+#include "thaw/rewrite/stands_for.h"
 
 namespace thaw::rewrite {
 
@@ -28,9 +29,6 @@ struct PatternNode {
 namespace {
 
 using Kind = PatternNode::Kind;
-
-// Relative. Constants were rounded to the type that they are in, bfloat16 at worst.
-constexpr double kTolerance = 4e-3;
 
 Pattern make(PatternNode node) { return Pattern(std::make_shared<const PatternNode>(std::move(node))); }
 
@@ -87,10 +85,6 @@ Pattern sum(const Pattern& a, const Pattern& b, double n) {
   add(node, a, 1);
   add(node, b, n);
   return make(std::move(node));
-}
-
-bool is_close(double a, double b) {
-  return a == b || std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
 }
 
 }  // namespace
@@ -168,7 +162,7 @@ class Matcher {
         return true;
       case Kind::kNumber: {
         const auto number = number_of(*look_through(value, facts_, &found_.nodes_));
-        return number && is_close(*number, pattern.number);
+        return number && stands_for(*number, pattern.number);
       }
       case Kind::kAnyNumber: {
         const auto number = number_of(*look_through(value, facts_, &found_.nodes_));
@@ -189,7 +183,7 @@ class Matcher {
   }
 
   bool holds_number(const std::string& name, double number) {
-    return is_close(found_.numbers_.emplace(name, number).first->second, number);
+    return stands_for(found_.numbers_.emplace(name, number).first->second, number);
   }
 
   // Takes back what was captured where it does not match.
@@ -262,7 +256,7 @@ class Matcher {
       found_.nodes_.insert(found_.nodes_.end(), sum.nodes.begin(), sum.nodes.end());
     }
     const bool is_number =
-        pattern.number_name.empty() ? is_close(number, pattern.number) : holds_number(pattern.number_name, number);
+        pattern.number_name.empty() ? stands_for(number, pattern.number) : holds_number(pattern.number_name, number);
     if (parts.size() != pattern.operands.size() || !is_number) return false;
     std::vector<bool> taken(parts.size());
     return assign(pattern, parts, taken, 0);
@@ -273,7 +267,7 @@ class Matcher {
               std::vector<bool>& taken, size_t i) {
     if (i == pattern.operands.size()) return true;
     for (size_t k = 0; k < parts.size(); ++k) {
-      if (taken[k] || !is_close(parts[k].second, pattern.weights[i])) continue;
+      if (taken[k] || !stands_for(parts[k].second, pattern.weights[i])) continue;
       taken[k] = true;
       if (attempt([&] { return matches(pattern.operands[i], parts[k].first) && assign(pattern, parts, taken, i + 1); }))
         return true;

@@ -4,8 +4,8 @@
 //   const Pattern gelu = 0.5 * x * (1 + op("Erf", {x / std::sqrt(2)}));
 //
 // A pattern is written as arithmetic. It matches by algebra, not by spelling: products and sums in any order and nesting,
-// Div, Reciprocal, Sqrt and Pow as powers, constants within a tolerance, Identity and Casts that change nothing left out
-// (rewrite/algebra.h). Operators that are not arithmetic are matched by name, domain, operands and attributes; an
+// Div, Reciprocal, Sqrt and Pow as powers, constants as they may be stored (rewrite/stands_for.h), Identity and Casts that
+// change nothing left out (rewrite/algebra.h). Operators that are not arithmetic are matched by name, domain, operands and attributes; an
 // attribute that a node leaves out has its default.
 //
 // What is matched besides the root must be read by the match only, so that it can go.

@@ -20,7 +20,8 @@ using thaw::Change;
 
 struct Changes {
   std::vector<Change> made;
-  std::vector<Change> left;  // what a rule finds and no rewrite answers
+  std::vector<Change> left;              // what a rule finds and no rewrite answers
+  std::vector<std::string> passes = {};  // of a pipeline, that did something
   bool modified() const { return !made.empty(); }
 };
 
