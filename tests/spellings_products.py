@@ -1,4 +1,5 @@
 """Convolutions and products with what stands around them, as exporters write them."""
+import ml_dtypes
 import numpy as np
 
 from spellings import near_miss, spelling
@@ -219,28 +220,25 @@ def linear_layer_stays(g):
     return (g.input("x", "b", "s", 8) @ g.weight(8, 6)) + g.weight(6)
 
 
-def block_weight(g, turned=False):
-    rng, block = np.random.default_rng(1), 16
-    shape, blocks = ((6, 32), (6, 2)) if turned else ((32, 6), (2, 6))
-    packed = g.constant(rng.integers(0, 255, shape).astype(np.uint8))
-    scales = g.constant(rng.random(blocks).astype(np.float32))
-    zeros = g.constant(rng.integers(100, 150, blocks).astype(np.uint8))
-    return g.DequantizeLinear(packed, scales, zeros, axis=1 if turned else 0, block_size=block)
-
-
-@spelling("MatMulNBits", ort=(21,))
-def weight_in_blocks(g):
-    return g.input("x", "b", "s", 32) @ block_weight(g)
+def turned_block_weight(g):
+    rng = np.random.default_rng(1)
+    packed, zeros = (g.constant(rng.integers(0, 15, shape).astype(ml_dtypes.uint4)) for shape in ((6, 32), (6, 2)))
+    return g.DequantizeLinear(packed, g.constant(rng.random((6, 2)).astype(np.float32)), zeros, axis=1, block_size=16)
 
 
 @spelling("MatMulNBits", ort=(21,))
 def weight_in_blocks_transposed(g):
-    return g.input("x", "b", "s", 32) @ g.transpose(block_weight(g, turned=True), 1, 0)
+    return g.input("x", "b", "s", 32) @ g.transpose(turned_block_weight(g), 1, 0)
 
 
 @spelling("MatMulNBits Add", ort=(21,))
 def weight_in_blocks_and_bias(g):
-    return (g.input("x", "b", "s", 32) @ block_weight(g)) + g.weight(6)
+    return (g.input("x", "b", "s", 32) @ g.transpose(turned_block_weight(g), 1, 0)) + g.weight(6)
+
+
+@spelling("MatMulNBits Add", ort=(21,))
+def weight_in_blocks_that_gemm_turns(g):
+    return g.Gemm(g.input("x", "s", 32), turned_block_weight(g), g.weight(6), transB=1)
 
 
 @spelling("QuantizeLinear Transpose DequantizeLinear", portable=(18,))
