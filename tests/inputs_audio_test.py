@@ -1,4 +1,5 @@
 """thaw inputs makes of recordings what Qwen3-ASR's feature extractor makes of them."""
+import re
 import struct
 import wave
 
@@ -96,6 +97,31 @@ def test_a_bad_recording_is_one_error(thaw, tmp_path):
         error = thaw.error("inputs", tmp_path / name, "--for", "qwen3_asr", "-o", tmp_path / "out.npz")
         assert words in error and name in error, error
         assert not (tmp_path / "out.npz").exists()
+
+
+def wav_of(size, data, mark=b"RIFF", before=b""):
+    """A WAV of 16 bits whose header says so many bytes of samples."""
+    head = struct.pack("<4sIHHIIHH4sI", b"fmt ", 16, 1, 1, 16000, 32000, 2, 16, b"data", size)
+    return mark + struct.pack("<I", min(size + 36, 2**32 - 1)) + b"WAVE" + before + head + data
+
+
+def test_a_recording_that_ends_early_is_an_error(thaw, make, tmp_path):
+    data = (sound(16000, 16000) * 32767).astype("<i2").tobytes()
+    path = tmp_path / "made.wav"
+    def sizes(present):
+        """The header of RF64: the file's size, that of the samples, and how many."""
+        return b"ds64" + struct.pack("<IQQQI", 28, present + 72, present, present // 2, 0)
+    for content in (wav_of(len(data), data[:20001]), wav_of(len(data) + 2, data), wav_of(2**32 - 1, data, b"RF64", sizes(len(data) + 2)),
+                    wav_of(len(data), data[:-1], before=b"LIST" + struct.pack("<I", 3) + b"abc\0")):
+        path.write_bytes(content)
+        error = thaw.error("inputs", path, "--for", "qwen3_asr", "-o", tmp_path / "out.npz")
+        assert re.search(r"made.wav: the recording ends after \d+ of \d+ bytes of samples", error), error
+    # What follows the samples may be anything, and what writes to a pipe knows no length.
+    wanted = make(write_wav(tmp_path / "whole.wav", sound(16000, 16000)), "--for", "qwen3_asr")["input_features"]
+    for content in (wav_of(len(data), data + b"LIST\xff\xff\0\0"), wav_of(2**32 - 1, data), wav_of(0x7FFFF000, data),
+                    wav_of(2**32 - 1, data, b"RF64", sizes(len(data)))):
+        path.write_bytes(content)
+        assert same(make(path, "--for", "qwen3_asr")["input_features"], wanted)
 
 
 def test_pictures_are_no_recordings(thaw, tmp_path):

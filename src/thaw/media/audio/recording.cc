@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/media/audio/shared_library.h"
+#include "thaw/media/audio/wav_length.h"
 
 namespace thaw::media {
 namespace {
@@ -126,6 +127,11 @@ Recording decode_recording(std::span<const std::byte> content, const std::string
                      fmt::format("the recording cannot be decoded: {}", sndfile().message(nullptr)),
                      "fetch the file again");
   require_plausible(info, name);
+  // libsndfile takes what there is.
+  if (const auto length = wav_length(content); length && length->present < length->said)
+    refuse_recording(name, ErrorCode::kInvalidFile,
+                     fmt::format("the recording ends after {} of {} bytes of samples", length->present, length->said),
+                     "fetch the file again");
 
   // What the header says of the length is not relied on: memory is taken as samples come.
   constexpr sf_count_t kAtOnce = 1 << 16;
