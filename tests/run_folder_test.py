@@ -1,11 +1,13 @@
 """thaw run FOLDER: tower, embedding and decoder of a checkpoint together give, greedily, the tokens that transformers gives."""
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
 
-from conftest import SOURCE, need_shared
+from build_genai_test import positions_of
+from conftest import SOURCE, need_shared, session
 from models.checkpoints import CHAT, with_tokenizer
 
 FIXTURES = SOURCE / "tests" / "fixtures"
@@ -49,6 +51,45 @@ def test_greedy_tokens_are_transformers(thaw, built, family, target):
     assert made["has_ended"] == (len(case["tokens"]) < 32)
     assert made["seconds"] >= made["seconds_to_first"] > 0 and made["tokens_per_second"] > 0
     assert ("real_time_factor" in made) == (family == "qwen3_asr")
+
+
+def test_deepstack_layers_past_the_text_models_are_left_unread(thaw, tmp_path):
+    """The tower names two, and the text model has one: transformers adds the first alone."""
+    case = json.loads((INPUTS / "generated_deepstack.json").read_text())
+    checkpoint = shutil.copytree(FIXTURES / "qwen3_vl" / "decoder", tmp_path / "checkpoint")
+    config = json.loads((checkpoint / "config.json").read_text())
+    config["text_config"]["num_hidden_layers"] = case["layers"]
+    (checkpoint / "config.json").write_text(json.dumps(config))
+    thaw("build", checkpoint, "-o", tmp_path / "onnx", "--kv-cache", code=0)
+    images = [INPUTS / name for name in case["files"]]
+    made = thaw.json("run", tmp_path / "onnx", "--tokens", ids(case["prompt"]), *(word for image in images for word in ("--image", image)),
+                     "--max-new-tokens", 32, code=0)
+    assert made["prompt_tokens"] == case["prompt_tokens"] and made["tokens"] == case["tokens"]
+
+    # By numbers, at a token that DeepStack adds to.
+    thaw("inputs", images[0], "--for", checkpoint, "-o", tmp_path / "in.npz", code=0)
+    fed = dict(np.load(tmp_path / "in.npz"))
+    image = config["image_token_id"]
+    parts = {name: session(tmp_path / "onnx" / f"{name}.onnx") for name in ("vision", "embedding", "text")}
+    features = dict(zip((output.name for output in parts["vision"].get_outputs()), parts["vision"].run(None, fed), strict=True))
+    assert features.keys() == {"vision_features", "deepstack_features_0", "deepstack_features_1"}
+    features.pop("deepstack_features_1")
+    tokens = np.array([[5, 17, *[image] * len(features["vision_features"]), 30]])
+    embedded = dict(zip((output.name for output in parts["embedding"].get_outputs()),
+                        parts["embedding"].run(None, {"input_ids": tokens, **features}), strict=True))
+    assert embedded.keys() == {"inputs_embeds", "deepstack_embeds_0"}
+    past = {name: np.zeros((1, 2, 0, 16), np.float32) for name in ("past_key_values.0.key", "past_key_values.0.value")}
+    logits, *_ = parts["text"].run(None, {**embedded, **past, "attention_mask": np.ones_like(tokens),
+                                          "position_ids": positions_of(tokens[0], fed["grid_thw"])[0]})
+    assert np.abs(logits[0, -2] - case["logits"]).max() < 1e-4
+
+    # As onnxruntime-genai takes them the features are one tensor, and so is what the decoder reads.
+    thaw("build", checkpoint, "-o", tmp_path / "genai", "--genai", code=0)
+    joined = {name: session(tmp_path / "genai" / f"{name}.onnx") for name in ("vision", "embedding", "text")}
+    (image_features,) = joined["vision"].run(None, {"pixel_values": fed["pixel_values"], "image_grid_thw": fed["grid_thw"]})
+    (embeds,) = joined["embedding"].run(None, {"input_ids": tokens, "image_features": image_features})
+    assert np.abs(embeds - np.concatenate(list(embedded.values()), -1)).max() < 1e-5
+    assert joined["text"].get_inputs()[0].shape[-1] == embeds.shape[-1]
 
 
 def with_clip(case, frames=None):

@@ -1,5 +1,6 @@
 """What transformers generates, greedily, from prompts with images and recordings: tests/fixtures/inputs/generated.json; with an image and
-a clip, and what Qwen3-VL's processor makes of a text with clips: generated_clips.json.
+a clip, and what Qwen3-VL's processor makes of a text with clips: generated_clips.json; where Qwen3-VL's tower names more DeepStack layers
+than the text model has: generated_deepstack.json.
 
     python make_generated_golden.py THAW [FAMILY=CHECKPOINT ...]
 
@@ -10,6 +11,7 @@ checkpoints the tokens are printed, and nothing is written.
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,11 +55,15 @@ def prompt_of(family, config, files):
     return [*ids, 40, 41], image
 
 
+def model_of(family, checkpoint):
+    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
+    return getattr(module, CLASSES[family]).from_pretrained(checkpoint, dtype=torch.float32, attn_implementation="eager").eval()
+
+
 def generated(thaw, family, checkpoint):
     config = json.loads((checkpoint / "config.json").read_text())
     files = {"qwen3_asr": ["stereo.flac"], "phi4_multimodal": ["tall.jpg"]}.get(family, ["wide.png", "tall.jpg"])
-    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
-    model = getattr(module, CLASSES[family]).from_pretrained(checkpoint, dtype=torch.float32, attn_implementation="eager").eval()
+    model = model_of(family, checkpoint)
     arrays = arrays_of(thaw, checkpoint, [INPUTS / name for name in files])
     ids, placeholder = prompt_of(family, config, files)
     if family == "qwen3_asr":
@@ -88,8 +94,7 @@ def generated(thaw, family, checkpoint):
 def with_clip(thaw, family, checkpoint):
     """From a prompt with an image and a clip; of Qwen3-VL with words where times stand before each group of frames."""
     config = json.loads((checkpoint / "config.json").read_text())
-    module = importlib.import_module(f"transformers.models.{family}.modeling_{family}")
-    model = getattr(module, CLASSES[family]).from_pretrained(checkpoint, dtype=torch.float32, attn_implementation="eager").eval()
+    model = model_of(family, checkpoint)
     arrays = arrays_of(thaw, checkpoint, [INPUTS / "wide.png", "--frames", *(INPUTS / name for name in CLIP)])
     image_grid, clip_grid = arrays["grid_thw"][:1], arrays["grid_thw"][1:]
     image, clip, begin, end = (config[k] for k in ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"))
@@ -112,6 +117,24 @@ def with_clip(thaw, family, checkpoint):
     has_ended = made[-1] in (ends if isinstance(ends, list) else [ends])
     return {"prompt": ids, "files": ["wide.png"], "frames": CLIP, "fps": RATE, "prompt_tokens": len(whole),
             "tokens": made[:-1] if has_ended else made}
+
+
+def with_layers(thaw, family, checkpoint, layers):
+    """Of the text model only so many are left: what it generates, and the logits of an image's last token, since behind the last layer
+    DeepStack adds to the visual tokens alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        cut = shutil.copytree(checkpoint, Path(folder) / "checkpoint")
+        config = json.loads((cut / "config.json").read_text())
+        config["text_config"]["num_hidden_layers"] = layers
+        (cut / "config.json").write_text(json.dumps(config))
+        model = model_of(family, cut)
+        arrays = arrays_of(thaw, cut, [INPUTS / "wide.png"])
+        image = config["image_token_id"]
+        ids = torch.tensor([[5, 17, *[image] * (int(arrays["grid_thw"].prod()) // 4), 30]])
+        with torch.no_grad():
+            logits = model(input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=arrays["pixel_values"],
+                           image_grid_thw=arrays["grid_thw"], mm_token_type_ids=(ids == image).int()).logits[0, -2]
+        return {"layers": layers, "logits": logits.tolist()} | generated(thaw, family, cut)
 
 
 def timed():
@@ -150,6 +173,8 @@ def main():
     (INPUTS / "generated.json").write_text(json.dumps(cases, indent=1) + "\n")
     clips = {family: with_clip(thaw, family, FIXTURES / family / "decoder") for family in cases if family.endswith("vl")}
     (INPUTS / "generated_clips.json").write_text(json.dumps(clips | {"timed": timed()}) + "\n")
+    deepstack = with_layers(thaw, "qwen3_vl", FIXTURES / "qwen3_vl" / "decoder", 1)
+    (INPUTS / "generated_deepstack.json").write_text(json.dumps(deepstack) + "\n")
 
 
 if __name__ == "__main__":

@@ -203,7 +203,7 @@ std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptio
   const DecoderConfig c = read_decoder_config(checkpoint);
   const Sources sources(checkpoint);
   const int64_t context = text_config(config).size_or({"max_position_embeddings"}, 4096);
-  const int64_t width = c.hidden * (options.takes_embeddings ? 1 + num_deepstack(config) : 1);
+  const int64_t width = c.hidden * (options.takes_embeddings ? 1 + num_deepstack(config, c.layers) : 1);
 
   const Config* ends = sources.with("eos_token_id");
   if (!ends) {

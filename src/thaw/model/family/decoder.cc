@@ -123,11 +123,7 @@ std::unique_ptr<ir::Model> build_decoder(const BuildContext& context) {
   const BuildOptions& options = context.options;
   Net net(options);
   const Scope scope(net, context.weights, c.prefix);
-  const Inputs in = declare_inputs(net, scope, c, num_deepstack(context.config()));
-  if (static_cast<int64_t>(in.deepstack.size()) > c.layers) {
-    context.config().fail("deepstack_visual_indexes", fmt::format("names {} layers", in.deepstack.size()),
-                          fmt::format("at most the {} of the text model", c.layers));
-  }
+  const Inputs in = declare_inputs(net, scope, c, num_deepstack(context.config(), c.layers));
 
   Var past = options.kv_cache ? length_of(in.past.front().key, 2) : Var{};
   CausalMasks masks(in.attention_mask, in.seq, past);

@@ -1,5 +1,7 @@
 #include "thaw/model/family/embedding.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "thaw/model/family/decoder_config.h"
@@ -75,16 +77,20 @@ std::vector<int64_t> deepstack_layers(const Config& config) {
   return vision->integers_or({"deepstack_visual_indexes"}, {8, 16, 24});  // as transformers where the config is silent
 }
 
-int64_t num_deepstack(const Config& config) { return static_cast<int64_t>(deepstack_layers(config).size()); }
+int64_t num_deepstack(const Config& config, int64_t layers) {
+  return std::min(static_cast<int64_t>(deepstack_layers(config).size()), layers);
+}
 
 std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context) {
   const Config& config = context.config();
   Embedding e(context);
-  const int64_t hidden = e.config.hidden, deepstack = num_deepstack(config);
+  const int64_t hidden = e.config.hidden, deepstack = num_deepstack(config, e.config.layers);
   Var is_visual = e.is_one_of({config.integer({"image_token_id"}), config.integer({"video_token_id"})});
   std::vector<Var> features;  // of the last layer first
   if (e.net.options().genai) {
-    Var joined = e.net.input("image_features", e.net.dtype(), {"num_tokens", hidden * (1 + deepstack)});
+    const auto given = static_cast<int64_t>(deepstack_layers(config).size());
+    Var joined = e.net.input("image_features", e.net.dtype(), {"num_tokens", hidden * (1 + given)});
+    if (deepstack < given) joined = slice(joined, 1, 0, hidden * (1 + deepstack));
     features =
         deepstack > 0 ? split(joined, 1, std::vector(static_cast<size_t>(1 + deepstack), hidden)) : std::vector{joined};
   } else {

@@ -2,7 +2,7 @@
 //
 //   input_ids              int64 [batch, seq]
 //   vision_features        [num_tokens, hidden] for the image and video tokens (Qwen-VL)
-//   deepstack_features_<k> the same shape, for each DeepStack layer (Qwen3-VL)
+//   deepstack_features_<k> the same shape, for each DeepStack layer that the decoder adds (Qwen3-VL)
 //   audio_features         [num_tokens, hidden] (Qwen3-ASR)
 //   image_features, audio_features   [num_image_tokens, hidden], [num_audio_tokens, hidden] (Phi-4-multimodal); the
 //                                    second may be left out
@@ -24,8 +24,9 @@ std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context);
 std::unique_ptr<ir::Model> build_qwen3_asr_embedding(const BuildContext& context);
 std::unique_ptr<ir::Model> build_phi4_embedding(const BuildContext& context);
 
-// How many DeepStack tensors go from the vision tower to the decoder.
-int64_t num_deepstack(const Config& config);
+// How many DeepStack tensors the decoder adds: one behind each of its first layers. What a tower gives beyond its `layers` is
+// made and left unread, as in transformers.
+int64_t num_deepstack(const Config& config, int64_t layers);
 // After which of the tower's layers the features are taken, in the order of their mergers.
 std::vector<int64_t> deepstack_layers(const Config& config);
 
