@@ -109,6 +109,23 @@ def test_the_table_is_sorted_and_searched(shown):
     assert column(shown, 0) == []
 
 
+def test_each_row_shows_its_error_and_status(shown):
+    """On a telephone as a card, with the heads above them to sort by; nothing of it is cut off or scrolls."""
+    row = shown.run("""const row = document.querySelector("#nodes tbody tr"), cells = [...row.cells];
+        return cells.map(cell => { const box = cell.getBoundingClientRect();
+            return {label: cell.dataset.column, left: box.left, right: box.right, top: box.top, bottom: box.bottom,
+                    cut: cell.scrollWidth > cell.clientWidth + 1, display: getComputedStyle(row).display}; });""")
+    assert [cell["label"] for cell in row][-1] == "status"
+    assert all(cell["left"] >= 0 and cell["right"] <= shown.run("return innerWidth") and not cell["cut"] for cell in row)
+    narrow = shown.run("return innerWidth") < 600
+    assert {cell["display"] for cell in row} == {"grid" if narrow else "table-row"}
+    apart = [(a, b) for a in row for b in row if a is not b and a["right"] > a["left"] and b["right"] > b["left"]]
+    assert not [1 for a, b in apart if a["left"] < b["right"] - 1 and b["left"] < a["right"] - 1 and a["top"] < b["bottom"] - 1 and b["top"] < a["bottom"] - 1]
+    head = shown.run("const box = document.querySelector('#nodes th:last-child button').getBoundingClientRect(); return [box.width, box.right]")
+    assert head[0] > 0 and head[1] <= shown.run("return innerWidth")
+    assert shown.run("const box = document.querySelector('#nodes').parentElement; return box.scrollWidth - box.clientWidth") <= 0
+
+
 def test_names_are_text(shown):
     assert HOSTILE in "".join(column(shown, 0))
     assert "owned" not in shown.run("return document.title")

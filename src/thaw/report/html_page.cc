@@ -43,6 +43,7 @@ pre { overflow-wrap: anywhere; white-space: pre-wrap; background: var(--band); p
   .cards table, .cards tbody, .cards tr, .cards td { display: block; max-width: none; }
   .cards thead { display: none; }
   .cards tr { border: 1px solid var(--line); border-radius: .3rem; margin: 0 0 .8rem; padding: .2rem .4rem; }
+  .cards tr[hidden] { display: none; }
   .cards td { border: 0; padding: .15rem 0; }
   .cards td.number { text-align: left; }
   .cards td:empty { display: none; }
@@ -143,9 +144,8 @@ void HtmlPage::sentence(std::string_view text) { body_ += fmt::format("<p>{}</p>
 void HtmlPage::table(const std::vector<std::string>& columns, const std::vector<std::vector<HtmlCell>>& rows,
                      std::string_view id) {
   const std::string named = id.empty() ? "" : fmt::format(" id=\"{}\"", html_text(id));
-  // What no script sorts becomes a card a row where the window is narrow.
-  body_ +=
-      fmt::format("<div class=\"wide{}\" tabindex=\"0\"><table{}>\n<thead><tr>", id.empty() ? " cards" : "", named);
+  // Where the window is narrow each row becomes a card.
+  body_ += fmt::format("<div class=\"wide cards\" tabindex=\"0\"><table{}>\n<thead><tr>", named);
   for (const std::string& column : columns) body_ += fmt::format("<th scope=\"col\">{}</th>", with_breaks(column));
   body_ += "</tr></thead>\n<tbody>\n";
   for (const std::vector<HtmlCell>& row : rows) {

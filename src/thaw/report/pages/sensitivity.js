@@ -178,6 +178,7 @@ function drawFrontier() {
 // The table is there without a script; with one it is sorted by its heads and searched.
 function readTable() {
   const table = document.getElementById("nodes"), body = table.tBodies[0], rows = [...body.rows];
+  table.classList.add("sortable");
   const heads = [...table.tHead.rows[0].cells], search = document.getElementById("search");
   const isNumeric = heads.map((_, i) => rows.some(row => row.cells[i].querySelector("data")));
   const valueIn = (row, i) => {
