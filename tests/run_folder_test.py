@@ -201,6 +201,9 @@ def test_calls_that_are_wrong(thaw, built, tmp_path):
     assert "text.onnx" in thaw.error("run", tmp_path, "--tokens", "5")
     assert "no cache" in thaw.error("run", without_cache(thaw, tmp_path), "--tokens", "5", "--for", FIXTURES / "llama" / "decoder")
     assert "built checkpoint" in thaw.error("run", folder / "text.onnx", "--prompt", "hello")
+    assert "gone: there is no such folder" in thaw.error("run", tmp_path / "gone", "--prompt", "hello")
+    assert "the prompt: it has 0 placeholders" in thaw.error("run", folder, "--tokens", "5,17", *image)
+    assert "--tokens: the model has no token 97; expected 0 to 96" in thaw.error("run", folder, "--tokens", "5,97")
 
 
 def without_cache(thaw, tmp_path):

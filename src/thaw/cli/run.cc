@@ -268,6 +268,10 @@ int run_verb(const RunArguments& options) {
   std::error_code failed;
   if (std::filesystem::is_directory(options.model, failed))
     return run_folder(options.model, options.folder, options.run.session, options.format);
+  if (options.folder.any() && !std::filesystem::exists(options.model, failed))
+    throw Error(ErrorCode::kCannotRead, {.what = "there is no such folder",
+                                         .where = options.model,
+                                         .expected = "a folder that `thaw build --kv-cache` wrote"});
   if (options.folder.any())
     throw Error(ErrorCode::kInvalidArgument, {.what = "prompts are for the folder of a built checkpoint",
                                               .where = options.model,

@@ -15,7 +15,7 @@ namespace thaw::generating {
 namespace {
 
 constexpr std::string_view kPast = "past_key_values.", kPresent = "present.";
-constexpr const char *kMask = "attention_mask", *kPositions = "position_ids";
+constexpr const char *kMask = "attention_mask", *kPositions = "position_ids", *kLogits = "logits";
 // Tokens of a prompt in one call: logits of all of them are made, [seq, vocabulary].
 constexpr int64_t kMostAtOnce = 512;
 
@@ -64,6 +64,9 @@ Decoder::Decoder(const std::filesystem::path& model, bool splits_prompts, const 
     empty_.emplace(input->name(), Array::zeros(input->type.elem_type, std::move(dims)));
     carried_.push_back({.output = std::string(kPresent) + input->name().substr(kPast.size()), .input = input->name()});
   }
+  for (const ir::Value* output : loaded->graph->outputs())
+    if (output->name() == kLogits && output->type.shape && !output->type.shape->empty())
+      vocabulary_ = output->type.shape->back().value;
   if (carried_.empty())
     throw Error(ErrorCode::kUnsupported, {.what = "the decoder has no cache",
                                           .where = model.string(),
@@ -91,15 +94,15 @@ Arrays Decoder::feeds_of(const Arrays& tokens, const RopePositions& positions, i
 int64_t Decoder::next(const Arrays& tokens, const RopePositions& positions) {
   const auto count = static_cast<int64_t>(positions.axes[0].size());
   const int64_t step = splits_prompts_ ? kMostAtOnce : count;
-  static const std::vector<std::string> kLogits{"logits"};
+  static const std::vector<std::string> wanted{kLogits};
   int64_t chosen = 0;
   for (int64_t begin = 0; begin < count; begin += step) {
     const int64_t end = std::min(begin + step, count);
     const bool is_last = end == count;
     const Arrays results = session_.run(feeds_of(tokens, positions, begin, end),
-                                        is_last ? std::span(kLogits) : std::span<const std::string>(), carried_);
+                                        is_last ? std::span(wanted) : std::span<const std::string>(), carried_);
     past_ += end - begin;
-    if (is_last) chosen = largest_of_last_row(results.at(kLogits.front()), path_.string());
+    if (is_last) chosen = largest_of_last_row(results.at(kLogits), path_.string());
   }
   return chosen;
 }

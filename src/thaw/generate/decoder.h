@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "thaw/generate/rope_positions.h"
@@ -18,6 +19,9 @@ class Decoder {
   // logit behind the last of them. The cache stays where the model runs.
   int64_t next(const Arrays& tokens, const RopePositions& positions);
 
+  // How many tokens there are, where the model says it.
+  std::optional<int64_t> vocabulary() const { return vocabulary_; }
+
  private:
   Arrays feeds_of(const Arrays& tokens, const RopePositions& positions, int64_t begin, int64_t end) const;
 
@@ -26,6 +30,7 @@ class Decoder {
   int64_t position_axes_ = 0;  // 1 or 3; 0: the model takes none
   Arrays empty_;               // caches of no tokens
   std::vector<run::Carried> carried_;
+  std::optional<int64_t> vocabulary_;
   run::Session session_;
   int64_t past_ = 0;
 };

@@ -55,6 +55,7 @@ class Generator {
     const auto start = Clock::now();
     PreparedInputs fed = prompt();
     const std::vector<int64_t> ids = to_int64s(fed.arrays.at("input_ids"));
+    require_known(ids, decoder.vocabulary());
     Generated made{.prompt_tokens = static_cast<int64_t>(ids.size())};
     for (const PreparedFile& file : fed.files) made.recorded_seconds += file.seconds;
     const Arrays features = tower ? tower->run(fed_to(*tower, fed.arrays)) : Arrays{};
@@ -108,6 +109,15 @@ class Generator {
     if (inputs.tokens.empty()) refuse("the prompt has no tokens", "thaw run", "a text");
     if (!has_files()) return media::InputMaker(inputs).make({});
     return media::InputMaker(inputs, *ir::load(*built_.tower)).make(options_.files);
+  }
+
+  void require_known(const std::vector<int64_t>& ids, std::optional<int64_t> vocabulary) const {
+    const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return vocabulary && id >= *vocabulary; });
+    if (unknown != ids.end())
+      refuse(fmt::format("the model has no token {}", *unknown),
+             options_.tokens.empty() ? built_.checkpoint.string() : "--tokens",
+             options_.tokens.empty() ? "the tokenizer of the checkpoint that was built"
+                                     : fmt::format("0 to {}", *vocabulary - 1));
   }
 
   std::string prompt_of_words() const {

@@ -48,10 +48,11 @@ std::string with_times(const std::string& text, const Preset& preset, const Inpu
           times_of(static_cast<int64_t>(options.clips[found].size()), *options.frame_rate, preset.clips.temporal_patch);
   }
   if (found != options.clips.size())
-    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the text has {} placeholder{} ({}) for {} clip{}", found, found == 1 ? "" : "s", kClip,
-                                                                  options.clips.size(), options.clips.size() == 1 ? "" : "s"),
-                                              .where = "--text",
-                                              .expected = "one for each, as the checkpoint's chat template writes it"});
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("it has {} placeholder{} ({}) for {} clip{}", found, found == 1 ? "" : "s", kClip,
+                                     options.clips.size(), options.clips.size() == 1 ? "" : "s"),
+                 .where = "the prompt",
+                 .expected = "one for each, as the checkpoint's chat template writes it"});
   return timed.append(text, at);
 }
 

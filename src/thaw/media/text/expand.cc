@@ -13,10 +13,10 @@ std::vector<int64_t> expanded(const std::vector<int64_t>& ids, const std::vector
     const auto found = static_cast<size_t>(std::ranges::count(ids, placeholder.id));
     if (found == placeholder.tokens.size()) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                {.what = fmt::format("the text has {} placeholder{} (token {}) for {} {}{}", found,
-                                     found == 1 ? "" : "s", placeholder.id, placeholder.tokens.size(), placeholder.what,
+                {.what = fmt::format("it has {} placeholder{} (token {}) for {} {}{}", found, found == 1 ? "" : "s",
+                                     placeholder.id, placeholder.tokens.size(), placeholder.what,
                                      placeholder.tokens.size() == 1 ? "" : "s"),
-                 .where = "--text",
+                 .where = "the prompt",
                  .expected = "one for each, as the checkpoint's chat template writes it"});
   }
   std::vector<int64_t> result;
