@@ -124,6 +124,12 @@ def test_a_recording_that_ends_early_is_an_error(thaw, make, tmp_path):
         assert same(make(path, "--for", "qwen3_asr")["input_features"], wanted)
 
 
+def test_options_of_images_are_not_for_recordings(thaw, tmp_path):
+    for option in (["--no-upright"], ["--resampler", "torch"]):
+        assert f"{option[0]}: the family takes recordings" in thaw.error("inputs", FIXTURES / "tone.wav", "--for", "qwen3_asr", *option,
+                                                                         "-o", tmp_path / "out.npz")
+
+
 def test_pictures_are_no_recordings(thaw, tmp_path):
     assert "no WAV" in thaw.error("inputs", PICTURES[0], "--for", "qwen3_asr", "-o", tmp_path / "out.npz")
     assert "takes recordings" in thaw.error("inputs", "--for", "qwen3_asr", "--frames", PICTURES[0], "-o", tmp_path / "out.npz")

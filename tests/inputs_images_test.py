@@ -124,6 +124,41 @@ def test_bounds_on_pixels_may_be_given(make):
     assert 100000 <= grid[1] * grid[2] * 14 * 14 <= 120000
 
 
+def test_bounds_are_those_of_what_is_given(thaw, make, tmp_path):
+    """Clips have bounds of their own, which say nothing of an image. Those of a checkpoint may cross: the most is looked at first."""
+    def grid(path, *options):
+        _, rows, columns = make(path, *options)["grid_thw"][0]
+        return int(columns) * 14, int(rows) * 14
+    photo = save(tmp_path / "photo.png", 301, 199)
+    small = save(tmp_path / "small.png", 200, 100)
+    large = save(tmp_path / "large.png", 1300, 900)
+    assert grid(photo, "--for", "qwen2_5_vl", "--max-pixels", 50000) == (252, 168)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
+    # As transformers' smart_resize has it.
+    for bounds, sizes in (({"max_pixels": 50000}, [(252, 168), (196, 112), (252, 168)]),
+                          ({"min_pixels": 2_000_000}, [(1764, 1176), (2016, 1008), (1176, 812)])):
+        (tmp_path / "preprocessor_config.json").write_text(json.dumps(bounds))
+        assert [grid(path, "--for", tmp_path) for path in (photo, small, large)] == sizes
+    def error(*arguments):
+        return thaw.error("inputs", *arguments, "-o", tmp_path / "out.npz")
+    of_clip = error("--for", "qwen2_5_vl", "--max-pixels", 50000, "--frames", *FRAMES[1:])
+    assert "a clip has 100352 pixels at least" in of_clip and "--min-pixels too" in of_clip
+    assert "an image has 1003520 pixels at most" in error(photo, "--for", "qwen2_5_vl", "--min-pixels", 2_000_000)
+    assert "1 or more" in error(photo, "--for", "qwen2_5_vl", "--min-pixels", 0)
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    (["--mean", "0.5", "--resize", "3x3"], "--resize, --mean"),
+    (["--filter", "bicubic"], "--filter"),
+    (["--model", "photo.onnx"], "--model"),
+    (["--fps", "3"], "--fps"),
+    (["--size", "672", "--max-pixels", "90000"], "--size, --min-pixels, --max-pixels"),
+])
+def test_an_option_that_would_be_left_unread_is_refused(thaw, tmp_path, options, named):
+    error = thaw.error("inputs", PICTURES[0], "--for", "qwen2_5_vl", *options, "-o", tmp_path / "out.npz")
+    assert f"{named}: " in error and not (tmp_path / "out.npz").exists()
+
+
 def pixels(make, path, *options):
     """An image of 64 x 64 as the tower sees it, in levels."""
     made = make(path, "--for", "qwen3_vl", "--size", 64, *options)["pixel_values"]

@@ -119,6 +119,12 @@ def test_what_does_not_fit_is_told(thaw, save, free, tmp_path):
     assert "above 0" in error("--model", free, "--std", "0")
     assert "letterbox" in error("--model", free, "--resize", "box:3")
     assert "--for" in error("--model", free, "--size", 28)
+    # What nothing would read.
+    for option in (["--border", 0], ["--place", "corner"]):
+        assert "letterbox" in error("--model", free, "--resize", "32", *option)
+    gray = save(image_model(("image", TensorProto.FLOAT, ["n", 1, "height", "width"])), "gray")
+    assert "gray" in error("--model", gray, "--channels", "bgr")
+    assert "--fps" in error("--model", free, "--fps", 3)
 
 
 def test_the_array_runs_in_the_model(thaw, make, free, tmp_path):

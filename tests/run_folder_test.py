@@ -204,6 +204,7 @@ def test_calls_that_are_wrong(thaw, built, tmp_path):
     assert "gone: there is no such folder" in thaw.error("run", tmp_path / "gone", "--prompt", "hello")
     assert "the prompt: it has 0 placeholders" in thaw.error("run", folder, "--tokens", "5,17", *image)
     assert "--tokens: the model has no token 97; expected 0 to 96" in thaw.error("run", folder, "--tokens", "5,97")
+    assert "--fps: there is no clip" in thaw.error("run", folder, "--tokens", "5", "--fps", 2)
 
 
 def without_cache(thaw, tmp_path):

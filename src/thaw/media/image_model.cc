@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/media/image/read_image.h"
 #include "thaw/media/image/resample.h"
+#include "thaw/media/option_rules.h"
 #include "thaw/run/array.h"
 
 namespace thaw::media {
@@ -233,6 +234,7 @@ PreparedInputs image_model_inputs(std::span<const std::filesystem::path> files, 
   const ImageModelOptions& how = options.image_model;
   require_numbers(how.mean, input, "--mean");
   require_numbers(how.std, input, "--std");
+  require_options_of(input, options);
   const Fitting fitting = fitting_of(input, options);
   if (input.batch && *input.batch != static_cast<int64_t>(files.size()))
     throw Error(ErrorCode::kInvalidArgument,

@@ -12,6 +12,7 @@
 #include "thaw/media/asr_audio.h"
 #include "thaw/media/clip_times.h"
 #include "thaw/media/image/read_image.h"
+#include "thaw/media/option_rules.h"
 #include "thaw/media/phi4_images.h"
 #include "thaw/media/qwen_images.h"
 #include "thaw/media/text/tokenizer.h"
@@ -20,33 +21,6 @@ namespace thaw::media {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse_option(std::string what, std::string where, std::string expected = {}) {
-  throw Error(ErrorCode::kInvalidArgument,
-              {.what = std::move(what), .where = std::move(where), .expected = std::move(expected), .next = {}});
-}
-
-// Options that the family has no use for, and bounds that contradict each other.
-void require_fitting_options(const InputsOptions& options, Preset& preset) {
-  const bool is_qwen = preset.takes_clips();
-  if (options.size && !is_qwen) refuse_option("sizes are free for Qwen's towers only", "--size");
-  if ((options.min_pixels || options.max_pixels) && !is_qwen)
-    refuse_option("bounds on pixels are for Qwen's towers only", "--min-pixels, --max-pixels");
-  if (!options.clips.empty() && !is_qwen)
-    refuse_option(preset.takes_audio() ? "the family takes recordings" : "the family takes no clips", "--frames");
-  if (options.whole_images && (!is_qwen || !options.clips.empty()))
-    refuse_option(is_qwen ? "clips are made into patches only" : "whole images are for Qwen's towers only",
-                  "--as image");
-  for (ImageSettings* settings : {&preset.images, &preset.clips}) {
-    settings->min_pixels = options.min_pixels.value_or(settings->min_pixels);
-    settings->max_pixels = options.max_pixels.value_or(settings->max_pixels);
-    if (settings->min_pixels < 1 || settings->min_pixels > settings->max_pixels)
-      refuse_option(fmt::format("the least number of pixels, {}, is above the most, {}", settings->min_pixels,
-                                settings->max_pixels),
-                    "--min-pixels, --max-pixels");
-    if (options.size) require_multiple(*options.size, *settings, "--size");
-  }
-}
 
 ImageSize size_of(const Image& image) { return {.width = image.width, .height = image.height}; }
 
@@ -70,19 +44,16 @@ InputMaker::InputMaker(InputsOptions options) : options_(std::move(options)) {
     read_preset();
     return;
   }
-  if (has_prompt())
-    refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
+  refuse_preset_options(options_);
   if (options_.image_model.model.empty())
     refuse_option("nothing says what the files are for", "thaw inputs",
                   "--for with a checkpoint or one of " + family_names() + ", or --model");
-  if (options_.whole_images) refuse_option("this goes with --for", "--as image");
-  if (options_.size || options_.min_pixels || options_.max_pixels || !options_.clips.empty())
-    refuse_option("these go with --for", "--size, --min-pixels, --max-pixels, --frames");
   input_ = image_input(*ir::load(options_.image_model.model), options_.image_model);
 }
 
 InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_(std::move(options)) {
   if (options_.preset.empty()) {
+    refuse_preset_options(options_);
     input_ = image_input(model, options_.image_model);
     return;
   }
@@ -98,6 +69,7 @@ InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_
 }
 
 void InputMaker::read_preset() {
+  refuse_image_model_options(options_);
   std::error_code failed;
   if (options_.text && !fs::is_directory(options_.preset, failed))
     refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
@@ -108,7 +80,7 @@ void InputMaker::read_preset() {
     if (!has_prompt() || error.code() != ErrorCode::kUnsupported) throw;
     return;
   }
-  require_fitting_options(options_, *preset_);
+  require_options_of(*preset_, options_);
 }
 
 bool InputMaker::takes(const fs::path& path) const {
@@ -206,11 +178,11 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
   for (const fs::path& path : files) {
     std::vector<Image> image;
     image.push_back(read_image(path, options_.upright));
-    add(std::move(image), preset_->images, path.string(), false);
+    add(std::move(image), bounded(preset_->images, options_, "an image"), path.string(), false);
   }
   for (const std::vector<fs::path>& clip : options_.clips) {
     if (clip.empty()) refuse_option("a clip has no frames", "--frames");
-    add(read_frames(clip, options_.upright), preset_->clips, clip.front().string(), true);
+    add(read_frames(clip, options_.upright), bounded(preset_->clips, options_, "a clip"), clip.front().string(), true);
   }
   const ImageSettings& settings = preset_->images;
   if (options_.whole_images) {
