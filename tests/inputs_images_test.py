@@ -152,6 +152,7 @@ def test_bounds_are_those_of_what_is_given(thaw, make, tmp_path):
     (["--filter", "bicubic"], "--filter"),
     (["--model", "photo.onnx"], "--model"),
     (["--fps", "3"], "--fps"),
+    (["--resampler", "opencv"], "--resampler opencv"),
     (["--size", "672", "--max-pixels", "90000"], "--size, --min-pixels, --max-pixels"),
 ])
 def test_an_option_that_would_be_left_unread_is_refused(thaw, tmp_path, options, named):

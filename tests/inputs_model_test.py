@@ -80,6 +80,18 @@ def test_a_line_of_text(make, save, tmp_path):
     assert not made[1, ..., narrow:].any()
 
 
+def test_images_resized_as_opencv_does(make, free, tmp_path):
+    """tests/models/make_opencv_golden.py wrote what cv2.resize gives."""
+    golden = dict(np.load(FIXTURES / "opencv.npz"))
+    even = save_picture(tmp_path / "even.png", 64, 48, 3)
+    for case, wanted in golden.items():
+        name, size = case.split("_")
+        made = make(WIDE if name == "wide" else even, "--model", free, "--resize", size, "--resampler", "opencv", "--scale", 1)["image"]
+        assert np.array_equal(made, nchw(wanted)), case
+    made = make(WIDE, "--model", free, "--resize", "letterbox:40x40", "--resampler", "opencv", "--scale", 1)["image"]
+    assert np.array_equal(made[:, :, 4:35], nchw(golden["wide_40x31"])) and (made[:, :, :4] == 114).all()
+
+
 def test_layouts_and_types_are_the_models(make, save):
     path = save(image_model(("image", TensorProto.UINT8, ["n", "height", "width", 3])))
     made = make(WIDE, "--model", path)["image"]
@@ -124,6 +136,7 @@ def test_what_does_not_fit_is_told(thaw, save, free, tmp_path):
         assert "letterbox" in error("--model", free, "--resize", "32", *option)
     gray = save(image_model(("image", TensorProto.FLOAT, ["n", 1, "height", "width"])), "gray")
     assert "gray" in error("--model", gray, "--channels", "bgr")
+    assert "INTER_LINEAR" in error("--model", free, "--resampler", "opencv", "--filter", "bicubic")
     assert "--fps" in error("--model", free, "--fps", 3)
 
 

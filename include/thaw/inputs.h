@@ -24,9 +24,10 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-// Whose arithmetic resizes: both are antialiased filters on 8-bit samples, in another fixed point each, so that some
-// samples differ by one level of 255.
-enum class Resampler : uint8_t { kPillow, kTorch };
+// Whose arithmetic resizes. Pillow's and torch's are antialiased filters on 8-bit samples, in another fixed point each, so
+// that some samples differ by one level of 255. OpenCV's is its INTER_LINEAR, which looks at four samples at any reduction:
+// for any image model, with the bilinear filter.
+enum class Resampler : uint8_t { kPillow, kTorch, kOpenCv };
 
 // How an image becomes the size that a model takes.
 enum class Fit : uint8_t {

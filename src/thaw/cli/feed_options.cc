@@ -125,9 +125,10 @@ void add_feed_options(CLI::App& app, InputsOptions& options) {
       ->type_name("N");
   app.add_option("--max-pixels", options.max_pixels, "Qwen: the most pixels, instead of the checkpoint's")
       ->type_name("N");
-  add_choice<std::optional<Resampler>>(app, "--resampler", options.resampler,
-                                       {{"pillow", Resampler::kPillow}, {"torch", Resampler::kTorch}},
-                                       "whose arithmetic resizes images (pillow; for phi4_mm torch)");
+  add_choice<std::optional<Resampler>>(
+      app, "--resampler", options.resampler,
+      {{"pillow", Resampler::kPillow}, {"torch", Resampler::kTorch}, {"opencv", Resampler::kOpenCv}},
+      "whose arithmetic resizes images; opencv: any image model (pillow; for phi4_mm torch)");
   app.add_flag_callback(
       "--no-upright", [&options] { options.upright = false; }, "leave photographs as the camera was held");
   app.add_option("--input", image.input, "any image model: which input, where several may be images")

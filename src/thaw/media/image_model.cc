@@ -68,10 +68,21 @@ struct Fitting {
   bool is_centered = true;
 };
 
+Arithmetic arithmetic_of(Resampler resampler) {
+  switch (resampler) {
+    case Resampler::kTorch:
+      return Arithmetic::kTorch;
+    case Resampler::kOpenCv:
+      return Arithmetic::kOpenCv;
+    default:
+      return Arithmetic::kPillow;
+  }
+}
+
 Fitting fitting_of(const ImageInput& input, const InputsOptions& options) {
   const ImageModelOptions& how = options.image_model;
   Fitting fitting{.filter = how.bilinear ? Filter::kBilinear : Filter::kBicubic,
-                  .arithmetic = options.resampler == Resampler::kTorch ? Arithmetic::kTorch : Arithmetic::kPillow,
+                  .arithmetic = arithmetic_of(options.resampler.value_or(Resampler::kPillow)),
                   .border = static_cast<uint8_t>(std::clamp(how.border, 0, 255)),
                   .is_centered = how.is_centered};
   const bool is_fixed = input.width && input.height;

@@ -72,6 +72,8 @@ void require_options_of(const Preset& preset, const InputsOptions& options) {
   if (preset.takes_audio() && (options.resampler || !options.upright))
     refuse_option("the family takes recordings, and this is for images",
                   given_of({{"--resampler", options.resampler.has_value()}, {"--no-upright", !options.upright}}));
+  if (options.resampler == Resampler::kOpenCv)
+    refuse_option("the family's processors do not resize so", "--resampler opencv", "pillow or torch");
   if (options.min_pixels && *options.min_pixels < 1)
     refuse_option(fmt::format("the least number of pixels is {}", *options.min_pixels), "--min-pixels", "1 or more");
   if (options.max_pixels && *options.max_pixels < options.min_pixels.value_or(1))
@@ -109,6 +111,8 @@ void require_options_of(const ImageInput& input, const InputsOptions& options) {
     refuse_option("there is no letterbox that an image stands in", "--place", "--resize letterbox:WxH");
   if (image.bgr && input.channels == 1)
     refuse_option(fmt::format("input '{}' has one channel, which is gray", input.name), "--channels bgr");
+  if (options.resampler == Resampler::kOpenCv && !image.bilinear)
+    refuse_option("OpenCV's way is that of INTER_LINEAR alone", "--resampler opencv", "--filter bilinear");
 }
 
 ImageSettings bounded(ImageSettings settings, const InputsOptions& options, std::string_view of) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/media/image/opencv_linear.h"
 
 namespace thaw::media {
 namespace {
@@ -176,6 +177,12 @@ Image resize(const Image& image, int64_t width, int64_t height, Filter filter, A
     throw Error(
         ErrorCode::kInvalidArgument,
         {.what = fmt::format("an image cannot be resized to {} x {}", width, height), .expected = "a positive size"});
+  if (arithmetic == Arithmetic::kOpenCv) {
+    if (filter != Filter::kBilinear)
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = "OpenCV's arithmetic is of INTER_LINEAR alone", .expected = "the bilinear filter"});
+    return resize_as_opencv(image, width, height);
+  }
   if (filter == Filter::kNearest) return take_nearest(image, width, height);
   const auto along_rows = [&](const Image& from) {
     return width == from.width ? from : resize_rows(from, taps_of(from.width, width, filter, arithmetic));

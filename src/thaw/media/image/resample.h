@@ -1,4 +1,4 @@
-// Images resized, as Pillow and PyTorch resize them.
+// Images resized, as Pillow, PyTorch and OpenCV resize them.
 //
 // An output sample is a weighted mean of the input samples under a window that grows with the reduction (antialiasing):
 // with s = input / output, center c = (x + 0.5) s and support w = r max(s, 1), r the filter's radius, the samples from
@@ -22,13 +22,16 @@ enum class Filter : uint8_t {
   kLanczos,   // radius 3
 };
 
-// In which fixed point weights are held. The two differ by one level of 255 in some samples.
+// In which fixed point weights are held. The first two differ by one level of 255 in some samples; OpenCV's has another
+// window too, opencv_linear.h.
 enum class Arithmetic : uint8_t {
   kPillow,  // 22 bits
   kTorch,   // 16 bits with sign, as many of them behind the point as the largest weight lets: torch's uint8 kernel
+  kOpenCv,  // 11 bits: cv2.INTER_LINEAR, of kBilinear alone
 };
 
-// Throws thaw::Error (kInvalidArgument) for a size that is not positive.
+// Throws thaw::Error (kInvalidArgument) for a size that is not positive, and for another filter than kBilinear in OpenCV's
+// arithmetic.
 Image resize(const Image& image, int64_t width, int64_t height, Filter filter,
              Arithmetic arithmetic = Arithmetic::kPillow);
 
