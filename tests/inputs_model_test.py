@@ -92,6 +92,25 @@ def test_images_resized_as_opencv_does(make, free, tmp_path):
     assert np.array_equal(made[:, :, 4:35], nchw(golden["wide_40x31"])) and (made[:, :, :4] == 114).all()
 
 
+def test_integers_past_the_ends_of_their_type_are_told(thaw, save, tmp_path):
+    def made(kind, *options):
+        path = save(image_model(("image", kind, ["n", 3, "height", "width"])), "integers")
+        told = thaw.json("inputs", WIDE, "--model", path, *options, "-o", tmp_path / "out.npz")
+        return np.load(tmp_path / "out.npz")["image"], told["warnings"]
+    image = nchw(picture(61, 47, 1).astype(int))
+    array, (warning,) = made(TensorProto.INT8)
+    assert np.array_equal(array, image.clip(-128, 127))
+    lost = int((image > 127).sum())
+    assert f"{lost} of {image.size} elements of 'image' ({100 * lost / image.size:.3g} %) are past the ends of int8" in warning
+    array, warnings = made(TensorProto.INT8, "--mean", 128)
+    assert np.array_equal(array, image - 128) and warnings == []
+    array, (warning,) = made(TensorProto.UINT8, "--mean", "0.5", "--std", "0.2")
+    assert f"{int((((image - 0.5) / 0.2) >= 256).sum() + ((image - 0.5) / 0.2 <= -1).sum())} of" in warning
+    assert made(TensorProto.UINT8)[1] == [] and made(TensorProto.INT32)[1] == []
+    path = save(image_model(("image", TensorProto.INT8, ["n", 3, "height", "width"])), "integers")
+    assert "warning: " in thaw("inputs", WIDE, "--model", path, "-o", tmp_path / "out.npz", code=0).stdout
+
+
 def test_layouts_and_types_are_the_models(make, save):
     path = save(image_model(("image", TensorProto.UINT8, ["n", "height", "width", 3])))
     made = make(WIDE, "--model", path)["image"]
@@ -131,6 +150,14 @@ def test_what_does_not_fit_is_told(thaw, save, free, tmp_path):
     assert "above 0" in error("--model", free, "--std", "0")
     assert "letterbox" in error("--model", free, "--resize", "box:3")
     assert "--for" in error("--model", free, "--size", 28)
+    last = save(image_model(("image", TensorProto.FLOAT, ["n", "height", "width", 3])), "last")
+    assert "axis 3 of input 'image' is its 3 channels; expected --layout nhwc" in error("--model", last, "--layout", "nchw")
+    assert "axis 1 of input 'image' is its 3 channels; expected --layout nchw" in error("--model", free, "--layout", "nhwc")
+    line = save(image_model(("image", TensorProto.FLOAT, ["n", 3, 48, "width"])), "line")
+    assert "--resize height:48" in error("--model", line)
+    for size in ("100000x100000", "letterbox:100000"):
+        bomb = error("--model", free, "--resize", size)
+        assert "wide.png, --resize: an image of 100000 x 100000 pixels; expected 178956970 pixels at most" in bomb
     # What nothing would read.
     for option in (["--border", 0], ["--place", "corner"]):
         assert "letterbox" in error("--model", free, "--resize", "32", *option)

@@ -85,6 +85,7 @@ struct PreparedFile {
 struct PreparedInputs {
   Arrays arrays;  // by the names of the inputs of what `build` makes, or of the model's own input
   std::vector<PreparedFile> files;
+  std::vector<std::string> warnings;  // elements of an input of integers that are past its type's ends
 };
 
 // Throws thaw::Error for files that cannot be read, are damaged or ask for too much, sizes that the family cannot take

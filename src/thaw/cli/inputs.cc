@@ -47,6 +47,7 @@ std::string inputs_text(const PreparedInputs& made, const std::string& output) {
   for (const PreparedFile& file : made.files) text += file_text(file);
   for (const auto& [name, array] : made.arrays)
     text += fmt::format("{}  {}\n", report::printable(name), run::describe(array));
+  for (const std::string& warning : made.warnings) text += fmt::format("warning: {}\n", report::printable(warning));
   return text + fmt::format("wrote {}\n", report::printable(output));
 }
 
@@ -84,6 +85,9 @@ std::string inputs_json(const PreparedInputs& made, const std::string& output) {
   }
   json.end_array();
   json.member("output", output);
+  json.member_array("warnings");
+  for (const std::string& warning : made.warnings) json.value(warning);
+  json.end_array();
   json.end_object();
   return text + "\n";
 }

@@ -110,7 +110,9 @@ Image letterboxed(const Image& image, const Fitting& fitting, ImageSize& inside)
   return result;
 }
 
-Image fitted(const Image& image, const Fitting& fitting, ImageSize& inside) {
+Image fitted(const Image& image, const Fitting& fitting, ImageSize& inside, const std::string& name) {
+  if (fitting.fit == Fit::kStretch || fitting.fit == Fit::kLetterbox)
+    require_size(fitting.size.width, fitting.size.height, image.channels, name + ", --resize");
   if (fitting.fit == Fit::kLetterbox) return letterboxed(image, fitting, inside);
   inside = {.width = image.width, .height = image.height};
   if (fitting.fit == Fit::kStretch) inside = fitting.size;
@@ -118,7 +120,7 @@ Image fitted(const Image& image, const Fitting& fitting, ImageSize& inside) {
     const double ratio = static_cast<double>(image.width) / static_cast<double>(image.height);
     const double width = std::ceil(static_cast<double>(fitting.size.height) * ratio);
     inside = {.width = std::max<int64_t>(1, static_cast<int64_t>(width)), .height = fitting.size.height};
-    require_size(inside.width, inside.height, image.channels, "--resize height");
+    require_size(inside.width, inside.height, image.channels, name + ", --resize height");
   }
   return resize(image, inside.width, inside.height, fitting.filter, fitting.arithmetic);
 }
@@ -147,6 +149,14 @@ void require_numbers(const std::vector<double>& numbers, const ImageInput& input
                  .expected = fmt::format("one, or one for each of {} channels", input.channels)});
 }
 
+// What --resize may say for the sizes that are fixed.
+std::string resize_of(const ImageInput& input) {
+  if (input.width && input.height)
+    return fmt::format("--resize {0}x{1} or letterbox:{0}x{1}", *input.width, *input.height);
+  return input.height ? fmt::format("--resize height:{0} or WIDTHx{0}", *input.height)
+                      : fmt::format("--resize {}xHEIGHT", *input.width);
+}
+
 void require_fixed(std::optional<int64_t> fixed, int64_t given, const char* what, const ImageInput& input,
                    const std::string& where) {
   if (!fixed || *fixed == given) return;
@@ -154,9 +164,33 @@ void require_fixed(std::optional<int64_t> fixed, int64_t given, const char* what
               {.what = fmt::format("the image is made {} pixels {}, and input '{}' takes {} only", given, what,
                                    input.name, *fixed),
                .where = where,
-               .next = input.width && input.height ? fmt::format("use --resize {}x{} or letterbox:{}x{}", *input.width,
-                                                                 *input.height, *input.width, *input.height)
-                                                   : "use --resize"});
+               .next = "use " + resize_of(input)});
+}
+
+// An image's layout has 1 or 3 channels where the option says it has, or says nothing of them.
+void require_layout(const ir::Model& model, const std::string& name, const std::vector<ir::DeclaredDim>& dims,
+                    bool channels_last) {
+  const size_t rank = dims.size();
+  const auto& channels = dims[axes_of(rank, channels_last).channels];
+  const auto& others = dims[axes_of(rank, !channels_last).channels];
+  if (channels.value || !are_channels(others)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("axis {} of input '{}' is its {} channel{}", axes_of(rank, !channels_last).channels,
+                                   name, *others.value, *others.value == 1 ? "" : "s"),
+               .where = fmt::format("{}, --layout {}", model.path.string(), channels_last ? "nhwc" : "nchw"),
+               .expected = fmt::format("--layout {}, which is what it says without the option",
+                                       channels_last ? "nchw" : "nhwc")});
+}
+
+// How many elements of an array of integers are not what they were as floats: past the type's ends.
+int64_t saturated(const Array& floats, const Array& integers) {
+  const Array back = run::cast(integers, DataType::kFloat);
+  std::vector<float> was(static_cast<size_t>(floats.num_elements())), is(was.size());
+  std::memcpy(was.data(), floats.bytes.data(), floats.bytes.size());
+  std::memcpy(is.data(), back.bytes.data(), back.bytes.size());
+  int64_t count = 0;
+  for (size_t i = 0; i < was.size(); ++i) count += std::abs(was[i] - is[i]) >= 1;  // less is what is cut off
+  return count;
 }
 
 class Batch {
@@ -178,7 +212,8 @@ class Batch {
     is_bgr_ = how.bgr && input.channels == 3;
   }
 
-  Array array() const {
+  // Adds what is lost in an array of integers to `warnings`.
+  Array array(std::vector<std::string>& warnings) const {
     const int64_t count = static_cast<int64_t>(images_.size());
     std::vector<int64_t> dims = input_.channels_last ? std::vector{count, height_, width_, input_.channels}
                                                      : std::vector{count, input_.channels, height_, width_};
@@ -191,7 +226,11 @@ class Batch {
     if (!input_.has_batch) dims.erase(dims.begin());
     Array array = Array::zeros(DataType::kFloat, std::move(dims));
     std::memcpy(array.bytes.data(), numbers.data(), array.bytes.size());
-    return input_.dtype == DataType::kFloat ? array : run::cast(array, input_.dtype);
+    if (input_.dtype == DataType::kFloat) return array;
+    Array made = run::cast(array, input_.dtype);
+    const int64_t lost = ir::is_integer(input_.dtype) ? saturated(array, made) : 0;
+    if (lost > 0) warnings.push_back(saturation_text(lost, made));
+    return made;
   }
 
  private:
@@ -207,6 +246,13 @@ class Batch {
           to[c * plane + y * down + x * across] = table[from[x * image.channels]];
       }
     }
+  }
+
+  std::string saturation_text(int64_t lost, const Array& made) const {
+    const auto all = static_cast<double>(made.num_elements());
+    return fmt::format(
+        "{} of {} elements of '{}' ({:.3g} %) are past the ends of {} and stand at them: see --scale, --mean and --std",
+        lost, made.num_elements(), input_.name, 100 * static_cast<double>(lost) / all, ir::name_of(input_.dtype));
   }
 
   const ImageInput& input_;
@@ -229,6 +275,7 @@ ImageInput image_input(const ir::Model& model, const ImageModelOptions& options)
   const std::vector<ir::DeclaredDim>& dims = *type.shape;
   const bool is_first = are_channels(dims[rank - 3]), is_last = are_channels(dims[rank - 1]);
   input.channels_last = options.channels_last.value_or(is_last && !is_first);
+  if (options.channels_last) require_layout(model, value.name(), dims, input.channels_last);
   const Axes axes = axes_of(rank, input.channels_last);
   input.channels = dims[axes.channels].value.value_or(3);
   if (input.channels != 1 && input.channels != 3)
@@ -261,7 +308,7 @@ PreparedInputs image_model_inputs(std::span<const std::filesystem::path> files, 
     file.name = path.string();
     file.from = {.width = image.width, .height = image.height};
     if (input.channels == 1) image = gray_of(image);
-    images.push_back(fitted(image, fitting, file.to));
+    images.push_back(fitted(image, fitting, file.to, file.name));
     const Image& last = images.back();
     require_fixed(input.height, last.height, "high", input, file.name);
     const bool is_padded = fitting.fit == Fit::kHeight;
@@ -274,7 +321,7 @@ PreparedInputs image_model_inputs(std::span<const std::filesystem::path> files, 
                    .where = file.name,
                    .next = "make them one size with --resize WxH or letterbox:WxH"});
   }
-  result.arrays.emplace(input.name, Batch(input, how, std::move(images)).array());
+  result.arrays.emplace(input.name, Batch(input, how, std::move(images)).array(result.warnings));
   return result;
 }
 
