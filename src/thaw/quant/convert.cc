@@ -105,6 +105,7 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
   half.wanted = [&](const ir::Node& node) { return precisions.of(node).to == format; };
   if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(model, *samples);
   if (options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
+  half.known = samples ? samples->remembered() : nullptr;
   half.seen_decides = !samples || !samples->are_drawn();
   rewrite::Changes changes = to_half(model, half, report.warnings);
   std::erase_if(changes.left, [&](const Change& change) { return !own.contains(change.place); });

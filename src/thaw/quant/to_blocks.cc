@@ -121,7 +121,7 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  blocks::Converter converter(model, facts);
+  blocks::Converter converter(model, facts, samples ? samples->remembered() : nullptr);
   for (size_t first = 0; first < groups.size();) {
     // As many at once as statistics may be held of.
     std::vector<std::string> names;

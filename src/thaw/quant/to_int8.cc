@@ -48,7 +48,8 @@ rewrite::Changes to_int8(ir::Model& model, const ConvertOptions& options, const 
     int8::correct_bias(model, wanted, *samples);
     int8::to_qdq(model, wanted, *samples, changes);
   }
-  if (any_is(options, is_dynamic)) int8::to_dynamic(model, wanted, options.target, changes);
+  if (any_is(options, is_dynamic))
+    int8::to_dynamic(model, wanted, options.target, samples ? samples->remembered() : nullptr, changes);
   return changes;
 }
 

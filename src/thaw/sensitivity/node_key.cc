@@ -1,6 +1,9 @@
 #include "thaw/sensitivity/node_key.h"
 
+#define XXH_INLINE_ALL
 #include <unordered_map>
+
+#include <xxhash.h>
 
 #include "thaw/ir/graph/key_parts.h"
 
@@ -75,7 +78,7 @@ struct AppendPayload {
 }  // namespace
 
 void append_place(std::string& key, const ir::Tensor& tensor) {
-  constexpr uint64_t kFewBytes = 1024;
+  constexpr uint64_t kFewBytes = 1024, kSomeBytes = uint64_t{1} << 20;
   append_raw(key, tensor.data_type);
   append_list(key, tensor.dims);
   append_raw(key, tensor.storage());
@@ -99,6 +102,11 @@ void append_place(std::string& key, const ir::Tensor& tensor) {
     key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   } else if (tensor.storage() == ir::Tensor::Storage::kTyped) {
     append_text(key, tensor.name);  // each copy decodes it for itself
+  } else if (bytes.size() <= kSomeBytes) {
+    // Scales and biases: each conversion makes them anew.
+    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+    append_raw(key, hash.high64);
+    append_raw(key, hash.low64);
   } else {
     append_raw(key, bytes.data());
   }

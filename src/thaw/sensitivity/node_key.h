@@ -13,7 +13,8 @@ using AppendValue = std::function<void(std::string& key, const ir::Value& value)
 
 using AppendTensor = std::function<void(std::string& key, const ir::Tensor& tensor)>;
 
-// Tensors told apart by where their bytes lie: none of a weight is read. Within one process, between copies of a model.
+// Tensors told apart by where their bytes lie, those of up to a megabyte by what they hold: of large weights none is read.
+// Within one process, between copies of a model.
 void append_place(std::string& key, const ir::Tensor& tensor);
 // By what they hold.
 void append_content(std::string& key, const ir::Tensor& tensor);

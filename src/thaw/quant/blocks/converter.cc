@@ -13,6 +13,7 @@
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/quant/blocks/searched_error.h"
 #include "thaw/quant/blocks/three_bits.h"
+#include "thaw/quant/samples/made_once.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::blocks {
@@ -170,7 +171,29 @@ Converter::Key Converter::key_of(const Operand& operand, const Request& request)
           request.options.method};
 }
 
-BlockTensors Converter::make(const Operand& operand, const Request& request, Layout layout) {
+BlockTensors Converter::make(const Operand& operand, const Request& request, Layout layout) const {
+  const auto bytes_of = [](const std::vector<float>& numbers) { return std::as_bytes(std::span(numbers)); };
+  const BlockFormat& f = request.format;
+  MadeKey key("blocks", *operand.tensor);
+  key.add(operand.turned).add(operand.gain).add(layout).add(request.options.method).add(request.rows.by_importance);
+  key.add(f.bits).add(f.block).add(f.symmetric).add(f.real_zeros).add(f.scale_type);
+  if (request.rows.scales) key.add(bytes_of(*request.rows.scales));
+  if (known_ && request.statistics) {
+    const Importance importance = importance_of(*request.statistics);
+    key.add(bytes_of(importance.squares)).add(bytes_of(importance.means)).add(request.statistics->has_products());
+  }
+  std::vector<ir::Tensor> made = made_once(known_, key, [&] {
+    BlockTensors now = make_new(operand, request, layout);
+    std::vector<ir::Tensor> tensors{std::move(now.codes), std::move(now.scales)};
+    if (now.zeros) tensors.push_back(std::move(*now.zeros));
+    return tensors;
+  });
+  BlockTensors tensors{std::move(made[0]), std::move(made[1]), {}};
+  if (made.size() > 2) tensors.zeros = std::move(made[2]);
+  return tensors;
+}
+
+BlockTensors Converter::make_new(const Operand& operand, const Request& request, Layout layout) {
   WeightMatrix weight(*operand.tensor, operand.turned, operand.gain, request.rows.scales);
   if (request.options.method == BlockMethod::kGptq && request.statistics) {
     const int64_t k = weight.k(), n = weight.n();

@@ -21,6 +21,7 @@
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/packed_weight.h"
 #include "thaw/quant/blocks/statistics.h"
+#include "thaw/quant/samples/samples.h"
 #include "thaw/rewrite/pass.h"
 #include "thaw/rewrite/patch.h"
 
@@ -33,8 +34,9 @@ int64_t opset_needed(int bits, const BlockOptions& options);
 
 class Converter {
  public:
-  // Both must outlive it.
-  Converter(ir::Model& model, infer::Inference& facts) : model_(model), facts_(facts) {}
+  // All must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
+  Converter(ir::Model& model, infer::Inference& facts, Remembered* known = nullptr)
+      : model_(model), facts_(facts), known_(known) {}
 
   // Whether the node is one that a weight in blocks may be for: a product with a constant matrix, a lookup in one.
   static bool is_candidate(const ir::Node& node);
@@ -74,7 +76,9 @@ class Converter {
   // For awq: divides what products among the nodes read, and returns by what.
   RowScaling scale_rows(std::span<ir::Node* const> nodes, const Request& request);
   static Key key_of(const Operand& operand, const Request& request);
-  static BlockTensors make(const Operand& operand, const Request& request, Layout layout);
+  // The weight's tensors, which may have been made before.
+  BlockTensors make(const Operand& operand, const Request& request, Layout layout) const;
+  static BlockTensors make_new(const Operand& operand, const Request& request, Layout layout);
   Entry& entry_for_lookup(const Operand& operand, const Request& request);
   std::string convert_product(ir::Node& node, const Request& request, rewrite::Changes& changes);
   std::string convert_lookup(ir::Node& node, const Request& request, rewrite::Changes& changes);
@@ -85,6 +89,7 @@ class Converter {
 
   ir::Model& model_;
   infer::Inference& facts_;
+  Remembered* known_;
   std::map<Key, Entry> entries_;
 };
 

@@ -17,6 +17,7 @@
 #include "thaw/quant/half/fewest_casts.h"
 #include "thaw/quant/half/narrowed.h"
 #include "thaw/quant/half/typed_operands.h"
+#include "thaw/quant/samples/made_once.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
@@ -241,8 +242,13 @@ class Narrower {
     ir::Value*& made = constants_[{&value, limits.lowest}];
     if (made) return made;
     ir::Graph& graph = *value.graph();
-    made = graph.add_initializer(
-        narrowed(*value.constant(), graph.unique_name(value.name() + suffix()), options_.to, limits));
+    const ir::Tensor& wide = *value.constant();
+    MadeKey key("16 bits", wide);
+    key.add(options_.to).add(limits.lowest).add(limits.highest);
+    ir::Tensor narrow =
+        made_once(options_.known, key, [&] { return std::vector{narrowed(wide, {}, options_.to, limits)}; }).front();
+    narrow.name = graph.unique_name(value.name() + suffix());
+    made = graph.add_initializer(std::move(narrow));
     if (narrowed_.insert(&value).second) replaced_.emplace_back(&value, made);
     return made;
   }

@@ -11,6 +11,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/ops/target/target.h"
 #include "thaw/quant/half/guards.h"
+#include "thaw/quant/samples/samples.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::quantizing {
@@ -23,6 +24,7 @@ struct HalfOptions {
   bool seen_decides = true;                          // instead of the rules; else beside them
   // What it has kernels of the type for: other nodes stay in float32. Null: any.
   const ops::Target* target = nullptr;
+  Remembered* known = nullptr;  // what became of weights in earlier conversions of the model; null: nothing is kept
 };
 
 // Changes: by node, with the type as their kind; left: what stays in float32, and why. `warnings`: weights that are not

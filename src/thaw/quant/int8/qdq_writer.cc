@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/quant/samples/made_once.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -72,9 +73,21 @@ QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const Weig
       weights_[{weight, scales.channels.axis, static_cast<int>(scales.codes.type), scales.codes.lowest}];
   if (made.codes) return made;
   const std::string& name = weight->name();
-  made.codes = graph_.add_initializer(coded(*weight->constant(), graph_.unique_name(name + "_quantized"), scales));
-  made.scale = graph_.add_initializer(scale_tensor(scales, graph_.unique_name(name + "_scale")));
-  made.zero = graph_.add_initializer(zero_point_tensor(scales, graph_.unique_name(name + "_zero_point")));
+  MadeKey key("codes of 8 bits", *weight->constant());
+  key.add(scales.channels.axis)
+      .add(scales.codes.type)
+      .add(scales.codes.lowest)
+      .add(std::as_bytes(std::span(scales.affine)));
+  const std::vector<ir::Tensor> tensors = made_once(known_, key, [&] {
+    return std::vector{coded(*weight->constant(), {}, scales), scale_tensor(scales, {}), zero_point_tensor(scales, {})};
+  });
+  const auto add = [&](ir::Tensor tensor, const char* ending) {
+    tensor.name = graph_.unique_name(name + ending);
+    return graph_.add_initializer(std::move(tensor));
+  };
+  made.codes = add(tensors[0], "_quantized");
+  made.scale = add(tensors[1], "_scale");
+  made.zero = add(tensors[2], "_zero_point");
   return made;
 }
 

@@ -10,12 +10,14 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/coded_weight.h"
+#include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing::int8 {
 
 class QdqWriter {
  public:
-  explicit QdqWriter(ir::Model& model) : graph_(*model.graph) {}
+  // `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
+  explicit QdqWriter(ir::Model& model, Remembered* known = nullptr) : graph_(*model.graph), known_(known) {}
 
   // Constants with the scale and zero point of a tensor, once for all that share them.
   void set_scale(ir::Value* of, const Affine& affine, const Codes& codes);
@@ -47,6 +49,7 @@ class QdqWriter {
                         ir::Node* before);
 
   ir::Graph& graph_;
+  Remembered* known_;
   std::unordered_map<const ir::Value*, Parameters> scales_;
   std::map<std::tuple<const ir::Value*, int, int, int>, CodedConstants> weights_;  // by axis, type and lowest code
 };

@@ -187,7 +187,8 @@ std::string why_no_integers(const ChosenNode& node) {
 
 }  // namespace
 
-void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget target, rewrite::Changes& changes) {
+void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget target, Remembered* known,
+                rewrite::Changes& changes) {
   const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
     const Int8Options* options = all_wanted(node);
     return options && options->dynamic ? options : nullptr;
@@ -212,7 +213,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
   for (const ChosenNode& node : nodes) note(*node.weighted.node, {}, changes);
   for (const Lookup& lookup : lookups) note(*lookup.node, {}, changes);
   rewrite::Patch patch(model, {});
-  QdqWriter constants(model);
+  QdqWriter constants(model, known);
   IntegerWriter writer(patch, constants);
   for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {

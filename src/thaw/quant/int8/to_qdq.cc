@@ -76,7 +76,7 @@ void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, 
   for (const ir::Node* node : chosen.passing) note(*node, {}, changes);
   for (const Lookup& lookup : chosen.lookups) note(*lookup.node, {}, changes);
   ir::Transaction edit(model);
-  QdqWriter writer(model);
+  QdqWriter writer(model, samples.remembered());
   for (const ChosenNode& node : chosen.nodes) {
     const float scale = data_scale(node);
     for (const WeightOperand& weight : node.weighted.weights)
