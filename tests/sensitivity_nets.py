@@ -72,6 +72,43 @@ def reader(depth, sharpness, seed=4):
     return model
 
 
+def branches(seed=0):
+    """Convolutions over images of bytes, in two branches that meet and two outputs: codes that several nodes read."""
+    rng = np.random.default_rng(seed)
+    shapes = {"k0": (16, 3, 3, 3), "k1": (16, 16, 3, 3), "k2": (16, 16, 1, 1), "k3": (32, 32, 3, 3), "k4": (4, 32, 1, 1), "fc": (32, 10)}
+    weights = {name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32) for name, shape in shapes.items()}
+    weights |= {"bias": rng.standard_normal(10).astype(np.float32) / 10, "scale": np.array(1 / 255, np.float32)}
+    node = onnx.helper.make_node
+    nodes = [node("Cast", ["image"], ["f"], to=1), node("Mul", ["f", "scale"], ["x"]),
+             node("Conv", ["x", "k0"], ["a"], name="stem", pads=[1] * 4, strides=[2, 2]), node("Relu", ["a"], ["ar"]),
+             node("Conv", ["ar", "k1"], ["b"], name="left", pads=[1] * 4), node("Conv", ["ar", "k2"], ["c"], name="right"),
+             node("Concat", ["b", "c"], ["d"], axis=1), node("Relu", ["d"], ["dr"]),
+             node("Conv", ["dr", "k3"], ["e"], name="mix", pads=[1] * 4), node("Relu", ["e"], ["er"]),
+             node("Conv", ["er", "k4"], ["heat"], name="heat"), node("GlobalAveragePool", ["er"], ["p"]),
+             node("Flatten", ["p"], ["pf"], axis=1), node("Gemm", ["pf", "fc", "bias"], ["classes"], name="classes")]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "branches", [info("image", onnx.TensorProto.UINT8, ["n", 3, "h", "w"])],
+                                   [info("heat", 1, ["n", 4, "hh", "ww"]), info("classes", 1, ["n", 10])],
+                                   [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+
+
+def tied(width=64, words=96, seed=0):
+    """Tokens, an embedding, one product, and logits by the embedding's own weight, transposed."""
+    rng = np.random.default_rng(seed)
+    weights = {"embed": rng.standard_normal((words, width)).astype(np.float32) / 2,
+               "w": (rng.standard_normal((width, width)) / np.sqrt(width)).astype(np.float32)}
+    node = onnx.helper.make_node
+    nodes = [node("Gather", ["embed", "ids"], ["x"], name="embed"), node("MatMul", ["x", "w"], ["h"], name="layers.0.proj"),
+             node("Tanh", ["h"], ["t"]), node("Add", ["t", "x"], ["hidden"]),
+             node("Transpose", ["embed"], ["turned"], perm=[1, 0]), node("MatMul", ["hidden", "turned"], ["logits"], name="lm_head")]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "tied", [info("ids", onnx.TensorProto.INT64, ["batch", "seq"])],
+                                   [info("logits", 1, ["batch", "seq", words])],
+                                   [onnx.numpy_helper.from_array(value, name) for name, value in weights.items()])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+
+
 def write_samples(folder, count, width=64, seed=1):
     """Samples of different sizes, the folder of them."""
     rng = np.random.default_rng(seed)

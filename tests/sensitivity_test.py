@@ -52,6 +52,36 @@ def test_exact_is_the_plain_way(thaw, tower, samples, tmp_path, to):
     assert_same(by_name(report, "out"), nets.plain(thaw, tower, samples, report, tmp_path, to=to, out=True))
 
 
+def test_exact_is_the_plain_way_where_codes_branch(thaw, save, tmp_path):
+    """ONNX Runtime makes codes along with what they are codes of, where nothing else reads that: taken apart, it rounds otherwise."""
+    model, samples = save(nets.branches()), tmp_path / "samples"
+    samples.mkdir()
+    rng = np.random.default_rng(3)
+    for i in range(5):
+        np.savez(samples / f"{i}.npz", image=rng.integers(0, 256, (1, 3, *rng.integers(8, 30, 2))).astype(np.uint8))
+    report = measured(thaw, model, samples, tmp_path / "report", "--to", "int8", "--no-optimize")
+    assert_same(by_name(report), nets.plain(thaw, model, samples, report, tmp_path, to="int8"))
+    assert_same(by_name(report, "out"), nets.plain(thaw, model, samples, report, tmp_path, to="int8", out=True))
+
+
+@pytest.mark.parametrize("options", [[], ["--only-in"]])
+def test_all_together_are_the_model_that_convert_writes(thaw, tmp_path, options):
+    """Cut into sections, a product of 8 bits may be computed by another kernel."""
+    checkpoint = need_shared("fixtures", "qwen2_5_vl", "ckpt")
+    thaw("build", checkpoint, "-o", tmp_path, "--part", "text", code=0)
+    thaw("optimize", tmp_path / "text.onnx", "-o", tmp_path / "model.onnx", code=0)
+    samples = tmp_path / "samples"
+    samples.mkdir()
+    rng = np.random.default_rng(2)
+    for n in (3, 5, 7, 11):
+        np.savez(samples / f"{n:02}.npz", input_ids=rng.integers(0, 200, (1, 3 * n)), attention_mask=np.ones((1, 3 * n), np.int64))
+    report = measured(thaw, tmp_path / "model.onnx", samples, tmp_path / "report", "--to", "int8", "--no-optimize", *options)
+    thaw("convert", tmp_path / "model.onnx", "-o", tmp_path / "all.onnx", "--to", "int8", "--no-check", "--no-optimize", "--data", samples, code=0)
+    wanted, got = (nets.outputs(tmp_path / name, samples, report["outputs"]) for name in ("model.onnx", "all.onnx"))
+    figures = [nets.mse(w, g) for w, g in zip(wanted, got, strict=True)]
+    np.testing.assert_allclose([s[0] for s in report["all"][0]["in"]["samples"]], figures, rtol=1e-6)
+
+
 def test_figures_are_what_they_are_called(thaw, tower, samples, tmp_path):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--no-optimize", "--metric", "sqnr")
     thaw("convert", tower, "-o", tmp_path / "all.onnx", "--to", "int4", "--no-check", "--no-optimize", "--data", samples, code=0)

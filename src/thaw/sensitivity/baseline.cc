@@ -32,6 +32,10 @@ ErrorFigures Baseline::own_figures(size_t sample, const Arrays& wanted) const {
   return require(figures_of(wanted, got), sample);
 }
 
+ErrorFigures Baseline::figures(WholeModel& whole, size_t sample, const Arrays& wanted) const {
+  return require(figures_of(wanted, whole.run(cut_.kept(), sample)), sample);
+}
+
 ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays& wanted) {
   return figures_behind(candidate, sample, candidate.run(sample), wanted);
 }

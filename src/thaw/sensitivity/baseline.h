@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "thaw/sensitivity/candidate.h"
 #include "thaw/sensitivity/cut_model.h"
 #include "thaw/sensitivity/lanes.h"
+#include "thaw/sensitivity/whole_model.h"
 
 namespace thaw::measuring {
 
@@ -18,9 +20,10 @@ using Wanted = std::vector<Arrays>;
 
 class Baseline {
  public:
-  // samples: how many there will be about.
-  Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, KeptArrays::Memory& memory)
-      : lanes_(samples), cut_(std::move(model), sections, lanes_.threads(), memory) {}
+  // samples: how many there will be about. cuts: those of the places for so many sections that are cut at; none: all of them.
+  Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, KeptArrays::Memory& memory,
+           const std::optional<std::set<size_t>>& cuts = {})
+      : lanes_(samples), cut_(std::move(model), sections, lanes_.threads(), memory, cuts) {}
 
   // In which its sessions and its candidates' run.
   const Lanes& lanes() const { return lanes_; }
@@ -33,6 +36,7 @@ class Baseline {
   // Of the model as it is, and of one that was made of it. Throws thaw::Error (kRuntimeFailed) where an output has a NaN or an
   // infinity that `wanted` has not.
   ErrorFigures own_figures(size_t sample, const Arrays& wanted) const;
+  ErrorFigures figures(WholeModel& whole, size_t sample, const Arrays& wanted) const;
   ErrorFigures figures(Candidate& candidate, size_t sample, const Arrays& wanted);
   std::vector<ErrorFigures> figures(Candidate& candidate, const Wanted& wanted);  // of all samples
   // From what the candidate makes of the section that it changes on. The second of several candidates that change the same

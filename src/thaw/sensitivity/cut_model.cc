@@ -32,14 +32,21 @@ std::vector<Cut> cuts_for(const splitting::Places& places, size_t sections) {
 
 class Cutter {
  public:
-  explicit Cutter(const ir::Model& model) : model_(model), facts_(infer::infer(model, scope_)) {}
+  explicit Cutter(const ir::Model& model)
+      : model_(model), facts_(infer::infer(model, scope_)), passings_(model, facts_) {}
+
+  std::vector<Cut> cuts(size_t sections) {
+    splitting::Places places = splitting::find_places(model_, scope_, facts_, passings_, {});
+    std::erase_if(places.all, [&](const splitting::Place& place) {
+      return std::ranges::any_of(place.passing, [&](const ir::Value* value) { return is_inside_kernel(value); });
+    });
+    return cuts_for(places, sections);
+  }
 
   // Without the cuts that something passes that is no tensor of a known type.
-  Stages run(size_t sections) {
-    const splitting::Passings passings(model_, facts_);
-    std::vector<Cut> cuts = cuts_for(splitting::find_places(model_, scope_, facts_, passings, {}), sections);
+  Stages run(std::vector<Cut> cuts) {
     for (;;) {
-      Stages stages(model_, passings, cuts);
+      Stages stages(model_, passings_, cuts);
       const std::set<int> bad = passed_by_others(stages);
       if (bad.empty()) return stages;
       std::vector<Cut> kept;
@@ -70,6 +77,32 @@ class Cutter {
   }
 
  private:
+  bool is_codes(const ir::Value* value) const {
+    using enum ir::DataType;
+    const ops::Fact& fact = facts_.fact(value);
+    return fact.is_tensor() && ir::is_integer(fact.dtype) && (ir::bits_of(fact.dtype) <= 8 || fact.dtype == kInt32);
+  }
+
+  bool makes_codes(const ir::Node& node) const {
+    return std::ranges::any_of(node.outputs(), [&](const ir::Value* value) { return value && is_codes(value); });
+  }
+
+  // ONNX Runtime computes a node with what makes codes of its result and numbers of the codes that it reads: what passes there is
+  // codes of 8 bits, or numbers that are read as such too.
+  bool is_inside_kernel(const ir::Value* value) const {
+    const ir::Node* maker = value->producer();
+    const bool are_sums = facts_.fact(value).dtype == ir::DataType::kInt32;
+    if (!maker || (is_codes(value) && !are_sums)) return false;
+    if (makes_codes(*maker)) return true;
+    const std::vector<const ir::Value*> operands = splitting::operands_of(*maker);
+    if (std::ranges::any_of(operands, [&](const ir::Value* operand) {
+          return passings_.of(operand) != splitting::Passing::kConstant && is_codes(operand);
+        }))
+      return true;
+    return value->is_used() && !value->is_output() &&
+           std::ranges::all_of(value->uses(), [&](const ir::Use& use) { return makes_codes(*use.node); });
+  }
+
   bool may_pass(const ir::Value* value) const {
     const ops::Fact& fact = facts_.fact(value);
     return fact.is_tensor() && fact.dtype != ir::DataType::kUndefined;
@@ -91,6 +124,7 @@ class Cutter {
   const ir::Model& model_;
   dim::Scope scope_;
   infer::Result facts_;
+  splitting::Passings passings_;
   std::map<std::string, size_t> names_;  // by size, as it is printed
 };
 
@@ -100,16 +134,25 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory)
+CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory,
+                   const std::optional<std::set<size_t>>& cuts)
     : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), threads_(threads), kept_(memory) {
-  find_sections(sections);
+  find_sections(sections, cuts);
   sessions_.resize(sections_.size());
   rows_.resize(sections_.size());
 }
 
-void CutModel::find_sections(size_t wanted) {
+void CutModel::find_sections(size_t wanted, const std::optional<std::set<size_t>>& chosen) {
   Cutter cutter(*model_);
-  const Stages stages = cutter.run(wanted);
+  std::vector<Cut> cuts = cutter.cuts(wanted);
+  cuts_ = cuts.size();
+  if (chosen) {
+    std::vector<Cut> some;
+    for (const size_t i : *chosen)
+      if (i < cuts.size()) some.push_back(std::move(cuts[i]));
+    cuts = std::move(some);
+  }
+  const Stages stages = cutter.run(std::move(cuts));
   sections_.resize(static_cast<size_t>(stages.count()));
   for (const ir::Value* input : model_->graph->inputs()) {
     const ir::Type& type = named_[input->name()] = cutter.named_type_of(input);

@@ -30,11 +30,14 @@ struct Section {
 
 class CutModel {
  public:
-  // In about so many sections, at narrow places; threads: of each session.
-  CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory);
+  // In about so many sections, at narrow places; threads: of each session. `cuts`: numbers of those places that it is cut at, in
+  // their order; none: all.
+  CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory,
+           const std::optional<std::set<size_t>>& cuts = {});
 
   const ir::Model& model() const { return *model_; }
   const ValueNumbers& numbers() const { return *numbers_; }
+  size_t cuts() const { return cuts_; }  // places for cuts
   const std::vector<Section>& sections() const { return sections_; }
   // Element types of all that passes from one section to another.
   const FedValues& passing() const { return passing_; }
@@ -58,7 +61,7 @@ class CutModel {
   void run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed);
 
  private:
-  void find_sections(size_t wanted);
+  void find_sections(size_t wanted, const std::optional<std::set<size_t>>& cuts);
   void add_section(size_t index);
   run::Session& session(size_t index);
   std::vector<std::string> outputs_behind(size_t section, const Arrays& changed) const;
@@ -71,6 +74,7 @@ class CutModel {
 
   std::unique_ptr<ir::Model> model_;
   std::unique_ptr<ValueNumbers> numbers_;
+  size_t cuts_ = 0;
   std::vector<Section> sections_;
   FedValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;

@@ -1,6 +1,7 @@
 #include "thaw/sensitivity/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include "thaw/sensitivity/predict.h"
 #include "thaw/sensitivity/riders.h"
 #include "thaw/sensitivity/run_key.h"
+#include "thaw/sensitivity/sound_cut.h"
 #include "thaw/sensitivity/units.h"
 
 namespace thaw::measuring {
@@ -86,9 +88,9 @@ class Run {
   SensitivityReport go() {
     journal_.emplace(options_.journal, report_.key, options_.resume);
     const bool is_fast = options_.mode == SensitivityMode::kFast;
-    Baseline base(ir::clone(conversions_.base()), sections(), samples_to_keep(), memory_);
     total_ = steps(is_fast);
-    keep_samples(base);
+    const std::unique_ptr<Baseline> kept = keep_samples();
+    Baseline& base = *kept;
     const size_t precisions = options_.precisions.size();
     report_.all_in.resize(precisions);
     report_.all_bytes.resize(precisions);
@@ -141,18 +143,21 @@ class Run {
     return options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
   }
 
-  void keep_samples(Baseline& base) {
+  std::unique_ptr<Baseline> keep_samples() {
     const size_t count = samples_to_keep();
     std::vector<size_t> chosen;
     for (size_t i = 0; i < count; ++i) chosen.push_back(i * samples_.size() / count);
-    if (chosen.empty()) return;
-    base.keep(0, samples_.read(chosen.front(), quantizing::inputs_to_feed(conversions_.base())));
-    choose_outputs(base);
+    std::unique_ptr<Baseline> base =
+        cut_soundly(conversions_.base(), sections(), count, memory_, feeds(chosen.front()));
+    choose_outputs(*base);
     chosen_.push_back(chosen.front());
-    wanted_.push_back(base.outputs(0, report_.outputs));
+    wanted_.push_back(base->outputs(0, report_.outputs));
     report_.samples.push_back(samples_.name(chosen.front()));
-    keep(base, {chosen.begin() + 1, chosen.end()});
+    keep(*base, {chosen.begin() + 1, chosen.end()});
+    return base;
   }
+
+  Arrays feeds(size_t sample) const { return samples_.read(sample, quantizing::inputs_to_feed(conversions_.base())); }
 
   void keep_other_samples(Baseline& base) {
     std::vector<size_t> others;
@@ -171,11 +176,10 @@ class Run {
 
   // Those that were chosen, from the first on; then(i) once the i-th is kept. One is read at a time.
   void keep_in(Baseline& model, size_t first, const std::function<void(size_t)>& then) {
-    const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions_.base());
     std::mutex reading;
     const auto read = [&](size_t i) {
       const std::lock_guard lock(reading);
-      return samples_.read(chosen_[i], inputs);
+      return feeds(chosen_[i]);
     };
     model.lanes().each(chosen_.size() - first, [&](size_t place) {
       const size_t i = first + place;
@@ -252,9 +256,12 @@ class Run {
                         errors, step);
   }
 
-  std::vector<ErrorFigures> figures_of_all(Baseline& base, const ir::Model& all) {
-    Candidate candidate(base.cut(), all);
-    return base.figures(candidate, wanted_);
+  // As one model, as it would be used.
+  std::vector<ErrorFigures> figures_of_all(const Baseline& base, const ir::Model& all) const {
+    WholeModel whole(all, report_.outputs, base.lanes().threads());
+    std::vector<ErrorFigures> figures(wanted_.size());
+    base.lanes().each(figures.size(), [&](size_t i) { figures[i] = base.figures(whole, i, wanted_[i]); });
+    return figures;
   }
 
   // The model with all converted: what all together cost, and where each is taken back.
@@ -264,15 +271,27 @@ class Run {
     const bool wants_out = options_.one_out && options_.mode == SensitivityMode::kExact;
     const bool all_known = std::ranges::all_of(
         errors, [&](UnitError* error) { return error->status == UnitStatus::kFailed || !error->out.empty(); });
-    if (!wants_out || all_known) {
-      if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
-      return;
-    }
-    Baseline converted(std::move(all.model), base.sections(), wanted_.size(), memory_);
-    std::vector<ErrorFigures>& figures = report_.all_in[precision];
-    figures.resize(wanted_.size());
-    keep_in(converted, 0, [&](size_t i) { figures[i] = converted.own_figures(i, wanted_[i]); });
-    measure_out(converted, precision);
+    if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
+    if (wants_out && !all_known) measure_out(*cut_converted(*all.model, base.sections(), precision), precision);
+  }
+
+  // In sections, where they give what it gives whole, on every sample.
+  std::unique_ptr<Baseline> cut_converted(const ir::Model& model, size_t sections, size_t precision) {
+    constexpr double kSame = 1e-7;
+    const auto keep = [&](Baseline& converted, size_t first) {
+      std::vector<char> are_same(wanted_.size(), 1);
+      keep_in(converted, first, [&](size_t i) {
+        const double whole = report_.all_in[precision][i].noise, here = converted.own_figures(i, wanted_[i]).noise;
+        are_same[i] = std::abs(here - whole) <= kSame * whole;
+      });
+      return std::ranges::all_of(are_same, [](char same) { return same != 0; });
+    };
+    std::unique_ptr<Baseline> converted = cut_soundly(model, sections, wanted_.size(), memory_, feeds(chosen_.front()));
+    if (keep(*converted, 1)) return converted;
+    converted.reset();
+    converted = std::make_unique<Baseline>(ir::clone(model), 1, wanted_.size(), memory_);
+    keep(*converted, 0);
+    return converted;
   }
 
   void measure_out(Baseline& converted, size_t precision) {

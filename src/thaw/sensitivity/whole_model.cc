@@ -1,0 +1,24 @@
+#include "thaw/sensitivity/whole_model.h"
+
+#include "thaw/sensitivity/part_model.h"
+
+namespace thaw::measuring {
+
+WholeModel::WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads)
+    : session_(*part_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
+
+Arrays WholeModel::run(const KeptArrays& kept, size_t sample) {
+  Arrays feeds;
+  for (const Port& port : session_.inputs())
+    if (kept.has(sample, port.name)) feeds.emplace(port.name, kept.get(sample, port.name));
+  return session_.run(feeds);
+}
+
+Arrays WholeModel::run(const Arrays& feeds) {
+  Arrays fed;
+  for (const Port& port : session_.inputs())
+    if (const auto at = feeds.find(port.name); at != feeds.end()) fed.insert(*at);
+  return session_.run(fed);
+}
+
+}  // namespace thaw::measuring

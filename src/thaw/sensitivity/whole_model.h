@@ -1,0 +1,26 @@
+// A model that runs as one, as a user runs it: what all that is cut into sections is held against.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/run/session.h"
+#include "thaw/sensitivity/kept_arrays.h"
+
+namespace thaw::measuring {
+
+class WholeModel {
+ public:
+  // `outputs`: that are wanted; threads: of its session.
+  WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads);
+
+  // On a sample whose inputs are among what was kept. From several threads.
+  Arrays run(const KeptArrays& kept, size_t sample);
+  Arrays run(const Arrays& feeds);
+
+ private:
+  run::Session session_;
+};
+
+}  // namespace thaw::measuring
