@@ -11,7 +11,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper
 
-from conftest import need_package, need_shared
+from conftest import need_package, need_shared, session
 
 F = T.FLOAT
 RULES = "THAW030,THAW031,THAW032,THAW033,THAW034,THAW035"
@@ -220,14 +220,19 @@ def test_a_chain_that_needs_its_nodes_is_none(find):
     assert find(m) == []
 
 
-def test_fix_answers_a_chain(thaw, find, save, tmp_path):
+@pytest.mark.parametrize("allowed", [{}, {"allowzero": 1}])
+def test_fix_answers_a_chain(thaw, find, save, tmp_path, allowed):
     nodes = [node("Shape", ["x"], "s"), node("Gather", ["s", "zero"], "n"), node("Concat", ["n", "rest"], "to", axis=0),
-             node("Reshape", ["x", "to"], "y")]
+             node("Reshape", ["x", "to"], "y", **allowed)]
     path = save(model(nodes, [("x", F, ["n", 12])], ["y"], [constant("zero", [0]), constant("rest", [3, 4])]))
     (finding,) = find(path)
     assert finding["code"] == "THAW034" and finding["severity"] == "warning" and "[0, 3, 4]" in finding["message"]
-    thaw("fix", path, "-o", tmp_path / "fixed.onnx", code=0)
-    assert find(tmp_path / "fixed.onnx") == []
+    fixed = tmp_path / "fixed.onnx"
+    thaw("fix", path, "-o", fixed, code=0)
+    assert find(fixed) == []
+    for rows in (0, 5):
+        x = np.arange(rows * 12, dtype=np.float32).reshape(rows, 12)
+        assert session(fixed).run(None, {"x": x})[0].tolist() == x.reshape(rows, 3, 4).tolist()
 
 
 def test_a_rank_is_lost_where_the_shape_has_no_fixed_length(find):

@@ -19,6 +19,7 @@ namespace {
 struct Shortened {
   ir::Node* node;
   ir::Value *computed, *constant;  // the target as it was, and what says the same
+  bool allows_zero;                // as it was
   Change change;
 };
 
@@ -44,10 +45,12 @@ std::vector<Shortened> shorten(ir::Model& model, const std::vector<Chain>& chain
     ir::Value* computed = node->input(1);
     ir::Value* constant =
         graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(chain.target.size())}, chain.target));
-    node->set_input(1, constant);
+    const bool allows_zero = node->attribute_int("allowzero", 0) != 0;
+    infer::set_constant_target(*node, constant);
     all.push_back({node,
                    computed,
                    constant,
+                   allows_zero,
                    {"THAW034",
                     node->describe(),
                     {},
@@ -77,6 +80,7 @@ void take_back_frozen(ir::Model& model, const std::set<std::string>& before, std
     std::erase_if(all, [&](const Shortened& one) {
       if (any_own && !now.contains(one.constant->name())) return false;
       one.node->set_input(1, one.computed);
+      if (one.allows_zero) one.node->set_attribute({"allowzero", int64_t{1}});
       model.graph->remove_initializer(one.constant);
       return true;
     });

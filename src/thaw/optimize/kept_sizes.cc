@@ -37,11 +37,13 @@ std::vector<int64_t> axes_in(const Site& s, const ir::Value* part) {
 
 ir::Value* with_zeros(const Site& s) {
   const ir::Node* concat = s.made_by(1, "Concat");
-  if (!concat || s.node().attribute_int("allowzero", 0) != 0) return nullptr;
+  if (!concat) return nullptr;
+  const bool allows_zero = s.node().attribute_int("allowzero", 0) != 0;
   std::vector<int64_t> target;
   bool keeps = false;
   for (int i = 0; i < static_cast<int>(concat->inputs().size()); ++i) {
     if (const auto numbers = s.integers(*concat, i, "")) {
+      if (allows_zero && std::ranges::count(*numbers, 0) > 0) return nullptr;  // a size of 0, no copy
       target.insert(target.end(), numbers->begin(), numbers->end());
       continue;
     }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "thaw/optimize/tables.h"
+#include "thaw/optimize/view_algebra.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -51,12 +52,12 @@ ir::Value* reshaped_back(const Site& s) {
 }
 
 // A Reshape of a reshaping reads what that one reads. A 0 of its target copies a dim of its operand, which must be the
-// same then.
+// same then; with allowzero it is a size of its own.
 ir::Value* one_reshape(const Site& s) {
   const ir::Node* inner = reshaping(s, s.input(0));
-  if (!inner || s.node().attribute_int("allowzero", 0) != 0 || s.opset() < 5) return nullptr;
+  if (!inner || s.opset() < 5) return nullptr;
   const auto target = s.integers(1, "");
-  if (!target) return nullptr;
+  if (!target || (s.node().attribute_int("allowzero", 0) != 0 && std::ranges::count(*target, 0) > 0)) return nullptr;
   const ops::Fact &from = s.fact(inner->input(0)), &over = s.in(0);
   if (!from.has_rank()) return nullptr;
   for (size_t i = 0; i < target->size(); ++i) {
@@ -65,6 +66,18 @@ ir::Value* one_reshape(const Site& s) {
     if (axis >= from.rank() || axis >= over.rank() || !dim::same(from.dim(axis), over.dim(axis))) return nullptr;
   }
   return s.at().reshape(inner->input(0), s.input(1));
+}
+
+// A reshaping, a Transpose and a reshaping that together move whole axes: one Transpose.
+ir::Value* transposed_through_views(const Site& s) {
+  const ir::Node* transpose = s.made_by(0, "Transpose");
+  const ir::Node* view = transpose && s.is_only_reader_of(s.input(0)) ? reshaping(s, transpose->input(0)) : nullptr;
+  if (!view) return nullptr;
+  const ops::Fact &in = s.fact(view->input(0)), &viewed = s.fact(view->output(0));
+  const auto permutation = permutation_of(s, *transpose);
+  if (!permutation || !in.has_rank() || !viewed.has_rank() || !s.out().has_rank()) return nullptr;
+  const auto order = as_one_transpose(*in.shape, *viewed.shape, *permutation, *s.out().shape);
+  return order ? s.at().transpose(view->input(0), *order) : nullptr;
 }
 
 ir::Value* one_unsqueeze(const Site& s) {
@@ -216,6 +229,7 @@ const Simplification kTable[] = {
     {"merge Transposes", {"Transpose"}, one_transpose},
     {"undo a reshaping", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, reshaped_back},
     {"merge reshapings", {"Reshape"}, one_reshape},
+    {"merge reshapings and a Transpose", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, transposed_through_views},
     {"merge Unsqueezes", {"Unsqueeze"}, one_unsqueeze},
     {"merge Squeezes", {"Squeeze"}, one_squeeze},
     {"merge Concats", {"Concat"}, one_concat},

@@ -26,8 +26,8 @@ int write_reshape_targets(ir::Model& model, infer::Inference& facts, rewrite::Ch
       changes.made.push_back({.kind = "write a shape",
                               .place = node->describe(),
                               .replaced = {{"a computed shape", fmt::format("[{}]", fmt::join(target, ", "))}}});
-      node->set_input(
-          1, graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
+      infer::set_constant_target(
+          *node, graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));
     }
     return static_cast<int>(found.size());
   });
