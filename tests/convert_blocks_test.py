@@ -366,3 +366,22 @@ def test_a_built_tower_is_compared_at_grids_of_its_own(thaw, tmp_path):
     report = thaw.json("convert", tmp_path / "vision.onnx", "-o", tmp_path / "int4.onnx", "--to", "int4", code=0)
     assert {error["sizes"] for error in report["errors"]} == {"num_patches=4", "num_patches=64"}
     assert report["uncompared"] == []
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("method", ["rtn", "search", "hqq", "gptq", "awq"])
+def test_codes_of_the_largest_float16_are_finite(thaw, save, tmp_path, method, symmetric):
+    w = np.clip(random(64, 16, scale=3e4), -65504, 65504)
+    w[:, 0], w[:, 1], w[::2, 2], w[1::2, 2] = 65504, -27190, 65504, -65504
+    made = model("g (float16[n, 64] x) => (float16[n, 16] y) { y = MatMul(x, w) }")
+    made.graph.initializer.append(numpy_helper.from_array(w.astype(np.float16), "w"))
+    path = save(made, "largest")
+    np.savez(tmp_path / "x.npz", x=random(100, 64, scale=1e-3).astype(np.float16))
+    options = ["--data", tmp_path / "x.npz"] if method in ("gptq", "awq") else []
+    out, _ = convert(thaw, path, "--method", method, *options, *(["--symmetric"] if symmetric else []), "--no-check", to="int4")
+    (product,) = (n for n in onnx.load(out).graph.node if n.op_type == "MatMulNBits")
+    codes, scales, *zeros = (numpy_helper.to_array(i) for name in product.input[1:] for i in onnx.load(out).graph.initializer
+                             if i.name == name)
+    pairs = [np.stack([bytes_ & 15, bytes_ >> 4], -1).reshape(16, 2, -1).astype(int) for bytes_ in (codes, *zeros)]
+    steps = pairs[0] - (pairs[1] if zeros else 8)
+    assert np.abs(steps * scales.reshape(16, 2, 1).astype(float)).max() <= 65504

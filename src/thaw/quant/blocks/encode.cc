@@ -15,17 +15,15 @@ HWY_INLINE bool for_codes(const Tile& tile, const BlockFormat& format, const Til
   for_lanes([&](int lane) {
     const D d;
     const DI di;
-    const V levels = hn::Set(d, static_cast<float>(format.levels()));
-    const V zero = hn::Load(d, scales.zero + lane);
-    const V inverse = hn::Div(hn::Set(d, 1.0F), hn::Load(d, scales.scale + lane));
+    const Coding coding = coding_of(scales, lane, format);
     V broken = hn::Zero(d);  // NaN once a weight is NaN or infinite
     int i = 0;
     for (; i < tile.count; ++i) {
       const V w = hn::Load(d, tile.weights + i * kLanes + lane);
       broken = hn::MulAdd(w, hn::Zero(d), broken);
-      each(i, hn::BitCast(DU(), hn::ConvertTo(di, codes_of(w, inverse, zero, levels))), lane);
+      each(i, hn::BitCast(DU(), hn::ConvertTo(di, coding.codes(w))), lane);
     }
-    const auto padding = hn::BitCast(DU(), hn::ConvertTo(di, zero));
+    const auto padding = hn::BitCast(DU(), hn::ConvertTo(di, coding.zero));
     for (; i < format.block; ++i) each(i, padding, lane);
     finite = finite && hn::AllFalse(d, hn::IsNaN(broken));
   });
@@ -61,23 +59,6 @@ bool encode_packed_tile(const Tile& tile, const BlockFormat& format, const TileS
   }
 }
 
-void errors_of_tile(const Tile& tile, const BlockFormat& format, const TileScales& scales, float* errors) {
-  for_lanes([&](int lane) {
-    const D d;
-    const V levels = hn::Set(d, static_cast<float>(format.levels()));
-    const V zero = hn::Load(d, scales.zero + lane), scale = hn::Load(d, scales.scale + lane);
-    const V inverse = hn::Div(hn::Set(d, 1.0F), scale);
-    V sum = hn::Zero(d);
-    for (int i = 0; i < tile.count; ++i) {
-      const V w = hn::Load(d, tile.weights + i * kLanes + lane);
-      const V error = hn::NegMulAdd(hn::Sub(codes_of(w, inverse, zero, levels), zero), scale, w);
-      const V square = hn::Mul(error, error);
-      sum = tile.weighted ? hn::MulAdd(square, hn::Set(d, tile.importance[i]), sum) : hn::Add(sum, square);
-    }
-    hn::Store(sum, d, errors + lane);
-  });
-}
-
 }  // namespace thaw::quantizing::blocks::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -86,7 +67,6 @@ namespace thaw::quantizing::blocks {
 
 HWY_EXPORT(encode_tile);
 HWY_EXPORT(encode_packed_tile);
-HWY_EXPORT(errors_of_tile);
 
 bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes) {
   return HWY_DYNAMIC_DISPATCH(encode_tile)(tile, format, scales, codes);
@@ -94,12 +74,6 @@ bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scale
 
 bool encode_packed(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words) {
   return HWY_DYNAMIC_DISPATCH(encode_packed_tile)(tile, format, scales, words);
-}
-
-void errors_of(const Tile& tile, const BlockFormat& format, const TileScales& scales, std::span<float, kLanes> errors) {
-  alignas(64) float sums[kLanes];
-  HWY_DYNAMIC_DISPATCH(errors_of_tile)(tile, format, scales, sums);
-  for (int lane = 0; lane < kLanes; ++lane) errors[static_cast<size_t>(lane)] = sums[lane];
 }
 
 }  // namespace thaw::quantizing::blocks

@@ -8,16 +8,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 
-// Errors are in steps of their block's scale: squares of weights may be too small for a float.
+// Errors are in steps: squares of weights may be too small for a float.
 struct Lanes {
   int first;
-  V inverse, zero, levels;
+  Coding coding;
+  V scale;  // that codes are multiplied by, in steps: 1 or a little more
 };
 
-HWY_INLINE V error_at(const Tile& tile, const Lanes& lanes, const float* codes, int i) {
+// For a code times `scale`.
+HWY_INLINE V error_at(const Tile& tile, const Lanes& lanes, const float* codes, int i, V scale) {
   const D d;
-  const V code = hn::Load(d, codes + i * kLanes + lanes.first);
-  return hn::MulAdd(hn::Load(d, tile.weights + i * kLanes + lanes.first), lanes.inverse, hn::Sub(lanes.zero, code));
+  const V move = hn::Sub(hn::Load(d, codes + i * kLanes + lanes.first), lanes.coding.zero);
+  const V weight = hn::Load(d, tile.weights + i * kLanes + lanes.first);
+  return hn::MulSub(weight, lanes.coding.inverse, hn::Mul(scale, move));
 }
 
 // Of each lane, the place whose move by one pays most, and which way; no gain where none pays.
@@ -25,23 +28,26 @@ struct Move {
   V gain, place, step;
 };
 
+// Squares are those of codes times the step: counted by the scale, they would bring weights down to where least squares had them.
 HWY_INLINE Move best_move(const Tile& tile, const Lanes& lanes, const float* codes) {
   const D d;
   const V none = hn::Zero(d), one = hn::Set(d, 1.0F), two = hn::Set(d, 2.0F);
   V total = none;
   for (int i = 0; i < tile.count; ++i)
-    total = hn::MulAdd(hn::Set(d, tile.means[i]), error_at(tile, lanes, codes, i), total);
+    total = hn::MulAdd(hn::Set(d, tile.means[i]), error_at(tile, lanes, codes, i, lanes.scale), total);
   Move best{none, none, none};
   for (int i = 0; i < tile.count; ++i) {
-    const V mean = hn::Set(d, tile.means[i]);  // that the sum falls by where the code rises by one
+    const V mean =
+        hn::Mul(hn::Set(d, tile.means[i]), lanes.scale);  // that the sum falls by where the code rises by one
     const V step = hn::CopySign(one, hn::Mul(mean, total));
     const V moved = hn::Add(hn::Load(d, codes + i * kLanes + lanes.first), step);
     const V twice = hn::Mul(two, step);
     const V of_square =
-        hn::Mul(hn::Set(d, tile.importance[i]), hn::NegMulAdd(twice, error_at(tile, lanes, codes, i), one));
+        hn::Mul(hn::Set(d, tile.importance[i]), hn::NegMulAdd(twice, error_at(tile, lanes, codes, i, one), one));
     const V of_sum = hn::Mul(mean, hn::NegMulAdd(twice, total, mean));
     const V gain = hn::Neg(hn::Add(of_square, of_sum));
-    const auto better = hn::And(hn::Gt(gain, best.gain), hn::And(hn::Ge(moved, none), hn::Le(moved, lanes.levels)));
+    const auto is_code = hn::And(hn::Ge(moved, lanes.coding.lowest), hn::Le(moved, lanes.coding.highest));
+    const auto better = hn::And(hn::Gt(gain, best.gain), is_code);
     best.gain = hn::IfThenElse(better, gain, best.gain);
     best.place = hn::IfThenElse(better, hn::Set(d, static_cast<float>(i)), best.place);
     best.step = hn::IfThenElse(better, step, best.step);
@@ -54,8 +60,8 @@ void move_codes(const Tile& tile, const BlockFormat& format, const TileScales& s
   for (int i = 0; i < tile.count * kLanes; ++i) codes[i] = bytes[i];
   for_lanes([&](int first) {
     const D d;
-    const Lanes lanes{first, hn::Div(hn::Set(d, 1.0F), hn::Load(d, scales.scale + first)),
-                      hn::Load(d, scales.zero + first), hn::Set(d, static_cast<float>(format.levels()))};
+    const Coding coding = coding_of(scales, first, format);
+    const Lanes lanes{first, coding, hn::Mul(coding.scale, coding.inverse)};
     // Each move makes it less; the bound is for what rounding of floats may do.
     for (int moves = 0; moves < tile.count; ++moves) {
       const Move best = best_move(tile, lanes, codes);

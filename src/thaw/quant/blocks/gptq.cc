@@ -160,14 +160,15 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
       for (int i = 0; i < count; ++i)
         tile->importance[i] = most > 0 ? static_cast<float>(square(i) / most) + 0.01F : 1.0F;
       search(*tile, format, scales);
-      const auto levels = static_cast<float>(format.levels());
+      CodeRange ranges[kLanes];
+      for (int lane = 0; lane < kLanes; ++lane) ranges[lane] = format.codes_held(scales.scale[lane], scales.zero[lane]);
       for (int i = 0; i < count; ++i) {
         float* column = in_order.data() + (first + i) * kLanes;
         float* error = off.data() + i * kLanes;
         const int64_t place = order.places[static_cast<size_t>(first + i)];
         for (int lane = 0; lane < kLanes; ++lane) {
-          const float code =
-              std::clamp(std::nearbyint(column[lane] / scales.scale[lane] + scales.zero[lane]), 0.0F, levels);
+          const float code = std::clamp(std::nearbyint(column[lane] / scales.step[lane] + scales.zero[lane]),
+                                        ranges[lane].lowest, ranges[lane].highest);
           error[lane] = column[lane] - (code - scales.zero[lane]) * scales.scale[lane];
           if (lane < lanes)
             chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + place)] = static_cast<uint8_t>(code);

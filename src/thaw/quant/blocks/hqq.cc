@@ -61,7 +61,9 @@ void hqq_lanes(const Tile& tile, const BlockFormat& format, int lane, TileScales
       scale = hn::IfThenElse(hn::Gt(hn::Abs(next), hn::Set(d, 1e-3F)), next, scale);
     }
   }
-  hn::Store(stored_scale(hn::Mul(best_scale, first.scale), format.scale_type), d, result.scale + lane);
+  const V scale = stored_scale(hn::Mul(best_scale, first.scale), format.scale_type);
+  hn::Store(scale, d, result.scale + lane);
+  hn::Store(scale, d, result.step + lane);
   hn::Store(best_zero, d, result.zero + lane);
 }
 

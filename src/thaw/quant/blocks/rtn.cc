@@ -12,6 +12,7 @@ void rtn_tile(const Tile& tile, const BlockFormat& format, TileScales& result) {
   for_lanes([&](int lane) {
     const ScaleAndZero chosen = rtn_of(extremes_of(tile, lane), format);
     hn::Store(chosen.scale, D(), result.scale + lane);
+    hn::Store(chosen.scale, D(), result.step + lane);
     hn::Store(chosen.zero, D(), result.zero + lane);
   });
 }

@@ -13,8 +13,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 
-constexpr float kLeastNormalized = 0x1p-100F;  // a smaller block is left to rtn: its inverse might be infinite
-
 struct Fit {
   V scale, gain;  // gain: what the error is below sum w x^2
 };
@@ -121,28 +119,11 @@ void search_lanes(const Tile& tile, const BlockFormat& format, int lane, TileSca
   }
   best.take(refit<kWeighted>(tile, lane, unit, best.scale, best.zero, levels), best.zero);
 
-  const auto keeps = hn::And(can_search, hn::Gt(best.gain, none));
-  const V scale = stored_scale(nonzero(hn::Mul(best.scale, largest)), format.scale_type);
-  hn::Store(hn::IfThenElse(keeps, scale, first.scale), d, result.scale + lane);
-  hn::Store(hn::IfThenElse(keeps, best.zero, first.zero), d, result.zero + lane);
-
-  // Rounding the scale to its type may cost what the search gave: rtn's stays where it is as good.
-  const auto error_of = [&](V scale_of, V zero_of) HWY_ATTR {
-    const V inverse = hn::Div(one, scale_of);
-    V sum = none;
-    for (int i = 0; i < tile.count; ++i) {
-      const V w = hn::Load(d, tile.weights + i * kLanes + lane);
-      const V step = hn::Sub(codes_of(w, inverse, zero_of, levels), zero_of);
-      const V error = hn::Mul(hn::NegMulAdd(step, scale_of, w), unit);
-      const V weighted = kWeighted ? hn::Mul(error, hn::Set(d, tile.importance[i])) : error;
-      sum = hn::MulAdd(error, weighted, sum);
-    }
-    return sum;
-  };
-  const V found_scale = hn::Load(d, result.scale + lane), found_zero = hn::Load(d, result.zero + lane);
-  const auto worse = hn::Not(hn::Lt(error_of(found_scale, found_zero), error_of(first.scale, first.zero)));
-  hn::Store(hn::IfThenElse(worse, first.scale, found_scale), d, result.scale + lane);
-  hn::Store(hn::IfThenElse(worse, first.zero, found_zero), d, result.zero + lane);
+  const auto found = hn::And(can_search, hn::Gt(best.gain, none));
+  const V step = hn::IfThenElse(found, hn::Mul(best.scale, largest), first.scale);
+  hn::Store(step, d, result.step + lane);
+  hn::Store(stored_scale(step, format.scale_type), d, result.scale + lane);
+  hn::Store(hn::IfThenElse(found, best.zero, first.zero), d, result.zero + lane);
 }
 
 void search_tile(const Tile& tile, const BlockFormat& format, TileScales& result) {
@@ -163,7 +144,10 @@ namespace thaw::quantizing::blocks {
 HWY_EXPORT(search_tile);
 
 void search(const Tile& tile, const BlockFormat& format, TileScales& result) {
+  TileScales plain;
+  rtn(tile, format, plain);
   HWY_DYNAMIC_DISPATCH(search_tile)(tile, format, result);
+  keep_norm(tile, format, plain, result);
 }
 
 }  // namespace thaw::quantizing::blocks

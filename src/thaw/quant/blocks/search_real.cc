@@ -101,6 +101,7 @@ void search_real_lanes(const Tile& tile, const BlockFormat& format, int lane, Ti
   const V size = stored_scale(nonzero(hn::Abs(middle)), format.scale_type);
   const V aside = hn::IfThenElse(hn::Eq(middle, none), none, hn::CopySign(one, hn::Neg(middle)));
   hn::Store(hn::IfThenElse(has_range, scale, size), d, result.scale + lane);
+  hn::Store(hn::IfThenElse(has_range, scale, size), d, result.step + lane);
   hn::Store(hn::IfThenElse(has_range, zero, aside), d, result.zero + lane);
 }
 
@@ -121,25 +122,11 @@ namespace thaw::quantizing::blocks {
 
 HWY_EXPORT(search_real_tile);
 
-namespace {
-
-constexpr float kLeastTold = 1e-30F;
-
-}  // namespace
-
 void search_real(const Tile& tile, const BlockFormat& format, TileScales& result) {
   TileScales whole;
-  alignas(64) float errors[kLanes], whole_errors[kLanes];
-  HWY_DYNAMIC_DISPATCH(search_real_tile)(tile, format, result);
   search(tile, format, whole);
-  errors_of(tile, format, result, errors);
-  errors_of(tile, format, whole, whole_errors);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    // A NaN, of a zero far away, is no gain; nor is what may be one of squares that have lost their bits.
-    if (errors[lane] < whole_errors[lane] && whole_errors[lane] > kLeastTold) continue;
-    result.scale[lane] = whole.scale[lane];
-    result.zero[lane] = whole.zero[lane];
-  }
+  HWY_DYNAMIC_DISPATCH(search_real_tile)(tile, format, result);
+  keep_norm(tile, format, whole, result);
 }
 
 }  // namespace thaw::quantizing::blocks

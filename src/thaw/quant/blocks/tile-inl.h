@@ -14,6 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr float kFarthestReach = 0x1p100F;  // of codes from their zero, that no infinity comes in
+
+constexpr float kLeastNormalized = 0x1p-100F;  // a smaller block is left to rtn: its inverse might be infinite
+
 using D = hn::CappedTag<float, kLanes>;
 using V = hn::Vec<D>;
 using DU = hn::Rebind<uint32_t, D>;
@@ -54,10 +58,37 @@ HWY_INLINE V stored_scale(V scale, ir::DataType type) {
   return within(magnitude, 0x1p-126F, 0x1.fffffep127F);
 }
 
+HWY_INLINE V codes_between(V lowest, V highest, V weights, V inverse, V zero) {
+  return hn::Min(hn::Max(hn::Round(hn::MulAdd(weights, inverse, zero)), lowest), highest);
+}
+
 // The nearest codes, as floats.
 HWY_INLINE V codes_of(V weights, V inverse, V zero, V levels) {
+  return codes_between(hn::Zero(D()), levels, weights, inverse, zero);
+}
+
+// How the weights of a block become codes, and what those stand for.
+struct Coding {
+  V scale, zero, inverse;
+  V lowest, highest;  // the codes that stand for numbers of the scales' type
+
+  HWY_INLINE V codes(V weights) const { return codes_between(lowest, highest, weights, inverse, zero); }
+  HWY_INLINE V error(V weights) const { return hn::NegMulAdd(hn::Sub(codes(weights), zero), scale, weights); }
+};
+
+HWY_INLINE Coding coding_of(V scale, V zero, V step, const BlockFormat& format) {
   const D d;
-  return hn::Min(hn::Max(hn::Round(hn::MulAdd(weights, inverse, zero)), hn::Zero(d)), levels);
+  const V none = hn::Zero(d), levels = hn::Set(d, static_cast<float>(format.levels()));
+  const V reach = hn::Min(hn::Div(hn::Set(d, format.largest()), hn::Abs(scale)), hn::Set(d, kFarthestReach));
+  const V lowest = hn::Ceil(hn::Sub(zero, reach)), highest = hn::Floor(hn::Add(zero, reach));
+  return {scale, zero, hn::Div(hn::Set(d, 1.0F), step), hn::Min(hn::Max(lowest, none), levels),
+          hn::Max(hn::Min(highest, levels), none)};
+}
+
+HWY_INLINE Coding coding_of(const TileScales& scales, int lane, const BlockFormat& format) {
+  const D d;
+  return coding_of(hn::Load(d, scales.scale + lane), hn::Load(d, scales.zero + lane), hn::Load(d, scales.step + lane),
+                   format);
 }
 
 // Of the weights of some lanes: the least and the largest, 0 among them.

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "thaw/ir/data/types.h"
 
@@ -16,6 +15,11 @@ namespace thaw::quantizing::blocks {
 
 inline constexpr int64_t kLanes = 16;
 inline constexpr int kLargestBlock = 256;
+
+// Codes that stand for numbers which the scales' type holds: near 65504, the outermost of float16's may not.
+struct CodeRange {
+  float lowest, highest;
+};
 
 struct BlockFormat {
   int bits = 4;             // 2, 3, 4 or 8
@@ -26,6 +30,8 @@ struct BlockFormat {
 
   int levels() const { return (1 << bits) - 1; }
   int middle() const { return 1 << (bits - 1); }
+  float largest() const;  // of the numbers that the scales' type holds
+  CodeRange codes_held(float scale, float zero) const;
   int stored_bits() const { return bits == 3 ? 4 : bits; }  // that a code has for the nodes that read it
   bool operator==(const BlockFormat&) const = default;
 };
@@ -43,6 +49,8 @@ struct Tile {
 struct TileScales {
   alignas(64) float scale[kLanes];  // never 0; may be negative
   alignas(64) float zero[kLanes];   // integers, or real
+  alignas(
+      64) float step[kLanes];  // codes are the nearest to weight / step + zero: the scale, or of `search` a little less
 };
 
 // The methods that need nothing but the weights. Weights must be finite. A block of zeros has scale 1.
@@ -50,10 +58,14 @@ struct TileScales {
 // From the extremes, as ONNX Runtime has it: with zero points the range is widened to hold 0; without, the weight of
 // largest magnitude becomes the code 0, which is farther from the middle than the largest code.
 void rtn(const Tile& tile, const BlockFormat& format, TileScales& result);
-// Least sum of importance * error^2, over scales and integer zeros; never worse than rtn in any block.
+// Least sum of importance * error^2, over scales and integer zeros, and then as long as the weights are (keep_norm); never
+// worse than rtn in any block.
 void search(const Tile& tile, const BlockFormat& format, TileScales& result);
 // The same over real zeros, which need not be within the codes: least squares give both. Never worse than `search`.
 void search_real(const Tile& tile, const BlockFormat& format, TileScales& result);
+// Makes the scales of a result of least squares larger until its codes are as long as the weights along them, no further
+// than its errors are below those of `other`. The other is taken where it is as good.
+void keep_norm(const Tile& tile, const BlockFormat& format, const TileScales& other, TileScales& result);
 // Half-quadratic splitting (Badri and Shaji 2023): the scale and zero near rtn's that make sum |error|^0.7 small.
 void hqq(const Tile& tile, const BlockFormat& format, TileScales& result);
 
@@ -66,7 +78,5 @@ bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scale
 bool encode_about_means(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
 // As `encode`, a block's codes as words [format.block * stored_bits / 32, kLanes], the first code in the lowest bits.
 bool encode_packed(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint32_t* words);
-// The sum of importance * error^2 of each lane.
-void errors_of(const Tile& tile, const BlockFormat& format, const TileScales& scales, std::span<float, kLanes> errors);
 
 }  // namespace thaw::quantizing::blocks
