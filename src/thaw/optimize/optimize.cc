@@ -13,6 +13,7 @@
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/target/target.h"
+#include "thaw/optimize/attention/joined_heads.h"
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/control.h"
 #include "thaw/optimize/fusions.h"
@@ -147,7 +148,9 @@ int fuse_activations(Work& work) { return fuse_what_is_taken(work, fused_activat
 
 int fuse_norms(Work& work) { return fuse_what_is_taken(work, fused_norms(work.options.target)); }
 
-int fuse_attentions(Work& work) { return fuse_attention(work.model, work.facts, work.options.target, work.changes); }
+int fuse_attentions(Work& work) {
+  return fuse_attention(work.model, work.facts, work.options.target, work.changes) + run_pass<join_heads>(work);
+}
 
 int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
 
