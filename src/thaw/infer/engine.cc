@@ -147,6 +147,8 @@ void Engine::run_node(const ir::Node& node, Frame& frame) {
     const ir::Value* value = node.outputs()[i];
     if (!value) continue;
     visits += visits_of(outputs[i]);
+    if (outputs[i].shape)
+      for (const dim::Dim d : *outputs[i].shape) imply_at_least(node, frame, d, 0);
     keep(value, std::move(outputs[i]), frame);
   }
   if (visits > 0) spend(visits);

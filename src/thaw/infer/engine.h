@@ -1,6 +1,7 @@
 // The engine behind infer(): walks graphs, calls rules, keeps facts. Internal to infer/.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,17 @@ class Engine {
     result_.problems_.push_back({&node, std::move(message)});
     failed_at_.push_back(at_);
   }
+  // Kept where the node runs in every run: not of one in a branch or a loop.
+  void imply_at_least(const ir::Node& node, const Frame& frame, dim::Dim d, int64_t bound) {
+    if (!d.is_symbolic() || &frame != &root_ || node.graph() != model_.graph.get()) return;
+    const auto [at, fresh] = lowest_.try_emplace(d.expr(), bound);
+    if (fresh) root_.held.hold(kBytesOfBound);
+    at->second = std::max(at->second, bound);
+  }
+  bool is_implied_at_least(dim::Dim d, int64_t bound) const {
+    const auto at = d.is_symbolic() ? lowest_.find(d.expr()) : lowest_.end();
+    return at != lowest_.end() && at->second >= bound;
+  }
   size_t num_obligations() const { return result_.obligations_.size(); }
   size_t num_problems() const { return result_.problems_.size(); }
   // Spends visits; false once the budget is out.
@@ -60,6 +72,8 @@ class Engine {
 
  private:
   static constexpr uint64_t kBytesOfObligation = sizeof(ops::Obligation) + sizeof(const ir::Node*);
+
+  static constexpr uint64_t kBytesOfBound = 64;
 
   void run_graph(const ir::Graph& graph, Frame& frame);
   void keep(const ir::Value* value, ops::Fact fact, Frame& frame);
@@ -82,6 +96,8 @@ class Engine {
   Frame root_;                                          // its facts are the result's between two runs
   const ir::Node* at_ = nullptr;                        // the node of the main graph that is being visited
   std::vector<const ir::Node*> stated_at_, failed_at_;  // by obligation and problem
+  // What sizes are at least, as nodes of the main graph imply: 0 as the size of an axis.
+  std::unordered_map<const dim::Expr*, int64_t> lowest_;
   const ops::Registry& registry_;
   Result result_;
   bool names_unknown_ = false;

@@ -159,6 +159,13 @@ void NodeContext::specify_at_most(Dim a, Dim b, std::string_view what, At at_a, 
   engine_.add_obligation(stated);
 }
 
+void NodeContext::imply_at_least(Dim d, int64_t bound) { engine_.imply_at_least(*node_, frame_, d, bound); }
+
+bool NodeContext::holds_at_least(Dim d, int64_t bound) const {
+  if (d.is_unknown()) return false;
+  return at_least(d, bound) || engine_.is_implied_at_least(d, bound);
+}
+
 void NodeContext::invalid(std::string message) { engine_.add_problem(*node_, std::move(message)); }
 
 Dim NodeContext::data_dependent(int output, int axis) {

@@ -26,6 +26,8 @@ class NodeContext final : public ops::Context {
   void require_divisible(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
   void require_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
   void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
+  void imply_at_least(dim::Dim d, int64_t bound) override;
+  bool holds_at_least(dim::Dim d, int64_t bound) const override;
   bool wants_sizes_as_run() const override { return engine_.options().sizes_as_run; }
   void invalid(std::string message) override;
   dim::Dim data_dependent(int output, int axis) override;

@@ -59,9 +59,9 @@ class Resolution {
       }
       return copy(i);
     }
-    if (at_least(t, 1) || (allowzero_ && at_least(t, 0))) {
+    if (ctx_.holds_at_least(t, 1) || (allowzero_ && ctx_.holds_at_least(t, 0))) {
       out_[i] = t;
-    } else if (at_least(t, 0)) {
+    } else if (ctx_.holds_at_least(t, 0)) {
       // Where it is 0 at run time, the input's size is copied: the same where both are one size.
       out_[i] = t;
       bool same_axis = static_cast<int>(i) < data_.rank() && dim::same(t, data_.dim(static_cast<int>(i)));
@@ -86,7 +86,7 @@ class Resolution {
 
   bool others_are_positive(size_t open) const {
     for (size_t i = 0; i < out_.size(); ++i)
-      if (i != open && !at_least(out_[i], 1)) return false;
+      if (i != open && !ctx_.holds_at_least(out_[i], 1)) return false;
     return true;
   }
 
@@ -153,7 +153,7 @@ class Resolution {
   // A size that is 0 at run time means a copy: the result is another one where an inferred size, or a second size of 0,
   // makes the counts agree all the same. (A size that only running tells is let pass: nobody could prove it.)
   void require_sizes() {
-    auto can_vanish = std::count_if(out_.begin(), out_.end(), [](Dim d) { return !at_least(d, 1); });
+    auto can_vanish = std::count_if(out_.begin(), out_.end(), [&](Dim d) { return !ctx_.holds_at_least(d, 1); });
     if (can_vanish < 2 && infer_ < 0) return;
     for (size_t i : may_be_zero_) {
       if (dim::is_data_dependent(target_[i])) continue;

@@ -62,6 +62,11 @@ class Context : public NodeView {
   virtual void require_at_most(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
   // a <= b, which the specification asks for though ONNX Runtime runs without: no reason to call the node invalid.
   virtual void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
+  // Says that d is at least this wherever what this node stated holds: its output's size is no less.
+  virtual void imply_at_least(dim::Dim d, int64_t bound) = 0;
+  // Whether it is: by its own range, by what nodes before this one imply, or as the size of an axis of what one of them gives. A
+  // run that has come here has passed them, so that nothing needs to be stated anew.
+  virtual bool holds_at_least(dim::Dim d, int64_t bound) const = 0;
   // Whether sizes are wanted as ONNX Runtime makes them where what is specified of them does not hold either.
   virtual bool wants_sizes_as_run() const { return false; }
   // The node cannot run at all: wrong rank, axis out of range. One sentence without the node's name.

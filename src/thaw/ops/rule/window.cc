@@ -127,6 +127,7 @@ Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
       }
       Dim down = w.is_pool && !w.must_fit ? pool_size(ctx, in - extent, stride, in, from)
                                           : dim::floor_div(in - extent, stride) + 1;
+      if (!w.is_pool || w.must_fit) ctx.imply_at_least(down, 1);
       if (!w.ceil_mode) return down;
       // The specification rounds VALID down even with ceil_mode, ONNX Runtime rounds it up: say only what both agree
       // on.
@@ -144,7 +145,10 @@ Dim window_output(Context& ctx, const Window& w, size_t k, Dim in, At from) {
     ctx.require_at_most(extent, padded, "a window within the padded input", {}, from);
   }
   if (w.ceil_mode) return rounded_up(in, extent, stride, w.pads_begin[k], w.pads_end[k]);
-  return is_lenient ? pool_size(ctx, padded - extent, stride, in, from) : dim::floor_div(padded - extent, stride) + 1;
+  if (is_lenient) return pool_size(ctx, padded - extent, stride, in, from);
+  const Dim out = dim::floor_div(padded - extent, stride) + 1;
+  ctx.imply_at_least(out, 1);
+  return out;
 }
 
 int spatial_rank_of_attributes(Context& ctx) {
