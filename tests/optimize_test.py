@@ -408,7 +408,12 @@ def test_passes_are_chosen_by_name(thaw, save, tmp_path):
     thaw("optimize", model, "-o", out, "--skip", "identities", code=0)
     assert operators(out) == "Identity Exp Sub"
     message = thaw.error("optimize", model, "-o", out, "--only", "identites")
-    assert "there is no pass 'identites'" in message and "share-nodes" in message
+    assert "there is no pass 'identites' (did you mean 'identities'?)" in message and "share-nodes" in message and "--only" in message
+
+
+def test_fewer_bytes_than_none_are_refused(thaw, save):
+    message = thaw.error("optimize", save(typed(model_of(17, "float[n,m] x", "y", "y = Neg(x)"))), "--dry-run", "--max-growth", "-1")
+    assert "--max-growth" in message and "-1 is below 0" in message
 
 
 def test_the_text_says_what_was_done_and_where(thaw, save, tmp_path):

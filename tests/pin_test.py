@@ -181,3 +181,10 @@ def test_a_model_without_free_sizes_is_pinned_to_its_own(thaw, save, tmp_path):
     assert [node.op_type for node in onnx.load(out).graph.node] == ["Reshape"]
     x = np.random.default_rng(0).standard_normal((2, 4, 8)).astype(np.float32)
     np.testing.assert_array_equal(run(path, {"x": x})[0], run(out, {"x": x})[0])
+
+
+def test_a_folder_is_made_for_what_is_written(thaw, tower, tmp_path):
+    for dims in (["batch=1"], ["batch=1", "batch=2"]):
+        out = tmp_path / "new" / str(len(dims)) / "pinned.onnx"
+        thaw("pin", tower, "-o", out, "--no-check", *(word for one in dims for word in ("--dims", one)), code=0)
+        assert len(list(out.parent.glob("*.onnx"))) == len(dims)

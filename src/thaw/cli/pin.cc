@@ -13,6 +13,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/cli/written.h"
 #include "thaw/confirm/pinned.h"
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/run_checks.h"
@@ -166,6 +167,7 @@ int pin_model(const PinArguments& options) {
     rewrite::rename_sizes(results, options.saving.renames());
     SaveOptions save;
     save.external = options.external;
+    if (const auto folder = std::filesystem::path(options.output).parent_path(); !folder.empty()) make_folder(folder);
     if (models.size() == 1) {
       files = ir::save(*models.front().model, options.output, save);
     } else {

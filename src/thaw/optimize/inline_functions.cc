@@ -1,5 +1,7 @@
 // Calls of the model's own functions become the nodes of their bodies.
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <unordered_set>
 
 #include "thaw/ir/graph/function_calls.h"
@@ -32,6 +34,23 @@ void forget_uncalled(ir::Model& model) {
   model.index_functions();
 }
 
+// Of domains that only calls, or functions that are gone, were of.
+void forget_unused_domains(ir::Model& model) {
+  std::unordered_set<std::string> used{""};
+  const std::function<void(const ir::Graph&)> add = [&](const ir::Graph& graph) {
+    for (const ir::Node* node : graph.nodes()) {
+      used.insert(node->domain());
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+    }
+  };
+  add(*model.graph);
+  for (const auto& function : model.functions) {
+    used.insert(function->domain);
+    add(*function->body);
+  }
+  std::erase_if(model.opset_imports, [&](const ir::OpsetImport& import) { return !used.contains(import.domain); });
+}
+
 }  // namespace
 
 int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
@@ -53,7 +72,10 @@ int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes
     }
     return inlined;
   });
-  if (count > 0) forget_uncalled(model);
+  if (count > 0) {
+    forget_uncalled(model);
+    forget_unused_domains(model);
+  }
   return count;
 }
 

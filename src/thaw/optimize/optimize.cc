@@ -9,6 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
+#include "thaw/core/suggest.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/registry.h"
@@ -216,10 +217,14 @@ std::vector<Step> chosen_steps(const OptimizeOptions& options) {
   const auto require_known = [](const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       if (std::ranges::any_of(kSteps, [&](const Step& step) { return step.name == name; })) continue;
+      std::vector<std::string_view> known;
+      for (const Step& step : kSteps) known.push_back(step.name);
       std::string all;
       for (const Step& step : kSteps) all.append(all.empty() ? "" : ", ").append(step.name);
-      throw Error(ErrorCode::kInvalidArgument,
-                  {.what = "there is no pass '" + name + "'", .where = "optimize", .expected = "one of " + all});
+      throw Error(ErrorCode::kInvalidArgument, {.what = "there is no pass '" + name + "'" + did_you_mean(name, known),
+                                                .where = "optimize",
+                                                .expected = "one of " + all,
+                                                .next = "give one of these to --only or --skip"});
     }
   };
   require_known(options.only);

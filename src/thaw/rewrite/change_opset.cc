@@ -216,7 +216,8 @@ void change_opset(ir::Model& model, int64_t opset, Changes& changes) {
   if (opset < oldest || opset > ir::newest_opset())
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("opset {} is asked for", opset),
                                               .where = model.path.string(),
-                                              .expected = fmt::format("{} to {}", oldest, ir::newest_opset())});
+                                              .expected = fmt::format("{} to {}", oldest, ir::newest_opset()),
+                                              .next = "ask for one of these, or for none to keep the model's"});
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   ir::Transaction edit(model);
