@@ -143,6 +143,18 @@ def gelu_by_sigmoid_of_twice_as_much(g):
     return x * g.Sigmoid(1.5957691216 * (x + 0.044715 * x ** 3.0))
 
 
+@spelling(**TANH_GELU)
+def gelu_by_exp_of_twice_as_much(g):
+    x = x_of(g)
+    return x / (1.0 + g.Exp(g.Neg(2 * TANH_SCALE * (x + 0.044715 * x ** 3.0))))
+
+
+@spelling(**TANH_GELU)
+def gelu_by_exp_of_a_negative_scale(g):
+    x = x_of(g)
+    return x / (g.Exp((x + 0.044715 * (x * x * x)) * (-2 * TANH_SCALE)) + 1.0)
+
+
 # With a bias.
 @spelling("BiasGelu")
 def bias_gelu(g):
@@ -230,6 +242,17 @@ def silu_of_opset_24(g):
 @spelling("Sigmoid", portable=(17,))
 def sigmoid_by_exp(g):
     return 1.0 / (1.0 + g.Exp(-x_of(g)))
+
+
+@spelling("Mul Sigmoid Mul", ort=(), portable=(17,))
+def quick_gelu_by_exp_before_its_operator(g):
+    x = x_of(g)
+    return x / (1.0 + g.Exp(x * -1.702))
+
+
+@spelling("Sigmoid Mul", ort=(17,), portable=(17, 24))
+def gate_by_exp(g):
+    return g.input("gated", "b", "s", 16) / (1.0 + g.Exp(-x_of(g)))
 
 
 # Gates: ONNX Runtime's CPU has no operator for them; the activation and the product are left.

@@ -375,6 +375,30 @@ def attention_with_sinks_without_mask(g):
     return joined(g, g.slice(p, 0, -1) @ v)
 
 
+def with_sinks_of_the_shape_of_scores(g, batch, queries):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    s = (q @ g.transpose(k, 0, 1, 3, 2)) * SCALE + g.input("added", "b", 1, "s", "s")
+    sinks = g.Expand(g.weight(1, 4, 1, 1), g.Concat(batch(s), [4], queries(s), [1], axis=0))
+    p = g.Softmax(g.Concat(s, sinks, axis=-1), axis=-1)
+    return joined(g, g.slice(p, 0, -1) @ v)
+
+
+@spelling(**MHA)
+def attention_with_sinks_of_the_shape_of_scores(g):
+    return with_sinks_of_the_shape_of_scores(g, lambda s: g.slice(g.Shape(s), 0, 1, 0), lambda s: g.slice(g.Shape(s), 2, 3, 0))
+
+
+@spelling(**MHA)
+def attention_with_sinks_of_single_sizes_of_scores(g):
+    return with_sinks_of_the_shape_of_scores(g, lambda s: g.reduced("Unsqueeze", g.Gather(g.Shape(s), g.constant(np.int64(0)), axis=0), (0,)),
+                                             lambda s: g.Gather(g.Shape(s), g.constant(np.array([2])), axis=0))
+
+
+@spelling(MHA["left"], ort=(18,), portable=(23,))
+def attention_with_sinks_of_stretches_of_scores(g):
+    return with_sinks_of_the_shape_of_scores(g, lambda s: g.Shape(s, start=0, end=1), lambda s: g.Shape(s, start=2, end=3))
+
+
 @spelling(**MHA)
 def attention_largest_taken_off(g):
     return plain(g, weights=lambda g, s: g.Softmax(s - g.reduced("ReduceMax", s), axis=-1))

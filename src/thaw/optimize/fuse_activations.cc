@@ -41,11 +41,13 @@ Pattern cubic(double scale) {
 }
 
 const double kTanhScale = std::sqrt(2 / std::numbers::pi);
-// (1 + tanh(a)) / 2 is the sigmoid of 2 a.
+// (1 + tanh(a)) / 2 is the sigmoid of 2 a, which is 1 / (1 + e^(-2 a)).
 const Pattern kTanhGelu =
-    either({halved_with(op("Tanh", {cubic(kTanhScale)})), kX* op("Sigmoid", {cubic(2 * kTanhScale)})});
+    either({halved_with(op("Tanh", {cubic(kTanhScale)})), kX* op("Sigmoid", {cubic(2 * kTanhScale)}),
+            kX / (1 + op("Exp", {cubic(-2 * kTanhScale)}))});
 
 const Pattern kSigmoid = power(1 + op("Exp", {any_number("slope") * kX}), -1);
+const Pattern kGate = any("gated") / (1 + op("Exp", {any_number("slope") * kX}));
 const Pattern kSwish = either({kX * op("Sigmoid", {kX}), kX* op("Sigmoid", {any_number("alpha") * kX}),
                                kX / (1 + op("Exp", {any_number("slope") * kX}))});
 const Pattern kSoftplus = op("Log", {1 + op("Exp", {kX})});
@@ -98,10 +100,8 @@ ir::Value* quick_gelu(const Match& m, const Emit& at) {
   return microsoft(at, "QuickGelu", {m["x"]}, {{"alpha", static_cast<float>(slope_of_swish(m))}});
 }
 
-// Before opset 24 there is no operator, but one for the sigmoid that stands in it.
+// Before opset 24 there is no operator, but one for the sigmoid that stands in it (kGate).
 ir::Value* swish(const Match& m, const Emit& at) {
-  if (at.writer().opset() < 24 && m.has_number("slope") && slope_of_swish(m) == 1)
-    return at.mul(m["x"], at.emit("Sigmoid", {m["x"]}));
   return at.emit("Swish", {m["x"]}, {{"alpha", static_cast<float>(slope_of_swish(m))}});
 }
 
@@ -111,6 +111,8 @@ ir::Value* sigmoid(const Match& m, const Emit& at) {
   const double slope = -m.number("slope");
   return at.emit("Sigmoid", {slope == 1 ? m["x"] : at.mul(m["x"], at.scalar(slope, m.fact("x").dtype))});
 }
+
+ir::Value* gated(const Match& m, const Emit& at) { return at.mul(m["gated"], sigmoid(m, at)); }
 
 ir::Value* hard_swish(const Match& m, const Emit& at) {
   if (at.writer().opset() >= 14) return at.emit("HardSwish", {m["x"]});
@@ -225,6 +227,7 @@ std::vector<rewrite::Fusion> fused_activations(OptimizeTarget target) {
     fusions.push_back({.name = "Swish", .pattern = kSwish, .holds = is_swish, .build = swish});
   }
   fusions.push_back({.name = "Sigmoid", .pattern = kSigmoid, .holds = falls, .build = sigmoid});
+  fusions.push_back({.name = "Sigmoid", .pattern = kGate, .holds = falls, .build = gated});
   return fusions;
 }
 

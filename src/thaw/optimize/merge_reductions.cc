@@ -75,6 +75,63 @@ ir::Value* shape_of_stretch(const Site& s) {
   return s.at().emit("Shape", {shape->input(0)}, {{"start", start}, {"end", end}});
 }
 
+// How many of the first places of a shape are read, by constant places from its front; nullopt where others may be.
+std::optional<int64_t> places_read(const Site& s) {
+  const ir::Node& shape = s.node();
+  if (shape.attribute("end")) {
+    const int64_t start = shape.attribute_int("start", 0), end = shape.attribute_int("end", 0);
+    return start >= 0 && end > start ? std::optional(end) : std::nullopt;
+  }
+  if (shape.attribute("start") || s.output()->is_output() || s.output()->uses().empty()) return std::nullopt;
+  int64_t most = 0;
+  for (const ir::Use& use : s.output()->uses()) {
+    const bool slices = use.node->domain().empty() && use.node->op_type() == "Slice";
+    const bool picks = use.node->domain().empty() && use.node->op_type() == "Gather";
+    if ((!slices && !picks) || use.index != 0 || use.node->attribute_int("axis", 0) != 0) return std::nullopt;
+    auto places = s.integers(*use.node, 1, "starts");
+    const auto ends = slices ? s.integers(*use.node, 2, "ends") : places;
+    if (!places || !ends || ends->size() != (slices ? 1 : places->size())) return std::nullopt;
+    places->insert(places->end(), ends->begin(), ends->end());
+    if (std::ranges::any_of(*places, [](int64_t place) { return place < 0; })) return std::nullopt;
+    if (places->empty()) return std::nullopt;
+    most = std::max(most, std::ranges::max(*places) + (slices ? 0 : 1));
+  }
+  return most;
+}
+
+// The product of two computed tensors that a value is, but for some steps that keep its shape; null where there is none.
+const ir::Node* product_before(const Site& s, const ir::Value* value) {
+  constexpr int kMostSteps = 8;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const ir::Node* node = value->producer();
+    if (!node) return nullptr;
+    if (producer_of(value, "MatMul"))
+      return !node->input(0)->constant() && !node->input(1)->constant() ? node : nullptr;
+    const auto same = std::ranges::find_if(node->inputs(), [&](const ir::Value* input) {
+      return input && !input->constant() && have_same_shape(s.fact(input), s.fact(value));
+    });
+    if (same == node->inputs().end()) return nullptr;
+    value = *same;
+  }
+  return nullptr;
+}
+
+// Batches, heads and queries are those of the queries, so that the scores need not be kept to tell them.
+ir::Value* shape_of_queries(const Site& s) {
+  if (is_read_once(*s.input(0))) return nullptr;
+  const auto places = places_read(s);
+  const ir::Node* product = places ? product_before(s, s.input(0)) : nullptr;
+  if (!product) return nullptr;
+  ir::Value* queries = product->input(0);
+  if (s.fact(queries).rank() != s.in(0).rank() || *places > s.in(0).rank()) return nullptr;
+  for (int place = 0; place < *places; ++place)
+    if (!dim::same(s.fact(queries).dim(place), s.in(0).dim(place))) return nullptr;
+  ops::Attributes attributes;
+  for (const char* name : {"start", "end"})
+    if (s.node().attribute(name)) attributes.push_back({name, s.node().attribute_int(name, 0)});
+  return s.at().emit("Shape", {queries}, std::move(attributes));
+}
+
 // 1 where it holds and 0 elsewhere is the condition in another type.
 ir::Value* condition_as_number(const Site& s) {
   if (!s.in(0).is_tensor() || !have_same_shape(s.in(0), s.out())) return nullptr;
@@ -89,6 +146,7 @@ const Simplification kReducing[] = {
     {"keep or drop axes in the reduction", {"Unsqueeze", "Squeeze"}, reduced_the_other_way},
     {"reduce at once", {"ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd"}, reduced_at_once},
     {"ask for a part of a shape", {"Slice"}, shape_of_stretch},
+    {"ask the queries for the sizes of scores", {"Shape"}, shape_of_queries},
     {"a condition as a number", {"Where"}, condition_as_number},
 };
 
