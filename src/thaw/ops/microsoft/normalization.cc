@@ -121,6 +121,8 @@ void add_microsoft_normalization_ops(Registry& r) {
          .batch = batch_with(batch_shifting_axes)});
   // Their kernels sum squares in the type of the input.
   r.widens({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, kMicrosoft);
+  r.magnitude({"SimplifiedLayerNormalization"}, magnitude_of_norm);
+  r.magnitude({"GroupNorm", "SkipGroupNorm", "GatedRMSNorm", "BranchwiseRMSNorm"}, magnitude_of_norm, kMicrosoft);
 }
 
 }  // namespace thaw::ops

@@ -135,6 +135,11 @@ void add_activation_ops(Registry& r) {
   add_softmax("Softmax", softmax_axes<Combine::kSoftmax>);
   add_softmax("LogSoftmax", softmax_axes<Combine::kLogSoftmax>);
   add_softmax("Hardmax", softmax_axes<Combine::kOther>);
+  r.magnitude({"Softmax", "Sigmoid"}, magnitude_of_share);
+  r.magnitude({"Tanh", "Softsign", "HardSigmoid", "Hardmax"}, magnitude_within_one);
+  r.magnitude({"Relu"}, magnitude_not_negative);
+  r.magnitude({"LogSoftmax"}, magnitude_of_logarithm);
+  r.saturates({"Softmax", "LogSoftmax", "Hardmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign", "Relu"});
 }
 
 }  // namespace thaw::ops

@@ -217,6 +217,7 @@ void add_conv_ops(Registry& r) {
          .operands = {kData, kWeight, kData, kBias, kData},
          .axes = axes_by("n c x~..., m _ _..., n _ x~..., m, n _ x~... -> n m x~..."),
          .flops = flops_of_filters});
+  r.magnitude({"Conv", "ConvTranspose"}, magnitude_of_layer);
 }
 
 }  // namespace thaw::ops

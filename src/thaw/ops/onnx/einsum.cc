@@ -209,6 +209,7 @@ void add_einsum_ops(Registry& r) {
          .axes = axes_by(einsum_axes),
          .batch = batch_with(batch_einsum),
          .flops = einsum_flops});
+  r.magnitude({"Einsum"}, magnitude_of_layer);
 }
 
 }  // namespace thaw::ops

@@ -219,6 +219,24 @@ void add_elementwise_ops(Registry& r) {
   for (const char* name : kUnaryWithoutValues)
     r.add({.name = name, .shape = unary_shape, .op_class = OpClass::kElementwise});
   r.widens({"Pow", "Reciprocal", "Exp", "Cosh", "Sinh"});
+  r.magnitude({"Add", "Sum", "Mean"}, magnitude_of_sum);
+  r.magnitude({"Sub"}, magnitude_of_difference);
+  r.magnitude({"Mul"}, magnitude_of_product);
+  r.magnitude({"Div"}, magnitude_of_quotient);
+  r.magnitude({"Reciprocal"}, magnitude_of_reciprocal);
+  r.magnitude({"Sqrt"}, magnitude_of_root);
+  r.magnitude({"Pow"}, magnitude_of_power);
+  r.magnitude({"Exp"}, magnitude_of_exponential);
+  r.magnitude({"Cosh", "Sinh"}, magnitude_of_both_exponentials);
+  r.magnitude({"Log"}, magnitude_of_logarithm);
+  r.magnitude({"Neg"}, magnitude_negated);
+  r.magnitude({"Abs"}, magnitude_not_negative);
+  r.magnitude({"Min"}, magnitude_of_lesser);
+  r.magnitude({"Clip"}, magnitude_between);
+  r.magnitude({"Erf", "Sin", "Cos", "Sign"}, magnitude_within_one);
+  r.counts_small(0, {"Reciprocal", "Log"});
+  r.counts_small(1, {"Div"});
+  r.saturates({"Exp", "Min", "Max", "Clip", "Sign", "Erf", "Atan"});
 }
 
 }  // namespace thaw::ops

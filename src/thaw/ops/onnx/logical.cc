@@ -162,6 +162,7 @@ void add_logical_ops(Registry& r) {
          .operands = {kCondition, kData},
          .evaluation = Evaluation::kByRule});
   r.add({"IsNaN", "IsInf"}, {.shape = test_rule, .op_class = OpClass::kElementwise});
+  r.saturates({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "IsInf"});
 }
 
 }  // namespace thaw::ops

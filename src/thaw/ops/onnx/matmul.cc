@@ -278,6 +278,7 @@ void add_matmul_ops(Registry& r) {
          .flops = flops_of_product});
   r.add({.name = "Det", .shape = det_rule, .op_class = OpClass::kContraction, .axes = axes_by("... i~ j~ -> ...")});
   r.widens({"Det"});
+  r.magnitude({"MatMul", "Gemm"}, magnitude_of_layer);
 }
 
 }  // namespace thaw::ops

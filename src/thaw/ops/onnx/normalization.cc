@@ -337,6 +337,10 @@ void add_normalization_ops(Registry& r) {
          .newer = newer_dropout,
          .deterministic = false});
   r.widens({"LpNormalization", "MeanVarianceNormalization", "LRN"});
+  r.magnitude({"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization",
+               "RMSNormalization", "LpNormalization", "MeanVarianceNormalization"},
+              magnitude_of_norm);
+  r.magnitude({"LRN", "Dropout"}, magnitude_passed);
 }
 
 }  // namespace thaw::ops

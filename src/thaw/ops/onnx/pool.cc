@@ -247,6 +247,7 @@ void add_pool_ops(Registry& r) {
   add_global("GlobalMaxPool", global_axes<Combine::kMaximum>);
   add_global("GlobalLpPool", global_axes<Combine::kSum>);
   r.widens({"LpPool", "GlobalLpPool"});
+  r.saturates({"MaxPool", "GlobalMaxPool"});
   r.add({.name = "MaxUnpool",
          .shape = max_unpool_rule,
          .operands = {kData, kIndex, kShape},

@@ -323,6 +323,15 @@ void add_reduction_ops(Registry& r) {
   add_cumulative("CumProd", cumulative<product>);
   r.widens({"ReduceSum", "ReduceProd", "ReduceMean", "ReduceLogSumExp", "ReduceL1", "ReduceL2", "ReduceLogSum",
             "ReduceSumSquare", "CumSum", "CumProd"});
+  r.magnitude({"ReduceSum", "CumSum"}, magnitude_of_many);
+  r.magnitude({"ReduceL1"}, magnitude_of_many_sizes);
+  r.magnitude({"ReduceSumSquare"}, magnitude_of_many_squares);
+  r.magnitude({"ReduceL2"}, magnitude_of_length);
+  r.magnitude({"ReduceProd", "CumProd"}, magnitude_of_many_factors);
+  r.magnitude({"ReduceLogSum"}, magnitude_of_logarithm);
+  r.magnitude({"ReduceMax", "ReduceLogSumExp"}, magnitude_of_maximum);
+  r.counts_small(0, {"ReduceLogSum"});
+  r.saturates({"ReduceMax", "ReduceMin", "ReduceLogSumExp", "ArgMax", "ArgMin"});
 }
 
 }  // namespace thaw::ops

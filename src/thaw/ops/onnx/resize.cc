@@ -346,6 +346,7 @@ void add_resize_ops(Registry& r) {
          .axes = axes_by(upsample_axes),
          .batch = batch_with(batch_upsample),
          .newer = newer_resize});
+  r.magnitude({"Resize", "Upsample"}, magnitude_passed);
 }
 
 }  // namespace thaw::ops

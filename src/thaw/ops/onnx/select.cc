@@ -349,6 +349,7 @@ void add_select_ops(Registry& r) {
          .axes = axes_by(one_hot_axes),
          .batch = batch_with(batch_one_hot),
          .evaluation = Evaluation::kByRule});
+  r.saturates({"TopK"});
   r.add({.name = "NonMaxSuppression",
          .shape = non_max_suppression,
          .operands = {kRegion, kData, kSetting, kSetting, kSetting},

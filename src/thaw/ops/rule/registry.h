@@ -17,6 +17,7 @@
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/roles.h"
 
@@ -67,6 +68,9 @@ struct Operator {
   bool converts = false;      // elements keep their numbers in another type: Cast
   bool commutes = false;      // its operands may change places: Add
   bool widens = false;        // results may be far larger or smaller than operands: powers, exponentials, sums of many
+  bool saturates = false;     // a number beyond what types hold counts as infinity does: Softmax, comparisons, maxima
+  MagnitudeRule magnitude = nullptr;  // by default, by the class
+  int counts_small = -1;  // the operand of which numbers next to 0 make a difference: a divisor, a logarithm's
 
   bool moves_elements() const { return op_class == OpClass::kMovement; }
   bool is_elementwise() const { return op_class == OpClass::kElementwise; }
@@ -92,6 +96,10 @@ class Registry {
   }
   // Entries that were added before, by name: their results may be far larger or smaller than their operands.
   void widens(std::initializer_list<std::string_view> names, std::string_view domain = {});
+  // The same, of more that is known of how large numbers are.
+  void saturates(std::initializer_list<std::string_view> names, std::string_view domain = {});
+  void magnitude(std::initializer_list<std::string_view> names, MagnitudeRule rule, std::string_view domain = {});
+  void counts_small(int operand, std::initializer_list<std::string_view> names);
   const Operator* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
   const Operator* find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
   std::vector<const Operator*> all() const;  // sorted by domain and name
@@ -106,6 +114,8 @@ class Registry {
       return std::hash<std::string_view>()(key.name) * 31 + std::hash<std::string_view>()(key.domain);
     }
   };
+  Operator& entry(std::string_view domain, std::string_view name);
+
   std::unordered_map<Key, Operator, Hash> entries_;
 };
 

@@ -40,11 +40,15 @@ const WeightRange& Guards::range(const ir::Value& constant) {
   return at->second;
 }
 
+bool Guards::is_mask(const ir::Node& node, int input) {
+  return range(*node.input(input)).largest >= kStandsForInfinity && masks_.reach(node, input);
+}
+
 std::string Guards::constant_keeps_wide(const ir::Node& node, int input) {
   const ir::Value& constant = *node.input(input);
   const WeightRange& range = this->range(constant);
   const double largest = range.largest;
-  if (range.too_large > 0 && largest < kStandsForInfinity)
+  if (range.too_large > 0 && !is_mask(node, input))
     return fmt::format("{} of the {} numbers of '{}' are above {}, up to {:.6g}", range.too_large, range.elements,
                        constant.name(), most_of(to_), largest);
   if (to_ != ir::DataType::kFloat16 || largest == 0 || largest >= kSmallestNormal) return {};

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/half/masks.h"
 #include "thaw/quant/half/typed_operands.h"
 #include "thaw/quant/half/weight_range.h"
 
@@ -29,13 +30,17 @@ class Guards {
  public:
   // `seen`: of values that were measured; empty: nothing was, and rules decide. `seen_decides`: instead of the rules, where a
   // value was measured; else beside them.
-  Guards(ir::DataType to, SeenRanges seen, bool seen_decides)
-      : to_(to), seen_(std::move(seen)), seen_decides_(seen_decides) {}
+  Guards(const ir::Graph& graph, ir::DataType to, SeenRanges seen, bool seen_decides)
+      : to_(to), seen_(std::move(seen)), seen_decides_(seen_decides), masks_(graph) {}
 
   // Why the node, which could compute in the type, does not; empty where it does. Reads its constants.
   std::string keeps_wide(const ir::Node& node, const TypedOperands& operands);
 
   const WeightRange& range(const ir::Value& constant);
+  // Whether what is too large in a constant that the node reads is infinity, and stays what it means when it is cut off.
+  bool is_mask(const ir::Node& node, int input);
+  // Whether the value was measured, and no rule says what it may be.
+  bool is_settled(const ir::Value* value) const { return seen_decides_ && seen_.contains(value); }
 
  private:
   std::string constant_keeps_wide(const ir::Node& node, int input);
@@ -44,6 +49,7 @@ class Guards {
   ir::DataType to_;
   SeenRanges seen_;
   bool seen_decides_;
+  Masks masks_;
   std::unordered_map<const ir::Value*, WeightRange> ranges_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +17,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/half/fewest_casts.h"
 #include "thaw/quant/half/narrowed.h"
+#include "thaw/quant/half/strays.h"
 #include "thaw/quant/half/typed_operands.h"
 #include "thaw/quant/samples/made_once.h"
 #include "thaw/rewrite/splice.h"
@@ -43,8 +45,9 @@ class Chooser {
       : model_(model),
         options_(options),
         facts_(infer::infer(model, scope_)),
-        guards_(options.to, options.seen, options.seen_decides) {
+        guards_(*model.graph, options.to, options.seen, options.seen_decides) {
     sizes_ = infer::assumed_sizes(scope_);
+    if (options.to == DataType::kFloat16) strays_.emplace(model, facts_, sizes_, guards_, !options.convert_io);
   }
 
   std::vector<Candidate> run() {
@@ -55,6 +58,7 @@ class Chooser {
   }
 
   Guards& guards() { return guards_; }
+  const Strays* strays() const { return strays_ ? &*strays_ : nullptr; }  // null of bfloat16
   const infer::Result& facts() const { return facts_; }
 
  private:
@@ -75,7 +79,8 @@ class Chooser {
     if (options_.wanted && !options_.wanted(*candidate.node)) return "it is to be kept";
     if (options_.target && !has_kernel(*candidate.node, operands))
       return fmt::format("{} has no kernel of {} for it", options_.target->title, ir::name_of(options_.to));
-    return guards_.keeps_wide(*candidate.node, operands);
+    if (std::string why = guards_.keeps_wide(*candidate.node, operands); !why.empty() || !strays_) return why;
+    return strays_->keeps_wide(*candidate.node);
   }
 
   // As far as the target has a table of kernels.
@@ -147,6 +152,7 @@ class Chooser {
   infer::Result facts_;
   Guards guards_;
   dim::Assignment sizes_;
+  std::optional<Strays> strays_;  // of float16
   std::vector<Candidate> found_;
   std::unordered_map<const ir::Node*, int> index_;
 };
@@ -332,6 +338,27 @@ void warn(Guards& guards, const std::vector<Candidate>& candidates, std::vector<
   }
 }
 
+// What nothing brings back: it goes into a node of float16 as it is.
+void warn_of_strays(const Strays& strays, const std::vector<Candidate>& candidates,
+                    std::vector<std::string>& warnings) {
+  std::unordered_set<const ir::Value*> done;
+  std::string first;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.is_narrow) continue;
+    for (const int i : candidate.operands.inputs) {
+      const ir::Value* value = candidate.node->input(i);
+      if (is_constant(*value) || !strays.leaves(value) || !done.insert(value).second) continue;
+      if (first.empty()) first = value->name();
+    }
+  }
+  if (done.empty()) return;
+  const std::string more = done.size() > 1 ? fmt::format(" and {} other values", done.size() - 1) : std::string();
+  warnings.push_back(
+      fmt::format("'{}'{} may leave the range of float16, and nothing brings them back before nodes of float16 read "
+                  "them; --data with samples tells whether they do",
+                  first, more));
+}
+
 }  // namespace
 
 rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vector<std::string>& warnings) {
@@ -350,6 +377,7 @@ rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vect
   }
   if (changes.made.empty() && !options.convert_io) return changes;
   warn(chooser.guards(), candidates, warnings);
+  if (chooser.strays()) warn_of_strays(*chooser.strays(), candidates, warnings);
   ir::Transaction edit(model);
   Narrower(model, options, chooser.facts(), chooser.guards()).run(candidates);
   edit.keep();

@@ -33,22 +33,28 @@ void join(WeightRange& into, const WeightRange& other) {
   into.vanish += other.vanish;
   into.infinite += other.infinite;
   into.nan += other.nan;
+  into.negative += other.negative;
+  into.positive += other.positive;
 }
 
 WeightRange range_of_piece(const std::byte* bytes, size_t count, const Limits& limits) {
   WeightRange range;
   range.elements = count;
   float largest = 0;
-  uint32_t odd = 0, vanish = 0;
+  uint32_t odd = 0, vanish = 0, negative = 0, positive = 0;
   for (size_t i = 0; i < count; ++i) {
     float x = 0;
     std::memcpy(&x, bytes + i * sizeof(float), sizeof x);
     const float size = std::fabs(x);
     odd += !(size < limits.most);
     vanish += size <= limits.least && size > 0;
+    negative += x < 0;
+    positive += x > 0;
     largest = std::max(largest, size < limits.most ? size : 0);
   }
   range.vanish = vanish;
+  range.negative = negative;
+  range.positive = positive;
   range.largest = largest;
   for (size_t i = 0; odd > 0 && i < count; ++i) {
     float x = 0;

@@ -13,6 +13,7 @@ struct WeightRange {
   uint64_t too_large = 0;  // finite, and infinite in the type
   uint64_t vanish = 0;     // not 0, and 0 in the type
   uint64_t infinite = 0, nan = 0;
+  uint64_t negative = 0, positive = 0;
 };
 
 // Reads the tensor, of float32, once, on all processors; pages of a mapped file are given back as it goes on.

@@ -1,0 +1,154 @@
+#include "thaw/quant/half/strays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <ranges>
+
+#include <fmt/format.h>
+
+#include "thaw/infer/cost.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::quantizing {
+namespace {
+
+bool is_constant(const ir::Value& value) { return value.constant() && !value.is_input(); }
+
+}  // namespace
+
+class Strays::Context final : public ops::MagnitudeContext {
+ public:
+  Context(Strays& strays, const ir::Node& node) : strays_(strays), node_(node) {}
+
+  const ir::Node& node() const override { return node_; }
+
+  ops::Magnitude input(int i) override {
+    const ir::Value& value = *node_.input(i);
+    return is_constant(value) ? of_constant(value, i) : strays_.magnitude(&value);
+  }
+
+  std::optional<double> number(int i) override {
+    const ir::Value* value = node_.input(i);
+    if (!value || !is_constant(*value) || value->constant()->num_elements() != 1) return std::nullopt;
+    return value->constant()->to_double().front();
+  }
+
+  double log_summed() override {
+    const auto elements = [&](const ir::Value* value) {
+      return dim::evaluate(strays_.facts_.fact(value).num_elements(), strays_.sizes_);
+    };
+    const auto before = elements(node_.input(0)), after = elements(node_.output(0));
+    constexpr double kUsual = 6;
+    if (!before || !after || *before < 1 || *after < 1) return kUsual;
+    return std::max(0.0, std::log2(static_cast<double>(*before)) - std::log2(static_cast<double>(*after)));
+  }
+
+ private:
+  ops::Magnitude of_constant(const ir::Value& value, int i) {
+    if (value.constant()->data_type != ir::DataType::kFloat) {
+      const auto one = number(i);
+      return one && *one != 0 ? ops::Magnitude::within(std::log2(std::abs(*one))) : ops::Magnitude::ordinary();
+    }
+    const WeightRange& range = strays_.guards_.range(value);
+    const ops::Sign sign = range.negative == 0   ? ops::Sign::kNotNegative
+                           : range.positive == 0 ? ops::Sign::kNotPositive
+                                                 : ops::Sign::kAny;
+    const bool is_number = range.largest > 0 && !strays_.guards_.is_mask(node_, i);
+    return ops::Magnitude::within(is_number ? std::log2(range.largest) : 0, sign);
+  }
+
+  Strays& strays_;
+  const ir::Node& node_;
+};
+
+Strays::Strays(const ir::Model& model, const infer::Result& facts, const dim::Assignment& sizes, Guards& guards,
+               bool io_is_wide)
+    : facts_(facts), sizes_(sizes), guards_(guards) {
+  follow(*model.graph);
+  hold(*model.graph, io_is_wide);
+}
+
+ops::Magnitude Strays::magnitude(const ir::Value* value) const {
+  const auto found = magnitudes_.find(value);
+  return found == magnitudes_.end() ? ops::Magnitude::ordinary() : found->second;
+}
+
+void Strays::follow(const ir::Graph& graph) {
+  for (const ir::Node* node : graph.nodes()) {
+    if (node->constant()) continue;
+    for (const ir::Graph* inner : node->subgraphs()) follow(*inner);
+    Context context(*this, *node);
+    const ops::Magnitude made = ops::magnitude_of(context);
+    for (const ir::Value* value : node->outputs())
+      if (value) magnitudes_.emplace(value, made);
+  }
+}
+
+bool Strays::leaves(const ir::Value* value) const {
+  const auto found = magnitudes_.find(value);
+  return found != magnitudes_.end() && found->second.leaves_float16() && !guards_.is_settled(value);
+}
+
+bool Strays::loses_small(const ir::Value* value) const {
+  const auto found = magnitudes_.find(value);
+  return found != magnitudes_.end() && found->second.loses_small() && !guards_.is_settled(value);
+}
+
+const ir::Value* Strays::leaving_input(const ir::Node& node) const {
+  const auto at = std::ranges::find_if(node.inputs(), [&](const ir::Value* value) { return value && leaves(value); });
+  return at == node.inputs().end() ? nullptr : *at;
+}
+
+std::string Strays::why_over(const ir::Node& node, bool outputs_are_wide) const {
+  const ir::Value* read = leaving_input(node);
+  const auto why = [&] {
+    return read ? fmt::format("it reads '{}', which may leave the range of float16", read->name())
+                : std::string("what it gives may leave the range of float16");
+  };
+  bool gives = false, is_assumed = false;
+  for (const ir::Value* value : node.outputs()) {
+    if (!value) continue;
+    is_assumed = is_assumed || magnitude(value).is_assumed;
+    if (!leaves(value)) continue;
+    gives = true;
+    const auto is_held = [&](const ir::Use& use) { return over_.contains(use.node); };
+    if ((value->is_output() && outputs_are_wide) || std::ranges::any_of(value->uses(), is_held)) return why();
+  }
+  return read && !gives && !is_assumed ? why() : std::string();
+}
+
+std::string Strays::why_small(const ir::Node& node) const {
+  const ops::Operator* op = ops::registry().find(node);
+  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+    if (const ir::Value* value = node.input(i); value && loses_small(value) && op && op->counts_small == i)
+      return fmt::format("small numbers of '{}', which vanish in float16, make a difference to it", value->name());
+  for (const ir::Value* value : node.outputs()) {
+    if (!value || !loses_small(value)) continue;
+    const auto is_held = [&](const ir::Use& use) { return over_.contains(use.node) || small_.contains(use.node); };
+    if (std::ranges::any_of(value->uses(), is_held))
+      return fmt::format("small numbers of '{}', which vanish in float16, make a difference later", value->name());
+  }
+  return {};
+}
+
+void Strays::hold(const ir::Graph& graph, bool outputs_are_wide) {
+  std::vector<const ir::Node*> nodes;
+  for (const ir::Node* node : graph.nodes()) nodes.push_back(node);
+  for (const ir::Node* node : std::views::reverse(nodes)) {
+    for (const ir::Graph* inner : node->subgraphs()) hold(*inner, true);
+    if (std::string why = why_over(*node, outputs_are_wide); !why.empty()) {
+      over_.emplace(node, std::move(why));
+    } else if (why = why_small(*node); !why.empty()) {
+      small_.emplace(node, std::move(why));
+    }
+  }
+}
+
+std::string Strays::keeps_wide(const ir::Node& node) const {
+  if (const auto found = over_.find(&node); found != over_.end()) return found->second;
+  const auto found = small_.find(&node);
+  return found == small_.end() ? std::string() : found->second;
+}
+
+}  // namespace thaw::quantizing
