@@ -13,6 +13,9 @@
 namespace thaw::quantizing {
 namespace {
 
+// Elements of a constant that is read here: larger ones are matrices and tables, of which trained ones are ordinary.
+constexpr int64_t kMostRead = int64_t{1} << 20;
+
 bool is_constant(const ir::Value& value) { return value.constant() && !value.is_input(); }
 
 }  // namespace
@@ -50,6 +53,7 @@ class Strays::Context final : public ops::MagnitudeContext {
       const auto one = number(i);
       return one && *one != 0 ? ops::Magnitude::within(std::log2(std::abs(*one))) : ops::Magnitude::ordinary();
     }
+    if (value.constant()->num_elements() > kMostRead) return ops::Magnitude::ordinary();
     const WeightRange& range = strays_.guards_.range(value);
     const ops::Sign sign = range.negative == 0   ? ops::Sign::kNotNegative
                            : range.positive == 0 ? ops::Sign::kNotPositive

@@ -352,11 +352,11 @@ void warn_of_strays(const Strays& strays, const std::vector<Candidate>& candidat
     }
   }
   if (done.empty()) return;
-  const std::string more = done.size() > 1 ? fmt::format(" and {} other values", done.size() - 1) : std::string();
-  warnings.push_back(
-      fmt::format("'{}'{} may leave the range of float16, and nothing brings them back before nodes of float16 read "
-                  "them; --data with samples tells whether they do",
-                  first, more));
+  const std::string others = done.size() > 1 ? fmt::format(", and so of {} others", done.size() - 1) : std::string();
+  warnings.push_back(fmt::format(
+      "numbers of '{}' may leave the range of float16, and nothing brings them back before a node of float16 "
+      "reads them{}; --data with samples tells whether they do",
+      first, others));
 }
 
 }  // namespace
