@@ -184,6 +184,18 @@ def test_weights_that_do_not_fit_stay_and_are_named(thaw, save):
     assert_near(path, out, {"x": random(3, 8, scale=1e-3)})
 
 
+@pytest.mark.parametrize("body", ["e = Exp(w) a = MatMul(h, e) b = MatMul(h, w) y = Add(a, b)", "y = MatMul(h, w)"], ids=["two readers", "a result"])
+def test_a_weight_that_stays_float32_for_another_is_not_stored_twice(thaw, save, body):
+    made = model("g (float[n, 64] x) => (float[n, 64] y) { h = Tanh(x) " + body + " }", w=random(64, 64))
+    if "Exp" not in body:
+        made.graph.output.append(helper.make_tensor_value_info("w", F32, [64, 64]))
+    path = save(made, "shared")
+    out, report = convert(thaw, path, "--no-optimize")
+    assert report["weights_after"] == report["weights_before"]
+    assert {i.name: i.data_type for i in onnx.load(out).graph.initializer} == {"w": F32}
+    assert_near(path, out, {"x": random(5, 64, scale=1)})
+
+
 def test_nan_and_vanishing_weights_are_named(thaw, save):
     w = random(8, 8)
     w[1, 1] = np.nan

@@ -171,6 +171,9 @@ class Narrower {
     for (const Candidate& candidate : candidates)
       if (candidate.is_narrow)
         for (const int o : candidate.operands.outputs) narrow_.insert(candidate.node->output(o));
+    for (const Candidate& candidate : candidates)
+      if (candidate.is_narrow)
+        for (const int i : candidate.operands.inputs) ++narrow_reads_[candidate.node->input(i)];
     for (const Candidate& candidate : candidates) read(candidate);
     for (const Candidate& candidate : candidates)
       if (candidate.is_narrow) set_type_attribute(candidate);
@@ -192,13 +195,24 @@ class Narrower {
     const auto read_as = [&](int i, bool narrow) {
       ir::Value* value = node.input(i);
       if (is_constant(*value)) {
-        if (narrow) node.set_input(i, narrow_constant(*value, saturation_at(node, i, options_.to)));
+        if (narrow)
+          node.set_input(i, stays_wide(*value) ? cast(*value, true)
+                                               : narrow_constant(*value, saturation_at(node, i, options_.to)));
       } else if (narrow_.contains(value) != narrow) {
         node.set_input(i, cast(*value, narrow));
       }
     };
     for (const int i : candidate.operands.inputs) read_as(i, candidate.is_narrow);
     for (const int i : candidate.operands.fixed_inputs) read_as(i, false);
+  }
+
+  // Whether something else goes on reading a weight in float32: it is not stored in the other type as well, but cast.
+  bool stays_wide(const ir::Value& value) {
+    constexpr size_t kSmall = size_t{1} << 12;  // bytes
+    if (value.constant()->num_bytes() <= kSmall || guards_.range(value).too_large > 0) return false;
+    const auto [at, fresh] = stay_wide_.try_emplace(&value);
+    if (fresh) at->second = value.is_output() || narrow_reads_[&value] < value.uses().size();
+    return at->second;
   }
 
   void set_type_attribute(const Candidate& candidate) {
@@ -311,6 +325,8 @@ class Narrower {
   Guards& guards_;
   std::unordered_set<ir::Value*> narrow_;  // values of the type
   std::unordered_set<const ir::Value*> narrowed_;
+  std::unordered_map<const ir::Value*, size_t> narrow_reads_;  // how often nodes of the type read a value
+  std::unordered_map<const ir::Value*, bool> stay_wide_;       // constants; found before any of their reads changes
   std::map<std::pair<const ir::Value*, bool>, ir::Value*> casts_;
   std::map<std::pair<const ir::Value*, double>, ir::Value*> constants_;
   std::vector<std::pair<ir::Value*, ir::Value*>> replaced_;  // constants, the first of each in the place of what it was
