@@ -129,6 +129,14 @@ def test_a_node_that_cannot_be_measured_has_failed(thaw, samples, tmp_path):
         assert error["status"] == "failed" or error["in"]["mean"] > 0
 
 
+def test_a_sample_with_nothing_in_it_is_refused(thaw, tower, samples, tmp_path):
+    """It would count as no error at all."""
+    folder = nets.write_samples(tmp_path / "samples", 2)
+    np.savez(folder / "zero.npz", x=np.zeros((0, 5, 64), np.float32))
+    error = thaw.error("sensitivity", tower, "--data", folder, "-o", tmp_path / "report", "--to", "int4")
+    assert "zero.npz" in error and "nothing to compare" in error
+
+
 def test_a_size_that_another_part_asks_for(thaw, save, tmp_path):
     """A pyramid: what is small is resized to the size of what stands far before it, of which a part knows nothing but the rank."""
     rng = np.random.default_rng(3)
@@ -170,6 +178,9 @@ def test_it_goes_on_where_it_was_stopped(thaw, tower, samples, tmp_path):
     assert resumed["units"][cut["unit"]]["errors"][0]["in"]["samples"][0] == [1.0, 2.0, 3.0, 4.0]
     rest = [u for u in whole["units"] if u["name"] != whole["units"][cut["unit"]]["name"]]
     assert [u for u in resumed["units"] if u in rest] == rest
+    size = journal.stat().st_size
+    measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--resume")
+    assert journal.stat().st_size == size
     # Another sample: nothing of it is taken.
     other = nets.write_samples(tmp_path / "other", 3, seed=9)
     again = measured(thaw, tower, other, tmp_path / "report", "--to", "int4", "--resume")
@@ -184,7 +195,11 @@ def test_shards_make_the_whole(thaw, tower, samples, tmp_path):
     shards = [tmp_path / f"shard{i}" for i in (1, 2, 3)]
     merged = thaw.json("sensitivity", "merge", *shards, "-o", tmp_path / "merged", code=0)
     assert merged == whole
+    forgotten = thaw.error("sensitivity", "merge", *shards[:2], "-o", tmp_path / "no")
+    assert "6 of 18 nodes are in none of the reports" in forgotten and "shard" in forgotten
+    assert "folders" in thaw.error("sensitivity", "merge", "-o", tmp_path / "no")
     measured(thaw, tower, samples, tmp_path / "else", "--to", "int4")
+    assert str(tmp_path / "else") in thaw.error("sensitivity", "merge", shards[0], tmp_path / "else", "-o", tmp_path / "no")
     assert "another run" in thaw.error("sensitivity", "merge", shards[0], tmp_path / "else", "-o", tmp_path / "no")
 
 
@@ -306,7 +321,61 @@ def test_a_plan_of_an_error_stays_near_it(thaw, tower, samples, tmp_path):
     assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
     assert "fewer than any plan" in thaw.error("plan", tmp_path / "report", "--max-bytes", 1000, "-o", tmp_path / "no.json")
     assert "not said what" in thaw.error("plan", tmp_path / "report", "-o", tmp_path / "no.json")
+    assert "not several" in thaw.error("plan", tmp_path / "report", "--max-bytes", "1M", "--max-error", 1, "-o", tmp_path / "no.json")
+    assert "400MB" in thaw.error("plan", tmp_path / "report", "--max-bytes", "many", "-o", tmp_path / "no.json")
     assert not (tmp_path / "no.json").exists()
+
+
+def test_a_weight_that_two_nodes_read_is_one(thaw, save, tmp_path):
+    """An embedding whose transpose makes the logits: only both together save bytes, and one precision for all is a plan."""
+    model, samples, held_out = save(nets.tied()), tmp_path / "samples", tmp_path / "held_out"
+    rng = np.random.default_rng(1)
+    for folder in (samples, held_out):
+        folder.mkdir()
+        for i in range(4):
+            np.savez(folder / f"{i}.npz", ids=rng.integers(0, 96, (1, 5 + 3 * i)))
+    report = measured(thaw, model, samples, tmp_path / "report", "--to", "int8-blocks,int4", "--only-in")
+    assert [u["nodes"] for u in report["units"]] == [["embed", "lm_head"], ["layers.0.proj"]]
+    for p, to in enumerate(("int8-blocks", "int4")):
+        assert all(u["errors"][p]["bytes_saved"] > 0 for u in report["units"])
+        written = thaw.json("convert", model, "-o", tmp_path / f"{to}.onnx", "--to", to, "--data", samples, "--no-check", code=0)
+        assert report["weights"] - report["all"][p]["bytes_saved"] == written["weights_after"]
+        told = thaw.json("plan", tmp_path / "report", "--max-bytes", written["weights_after"], "-o", tmp_path / "plan.json", "--data", held_out, code=0)
+        made = converted(thaw, model, tmp_path / "planned.onnx", tmp_path / "plan.json", samples)
+        assert made["weights_after"] == told["measured"]["bytes"] <= written["weights_after"]
+        wanted, uniform, planned = ([y for (y,) in nets.outputs(path, held_out, ["logits"])] for path in (model, tmp_path / f"{to}.onnx", tmp_path / "planned.onnx"))
+        assert nets.mse(wanted, planned) <= nets.mse(wanted, uniform) * (1 + 1e-6)
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "report.html" and page
+
+
+def test_a_plan_is_for_the_model_that_was_measured(thaw, samples, tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(nets.tower(1, seed=1), path)
+    measured(thaw, path, samples, tmp_path / "report", "--to", "int4", "--only-in")
+    onnx.save(nets.tower(1, seed=2), path)
+    error = thaw.error("plan", tmp_path / "report", "--max-bytes", "60K", "-o", tmp_path / "plan.json")
+    assert "not the model that was measured" in error and not (tmp_path / "plan.json").exists()
+
+
+def test_a_plan_says_what_does_not_hold(thaw, tower, samples, tmp_path):
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--only-in")
+    figures = sorted(u["errors"][0]["in"]["mse"] for u in report["units"])
+    told = thaw.json("plan", tmp_path / "report", "--max-error", sum(figures), "-o", tmp_path / "plan.json", code=0)
+    assert ("warning" in told) == (told["measured"]["mse"] > sum(figures))
+    told = thaw.json("plan", tmp_path / "report", "--target-sqnr", 10, "-o", tmp_path / "plan.json", code=0)
+    assert told["measured"]["sqnr"] >= 10 and "warning" not in told
+    # What the report says is half of what it is: the plan cannot hold.
+    wrong = json.loads((tmp_path / "report" / "report.json").read_text())
+    for unit in wrong["units"]:
+        for figures in unit["errors"][0]["in"]["samples"]:
+            figures[0] /= 4
+    for figures in wrong["all"][0]["in"]["samples"]:
+        figures[0] /= 4
+    (tmp_path / "report" / "report.json").write_text(json.dumps(wrong))
+    limit = sum(f[0] for u in wrong["units"] for f in u["errors"][0]["in"]["samples"]) / 4
+    told = thaw.json("plan", tmp_path / "report", "--max-error", limit, "-o", tmp_path / "plan.json", code=0)
+    assert told["measured"]["mse"] > limit and "above" in told["warning"]
 
 
 def test_a_plan_that_keeps_all_is_one(thaw, tower, samples, tmp_path):

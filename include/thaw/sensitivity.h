@@ -98,6 +98,8 @@ struct SensitivityReport {
   std::vector<std::string> fed = {};  // how its files became inputs: options of `thaw inputs`, "--resize=height:48"
   std::string
       key;  // of the model's graph and weights, the samples and what was asked: equal where figures may be joined
+  std::string model_key = {};          // of the graph and the weights alone: a plan is for this very model
+  std::vector<std::string> kept = {};  // nodes that SensitivityOptions::keep names
   std::vector<PrecisionOptions> precisions;
   ErrorMetric metric = ErrorMetric::kMse;
   SensitivityMode mode = SensitivityMode::kExact;
@@ -121,8 +123,8 @@ THAW_API Estimate estimate(const std::vector<ErrorFigures>& samples, ErrorMetric
 // does not have; (kRuntimeFailed) where the model itself does not run.
 THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options);
 
-// One report of several shards of one run. Throws thaw::Error (kInvalidArgument) where their keys differ, or where one measured
-// what another did and found another figure.
+// One report of several shards of one run. Throws thaw::Error (kInvalidArgument) where their keys differ, where one measured what
+// another did and found another figure, and where a node is in none of them.
 THAW_API SensitivityReport merge(const std::vector<SensitivityReport>& shards);
 
 struct PlanOptions {
@@ -136,9 +138,12 @@ struct MixedPlan {
   std::vector<std::optional<size_t>> precisions;  // by unit: an index into the report's precisions; none: as it is
   uint64_t bytes = 0;                             // of all constants, as predicted
   ErrorFigures predicted;                         // sums of the units': errors of small changes add up
+  // One precision for all that `convert --to` converts to it; `predicted` is what the report measured of that.
+  std::optional<size_t> uniform = {};
 };
 
-// The assignment of least error within the bytes, or of fewest bytes within the error. Units that failed stay as they are.
+// The assignment of least error within the bytes, or of fewest bytes within the error; one precision for all is among them. Units that
+// failed stay as they are.
 // Throws thaw::Error (kInvalidArgument) where none is within, naming the least there is.
 THAW_API MixedPlan plan(const SensitivityReport& report, const PlanOptions& options);
 
@@ -150,7 +155,8 @@ struct MeasuredPlan {
   uint64_t bytes = 0;                 // of all constants
   std::vector<ErrorFigures> figures;  // a sample each
 };
-// `data`: samples as SensitivityOptions has them; empty: those of the report. Throws thaw::Error as sensitivity() does.
+// `data`: samples as SensitivityOptions has them; empty: those of the report. Throws thaw::Error as sensitivity() does, and
+// (kInvalidArgument) where the model is not the one that the report is of.
 THAW_API MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                               const std::filesystem::path& data = {});
 

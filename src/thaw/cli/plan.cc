@@ -1,6 +1,10 @@
 // thaw plan: each node's precision, from what `thaw sensitivity` measured.
 #include "thaw/sensitivity/plan.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -19,6 +23,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/table.h"
 #include "thaw/sensitivity.h"
+#include "thaw/sensitivity/best_plan.h"
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/measure.h"
 #include "thaw/sensitivity/report_file.h"
@@ -27,7 +32,7 @@ namespace thaw::cli {
 namespace {
 
 struct PlanArguments {
-  std::string report, output, model, data;
+  std::string report, output, model, data, max_bytes;
   PlanOptions within;
   InputsOptions feed;
   bool no_check = false;
@@ -59,7 +64,8 @@ std::string plan_table(const MixedPlan& plan, const std::optional<MeasuredPlan>&
 }
 
 std::string plan_report_json(const SensitivityReport& report, const MixedPlan& plan,
-                             const std::optional<MeasuredPlan>& measured, const std::string& output) {
+                             const std::optional<MeasuredPlan>& measured, const std::string& warning,
+                             const std::string& output) {
   std::string text;
   report::JsonWriter json(text);
   json.begin_object();
@@ -73,6 +79,7 @@ std::string plan_report_json(const SensitivityReport& report, const MixedPlan& p
   };
   add("predicted", plan.bytes, {plan.predicted});
   if (measured) add("measured", measured->bytes, measured->figures);
+  if (!warning.empty()) json.member("warning", warning);
   json.member_object("units");
   for (size_t unit = 0; unit < report.units.size(); ++unit)
     json.member(report.units[unit].name,
@@ -82,21 +89,71 @@ std::string plan_report_json(const SensitivityReport& report, const MixedPlan& p
   return text + "\n";
 }
 
+// "400MB", "1e5": K is 1024, as in every option that takes a size.
+uint64_t bytes_of(const std::string& text) {
+  const auto refuse = [&] {
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is no number of bytes", text),
+                                              .where = "--max-bytes",
+                                              .expected = "such as 400000000, 400MB or 1.5G"});
+  };
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  std::string unit(end);
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::erase(unit, ' ');
+  if (unit.ends_with('b')) unit.pop_back();
+  if (unit.size() == 2 && unit.ends_with('i')) unit.pop_back();
+  const size_t power = unit.empty() ? 0 : std::string_view("kmgt").find(unit) + 1;
+  if (end == text.c_str() || unit.size() > 1 || (power == 0 && !unit.empty())) refuse();
+  const double bytes = number * std::pow(1024.0, static_cast<double>(power));
+  if (!(bytes >= 0 && bytes < 1e18)) refuse();
+  return static_cast<uint64_t>(bytes);
+}
+
+// Where what was asked for does not hold once the plan has run; else empty.
+std::string over_limit(const SensitivityReport& report, const PlanOptions& within, const MeasuredPlan& measured) {
+  if (within.max_bytes && measured.bytes > *within.max_bytes)
+    return fmt::format("the plan takes {} bytes, more than the {} that it is to stay within", measured.bytes,
+                       *within.max_bytes);
+  if (within.max_error)
+    if (const double error = measuring::mean_figure(measured.figures, report.metric); error > *within.max_error)
+      return fmt::format(
+          "the error measured, {:.3g}, is above the {:.3g} that the plan is to stay within: errors add up to "
+          "more than predicted; ask for less",
+          error, *within.max_error);
+  if (within.min_sqnr)
+    if (const double sqnr = measuring::mean_figure(measured.figures, ErrorMetric::kSqnr); sqnr < *within.min_sqnr)
+      return fmt::format(
+          "the signal to noise measured, {:.3g} dB, is below the {:.3g} dB that are asked for: errors add up to "
+          "more than predicted; ask for more",
+          sqnr, *within.min_sqnr);
+  return {};
+}
+
 int make_plan(const PlanArguments& options, const CLI::App& app) {
   const SensitivityReport report = read_report(options.report);
-  const MixedPlan chosen = measuring::plan(report, options.within);
+  PlanOptions within = options.within;
+  if (!options.max_bytes.empty()) within.max_bytes = bytes_of(options.max_bytes);
+  MixedPlan chosen;
   std::optional<MeasuredPlan> measured;
-  if (!options.no_check) {
+  std::string warning;
+  if (options.no_check) {
+    chosen = measuring::plan(report, within);
+  } else {
     const ir::Model& model = *until_exit(ir::load(options.model.empty() ? report.model : options.model));
-    measured =
-        measuring::measure_plan(model, report, chosen, options.data, open_fed(app, options.feed, report.fed, model));
+    measuring::BestPlan best =
+        measuring::best_plan(model, report, within, options.data, open_fed(app, options.feed, report.fed, model));
+    chosen = std::move(best.plan);
+    measured = std::move(best.measured);
+    warning = over_limit(report, within, *measured);
   }
   write_whole(options.output, plan_json(report, chosen));
   if (std::filesystem::is_directory(options.report))
     write_report(report, options.report, &chosen, measured ? &*measured : nullptr);
-  write_output(options.format == Format::kJson ? plan_report_json(report, chosen, measured, options.output)
-                                               : fmt::format("{}\n{}wrote {}\n", shares(report, chosen),
-                                                             plan_table(chosen, measured), options.output));
+  write_output(options.format == Format::kJson
+                   ? plan_report_json(report, chosen, measured, warning, options.output)
+                   : fmt::format("{}\n{}{}wrote {}\n", shares(report, chosen), plan_table(chosen, measured),
+                                 warning.empty() ? "" : fmt::format("warning: {}\n", warning), options.output));
   return kFine;
 }
 
@@ -110,9 +167,8 @@ Action define_plan(CLI::App& app) {
   app.add_option("-o,--output", options->output, "the plan to write, for `thaw convert --plan`")
       ->type_name("FILE")
       ->required();
-  app.add_option("--max-bytes", options->within.max_bytes, "of all weights: the plan of least error within them")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--max-bytes", options->max_bytes, "of all weights: the plan of least error within them")
+      ->type_name("BYTES");
   app.add_option("--max-error", options->within.max_error,
                  "of the report's metric: the plan of fewest bytes that is predicted to stay within it")
       ->type_name("ERROR");

@@ -84,7 +84,7 @@ int finish(const SensitivityReport& report, const SensitivityArguments& options)
 int merge_reports(const SensitivityArguments& options) {
   std::vector<SensitivityReport> shards;
   for (const std::string& folder : options.reports) shards.push_back(read_report(folder));
-  return finish(measuring::merge(shards), options);
+  return finish(measuring::merge(shards, options.reports), options);
 }
 
 int measure_model(const SensitivityArguments& options, const CLI::App& app) {

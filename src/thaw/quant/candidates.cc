@@ -1,5 +1,6 @@
 #include "thaw/quant/candidates.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <unordered_set>
@@ -70,12 +71,34 @@ std::vector<std::string> candidates(const ir::Model& model, const PrecisionOptio
   return names;
 }
 
+namespace {
+
+// Whether it comes from constants alone; adds those.
+bool add_constants(const ir::Value& value, std::vector<const ir::Value*>& constants) {
+  constexpr size_t kMost = 16;  // that one weight is made of
+  if (value.is_input() || constants.size() > kMost) return false;
+  if (value.constant()) {
+    constants.push_back(&value);
+    return true;
+  }
+  const ir::Node* maker = value.producer();
+  return maker && !maker->inputs().empty() && maker->subgraphs().empty() &&
+         std::ranges::all_of(maker->inputs(),
+                             [&](const ir::Value* input) { return !input || add_constants(*input, constants); });
+}
+
+}  // namespace
+
 std::vector<const ir::Value*> weights_of(const ir::Node& node) {
   std::vector<const ir::Value*> weights;
-  for (const ir::Value* input : node.inputs())
-    if (input && input->constant() && !input->is_input() && input->constant()->dims.size() >= 2 &&
-        ir::is_floating(input->constant()->data_type))
-      weights.push_back(input);
+  for (const ir::Value* input : node.inputs()) {
+    std::vector<const ir::Value*> constants;
+    if (!input || !add_constants(*input, constants)) continue;
+    for (const ir::Value* constant : constants)
+      if (constant->constant()->dims.size() >= 2 && ir::is_floating(constant->constant()->data_type) &&
+          std::ranges::find(weights, constant) == weights.end())
+        weights.push_back(constant);
+  }
   return weights;
 }
 

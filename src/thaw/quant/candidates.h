@@ -15,7 +15,8 @@ namespace thaw::quantizing {
 // `model` as convert() leaves it before it converts: optimized, without functions. `samples`: null where there is no data.
 std::vector<std::string> candidates(const ir::Model& model, const PrecisionOptions& precision, const Samples* samples);
 
-// The constants that a node computes with as weights: not small integers such as shapes, but numbers of two axes or more.
+// The constants that a node computes with as weights: not small integers such as shapes, but numbers of two axes or more. Those too
+// that a Transpose, or what else reads constants alone, stands before.
 std::vector<const ir::Value*> weights_of(const ir::Node& node);
 
 }  // namespace thaw::quantizing

@@ -5,11 +5,13 @@
 
 #include <fnmatch.h>
 
+#include "thaw/ir/graph/place.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/candidates.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::measuring {
 namespace {
@@ -36,14 +38,30 @@ Conversions::Conversions(const ir::Model& model, const SensitivityOptions& optio
 }
 
 std::vector<std::string> Conversions::candidates() const {
+  const std::vector<std::string> as_they_are = kept();
+  const std::unordered_set<std::string> kept(as_they_are.begin(), as_they_are.end());
   std::vector<std::string> names;
   std::unordered_set<std::string> met;
   for (const PrecisionOptions& precision : options_.precisions)
     for (std::string& name : quantizing::candidates(*base_, precision, &samples_)) {
-      const bool is_kept = std::ranges::any_of(
-          options_.keep, [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+      const bool is_kept = kept.contains(name) || std::ranges::any_of(options_.keep, [&](const std::string& pattern) {
+                             return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+                           });
       if (!is_kept && met.insert(name).second) names.push_back(std::move(name));
     }
+  return names;
+}
+
+std::vector<std::string> Conversions::kept() const {
+  std::vector<std::string> names;
+  for (const ir::Node* node : base_->graph->nodes()) {
+    const std::string name = rewrite::name_of(*node);
+    if (std::ranges::any_of(options_.keep, [&](const std::string& pattern) {
+          return fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
+                 fnmatch(pattern.c_str(), ir::operator_name(*node).c_str(), 0) == 0;
+        }))
+      names.push_back(name);
+  }
   return names;
 }
 

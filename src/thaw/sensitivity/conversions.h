@@ -26,6 +26,9 @@ class Conversions {
   // Nodes that have one of the precisions, by name.
   std::vector<std::string> candidates() const;
 
+  // Nodes that are to be kept as they are, by name.
+  std::vector<std::string> kept() const;
+
   Converted only(const SensitivityUnit& unit, size_t precision) const;
   Converted all(size_t precision) const;
   Converted planned(ConvertOptions options) const;

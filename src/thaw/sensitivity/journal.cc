@@ -46,6 +46,13 @@ std::optional<UnitError> read_line(const std::string& line, const std::string& k
   }
 }
 
+bool ends_within_line(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file || file.tellg() <= 0) return false;
+  file.seekg(-1, std::ios::end);
+  return file.get() != '\n';
+}
+
 }  // namespace
 
 Journal::Journal(const std::filesystem::path& path, std::string key, bool resume) : path_(path), key_(std::move(key)) {
@@ -66,7 +73,7 @@ Journal::Journal(const std::filesystem::path& path, std::string key, bool resume
                                           .where = path.string(),
                                           .expected = "a folder that may be written to"});
   // What a killed process left of its last line ends there.
-  if (resume) file_ << "\n";
+  if (resume && ends_within_line(path)) file_ << "\n";
 }
 
 const UnitError* Journal::find(size_t unit, size_t precision) const {

@@ -80,7 +80,9 @@ class Run {
     report_.target = options.target;
     report_.optimize = options.optimize;
     report_.seed = options.seed;
-    report_.key = run_key(model, samples_, options);
+    report_.model_key = model_key(model);
+    report_.key = run_key(report_.model_key, model, samples_, options);
+    report_.kept = conversions_.kept();
     report_.weights = optimizing::weigh(*conversions_.base().graph).bytes;
     report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);
   }
@@ -151,7 +153,7 @@ class Run {
         cut_soundly(conversions_.base(), sections(), count, memory_, feeds(chosen.front()));
     choose_outputs(*base);
     chosen_.push_back(chosen.front());
-    wanted_.push_back(base->outputs(0, report_.outputs));
+    wanted_.push_back(outputs_of(*base, 0));
     report_.samples.push_back(samples_.name(chosen.front()));
     keep(*base, {chosen.begin() + 1, chosen.end()});
     return base;
@@ -171,7 +173,20 @@ class Run {
     for (const size_t sample : chosen) report_.samples.push_back(samples_.name(sample));
     chosen_.insert(chosen_.end(), chosen.begin(), chosen.end());
     wanted_.resize(chosen_.size());
-    keep_in(base, first, [&](size_t i) { wanted_[i] = base.outputs(i, report_.outputs); });
+    keep_in(base, first, [&](size_t i) { wanted_[i] = outputs_of(base, i); });
+  }
+
+  // What is compared on a sample.
+  Arrays outputs_of(const Baseline& base, size_t sample) const {
+    Arrays outputs = base.outputs(sample, report_.outputs);
+    if (std::ranges::all_of(outputs, [](const auto& named) { return named.second.num_elements() == 0; }))
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("the outputs have no element on sample '{}': there is nothing to compare",
+                                       samples_.name(chosen_[sample])),
+                   .where = report_.data,
+                   .expected = "samples that have something in them",
+                   .next = "leave that one out"});
+    return outputs;
   }
 
   // Those that were chosen, from the first on; then(i) once the i-th is kept. One is read at a time.
@@ -344,6 +359,12 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
                           const std::filesystem::path& data, const quantizing::OpenSamples& open) {
   const SensitivityOptions options{
       .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
+  if (!report.model_key.empty() && model_key(model) != report.model_key)
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "this is not the model that was measured: its nodes or its weights are others",
+                 .where = model.path.string(),
+                 .expected = "the very model of the report",
+                 .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
   const quantizing::Samples samples = open_samples(options, open);
   const Conversions conversions(model, options, samples);
   const Converted converted = conversions.planned(convert_options(report, plan));

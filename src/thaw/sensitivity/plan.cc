@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +81,41 @@ class Planner {
   throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what), .where = "plan", .expected = std::move(expected)});
 }
 
+// What the report has of all nodes together, by precision.
+std::vector<MixedPlan> uniform_plans(const SensitivityReport& report) {
+  std::vector<MixedPlan> plans;
+  for (size_t p = 0; p < report.all_in.size(); ++p) {
+    if (report.all_in[p].empty() || report.all_bytes[p] <= 0) continue;
+    MixedPlan& one = plans.emplace_back();
+    one.uniform = p;
+    one.bytes = report.weights - static_cast<uint64_t>(report.all_bytes[p]);
+    one.predicted = mean_of(report.all_in[p]);
+    one.precisions.resize(report.units.size());
+    for (const UnitError& error : report.errors)
+      if (error.precision == p && error.status != UnitStatus::kFailed) one.precisions[error.unit] = p;
+  }
+  return plans;
+}
+
+using ErrorsByUnit = std::map<std::pair<size_t, size_t>, UnitError>;  // and precision
+
+// A shard that was forgotten is no reason to leave its nodes out of every plan.
+void require_all(const SensitivityReport& report, const ErrorsByUnit& errors) {
+  size_t missing = 0;
+  std::string first;
+  for (size_t unit = 0; unit < report.units.size(); ++unit) {
+    if (errors.contains({unit, 0})) continue;
+    if (missing++ == 0) first = report.units[unit].name;
+  }
+  if (missing > 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("{} of {} nodes are in none of the reports, the first of them '{}'", missing,
+                                     report.units.size(), first),
+                 .where = "merge",
+                 .expected = "the reports of all shards",
+                 .next = "measure the shard that is missing"});
+}
+
 bool is_same(const ErrorFigures& a, const ErrorFigures& b) {
   return a.mse == b.mse && a.cosine == b.cosine && a.kl == b.kl && a.noise == b.noise;
 }
@@ -84,18 +123,29 @@ bool is_same(const ErrorFigures& a, const ErrorFigures& b) {
 }  // namespace
 
 MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) {
-  if (options.max_bytes.has_value() + options.max_error.has_value() + options.min_sqnr.has_value() != 1)
-    refuse("it is not said what the plan is to stay within",
-           "one of the most bytes, the largest error and the least signal to noise");
+  return plans_within(report, options).front();
+}
+
+std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanOptions& options) {
+  const int limits = options.max_bytes.has_value() + options.max_error.has_value() + options.min_sqnr.has_value();
+  if (limits != 1)
+    refuse(
+        limits == 0 ? "it is not said what the plan is to stay within" : "a plan stays within one limit, not several",
+        "one of the most bytes, the largest error and the least signal to noise");
+  std::vector<MixedPlan> plans = uniform_plans(report);
   if (options.max_bytes) {
     const Planner planner(report, report.metric);
     const auto needed = static_cast<int64_t>(report.weights) - static_cast<int64_t>(*options.max_bytes);
-    const std::optional<Assigned> assigned = planner.assignment().saving(needed);
-    if (!assigned)
+    int64_t least = static_cast<int64_t>(report.weights) - planner.assignment().most();
+    for (const MixedPlan& one : plans) least = std::min(least, static_cast<int64_t>(one.bytes));
+    std::erase_if(plans, [&](const MixedPlan& one) { return one.bytes > *options.max_bytes; });
+    if (const std::optional<Assigned> assigned = planner.assignment().saving(needed))
+      plans.insert(plans.begin(), planner.plan_of(*assigned));
+    if (plans.empty())
       refuse(fmt::format("{} bytes are fewer than any plan of this report has", *options.max_bytes),
-             fmt::format("{} or more, or a report of narrower precisions",
-                         static_cast<int64_t>(report.weights) - planner.assignment().most()));
-    return planner.plan_of(*assigned);
+             fmt::format("{} or more, or a report of narrower precisions", least));
+    std::ranges::stable_sort(plans, {}, [&](const MixedPlan& one) { return additive(one.predicted, report.metric); });
+    return plans;
   }
   const bool is_noise = options.min_sqnr.has_value();
   const double limit = is_noise ? std::pow(10, -*options.min_sqnr / 10) : *options.max_error;
@@ -104,12 +154,21 @@ MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) {
   if (!is_noise && metric == ErrorMetric::kSqnr)
     refuse("the report ranks by signal to noise", "a least signal to noise in place of a largest error");
   const Planner planner(report, metric);
-  return planner.plan_of(planner.assignment().within(limit));
+  std::erase_if(plans, [&](const MixedPlan& one) { return additive(one.predicted, metric) > limit; });
+  plans.insert(plans.begin(), planner.plan_of(planner.assignment().within(limit)));
+  std::ranges::stable_sort(plans, {}, &MixedPlan::bytes);
+  return plans;
 }
 
 ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan) {
   ConvertOptions options;
   options.join_projections = false;
+  if (plan.uniform) {
+    options.precision = report.precisions[*plan.uniform];
+    for (const std::string& name : report.kept)
+      options.plan.push_back({.name = name, .precision = {.to = NumberFormat::kKeep}});
+    return options;
+  }
   for (size_t unit = 0; unit < report.units.size(); ++unit)
     for (const std::string& node : report.units[unit].nodes)
       options.plan.push_back({.name = node,
@@ -122,19 +181,36 @@ std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points) 
   const Planner planner(report, report.metric);
   std::vector<MixedPlan> plans;
   for (const Assigned& assigned : planner.assignment().frontier(points)) plans.push_back(planner.plan_of(assigned));
-  return plans;
+  std::ranges::move(uniform_plans(report), std::back_inserter(plans));
+  std::ranges::stable_sort(plans, std::greater(), &MixedPlan::bytes);
+  // Of those that another one is better than in both, none.
+  double least = std::numeric_limits<double>::infinity();
+  std::vector<MixedPlan> best;
+  for (MixedPlan& one : plans | std::views::reverse)
+    if (const double error = additive(one.predicted, report.metric); error < least) {
+      least = error;
+      best.push_back(std::move(one));
+    }
+  std::ranges::reverse(best);
+  return best;
 }
 
-SensitivityReport merge(const std::vector<SensitivityReport>& shards) {
-  if (shards.empty()) refuse("there is no report to merge", "one or more");
+SensitivityReport merge(const std::vector<SensitivityReport>& shards, const std::vector<std::string>& names) {
+  if (shards.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "there is no report to merge",
+                                              .where = "merge",
+                                              .expected = "the folders that the shards wrote, one or more"});
+  const auto name_of_shard = [&](size_t i) { return i < names.size() ? names[i] : fmt::format("report {}", i + 1); };
   SensitivityReport merged = shards.front();
   merged.errors.clear();
   merged.measured = merged.predicted = merged.failed = 0;
-  std::map<std::pair<size_t, size_t>, UnitError> errors;
-  for (const SensitivityReport& shard : shards) {
-    if (shard.key != merged.key)
+  ErrorsByUnit errors;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const SensitivityReport& shard = shards[i];
+    if (shard.key != merged.key || shard.units.size() != merged.units.size())
       throw Error(ErrorCode::kInvalidArgument,
-                  {.what = fmt::format("{} is of another run ({} and {})", shard.model, shard.key, merged.key),
+                  {.what = fmt::format("{} is of another run than {}: of another model, other samples or other options",
+                                       name_of_shard(i), name_of_shard(0)),
                    .where = "merge",
                    .expected = "reports of one model, with one set of samples and options"});
     for (const UnitError& error : shard.errors) {
@@ -145,12 +221,14 @@ SensitivityReport merge(const std::vector<SensitivityReport>& shards) {
           std::ranges::equal(at->second.in, error.in, [](const auto& a, const auto& b) { return is_same(a, b); });
       if (!agree)
         throw Error(ErrorCode::kInvalidArgument,
-                    {.what = fmt::format("two reports differ in '{}'", merged.units[error.unit].name),
+                    {.what = fmt::format("{} and a report before it differ in '{}'", name_of_shard(i),
+                                         merged.units[error.unit].name),
                      .where = "merge",
                      .expected = "figures of one machine, or of machines that compute alike",
                      .next = "measure that shard again"});
     }
   }
+  require_all(merged, errors);
   for (auto& [key, error] : errors) {
     merged.measured += error.status == UnitStatus::kMeasured;
     merged.predicted += error.status == UnitStatus::kPredicted;

@@ -10,6 +10,8 @@
 namespace thaw::measuring {
 
 MixedPlan plan(const SensitivityReport& report, const PlanOptions& options);
+// All that are within, the best first as far as the report tells: mixed, and one precision for all.
+std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanOptions& options);
 
 // As what `convert` is asked for.
 ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan);
@@ -17,7 +19,7 @@ ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan&
 // The best plans from nothing converted to all: for drawing error against bytes.
 std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points);
 
-// Every unit of one report, in the order of units, whichever shard measured it.
-SensitivityReport merge(const std::vector<SensitivityReport>& shards);
+// Every unit of one report, in the order of units, whichever shard measured it. `names`: of the shards, for what is said of them.
+SensitivityReport merge(const std::vector<SensitivityReport>& shards, const std::vector<std::string>& names = {});
 
 }  // namespace thaw::measuring

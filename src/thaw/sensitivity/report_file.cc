@@ -98,6 +98,8 @@ std::string report_json(const SensitivityReport& report) {
             {"data", report.data},
             {"fed", report.fed},
             {"key", report.key},
+            {"model_key", report.model_key},
+            {"kept", report.kept},
             {"metric", word_of(report.metric)},
             {"mode", word_of(report.mode)},
             {"group", word_of(report.group)},
@@ -172,6 +174,8 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
     report.data = json.at("data").get<std::string>();
     report.fed = json.value("fed", std::vector<std::string>());
     report.key = json.at("key").get<std::string>();
+    report.model_key = json.value("model_key", "");
+    report.kept = json.value("kept", std::vector<std::string>());
     report.metric = meaning_of(kMetricWords, json.at("metric"));
     report.mode = meaning_of(kModeWords, json.at("mode"));
     report.group = meaning_of(kGroupWords, json.at("group"));

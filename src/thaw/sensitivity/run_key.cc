@@ -63,10 +63,17 @@ void add_model(Hash& hash, const ir::Model& model) {
 
 }  // namespace
 
-std::string run_key(const ir::Model& model, const quantizing::Samples& samples, const SensitivityOptions& options) {
+std::string model_key(const ir::Model& model) {
+  Hash hash;
+  add_model(hash, model);
+  return hash.text();
+}
+
+std::string run_key(const std::string& key, const ir::Model& model, const quantizing::Samples& samples,
+                    const SensitivityOptions& options) {
   Hash hash;
   add_options(hash, options);
-  add_model(hash, model);
+  hash.add(key);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(model);
   for (size_t i = 0; i < samples.size(); ++i)
     for (const auto& [name, array] : samples.read(i, inputs)) {
