@@ -238,10 +238,18 @@ def assert_ranked_alike(fast, exact):
 def test_fast_ranks_as_exact_does(thaw, samples, tmp_path, to):
     path = tmp_path / "tower.onnx"
     onnx.save(nets.tower(8, seed=4), path)
-    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", to, "--mode", mode, "--only-in")
+    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", to, "--mode", mode, "--only-in", "--exact-below", 0)
                for mode in ("fast", "exact")]
     assert reports[0]["predicted"] > 15
     assert_ranked_alike(*reports)
+
+
+def test_fast_measures_all_of_what_is_small(thaw, samples, tmp_path):
+    path = tmp_path / "tower.onnx"
+    onnx.save(nets.tower(8, seed=4), path)
+    fast, exact = (measured(thaw, path, samples, tmp_path / mode, "--to", "int4", "--mode", mode, "--only-in") for mode in ("fast", "exact"))
+    assert fast["measured"] == exact["measured"] == 48 and fast["mode"] == "fast"
+    assert fast["units"] == exact["units"] and fast["all"] == exact["all"]
 
 
 def test_fast_runs_what_it_cannot_foretell(thaw, tmp_path):
@@ -252,7 +260,7 @@ def test_fast_runs_what_it_cannot_foretell(thaw, tmp_path):
     rng = np.random.default_rng(1)
     for i in range(16):
         np.savez(samples / f"{i:02}.npz", x=rng.standard_normal((1, 3 + i % 4, 64)).astype(np.float32))
-    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", "int8-blocks", "--mode", mode, "--only-in") for mode in ("fast", "exact")]
+    reports = [measured(thaw, path, samples, tmp_path / mode, "--to", "int8-blocks", "--mode", mode, "--only-in", "--exact-below", 0) for mode in ("fast", "exact")]
     assert reports[0]["predicted"] > 15 and len(reports[0]["samples"]) == 16
     assert_ranked_alike(*reports)
 
@@ -273,7 +281,7 @@ def test_fast_ranks_the_families(thaw, tmp_path, family, part):
     model = tmp_path / f"{part}.onnx"
     thaw("optimize", model, "-o", tmp_path / "opt.onnx", code=0)
     reports = [measured(thaw, tmp_path / "opt.onnx", tmp_path / "samples", tmp_path / mode, "--to", "int4", "--mode", mode,
-                        "--only-in", "--no-optimize") for mode in ("fast", "exact")]
+                        "--only-in", "--no-optimize", "--exact-below", 0) for mode in ("fast", "exact")]
     assert_ranked_alike(*reports)
     some = dict(reports[1], units=[u for u in reports[1]["units"] if u["errors"][0]["status"] == "measured"][::5])
     figures = {u["name"]: [s[0] for s in u["errors"][0]["in"]["samples"]] for u in some["units"]}

@@ -60,6 +60,9 @@ struct SensitivityOptions {
   std::vector<std::string> keep = {};     // patterns of nodes that are not touched, as ConvertOptions has them
   ErrorMetric metric = ErrorMetric::kMse;  // that nodes are ranked by; all are measured
   SensitivityMode mode = SensitivityMode::kExact;
+  // kFast measures every node as kExact does, but one out, where that costs fewer floating-point operations for each: there it would
+  // take as long.
+  double exact_below = 3e9;
   SensitivityGroup group = SensitivityGroup::kNode;
   bool one_out = true;  // each node is measured in the converted model too; of kExact
   OptimizeTarget target = OptimizeTarget::kPortable;

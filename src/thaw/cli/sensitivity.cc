@@ -132,6 +132,9 @@ void add_how(CLI::App& app, SensitivityArguments& options) {
   add_choice<SensitivityMode>(app, "--mode", options.how.mode,
                               {{"exact", SensitivityMode::kExact}, {"fast", SensitivityMode::kFast}},
                               "measure every node, or predict and measure the worst (exact)");
+  app.add_option("--exact-below", options.how.exact_below,
+                 "fast: measure every node where that takes fewer floating-point operations for each (3e9)")
+      ->type_name("FLOPS");
   add_choice<SensitivityGroup>(app, "--group", options.how.group,
                                {{"node", SensitivityGroup::kNode},
                                 {"attention", SensitivityGroup::kAttention},

@@ -9,13 +9,15 @@
 namespace thaw::measuring {
 namespace {
 
-constexpr double kWorst = 0.1;      // share of the units that is confirmed
-constexpr double kDoubtful = 0.05;  // and at most so many more, where the order is in doubt
-constexpr double kDoubt = 1.5;      // factor of the figure within which the order is in doubt
+constexpr double kWorst = 0.1;       // share of the units that is confirmed
+constexpr double kMost = 0.25;       // and with those where the order is in doubt
+constexpr double kDeviations = 2;    // within which it is
+constexpr double kLeastDoubt = 0.1;  // of the logarithm: few that are confirmed tell little
 
 class Confirmer {
  public:
-  Confirmer(const Confirming& with, const std::vector<UnitError*>& errors) : with_(with) {
+  Confirmer(const Confirming& with, const std::vector<UnitError*>& errors, std::vector<double> off)
+      : with_(with), known_(std::move(off)) {
     for (UnitError* error : errors)
       if (error->status != UnitStatus::kFailed) order_.push_back(error);
   }
@@ -23,7 +25,7 @@ class Confirmer {
   std::vector<double> run(size_t at_least) {
     const double count = static_cast<double>(order_.size());
     const auto worst = static_cast<size_t>(std::ceil(kWorst * count));
-    size_t budget = worst + static_cast<size_t>(std::ceil(kDoubtful * count));
+    size_t budget = static_cast<size_t>(std::ceil(kMost * count));
     for (bool is_settled = false; !is_settled && budget > 0;) {
       sort();
       is_settled = true;
@@ -36,12 +38,13 @@ class Confirmer {
     }
     sort();
     if (worst == 0 || worst > order_.size()) return std::move(off_);
-    const double limit = mean_rank(*order_[worst - 1], with_.metric) / kDoubt;
-    for (size_t i = worst; i < order_.size() && budget > 0 && mean_rank(*order_[i], with_.metric) > limit; ++i)
-      if (order_[i]->status == UnitStatus::kPredicted) {
-        confirm(*order_[i]);
-        --budget;
-      }
+    for (; budget > 0; --budget) {
+      sort();
+      const double limit = mean_rank(*order_[worst - 1], with_.metric) * std::exp(-doubt());
+      const auto next = std::ranges::find(order_, UnitStatus::kPredicted, &UnitError::status);
+      if (next == order_.end() || mean_rank(**next, with_.metric) < limit) break;
+      confirm(**next);
+    }
     const auto confirmed = static_cast<size_t>(
         std::ranges::count(order_, UnitStatus::kMeasured, [](const UnitError* error) { return error->status; }));
     for (size_t i = 0, left = at_least - std::min(at_least, confirmed); i < order_.size() && left > 0; ++i)
@@ -59,6 +62,16 @@ class Confirmer {
     });
   }
 
+  double doubt() const {
+    double squares = 0, count = 0;
+    for (const std::vector<double>& some : {off_, known_})
+      for (const double off : some) {
+        squares += off * off;
+        ++count;
+      }
+    return std::max(kLeastDoubt, kDeviations * std::sqrt(squares / std::max(1.0, count)));
+  }
+
   void confirm(UnitError& error) {
     attempt(error, [&] {
       const Converted converted = with_.conversions.only(with_.units[error.unit], error.precision);
@@ -74,7 +87,7 @@ class Confirmer {
 
   const Confirming& with_;
   std::vector<UnitError*> order_;
-  std::vector<double> off_;
+  std::vector<double> off_, known_;  // log(measured / foretold): here, and of others before
 };
 
 }  // namespace
@@ -89,8 +102,9 @@ double mean_rank(const UnitError& error, ErrorMetric metric) {
   return error.in.empty() ? 0 : sum / static_cast<double>(error.in.size());
 }
 
-std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least) {
-  return Confirmer(with, errors).run(at_least);
+std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least,
+                                  std::vector<double> off) {
+  return Confirmer(with, errors, std::move(off)).run(at_least);
 }
 
 bool do_rank(const std::vector<double>& off, const std::vector<UnitError*>& errors, ErrorMetric metric, double least) {

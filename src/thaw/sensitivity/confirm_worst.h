@@ -22,9 +22,11 @@ struct Confirming {
   ErrorMetric metric;
 };
 
-// Measures the worst tenth, until those that are worst have been measured; then up to a twentieth more that are hardly better;
-// then those that come next, until `at_least` were measured here or before. Gives log(measured / foretold) of each.
-std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least);
+// Measures the worst tenth, until those that are worst have been measured; then those that may belong to it, by what the measured
+// ones were off by: up to two standard deviations of log(measured / foretold), of a quarter of the units at most; then those that come
+// next, until `at_least` were measured here or before. Gives that logarithm of each. `off`: what is known of it before.
+std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least,
+                                  std::vector<double> off = {});
 
 // Whether figures that are off by these logarithms rank the units as they are: log(foretold) is taken for log(true) with noise on it
 // that has nothing to do with it, so that their correlation is sqrt(1 - noise / (signal + noise)).

@@ -23,6 +23,7 @@
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/predict.h"
 #include "thaw/sensitivity/riders.h"
+#include "thaw/sensitivity/run_cost.h"
 #include "thaw/sensitivity/run_key.h"
 #include "thaw/sensitivity/sound_cut.h"
 #include "thaw/sensitivity/units.h"
@@ -89,7 +90,7 @@ class Run {
 
   SensitivityReport go() {
     journal_.emplace(options_.journal, report_.key, options_.resume);
-    const bool is_fast = options_.mode == SensitivityMode::kFast;
+    const bool is_fast = is_fast_ = options_.mode == SensitivityMode::kFast && !is_cheap();
     total_ = steps(is_fast);
     const std::unique_ptr<Baseline> kept = keep_samples();
     Baseline& base = *kept;
@@ -122,10 +123,19 @@ class Run {
                               kMostSections);
   }
 
+  // Of each unit half the model runs, on average, on each sample.
+  bool is_cheap() const {
+    if (options_.exact_below <= 0) return false;
+    const double flops = flops_of_run(conversions_.base(), feeds(0)) / 2 * static_cast<double>(samples_.size());
+    return flops < options_.exact_below;
+  }
+
   uint64_t steps(bool is_fast) const {
     const uint64_t units = (report_.units.size() + options_.shards - 1) / options_.shards;
-    return units * options_.precisions.size() * (!is_fast && options_.one_out ? 2 : 1);
+    return units * options_.precisions.size() * (!is_fast && wants_out() ? 2 : 1);
   }
+
+  bool wants_out() const { return options_.one_out && options_.mode == SensitivityMode::kExact; }
 
   void advance() {
     ++done_;
@@ -142,7 +152,7 @@ class Run {
   // All samples, or some of them spread over all.
   size_t samples_to_keep() const {
     const size_t few = std::max(kFastSamples, kFastRuns / std::max<size_t>(1, report_.units.size()));
-    return options_.mode == SensitivityMode::kFast ? std::min(few, samples_.size()) : samples_.size();
+    return is_fast_ ? std::min(few, samples_.size()) : samples_.size();
   }
 
   std::unique_ptr<Baseline> keep_samples() {
@@ -283,11 +293,10 @@ class Run {
   void measure_all(Baseline& base, size_t precision, Converted all) {
     report_.all_bytes[precision] = all.bytes;
     std::vector<UnitError*> errors = errors_of(precision);
-    const bool wants_out = options_.one_out && options_.mode == SensitivityMode::kExact;
     const bool all_known = std::ranges::all_of(
         errors, [&](UnitError* error) { return error->status == UnitStatus::kFailed || !error->out.empty(); });
     if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
-    if (wants_out && !all_known) measure_out(*cut_converted(*all.model, base.sections(), precision), precision);
+    if (wants_out() && !all_known) measure_out(*cut_converted(*all.model, base.sections(), precision), precision);
   }
 
   // In sections, where they give what it gives whole, on every sample.
@@ -344,6 +353,7 @@ class Run {
   std::vector<size_t> chosen_;
   Wanted wanted_;
   uint64_t done_ = 0, total_ = 0;
+  bool is_fast_ = false;
 };
 
 }  // namespace

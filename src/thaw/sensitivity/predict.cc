@@ -99,9 +99,10 @@ class Predictor {
     std::vector<std::vector<Local>*> groups;
     for (auto& [changed, group] : groups_) groups.push_back(&group);
     baseline_.lanes().each(groups.size(), [&](size_t i) { predict_group(*groups[i]); });
-    if (!do_rank(check_some(), errors, metric_, kHopeless)) return false;
+    const std::vector<double> checked = check_some();
+    if (!do_rank(checked, errors, metric_, kHopeless)) return false;
     const Confirming with{baseline_, conversions_, units_, wanted_, metric_};
-    const std::vector<double> off = confirm_worst(with, errors, kFew);
+    const std::vector<double> off = confirm_worst(with, errors, kFew, checked);
     return do_rank(off, errors, metric_, kRanks);
   }
 
