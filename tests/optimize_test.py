@@ -118,7 +118,7 @@ KEPT = {
     "expand that decides": (17, "float[1,m] x, float[1,m] z, int64[2] s", "y", "a = Expand(x, s) y = Add(a, z)"),
     "pads of two modes": (17, "float[n,m] x", "y", "p = Constant<value_ints=[0,1,0,1]>() a = Pad(x, p) y = Pad<mode=\"edge\">(a, p)"),
     "random numbers": (17, "float[n,m] x", "y", "a = RandomNormalLike(x) b = RandomNormalLike(x) y = Sub(a, b)"),
-    "transposes that do not cancel": (17, "float[n,m,4] x", "y", "a = Transpose<perm=[1,2,0]>(x) b = Softmax<axis=0>(a) y = Transpose<perm=[2,0,1]>(b)"),
+    "transposes that do not cancel": (17, "float[n,m,4] x", "y", "a = Transpose<perm=[1,2,0]>(x) b = Hardmax<axis=0>(a) y = Transpose<perm=[2,0,1]>(b)"),
     "resize that rounds": (17, "float[1,3,n,m] x", "y", "r = Constant<value = float[0] {}>() s = Constant<value_floats=[1.0,1.0,1.01,1.01]>()"
                            " y = Resize<mode=\"linear\">(x, r, s)"),
     "a mean and another axis": (17, "float[n,m,8] x", "y", "i = Constant<value_ints=[0]>() a = ReduceMean<axes=[2], keepdims=0>(x) y = Unsqueeze(a, i)"),

@@ -18,6 +18,7 @@
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/control.h"
 #include "thaw/optimize/fusions.h"
+#include "thaw/optimize/push_transposes.h"
 #include "thaw/optimize/reshape_targets.h"
 #include "thaw/optimize/share.h"
 #include "thaw/optimize/split_sequences.h"
@@ -43,6 +44,7 @@ struct Work {
   FrozenSizes sizes;
   size_t most_nodes;                // that loops in loops may become together
   std::optional<Constants> frozen;  // looked for when first asked
+  int done = 0;                     // so far in this round
 };
 
 Constants frozen_constants(const ir::Model& model, FrozenSizes sizes) {
@@ -99,6 +101,13 @@ bool has_ifs(const ir::Graph& graph) {
     return !inner.empty() &&
            (node->op_type() == "If" || std::ranges::any_of(inner, [](const ir::Graph* one) { return has_ifs(*one); }));
   });
+}
+
+// Those that follow each other are one before what lies between others is looked at.
+int move_transposes(Work& work) {
+  const int count = simplify_by<moved_transposes>(work);
+  if (count + work.done > 0) return count;
+  return push_transposes(work.model, work.facts, work.options.level >= OptimizeLevel::kFuse, work.changes);
 }
 
 int write_sequences(Work& work) {
@@ -181,7 +190,7 @@ constexpr Step kSteps[] = {
     {"numbers", "Casts, limits, signs and conditions that follow each other become one", simplify_by<merged_numbers>},
     {"reductions", "reductions of reductions, their axes put back, stretches of shapes",
      simplify_by<merged_reductions>},
-    {"transposes", "Transposes move towards those that take them back", simplify_by<moved_transposes>},
+    {"transposes", "Transposes move towards those that take them back", move_transposes},
     {"sequences", "sequences and optionals of known items become tensors", write_sequences},
     {"fold", "what is computed from constants alone is computed once", fold},
     {"branches", "an If with a known condition becomes its branch", take_known_branches},
@@ -317,6 +326,7 @@ rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, Fro
     changes.left.clear();  // the last round tells what is left
     for (const Step& step : steps) {
       if (step.comes_last && done > 0) continue;
+      work.done = done;
       const int count = step.run(work);
       if (const std::string name(step.name); count > 0 && std::ranges::count(changes.passes, name) == 0)
         changes.passes.push_back(name);
