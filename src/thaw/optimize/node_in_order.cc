@@ -32,6 +32,7 @@ class Reordering {
         !node.overload().empty() || node.outputs().empty())
       return std::nullopt;
     if (!may_be_known_kind()) return std::nullopt;  // before maps are made, which takes far longer
+    if (is_elementwise() && op_->axes.pattern == ops::kBroadcastAxes.pattern) return broadcast();
     auto map = ops::axes_of(view_);
     if (!map) return std::nullopt;
     map_ = std::move(*map);
@@ -66,6 +67,18 @@ class Reordering {
       return link.combine == ops::Combine::kSoftmax || link.combine == ops::Combine::kLogSoftmax;
     };
     return view_.opset() >= kOpsetOfPlainSoftmax && std::ranges::any_of(map_.links, is_softmax);
+  }
+
+  // Of operands that all broadcast, what a map would say.
+  std::optional<NodeInOrder> broadcast() {
+    if (view_.output(0).rank() != rank_) return std::nullopt;
+    for (int i = 0; i < view_.num_inputs(); ++i) {
+      const int rank = view_.input(i).rank();
+      if (view_.has_input(i) && (rank < 0 || rank > rank_)) return std::nullopt;
+      result_.takes.push_back(rank > 0);
+    }
+    result_.results.assign(view_.node().outputs().size(), order_);
+    return std::move(result_);
   }
 
   bool takes(int operand) const {

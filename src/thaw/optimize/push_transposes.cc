@@ -96,6 +96,7 @@ class Pushing {
   }
 
   void look_at(ir::Node& node, const Order& order) {
+    if (std::ranges::count(node.outputs(), nullptr) > 0) return;
     infer::NodeFacts view(facts_.result(), model_, node);
     auto moved = node_in_order(view, order, may_round_);
     if (!moved) return;
