@@ -116,6 +116,39 @@ def test_a_tied_table_stays_one(thaw, save):
     assert sqnr(path, out, {"ids": np.arange(14).reshape(2, 7)}) > 15
 
 
+def packed(path):
+    """The tensors of codes."""
+    return [i.name for i in onnx.load(path).graph.initializer if "_Q4" in i.name]
+
+
+@pytest.mark.parametrize("method", ["search", "gptq", "awq"])
+def test_a_tied_table_stays_one_by_methods_that_need_samples(thaw, save, tmp_path, method):
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    ids = {"ids": np.arange(96)[None]}
+    np.savez(tmp_path / "ids.npz", **ids)
+    out, report = convert(thaw, path, "--method", method, "--data", tmp_path / "ids.npz", to="int4")
+    assert len(packed(out)) == 1 and sqnr(path, out, ids) > 12
+    assert len(report["kept"]) == (method == "awq") and all("looked up too" in n["message"] for n in report["kept"])
+
+
+SHARED = """s (float[n, 64] x) => (float[n, 64] y, float[n, 32] z) {
+  a = Mul(x, up) h = MatMul(a, w) b = Relu(h) y = MatMul(b, w) z = MatMul(b, v)
+}"""
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq"])
+def test_a_weight_of_two_products_stays_one_and_serves_both(thaw, save, tmp_path, method):
+    mix = random(8, 64, scale=1) * np.geomspace(0.05, 4, 64, dtype=np.float32)
+    path = save(model(SHARED, up=np.geomspace(1, 9, 64, dtype=np.float32), w=random(64, 64), v=random(64, 32)), "shared")
+    drawn = [{"x": random(300, 8, scale=1) @ mix + random(300, 64, scale=0.05)} for _ in range(2)]
+    np.savez(tmp_path / "x.npz", **drawn[0])
+    out, _ = convert(thaw, path, "--method", method, "--data", tmp_path / "x.npz", to="int4")
+    assert len(packed(out)) == 2 and "MatMul" not in operators(out)
+    with_samples = sqnr(path, out, drawn[1])
+    out, _ = convert(thaw, path, to="int4")
+    assert with_samples > sqnr(path, out, drawn[1])
+
+
 def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
     # Inputs that go along with each other, as activations do: what a column is off another one makes good.
     path = save(model("g (float[n, 128] x) => (float[n, 64] y) { y = MatMul(x, w) }", w=random(128, 64)), "method")

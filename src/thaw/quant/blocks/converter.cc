@@ -111,6 +111,14 @@ ir::Value* Converter::summed_input(const ir::Node& node) {
   return product ? node.input(product->x) : nullptr;
 }
 
+std::pair<const ir::Value*, bool> Converter::weight_of(const ir::Node& node) {
+  if (ops::looks_up_rows(node)) return {node.input(0), true};
+  const ops::WeightProduct product = *ops::weight_product(node);
+  const ir::Value* value = node.input(product.weight);
+  if (constant_weight(value)) return {value, product.weight_is_turned};
+  return {ops::turned_matrix(*value->producer()), !product.weight_is_turned};
+}
+
 std::string Converter::convert(ir::Node& node, int bits, const BlockOptions& options,
                                const ColumnStatistics* statistics, rewrite::Changes& changes) {
   ir::Node* one = &node;
@@ -129,7 +137,18 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
                              .real_zeros = options.real_zeros},
                   .options = options,
                   .statistics = statistics};
-  if (options.method == BlockMethod::kAwq) request.rows = scale_rows(nodes, request);
+  if (options.method == BlockMethod::kAwq) {
+    why = why_not_scaled(nodes, request);
+    if (why.empty()) {
+      request.rows = scale_rows(nodes, request);
+    } else {
+      request.options.method = BlockMethod::kSearch;
+      for (const ir::Node* node : nodes)
+        if (summed_input(*node))
+          changes.left.push_back(
+              {.kind = "awq", .place = rewrite::name_of(*node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
+    }
+  }
   std::vector<std::string> reasons;
   for (ir::Node* node : nodes) reasons.push_back(convert(*node, request, changes));
   return reasons;
@@ -138,6 +157,23 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
 std::string Converter::convert(ir::Node& node, const Request& request, rewrite::Changes& changes) {
   if (!is_candidate(node)) return "none of its operands is a constant matrix that it multiplies by or looks up";
   return ops::looks_up_rows(node) ? convert_lookup(node, request, changes) : convert_product(node, request, changes);
+}
+
+std::string Converter::why_not_scaled(std::span<ir::Node* const> nodes, const Request& request) const {
+  const ir::Node& first = *nodes.front();
+  const bool has_products = summed_input(first) != nullptr;
+  if (!has_products || !request.statistics) return {};
+  for (const ir::Node* node : nodes) {
+    Operand operand;
+    Request own = request;
+    if (!summed_input(*node)) {
+      if (request.options.form != BlockForm::kQdq)
+        return "awq cannot scale a weight that is looked up too: search chooses its codes";
+    } else if (summed_input(*node) != summed_input(first) && !examine(*node, own, operand).empty()) {
+      return "awq cannot scale a weight where one of those that read it is left: search chooses its codes";
+    }
+  }
+  return {};
 }
 
 RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const Request& request) {
@@ -152,7 +188,14 @@ RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const Request
   }
   if (products.empty()) return {};
   RowScaling rows = awq_scales(weights, request.format, *request.statistics, importance_of(*request.statistics));
-  if (rows.scales) divide_input(model_, facts_, summed_input(*products.front()), products, *rows.scales);
+  if (!rows.scales) return rows;
+  std::vector<std::pair<ir::Value*, std::vector<ir::Node*>>> by_input;
+  for (ir::Node* product : products) {
+    ir::Value* input = summed_input(*product);
+    const auto at = std::ranges::find(by_input, input, &std::pair<ir::Value*, std::vector<ir::Node*>>::first);
+    (at == by_input.end() ? by_input.emplace_back(input, std::vector<ir::Node*>()) : *at).second.push_back(product);
+  }
+  for (const auto& [input, readers] : by_input) divide_input(model_, facts_, input, readers, *rows.scales);
   return rows;
 }
 
@@ -238,13 +281,10 @@ Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, co
 
 std::string Converter::examine(const ir::Node& node, Request& request, Operand& operand) const {
   const ops::WeightProduct product = *ops::weight_product(node);
-  operand.value = node.input(product.weight);
-  operand.turned = product.weight_is_turned;
-  if (!constant_weight(operand.value)) {
-    operand.value = ops::turned_matrix(*operand.value->producer());
-    operand.behind_transpose = true;
-    operand.turned = !operand.turned;
-  }
+  const auto [value, turned] = weight_of(node);
+  operand.value = const_cast<ir::Value*>(value);
+  operand.turned = turned;
+  operand.behind_transpose = node.input(product.weight) != value;
   operand.tensor = constant_weight(operand.value);
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "thaw/convert.h"
@@ -43,14 +44,18 @@ class Converter {
   // The value whose rows a product sums over, of which statistics are wanted; null for other nodes.
   static ir::Value* summed_input(const ir::Node& node);
 
+  // The constant that a candidate reads, and whether its rows are the columns of the product: a lookup's are.
+  static std::pair<const ir::Value*, bool> weight_of(const ir::Node& node);
+
   // Gives the node's weight that form; the node is replaced, or stays where the form is DequantizeLinear. Returns why it
   // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in changes.made.
   // A weight that several nodes read in one format is packed once, whichever way they read it.
   // statistics: of summed_input(node); may be null, but for the methods gptq and awq.
   std::string convert(ir::Node& node, int bits, const BlockOptions& options, const ColumnStatistics* statistics,
                       rewrite::Changes& changes);
-  // The same of nodes with one summed_input, as the projections to q, k and v have; a reason for each. Products of the
-  // method awq must come in such a group, whole: what they read is divided once for all of them.
+  // The same of nodes that share a weight, with statistics of all that it multiplies; a reason for each. Products of the
+  // method awq must come with all that read what they read, too: it is divided once for all of them. Where one of those
+  // cannot have its input divided, as a lookup has none, `search` chooses for all, which changes.left says.
   std::vector<std::string> convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
                                    const ColumnStatistics* statistics, rewrite::Changes& changes);
 
@@ -73,6 +78,8 @@ class Converter {
   // Finds the weight of a product and fills in what the request lacks; returns why it cannot be converted.
   std::string examine(const ir::Node& node, Request& request, Operand& operand) const;
   std::string convert(ir::Node& node, const Request& request, rewrite::Changes& changes);
+  // For awq: why what the nodes read cannot be divided for all that share their weights, a clause; empty where it can.
+  std::string why_not_scaled(std::span<ir::Node* const> nodes, const Request& request) const;
   // For awq: divides what products among the nodes read, and returns by what.
   RowScaling scale_rows(std::span<ir::Node* const> nodes, const Request& request);
   static Key key_of(const Operand& operand, const Request& request);

@@ -65,9 +65,30 @@ void ColumnStatistics::add(std::span<const float> x) {
   }
 }
 
+void ColumnStatistics::add(const ColumnStatistics& other) {
+  const auto add_up = [](std::vector<double>& all, const std::vector<double>& more) {
+    for (size_t i = 0; i < all.size(); ++i) all[i] += more[i];
+  };
+  rows += other.rows;
+  add_up(sum, other.sum);
+  add_up(sum_abs, other.sum_abs);
+  add_up(sum_squares, other.sum_squares);
+  add_up(means_, other.means_);
+  kept.insert(kept.end(), other.kept.begin(), other.kept.end());
+  means_squared_ += other.means_squared_;
+  samples_ += other.samples_;
+  if (products.empty()) return;
+  raise_unit_to(other.unit);
+  const double by = other.unit / unit;
+  for (size_t i = 0; i < products.size(); ++i) products[i] += static_cast<float>(other.products[i] * by * by);
+}
+
 void ColumnStatistics::raise_unit(float largest) {
-  const double needed = std::ldexp(1.0, std::ilogb(largest) - kSquaredFarBelow);
-  if (!(largest > 0) || needed <= unit) return;
+  if (largest > 0) raise_unit_to(std::ldexp(1.0, std::ilogb(largest) - kSquaredFarBelow));
+}
+
+void ColumnStatistics::raise_unit_to(double needed) {
+  if (needed <= unit) return;
   const auto by = static_cast<float>(unit / needed);
   for (float& product : products) product *= by * by;
   unit = needed;

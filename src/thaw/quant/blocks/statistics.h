@@ -24,6 +24,8 @@ struct ColumnStatistics {
 
   // Takes rows of x [*, k] in, on all processors. Rows with a NaN or an infinity are left out.
   void add(std::span<const float> x);
+  // Takes in what another reader of a weight, of the same k, has seen: the rows of both, one below the other. Both are finished.
+  void add(const ColumnStatistics& other);
   // What was added since the last one was one sample.
   void end_sample();
   // Of the inputs' means, by how much they are off by chance, the sum of squares over places: from how samples differ, or, of
@@ -38,6 +40,7 @@ struct ColumnStatistics {
   void keep(std::span<const float> row);
   // Makes the unit large enough for products of such numbers.
   void raise_unit(float largest);
+  void raise_unit_to(double needed);
 
   int64_t stride_ = 1;  // of the rows that are kept
   // Of samples that ended: their means' sum and their squares' sum; how many; the sum and rows until the last one.

@@ -1,0 +1,81 @@
+#include "thaw/quant/block_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "thaw/quant/blocks/converter.h"
+
+namespace thaw::quantizing {
+namespace {
+
+class Grouper {
+ public:
+  explicit Grouper(const Precisions& precisions) : precisions_(precisions) {}
+
+  std::vector<BlockGroup> run(const ir::Graph& graph) {
+    add(graph, true);
+    std::erase_if(groups_, [](const BlockGroup& group) { return group.nodes.empty(); });
+    for (BlockGroup& group : groups_)
+      std::ranges::stable_partition(group.nodes,
+                                    [](const ir::Node* node) { return blocks::Converter::summed_input(*node); });
+    return std::move(groups_);
+  }
+
+ private:
+  // What nodes of one group have in common: a weight and whether it is read turned, or a value.
+  using Shared = std::pair<const ir::Value*, bool>;
+
+  void add(const ir::Graph& graph, bool is_main) {
+    for (ir::Node* node : graph.nodes()) {
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner, false);
+      const PrecisionOptions& precision = precisions_.of(*node);
+      if (is_blocks(precision.to) && blocks::Converter::is_candidate(*node)) add(*node, precision, is_main);
+    }
+  }
+
+  void add(ir::Node& node, const PrecisionOptions& precision, bool is_main) {
+    ir::Value* input = blocks::Converter::summed_input(node);
+    size_t group = joined(blocks::Converter::weight_of(node), precision, groups_.size());
+    if (input && precision.blocks.method == BlockMethod::kAwq) group = joined({input, false}, precision, group);
+    if (group == groups_.size()) groups_.push_back({.precision = &precision});
+    groups_[group].nodes.push_back(&node);
+    std::vector<std::string>& inputs = groups_[group].inputs;
+    const bool is_seen = input && is_main && input->graph() == node.graph();
+    if (is_seen && std::ranges::find(inputs, input->name()) == inputs.end()) inputs.push_back(input->name());
+  }
+
+  // The group of what is shared, and `other`, as one; the lower number of the two.
+  size_t joined(const Shared& shared, const PrecisionOptions& precision, size_t other) {
+    std::vector<size_t>& known = by_shared_[shared];
+    const auto is_alike = [&](size_t i) {
+      return groups_[i].precision->to == precision.to && groups_[i].precision->blocks == precision.blocks;
+    };
+    const auto at = std::ranges::find_if(known, is_alike);
+    if (at == known.end()) {
+      known.push_back(other);
+      return other;
+    }
+    const size_t first = std::min(*at, other), second = std::max(*at, other);
+    if (first == second || second == groups_.size()) return first;
+    BlockGroup moved = std::exchange(groups_[second], {.precision = groups_[second].precision});
+    BlockGroup& to = groups_[first];
+    to.nodes.insert(to.nodes.end(), moved.nodes.begin(), moved.nodes.end());
+    for (std::string& name : moved.inputs)
+      if (std::ranges::find(to.inputs, name) == to.inputs.end()) to.inputs.push_back(std::move(name));
+    for (auto& [what, numbers] : by_shared_) std::ranges::replace(numbers, second, first);
+    return first;
+  }
+
+  const Precisions& precisions_;
+  std::vector<BlockGroup> groups_;
+  std::map<Shared, std::vector<size_t>> by_shared_;  // numbers of groups
+};
+
+}  // namespace
+
+std::vector<BlockGroup> block_groups(const ir::Graph& graph, const Precisions& precisions) {
+  return Grouper(precisions).run(graph);
+}
+
+}  // namespace thaw::quantizing

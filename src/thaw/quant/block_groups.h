@@ -1,0 +1,24 @@
+// Nodes whose weights become blocks together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/precisions.h"
+
+namespace thaw::quantizing {
+
+// Nodes that read one weight in one way: it is packed once, for all that they multiply it by. With awq, which divides what nodes
+// read, also those that read one value.
+struct BlockGroup {
+  const PrecisionOptions* precision;
+  std::vector<ir::Node*> nodes = {};  // lookups last: they read what a product has
+  // What its products multiply, values of the main graph by the names that they have before anything is changed.
+  std::vector<std::string> inputs = {};
+};
+
+// Of every node of the graph and of graphs inside it that is to have blocks, in the order of the graph.
+std::vector<BlockGroup> block_groups(const ir::Graph& graph, const Precisions& precisions);
+
+}  // namespace thaw::quantizing
