@@ -418,3 +418,14 @@ def test_codes_of_the_largest_float16_are_finite(thaw, save, tmp_path, method, s
     pairs = [np.stack([bytes_ & 15, bytes_ >> 4], -1).reshape(16, 2, -1).astype(int) for bytes_ in (codes, *zeros)]
     steps = pairs[0] - (pairs[1] if zeros else 8)
     assert np.abs(steps * scales.reshape(16, 2, 1).astype(float)).max() <= 65504
+
+
+def test_products_of_zeros_are_no_failure_where_the_kernel_rounds_activations(thaw, save):
+    path = save(model("g (float[n, 64] x) => (float[n, 16] y) { y = MatMul(x, w) }", w=np.zeros((64, 16), np.float32)), "zeros")
+    _, report = convert(thaw, path, "--form", "qdq", to="int4")
+    assert report["failures"] == []
+
+
+def test_an_accuracy_level_is_of_matmulnbits_alone(thaw, mlp, tmp_path):
+    error = thaw.error("convert", mlp, "-o", tmp_path / "o.onnx", "--to", "int4", "--form", "qdq", "--accuracy-level", "4")
+    assert "session.qdq_matmulnbits_accuracy_level" in error

@@ -50,10 +50,10 @@ void warn_of_bfloat16(const ir::Model& converted, ConvertReport& report) {
     const run::Session session(converted, check_session());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
-    report.warnings.push_back(
-        fmt::format("ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run it "
-                    "where they are, as on a GPU, or convert --to f16",
-                    error.parts().what));
+    report.warnings.push_back(fmt::format(
+        "ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run it "
+        "where they are, as on a GPU, or convert --to f16",
+        error.parts().what));
   }
 }
 
@@ -118,6 +118,13 @@ class Costs {
     if (error.broken > 0) {
       report_.failures.push_back(fmt::format("at {}, {} of the {} elements of output '{}' are NaN or infinite",
                                              error.sizes, error.broken, error.elements, error.output));
+    } else if (error.largest == 0) {
+      // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
+      if (error.max_abs > 0 && warned_.insert(error.output).second)
+        report_.warnings.push_back(
+            fmt::format("output '{}' is 0 throughout at {}, and up to {:.3g} in the result: other "
+                        "inputs tell what that is worth",
+                        error.output, error.sizes, error.max_abs));
     } else if (error.sqnr < kNoiseOnly && (how == Fed::kSample || !with_samples_)) {
       const std::string_view next =
           how == Fed::kSample ? "" : "; if the model is fed no such noise in use, --data with samples decides by them";

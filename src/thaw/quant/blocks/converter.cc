@@ -73,6 +73,9 @@ std::string why_not(int bits, const BlockOptions& options) {
   if (options.block < kSmallestBlock || options.block > kLargestBlock ||
       !std::has_single_bit(static_cast<uint64_t>(options.block)))
     return fmt::format("blocks have 16, 32, 64, 128 or 256 weights, not {}", options.block);
+  if (options.form == BlockForm::kQdq && options.accuracy_level != 0)
+    return "an accuracy level is MatMulNBits'; of DequantizeLinear ONNX Runtime's session option "
+           "session.qdq_matmulnbits_accuracy_level has it";
   return options.real_zeros ? why_no_real_zeros(bits, options) : "";
 }
 
