@@ -57,8 +57,8 @@ def test_exact_is_the_plain_way_where_codes_branch(thaw, save, tmp_path):
     model, samples = save(nets.branches()), tmp_path / "samples"
     samples.mkdir()
     rng = np.random.default_rng(3)
-    for i in range(5):
-        np.savez(samples / f"{i}.npz", image=rng.integers(0, 256, (1, 3, *rng.integers(8, 30, 2))).astype(np.uint8))
+    for i in range(40):
+        np.savez(samples / f"{i:02}.npz", image=rng.integers(0, 256, (1, 3, *rng.integers(8, 30, 2))).astype(np.uint8))
     report = measured(thaw, model, samples, tmp_path / "report", "--to", "int8", "--no-optimize")
     assert_same(by_name(report), nets.plain(thaw, model, samples, report, tmp_path, to="int8"))
     assert_same(by_name(report, "out"), nets.plain(thaw, model, samples, report, tmp_path, to="int8", out=True))

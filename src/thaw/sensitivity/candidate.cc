@@ -43,17 +43,6 @@ std::unordered_set<const ir::Value*> from_constants(const ir::Graph& graph) {
   return found;
 }
 
-// Codes that are made of a value are made along with it where nothing else reads it, and are rounded otherwise where something
-// does: as many as before have to read it.
-bool is_made_alike(const ir::Value& now, const ir::Value& before) {
-  if (!now.producer() || !before.producer()) return true;
-  const auto a = now.producer()->inputs(), b = before.producer()->inputs();
-  return std::ranges::equal(a, b, [](const ir::Value* x, const ir::Value* y) {
-    return !x || !y || x->constant() || x->is_input() ||
-           (x->uses().size() == y->uses().size() && x->is_output() == y->is_output());
-  });
-}
-
 }  // namespace
 
 Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base) {
@@ -73,14 +62,9 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
         named_key(*node, constant_there, [&](const ir::Value* value) { return base.numbers().of(value); });
     if (!here.contains(key)) tail_ = *section + 1;
   }
-  const auto is_codes = [&](const std::string& name) {
-    const auto at = base.passing().find(name);
-    return at != base.passing().end() && ir::is_integer(at->second.elem_type);
-  };
   const auto is_same = [&](const std::string& name) {
     const ir::Value *now = model.graph->find(name), *before = base.model().graph->find(name);
-    return now && before && number_here(now) != ValueNumbers::kOther && number_here(now) == base.numbers().of(before) &&
-           (!is_codes(name) || is_made_alike(*now, *before));
+    return now && before && number_here(now) != ValueNumbers::kOther && number_here(now) == base.numbers().of(before);
   };
   FedValues fed;
   for (const auto& [name, type] : base.passing())

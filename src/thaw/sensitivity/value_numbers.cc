@@ -11,6 +11,8 @@ using Find = std::function<int(const std::string& key)>;
 
 void append_number(std::string& key, int number) { key.append(reinterpret_cast<const char*>(&number), sizeof(number)); }
 
+int readers_of(const ir::Value& value) { return static_cast<int>(value.uses().size()) + (value.is_output() ? 1 : 0); }
+
 ValueNumbers::Numbers number(const ir::Graph& graph, const Find& find) {
   ValueNumbers::Numbers numbers;
   std::string key;
@@ -30,6 +32,7 @@ ValueNumbers::Numbers number(const ir::Graph& graph, const Find& find) {
       const int of = at == numbers.end() ? ValueNumbers::kOther : at->second;
       is_known = is_known && of != ValueNumbers::kOther;
       append_number(to, of);
+      if (!value.constant() && !value.is_input()) append_number(to, readers_of(value));
     });
     for (size_t i = 0; i < node->outputs().size(); ++i)
       if (const ir::Value* output = node->outputs()[i])

@@ -1,4 +1,6 @@
-// Numbers for what values hold: values of one number are the same function of the inputs and weights.
+// Numbers for what values hold: values of one number are the same function of the inputs and weights, and rounded alike: ONNX Runtime
+// makes codes along with what they are codes of where nothing else reads that, and not where something does, so that as many nodes
+// have to read what a value is made of.
 //
 // Value numbering as compilers do it (Cocke and Schwartz 1970), over two models of which one was made of the other: what of a
 // converted model is as it was.
