@@ -1,50 +1,30 @@
-// Forms that DirectML runs well: positions without Shape -> Range, which goes through the CPU, and convolutions over two
-// axes, which its kernels are made for.
+// Forms that DirectML runs well: operators that it has kernels for, positions without Shape -> Range, which goes through the
+// CPU, and convolutions over two axes, which its kernels are made for.
 #include <vector>
 
+#include "thaw/ops/target/target.h"
+#include "thaw/optimize/count_positions.h"
 #include "thaw/optimize/tables.h"
 
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostAxes = 3;  // of an input whose zeros are counted: tokens, masks, positions
-
-struct InputAxis {
-  ir::Value* input;
-  int axis;
-};
-
-// An input of integers that is as long along one of its axes; the shortest way to so many ones.
-std::optional<InputAxis> input_of_length(const Site& s, const dim::Dim& length) {
-  std::optional<InputAxis> found;
-  for (ir::Value* input : s.node().graph()->inputs()) {
-    const ops::Fact& fact = s.fact(input);
-    if (!ir::is_integer(fact.dtype) || fact.rank() < 1 || fact.rank() > kMostAxes) continue;
-    if (found && s.fact(found->input).rank() <= fact.rank()) continue;
-    for (int axis = 0; axis < fact.rank(); ++axis)
-      if (dim::same(fact.dim(axis), length)) found = {input, axis};
-  }
-  return found;
+// What DirectML has no kernel for, in the older operators that it stands for.
+ir::Value* in_older_operators(const Site& s) {
+  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
+  return ops::find_kernel(taken, s.node().op_type(), s.opset()) ? nullptr : s.in_older_operators();
 }
 
-// Range(0, length, 1) as the ones before each place, added up: zeros of an input, along one axis, and one to each.
-ir::Value* positions(const Site& s) {
-  const ir::DataType type = s.out().dtype;
-  if (s.node().graph()->parent() != nullptr || s.out().rank() != 1 || s.out().dim(0).is_constant()) return nullptr;
-  if (s.number(s.input(0)) != 0 || s.number(s.input(2)) != 1) return nullptr;
-  if (type != ir::DataType::kInt64 && type != ir::DataType::kInt32) return nullptr;
-  const auto from = input_of_length(s, s.out().dim(0));
-  if (!from) return nullptr;
-  const ops::Emit& at = s.at();
-  std::vector<int64_t> others;
-  for (int axis = 0; axis < s.fact(from->input).rank(); ++axis)
-    if (axis != from->axis) others.push_back(axis);
-  ir::Value* numbers =
-      s.fact(from->input).dtype == ir::DataType::kInt64 ? from->input : at.cast(from->input, ir::DataType::kInt64);
-  ir::Value* zeros = at.mul(numbers, at.integer(0));
-  if (!others.empty()) zeros = at.reduce("ReduceSum", zeros, others, false);
-  ir::Value* counted = at.emit("CumSum", {at.add(zeros, at.integer(1)), at.integer(0)}, {{"exclusive", int64_t{1}}});
-  return type == ir::DataType::kInt64 ? counted : at.cast(counted, type);
+ir::Value* expanded(const Site& s) {
+  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
+  if (ops::find_kernel(taken, s.node().op_type(), s.opset()) || s.out().rank() < 1) return nullptr;
+  const ir::Attribute* given = s.node().attribute("value");
+  if (!given) return s.at().emit("Expand", {s.at().floats({1}, {0}), s.input(0)});
+  const auto* tensor = given->as<std::shared_ptr<ir::Tensor>>();
+  if (!tensor || (*tensor)->num_elements() != 1) return nullptr;
+  ir::Tensor one = **tensor;
+  one.name.clear();
+  return s.at().emit("Expand", {s.at().writer().constant(std::move(one)), s.input(0)});
 }
 
 // A list of one number an axis, and one for an axis before it.
@@ -76,7 +56,11 @@ ir::Value* over_two_axes(const Site& s) {
 }
 
 const Simplification kTable[] = {
-    {"count positions", {"Range"}, positions},
+    {"write in older operators",
+     {"Attention", "Gelu", "GroupNormalization", "HardSwish", "Mish", "RMSNormalization", "RotaryEmbedding", "Swish"},
+     in_older_operators},
+    {"expand a constant", {"ConstantOfShape"}, expanded},
+    {"count positions", {"Range"}, count_positions},
     {"convolve over two axes", {"ConvTranspose"}, over_two_axes},
 };
 

@@ -17,6 +17,7 @@
 #include "thaw/optimize/attention/joined_heads.h"
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/control.h"
+#include "thaw/optimize/directml_opset.h"
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/push_transposes.h"
 #include "thaw/optimize/reshape_targets.h"
@@ -275,11 +276,17 @@ void settle_weights(ir::Model& model, const OptimizeOptions& options, rewrite::C
                             .why = fmt::format("{} became constants", count)});
 }
 
-// 0: the model's.
-int64_t wanted_opset(const ir::Model& model, const OptimizeOptions& options) {
-  if (options.opset != 0 || options.target != OptimizeTarget::kDirectml) return options.opset;
-  const int64_t now = model.opset("").value_or(0), newest = directml_operators().newest;
-  return now > newest ? newest : 0;
+// Functions keep the opset that they import: calls become nodes before the model has another one.
+void settle_opset(ir::Model& model, const OptimizeOptions& options, bool inlines, rewrite::Changes& changes) {
+  const bool is_for_directml = options.target == OptimizeTarget::kDirectml;
+  if (options.opset == 0 && !is_for_directml) return;
+  if (inlines && !model.functions.empty()) {
+    dim::Scope scope;
+    infer::Inference facts(model, scope, infer::UnknownSizes::kNamed);
+    inline_functions(model, facts, changes);
+  }
+  if (options.opset != 0) return rewrite::change_opset(model, options.opset, changes);
+  change_to_directml_opset(model, changes);
 }
 
 }  // namespace
@@ -314,7 +321,9 @@ rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, Fro
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
   rewrite::Changes changes;
   settle_weights(model, options, changes);
-  if (const int64_t opset = wanted_opset(model, options); opset != 0) rewrite::change_opset(model, opset, changes);
+  const bool inlines = std::ranges::any_of(steps, [](const Step& step) { return step.name == "functions"; });
+  settle_opset(model, options, inlines, changes);
+  const std::vector<rewrite::Change> left_before = changes.left;
   const uint64_t most_bytes = weigh(*model.graph).bytes + options.max_growth;
   const size_t most_nodes = model.graph->num_nodes() + kMostUnrolled;
   std::optional<Constants> frozen = put_constants_in_order(model, steps, sizes, changes);
@@ -323,7 +332,7 @@ rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, Fro
   Work work{model, options, facts, changes, most_bytes, sizes, most_nodes, std::move(frozen)};
   for (int round = 0; round < kMostRounds; ++round) {
     int done = 0;
-    changes.left.clear();  // the last round tells what is left
+    changes.left = left_before;  // the last round tells what is left
     for (const Step& step : steps) {
       if (step.comes_last && done > 0) continue;
       work.done = done;

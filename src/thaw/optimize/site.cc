@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "thaw/infer/facts_view.h"
+#include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/registry.h"
+
 namespace thaw::optimizing {
 namespace {
 
@@ -64,6 +68,20 @@ std::optional<std::vector<int64_t>> Site::axes(const ir::Node& node, int input, 
     if (axis < 0 || axis >= rank) return std::nullopt;
   }
   return found;
+}
+
+ir::Value* Site::in_older_operators() const {
+  const ops::Operator* entry = ops::registry().find(node_);
+  const auto schema = ir::find_schema("", node_.op_type(), opset_);
+  if (!entry || !entry->older || !schema) return nullptr;
+  infer::FactsView<ops::Rewording> view(facts_, node_, opset_);
+  view.begin(node_, at_, schema->since_version, 0);
+  try {
+    entry->older(view);
+  } catch (const ops::NoEqual&) {
+    return nullptr;
+  }
+  return view.replacements().empty() ? nullptr : view.replacements().front();
 }
 
 bool Site::keeps_shape_of(int i) const {

@@ -49,6 +49,9 @@ class Site {
   // Axes counted from the front, in their order.
   std::optional<std::vector<int64_t>> axes(const ir::Node& node, int input, int rank) const;
 
+  // What the node's only result is in operators of before there was its own; null where its entry tells none.
+  ir::Value* in_older_operators() const;
+
   // The output is, in type and dims, what the operand is.
   bool keeps_shape_of(int input) const;
 

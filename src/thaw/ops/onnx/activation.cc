@@ -62,9 +62,8 @@ std::optional<AxesMap> prelu_axes(NodeView& view) {
   return match_axes(view.opset() >= 7 ? "...* -> ..." : "... -> ...", view);
 }
 
-constexpr std::array kActivations = {"Celu",     "Elu",  "HardSigmoid",    "HardSwish", "LeakyRelu",
-                                     "Mish",     "Selu", "Shrink",         "Sigmoid",   "Softplus",
-                                     "Softsign", "Tanh", "ThresholdedRelu"};
+constexpr std::array kActivations = {"Celu",    "Elu",      "HardSigmoid", "LeakyRelu", "Selu",           "Shrink",
+                                     "Sigmoid", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu"};
 
 // Before opset 13 the axes from `axis` on are one.
 void newer_softmax(Rewording& n) {
@@ -100,6 +99,19 @@ void older_gelu(Rewording& n) {
   n.become(0, at.mul(at.mul(x, number(0.5)), at.add(inner, number(1))));
 }
 
+// HardSwish and Mish changed by the types that they take; they stand for this where there is neither.
+void older_hard_swish(Rewording& n) {
+  if (!n.crosses(14)) return;
+  ir::Value* x = n.changing().input(0);
+  n.become(0, n.at().mul(x, n.at().emit("HardSigmoid", {x}, {{"alpha", 1.0F / 6}, {"beta", 0.5F}})));
+}
+
+void older_mish(Rewording& n) {
+  if (!n.crosses(18)) return;
+  ir::Value* x = n.changing().input(0);
+  n.become(0, n.at().mul(x, n.at().emit("Tanh", {n.at().emit("Softplus", {x})})));
+}
+
 void older_swish(Rewording& n) {
   const Emit& at = n.at();
   const DataType type = n.input(0).dtype;
@@ -114,6 +126,8 @@ void older_swish(Rewording& n) {
 void add_activation_ops(Registry& r) {
   for (const char* name : kActivations) r.add({.name = name, .shape = activation, .op_class = OpClass::kElementwise});
   r.add({.name = "Gelu", .shape = activation, .op_class = OpClass::kElementwise, .older = older_gelu});
+  r.add({.name = "HardSwish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_hard_swish});
+  r.add({.name = "Mish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_mish});
   r.add({.name = "Swish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_swish});
   r.add({.name = "Relu", .shape = relu_rule, .op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
   r.add({.name = "PRelu",

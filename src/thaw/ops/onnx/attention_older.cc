@@ -117,10 +117,16 @@ class AttentionWriter {
 
   Value* positions(Value* x) { return at_.emit("Range", {at_.integer(0), length_of(x), at_.integer(1)}); }
 
+  // Those of queries stand behind the past.
+  Value* positions_behind_past(Value* query) {
+    if (!n_.has_input(4)) return positions(query);
+    Value* past = length_of(n_.changing().input(4));
+    return at_.emit("Range", {past, at_.add(past, length_of(query)), at_.integer(1)});
+  }
+
   Value* masked(Value* scores, Value* query, Value* key) {
     if (n_.attr_int("is_causal", 0) != 0) {
-      Value* last = positions(query);
-      if (n_.has_input(4)) last = at_.add(last, length_of(n_.changing().input(4)));
+      Value* last = positions_behind_past(query);
       Value* seen = at_.emit("LessOrEqual", {at_.unsqueeze(positions(key), {0}), at_.unsqueeze(last, {1})});
       scores = at_.emit("Where", {seen, scores, at_.scalar(-std::numeric_limits<double>::infinity(), type_)});
     }

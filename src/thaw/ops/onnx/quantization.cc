@@ -104,6 +104,41 @@ bool is_in_blocks(const NodeView& view) {
   return view.input(1).rank() == rank && (rank > 1 || (rank == 1 && view.attr_int("block_size", 0) != 0));
 }
 
+// Before opset 21 there is no scale for each block: the blocks become an axis, and the arithmetic is written out. It is done in
+// float32 on integers that float32 holds, as the operator does it.
+void older_dequantize(Rewording& n) {
+  const int64_t block = n.attr_int("block_size", 0);
+  if (!n.crosses(21) || block <= 0) return;
+  const Fact &x = n.input(0), &scale = n.input(1);
+  const auto axis = x.has_rank() ? std::optional(quantized_axis(n)) : std::nullopt;
+  const auto length = axis && x.rank() > 0 ? x.dim(static_cast<int>(*axis)).constant() : std::nullopt;
+  if (!length || *length % block != 0) throw NoEqual{"its axis is not known to be of whole blocks"};
+  if (limits_of(x.dtype) == std::nullopt) throw NoEqual{"its integers are not of 8 or 16 bits"};
+  if (!ir::is_floating(scale.dtype) || scale.rank() != x.rank())
+    throw NoEqual{"the type or rank of its scales is not known"};
+  const Emit& at = n.at();
+  std::vector<int64_t> apart, whole;
+  int unknown = 0;
+  for (int k = 0; k < x.rank(); ++k) {
+    const int64_t size = k < *axis ? 0 : x.dim(k).constant().value_or(-1);
+    unknown += size < 0 ? 1 : 0;
+    whole.push_back(size);
+    if (k != *axis) apart.push_back(size);
+    if (k == *axis) apart.insert(apart.end(), {*length / block, block});
+  }
+  if (unknown > 1) throw NoEqual{"the sizes behind its axis are not known"};
+  const auto as_float = [&](ir::Value* value, DataType type) {
+    return type == DataType::kFloat ? value : at.cast(value, DataType::kFloat);
+  };
+  ir::Value* number = at.cast(at.reshape(n.changing().input(0), at.list(apart)), DataType::kFloat);
+  if (n.has_input(2))
+    number = at.sub(number, at.cast(at.unsqueeze(n.changing().input(2), {*axis + 1}), DataType::kFloat));
+  ir::Value* factor = as_float(at.unsqueeze(n.changing().input(1), {*axis + 1}), scale.dtype);
+  ir::Value* result = at.reshape(at.mul(number, factor), at.list(whole));
+  const DataType to = n.output(0).dtype == DataType::kUndefined ? scale.dtype : n.output(0).dtype;
+  n.become(0, to == DataType::kFloat ? result : at.cast(result, to));
+}
+
 // A scale for each sample.
 void batch_dynamic_quantize(BatchContext& n) {
   constexpr DataType kFloat = DataType::kFloat;
@@ -196,18 +231,19 @@ void batch_quantize(BatchContext& n) {
 
 void add_quantization_ops(Registry& r) {
   using enum Role;
-  const auto add_op = [&](std::string_view name, ShapeRule shape, Evaluation evaluation) {
+  const auto add_op = [&](std::string_view name, ShapeRule shape, Evaluation evaluation, RewordingRule older) {
     r.add({.name = name,
            .shape = shape,
            .operands = {kData, kQuantScale, kZeroPoint},
            .attributes = {{"axis", kAxes, 1, 13}},
            .axes = axes_by(quantize_axes),
            .batch = batch_with(batch_quantize),
+           .older = older,
            .evaluation = evaluation});
   };
-  add_op("QuantizeLinear", quantize_rule, Evaluation::kByRunning);
+  add_op("QuantizeLinear", quantize_rule, Evaluation::kByRunning, nullptr);
   // Constants are codes on purpose: as numbers they take up more, and kernels of few bits look for this node.
-  add_op("DequantizeLinear", dequantize_rule, Evaluation::kNever);
+  add_op("DequantizeLinear", dequantize_rule, Evaluation::kNever, older_dequantize);
   // Every element counts for the scale.
   r.add({.name = "DynamicQuantizeLinear",
          .shape = dynamic_quantize_rule,

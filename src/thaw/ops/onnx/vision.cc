@@ -159,6 +159,8 @@ void newer_grid_sample(Rewording& n) {
 
 void older_grid_sample(Rewording& n) {
   const std::string_view mode = n.attr_string("mode", "linear");
+  if (n.crosses(20) && n.input(0).rank() != 4 && n.input(1).rank() != 4)
+    throw NoEqual{"it is not known to look at images of two axes"};
   if (n.crosses(20) && mode != "nearest") n.set({"mode", std::string(mode == "cubic" ? "bicubic" : "bilinear")});
 }
 

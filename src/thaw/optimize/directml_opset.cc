@@ -1,0 +1,61 @@
+#include "thaw/optimize/directml_opset.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "thaw/core/error.h"
+#include "thaw/ir/graph/schema.h"
+#include "thaw/ops/target/target.h"
+#include "thaw/rewrite/change_opset.h"
+
+namespace thaw::optimizing {
+namespace {
+
+using Counts = std::map<std::string_view, int>;
+
+void count_operators(const ir::Graph& graph, Counts& counts) {
+  for (const ir::Node* node : graph.nodes()) {
+    if (node->domain().empty()) ++counts[node->op_type()];
+    for (const ir::Graph* inner : node->subgraphs()) count_operators(*inner, counts);
+  }
+}
+
+// What an opset lacks is written in operators that it has.
+int num_without_kernel(const Counts& counts, int64_t opset, const ops::TargetDomain& taken) {
+  int found = 0;
+  for (const auto& [op, count] : counts)
+    if (ir::find_schema("", std::string(op), opset) && !ops::find_kernel(taken, op, opset)) found += count;
+  return found;
+}
+
+}  // namespace
+
+void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes) {
+  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
+  const int64_t now = model.opset("").value_or(0), newest = std::min(now, taken.newest);
+  Counts counts;
+  count_operators(*model.graph, counts);
+  struct Choice {
+    int64_t opset;
+    int missing;
+  };
+  std::vector<Choice> choices{{newest, num_without_kernel(counts, newest, taken)}};
+  for (int64_t opset = newest - 1; opset >= rewrite::kOldestAimedAt; --opset)
+    choices.push_back({opset, num_without_kernel(counts, opset, taken)});
+  std::ranges::stable_sort(choices, {}, &Choice::missing);
+  std::string why;
+  for (const Choice& choice : choices) {
+    if (choice.opset == now) return;
+    try {
+      return rewrite::change_opset(model, choice.opset, changes);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      if (why.empty()) why = error.parts().what;
+    }
+  }
+  changes.left.push_back({.kind = "directml", .place = "the model", .part = {}, .replaced = {}, .why = why});
+}
+
+}  // namespace thaw::optimizing

@@ -1,0 +1,12 @@
+// Which opset a model for DirectML has.
+#pragma once
+
+#include "thaw/rewrite/pass.h"
+
+namespace thaw::optimizing {
+
+// Changes a model to the opset at which DirectML has no kernel for the fewest of its nodes: its own, or DirectML's newest where
+// that is older, or one before it. Where none has an equal of every node, the model stays as it is, and `changes.left` says why.
+void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes);
+
+}  // namespace thaw::optimizing
