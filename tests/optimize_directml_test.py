@@ -91,6 +91,24 @@ def scanned(body, attributes=""):
     return f"z, y = Scan<num_scan_inputs=1{attributes}, body = f (float[m] s, float[m] x) => (float[m] s_, float[m] o) {{ {BODIES[body]} }}>(c, v)"
 
 
+ROUNDS = "sv = Shape(v) i0 = Constant<value_int=0>() t = Gather(sv, i0) "
+GOES = "yes = Constant<value = bool {1}>() "
+LOOP_SUM = (
+    ROUNDS
+    + GOES
+    + "z, y = Loop<body = f (int64 i, bool ci, float[m] s) => (bool co, float[m] s_, float[m] o) "
+    "{ co = Identity(ci) x = Gather(v, i) s_ = Add(s, x) o = Identity(s_) }>(t, yes, c)"
+)
+
+
+def looped(body):
+    return (
+        ROUNDS
+        + GOES
+        + f"y = Loop<body = f (int64 i, bool ci) => (bool co, float[m] o) {{ co = Identity(ci) x = Gather(v, i) {body} }}>(t, yes)"
+    )
+
+
 # name: (inputs, results, body, whether it goes)
 CONTROL = {
     "branches element by element": (
@@ -132,6 +150,63 @@ CONTROL = {
         choice("to = Add(x, w)", "eo = Neg(x)"),
         False,
     ),
+    "a branch that multiplies": (
+        "float[n,m] x, float[m,m] w, bool go",
+        "float[n,m] y",
+        choice("to = Exp(x)", "eo = MatMul(x, w)"),
+        True,
+    ),
+    "a branch that multiplies five times": (
+        "float[n,m] x, float[m,m] w, bool go",
+        "float[n,m] y",
+        choice("to = Exp(x)", "a1 = MatMul(x, w) a2 = MatMul(a1, w) a3 = MatMul(a2, w) a4 = MatMul(a3, w) eo = MatMul(a4, w)"),
+        False,
+    ),
+    "matrices that may not go together": (
+        "float[n,m] x, float[k,m] w, bool go",
+        "float[n,m] y",
+        choice("to = Exp(x)", "eo = MatMul(x, w)"),
+        False,
+    ),
+    "a sum by rounds": ("float[m] c, float[n,m] v", "float[m] z, float[n,m] y", LOOP_SUM, True),
+    "a difference by rounds": (
+        "float[m] c, float[n,m] v",
+        "float[m] z, float[n,m] y",
+        LOOP_SUM.replace("Add(s, x)", "Sub(s, x)"),
+        False,
+    ),
+    "a loop over rows": ("float[n,m] v", "float[n,m] y", looped("a = Exp(x) o = Neg(a)"), True),
+    "a loop over rows and what is the same for all": (
+        "float[n,m] v, float[m] w, float[m,m] q",
+        "float[n,m] y",
+        looped("k = Constant<value_float=2.0>() a = Mul(x, k) b = Add(a, w) o = MatMul(b, q)"),
+        True,
+    ),
+    "a loop that spreads rows": (
+        "float[n,m] v, float[3,m] w",
+        "float[n,3,m] y",
+        looped("o = Sub(w, x)").replace("(bool co, float[m] o)", "(bool co, float[3,m] o)"),
+        True,
+    ),
+    "a loop that reads the next row": (
+        "float[n,m] v",
+        "float[n,m] y",
+        looped("j = Sub(i, i) q = Gather(v, j) o = Mul(x, q)"),
+        False,
+    ),
+    "a loop over places in rows": ("float[n,m] v", "float[n,m] y", looped("o = Softmax(x)"), False),
+    "a scan over rows": (
+        "float[n,m] v, float[n,m] w",
+        "float[n,m] y",
+        "y = Scan<num_scan_inputs=2, body = f (float[m] x, float[m] u) => (float[m] o) { a = Tanh(x) o = Mul(a, u) }>(v, w)",
+        True,
+    ),
+    "a scan over rows from the end": (
+        "float[n,m] v",
+        "float[n,m] y",
+        "y = Scan<num_scan_inputs=1, scan_input_directions=[1], body = f (float[m] x) => (float[m] o) { o = Tanh(x) }>(v)",
+        False,
+    ),
     "a sum along rows": ("float[m] c, float[n,m] v", "float[m] z, float[n,m] y", scanned("adds"), True),
     "a sum the other way round": (
         "float[m] c, float[n,m] v",
@@ -170,7 +245,7 @@ def test_graphs_inside_a_graph(thaw, save, tmp_path, name):
     )
     path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
     report = thaw.json("optimize", path, "-o", out, "--target", "directml", code=0)
-    assert goes != bool({"If", "Scan"} & set(operators(out).split()))
+    assert goes != bool({"If", "Scan", "Loop"} & set(operators(out).split()))
     assert goes == (not report["findings"])
     for sizes in (
         {"n": 2, "m": 5, "k": 5},

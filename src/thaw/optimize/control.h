@@ -21,7 +21,11 @@ int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& fro
 // and a Where. Returns how many.
 int merge_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
-// For DirectML. A Scan that adds what it reads to what it carries becomes CumSum and ReduceSum. Returns how many.
+// For DirectML. A Loop or Scan each of whose rounds works on a row of its own becomes the nodes of its body over all rows. Returns
+// how many.
+int map_rows_at_once(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
+
+// For DirectML. A Scan or Loop that adds what it reads to what it carries becomes CumSum and ReduceSum. Returns how many.
 int add_scans_at_once(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
 }  // namespace thaw::optimizing

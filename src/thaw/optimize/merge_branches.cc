@@ -1,10 +1,13 @@
-// If for a device that runs no graphs inside a graph: where both branches work element by element and can do so whatever the
-// condition is, both are computed and a Where takes one.
+// If for a device that runs no graphs inside a graph: where both branches work element by element, or multiply a few matrices, and
+// can do so whatever the condition is, both are computed and a Where takes one.
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/control.h"
+#include "thaw/optimize/loop_bodies.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr int64_t kOpsetOfWhere = 9;
 constexpr size_t kMostComputed = 64;  // nodes of a branch: those that are not taken are computed in vain
+constexpr int kMostMultiplied = 4;    // products of matrices among them
 
 // Sizes that go together at every size: each is the result's, or 1.
 bool always_spreads(const ops::Fact& from, const ops::Fact& to) {
@@ -25,10 +29,27 @@ bool always_spreads(const ops::Fact& from, const ops::Fact& to) {
   return true;
 }
 
+bool multiplies(const ir::Node& node) { return node.op_type() == "MatMul" && node.domain().empty(); }
+
+// Matrices whose sizes go together at every size, and spread over the result's others.
+bool multiplies_always(const ir::Node& node, const infer::Inference& facts) {
+  const ops::Fact &left = facts.fact(node.input(0)), &right = facts.fact(node.input(1)),
+                  &result = facts.fact(node.output(0));
+  if (left.rank() < 2 || right.rank() < 2 || result.rank() < 2 || !ir::is_floating(result.dtype)) return false;
+  if (!dim::same(left.dim(left.rank() - 1), right.dim(right.rank() - 2))) return false;
+  for (const ops::Fact* side : {&left, &right})
+    for (int back = 3; back <= side->rank(); ++back) {
+      const dim::Dim size = side->dim(side->rank() - back);
+      if (!size.is_constant(1) && !dim::same(size, result.dim(result.rank() - back))) return false;
+    }
+  return true;
+}
+
 // Runs whatever its operands hold: an integer divided by zero does not, nor does what its sizes may forbid.
 bool runs_always(const ir::Node& node, const infer::Inference& facts) {
   const ops::Operator* entry = ops::registry().find(node);
   if (!entry || !node.domain().empty() || node.outputs().size() != 1 || !node.subgraphs().empty()) return false;
+  if (multiplies(node)) return multiplies_always(node, facts);
   const bool only_moves = entry->moves_elements() && node.inputs().size() == 1;  // Identity, Transpose
   if (!entry->deterministic || (!entry->is_elementwise() && !entry->converts && !only_moves)) return false;
   const ops::Fact& result = facts.fact(node.output(0));
@@ -48,26 +69,31 @@ struct Branches {
   ir::Graph *taken = nullptr, *otherwise = nullptr;
 };
 
-std::optional<Branches> mergeable(ir::Node& node, const infer::Inference& facts) {
-  const auto* taken = node.attribute("then_branch");
-  const auto* otherwise = node.attribute("else_branch");
-  const auto graph_of = [](const ir::Attribute* given) {
-    const auto* graph = given ? given->as<std::shared_ptr<ir::Graph>>() : nullptr;
-    return graph ? graph->get() : nullptr;
-  };
-  const Branches found{&node, graph_of(taken), graph_of(otherwise)};
+std::optional<Branches> mergeable(ir::Node& node, const infer::Inference& facts, std::string& why) {
+  const Branches found{&node, graph_of(node, "then_branch").get(), graph_of(node, "else_branch").get()};
   if (!found.taken || !found.otherwise || found.taken->outputs().size() != found.otherwise->outputs().size())
     return std::nullopt;
   for (const ir::Graph* graph : {found.taken, found.otherwise}) {
     const auto nodes = graph->nodes();
-    const bool runs =
-        std::all_of(nodes.begin(), nodes.end(), [&](const ir::Node* inner) { return runs_always(*inner, facts); });
-    if (!runs || nodes.size() > kMostComputed || !rewrite::can_splice(*graph)) return std::nullopt;
+    const auto stops =
+        std::find_if(nodes.begin(), nodes.end(), [&](const ir::Node* inner) { return !runs_always(*inner, facts); });
+    if (stops != nodes.end()) {
+      why = fmt::format("{} is not known to run whichever branch is taken", (*stops)->describe());
+      return std::nullopt;
+    }
+    const bool costs_much = nodes.size() > kMostComputed ||
+                            std::count_if(nodes.begin(), nodes.end(),
+                                          [](const ir::Node* inner) { return multiplies(*inner); }) > kMostMultiplied;
+    if (costs_much) why = "computing both branches costs too much";
+    if (costs_much || !rewrite::can_splice(*graph)) return std::nullopt;
   }
   const bool is_scalar = facts.fact(node.input(0)).rank() == 0;
   for (size_t i = 0; i < found.taken->outputs().size(); ++i) {
     const ir::Value *one = found.taken->outputs()[i], *other = found.otherwise->outputs()[i];
-    if (!gives_alike(one, other, facts) || (!is_scalar && facts.fact(one).rank() < 1)) return std::nullopt;
+    if (!gives_alike(one, other, facts) || (!is_scalar && facts.fact(one).rank() < 1)) {
+      why = "its branches give other sizes";
+      return std::nullopt;
+    }
   }
   return found;
 }
@@ -94,7 +120,12 @@ int merge_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& 
   std::vector<Branches> all;
   for (ir::Node* node : model.graph->nodes()) {
     if (node->subgraphs().empty() || node->op_type() != "If" || !node->domain().empty()) continue;
-    if (const auto found = mergeable(*node, facts)) all.push_back(*found);
+    std::string why;
+    if (const auto found = mergeable(*node, facts, why)) {
+      all.push_back(*found);
+    } else if (!why.empty()) {
+      changes.left.push_back({.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = why});
+    }
   }
   if (all.empty()) return 0;
   return rewrite::edit_as_one(model, facts, [&] {

@@ -76,7 +76,8 @@ int run_pass(Work& work) {
 
 int write_directml_forms(Work& work) {
   if (work.options.target != OptimizeTarget::kDirectml) return 0;
-  const int gone = run_pass<merge_branches>(work) + run_pass<add_scans_at_once>(work);
+  const int gone =
+      run_pass<merge_branches>(work) + run_pass<add_scans_at_once>(work) + run_pass<map_rows_at_once>(work);
   if (gone > 0) work.frozen.reset();  // constants of branches have moved
   return gone + simplify_by<directml_forms>(work);
 }
@@ -204,7 +205,7 @@ constexpr Step kSteps[] = {
     {"share-sizes", "a size that is computed in several ways is computed in one", run_pass<share_sizes>},
     {"reshape-targets", "computed shapes become constants of 0 and -1", write_targets},
     {"directml",
-     "positions counted without shapes, convolutions over two axes, branches and sums without graphs (directml)",
+     "positions counted without shapes, convolutions over two axes, branches, maps and sums without graphs (directml)",
      write_directml_forms},
     {"activations", "arithmetic that an activation stands for", fuse_activations, OptimizeLevel::kFuse},
     {"norms", "arithmetic that a normalization stands for", fuse_norms, OptimizeLevel::kFuse},

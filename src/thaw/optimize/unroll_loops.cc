@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "thaw/optimize/control.h"
+#include "thaw/optimize/loop_bodies.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -14,26 +15,6 @@ namespace {
 constexpr int64_t kMostRounds = 16;
 constexpr size_t kMostNodes = 2000;         // that a loop may become
 constexpr uint64_t kMostNestedBytes = 256;  // of constants in graphs inside the body, which each round holds anew
-
-bool is_true(const ir::Value* value) {
-  const ir::Tensor* tensor = constant_of(value);
-  return tensor && tensor->num_elements() == 1 && tensor->data_type == ir::DataType::kBool &&
-         tensor->to_int64()[0] != 0;
-}
-
-const ir::Value* behind_identities(const ir::Value* value) {
-  while (const ir::Node* node = value->producer()) {
-    if (node->op_type() != "Identity" || !node->domain().empty()) break;
-    value = node->input(0);
-  }
-  return value;
-}
-
-// Whether the body gives its condition on as it got it, or says true.
-bool goes_on(const ir::Graph& body) {
-  const ir::Value* condition = behind_identities(body.outputs()[0]);
-  return condition == body.inputs()[1] || is_true(condition);
-}
 
 // ONNX Runtime gives the last round's number for each, where the number itself is what is collected.
 bool returns_its_number(const ir::Graph& body) {
