@@ -110,10 +110,9 @@ Action define_convert(CLI::App& app) {
   add_formats(app, *options);
   BlockOptions& blocks = options->convert.precision.blocks;
   add_blocks(app, blocks, true);
-  add_choice<BlockForm>(
-      app, "--form", blocks.form, {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
-      "ONNX Runtime's operators, or DequantizeLinear, which is ONNX's own (matmulnbits; with --target portable "
-      "qdq)");
+  add_choice<BlockForm>(app, "--form", blocks.form,
+                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
+                        "ONNX Runtime's operators, or ONNX's DequantizeLinear (matmulnbits; --target portable: qdq)");
   add_int8(app, options->convert.precision.int8);
   app.add_option_function<std::string>(
          "--data", [options](const std::string& path) { options->convert.data = path; },

@@ -54,20 +54,13 @@ class Backtracking {
 
   static void report_choices(Attempt& best) {
     const Contradictions& c = best.contradictions;
-    if (!best.is_whole() || c.sizes + c.unmade == 0) return;
+    if (!best.is_whole() || c.sizes == 0) return;
     if (c.broken > 0) {
       best.report.unexplained.push_back(
           {c.first,
            fmt::format("the sizes that were found contradict each other at {} of {} sizes that no trace has; a "
                        "trace at another one tells what these leave open",
                        c.broken, c.sizes)});
-      return;
-    }
-    if (c.unmade > 0) {
-      best.report.unexplained.push_back(
-          {c.first_unmade, fmt::format("what was found gives nothing at {} of {} sizes that no trace has; a trace at "
-                                       "another one tells what it leaves open",
-                                       c.unmade, c.sizes + c.unmade)});
       return;
     }
     best.report.inferred.push_back(

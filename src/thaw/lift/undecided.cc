@@ -64,6 +64,16 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const Varia
 
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
   if (!best.is_whole()) return best;
+  const bool are_two = best.beyond.sizes + best.beyond.unmade > 0;
+  const Contradictions& between = best.contradictions;
+  if (are_two && between.unmade > 0) {
+    best.report.unexplained.push_back(
+        {between.first_unmade,
+         fmt::format("what was found gives nothing at {} of {} sizes between the two traces'; a third "
+                     "trace tells what it leaves open",
+                     between.unmade, between.sizes + between.unmade)});
+    return best;
+  }
   if (best.beyond.broken > 0) {
     best.report.unexplained.push_back(
         {best.beyond.first,

@@ -3,7 +3,8 @@
 // Two values are met by many formulas: 3 and 5 are ceil(h / 16), floor(w / 32) and h - 45 of some sizes. The plainest is
 // taken, others as plain are tried in its place; where one of them gives another model that contradicts itself nowhere
 // (contradictions.h), nothing in the traces tells which is right, and nothing is written. What ends up in no node, or is
-// held by the nodes around it, is not asked for. Nor is anything written that contradicts itself beyond the traces.
+// held by the nodes around it, is not asked for. Nor is anything written that
+// gives nothing at sizes between the traces', or contradicts itself beyond them.
 #pragma once
 
 #include <functional>

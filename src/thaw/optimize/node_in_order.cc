@@ -19,12 +19,8 @@ bool is_indifferent(Role role) {
 
 class Reordering {
  public:
-  Reordering(ops::NodeView& view, const Order& order, bool may_round)
-      : view_(view),
-        order_(order),
-        may_round_(may_round),
-        rank_(static_cast<int>(order.size())),
-        op_(ops::registry().find(view.node())) {}
+  Reordering(ops::NodeView& view, const Order& order)
+      : view_(view), order_(order), rank_(static_cast<int>(order.size())), op_(ops::registry().find(view.node())) {}
 
   std::optional<NodeInOrder> run() {
     const ir::Node& node = view_.node();
@@ -57,11 +53,10 @@ class Reordering {
   bool is_known_kind() const {
     if (is_elementwise() || op_->moves_elements()) return true;
     if (op_->op_class == ops::OpClass::kReduction) {
-      return may_round_ || !ir::is_floating(view_.output(0).dtype) ||
-             std::ranges::all_of(map_.links, [](const AxisLink& link) {
-               return link.kind != AxisKind::kContracted || link.combine == ops::Combine::kMaximum ||
-                      link.combine == ops::Combine::kMinimum;
-             });
+      return !ir::is_floating(view_.output(0).dtype) || std::ranges::all_of(map_.links, [](const AxisLink& link) {
+        return link.kind != AxisKind::kContracted || link.combine == ops::Combine::kMaximum ||
+               link.combine == ops::Combine::kMinimum;
+      });
     }
     const auto is_softmax = [](const AxisLink& link) {
       return link.combine == ops::Combine::kSoftmax || link.combine == ops::Combine::kLogSoftmax;
@@ -222,7 +217,6 @@ class Reordering {
 
   ops::NodeView& view_;
   const Order& order_;
-  bool may_round_;
   int rank_, out_rank_ = -1, pads_ = -1;
   const ops::Operator* op_;
   AxesMap map_;
@@ -247,8 +241,8 @@ Order composed(const Order& first, const Order& second) {
   return both;
 }
 
-std::optional<NodeInOrder> node_in_order(ops::NodeView& view, const Order& order, bool may_round) {
-  return Reordering(view, order, may_round).run();
+std::optional<NodeInOrder> node_in_order(ops::NodeView& view, const Order& order) {
+  return Reordering(view, order).run();
 }
 
 }  // namespace thaw::optimizing

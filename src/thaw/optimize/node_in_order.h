@@ -25,7 +25,7 @@ struct NodeInOrder {
 };
 
 // Of a node whose operands are Transposes by `order` and are to be what they transpose. nullopt where the operator cares which axis
-// is which and cannot be told, and, unless it may round otherwise, where it would add numbers in another order.
-std::optional<NodeInOrder> node_in_order(ops::NodeView& view, const Order& order, bool may_round);
+// is which and cannot be told, and where it would add floats in another order.
+std::optional<NodeInOrder> node_in_order(ops::NodeView& view, const Order& order);
 
 }  // namespace thaw::optimizing

@@ -109,7 +109,7 @@ bool has_ifs(const ir::Graph& graph) {
 int move_transposes(Work& work) {
   const int count = simplify_by<moved_transposes>(work);
   if (count + work.done > 0) return count;
-  return push_transposes(work.model, work.facts, work.options.level >= OptimizeLevel::kFuse, work.changes);
+  return push_transposes(work.model, work.facts, work.changes);
 }
 
 int write_sequences(Work& work) {

@@ -63,8 +63,8 @@ std::optional<Order> order_of(const ir::Node& node, const infer::Inference& fact
 
 class Pushing {
  public:
-  Pushing(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, bool may_round, rewrite::Changes& changes)
-      : model_(model), graph_(graph), facts_(facts), may_round_(may_round), changes_(changes) {}
+  Pushing(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes)
+      : model_(model), graph_(graph), facts_(facts), changes_(changes) {}
 
   int run() {
     find();
@@ -98,7 +98,7 @@ class Pushing {
   void look_at(ir::Node& node, const Order& order) {
     if (std::ranges::count(node.outputs(), nullptr) > 0) return;
     infer::NodeFacts view(facts_.result(), model_, node);
-    auto moved = node_in_order(view, order, may_round_);
+    auto moved = node_in_order(view, order);
     if (!moved) return;
     Through through{.node = &node, .order = order, .moved = std::move(*moved)};
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
@@ -350,7 +350,6 @@ class Pushing {
   ir::Model& model_;
   ir::Graph& graph_;
   const infer::Inference& facts_;
-  bool may_round_;
   rewrite::Changes& changes_;
   std::vector<std::unique_ptr<Through>> through_;  // in the order of the nodes
   std::unordered_map<const ir::Node*, Through*> by_node_;
@@ -360,18 +359,17 @@ class Pushing {
   int64_t before_ = 0, after_ = 0;
 };
 
-int push_in(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, bool may_round,
-            rewrite::Changes& changes) {
-  int count = Pushing(model, graph, facts, may_round, changes).run();
+int push_in(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
+  int count = Pushing(model, graph, facts, changes).run();
   for (ir::Node* node : graph.nodes())
-    for (ir::Graph* inner : node->subgraphs()) count += push_in(model, *inner, facts, may_round, changes);
+    for (ir::Graph* inner : node->subgraphs()) count += push_in(model, *inner, facts, changes);
   return count;
 }
 
 }  // namespace
 
-int push_transposes(ir::Model& model, infer::Inference& facts, bool may_round, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return push_in(model, *model.graph, facts, may_round, changes); });
+int push_transposes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+  return rewrite::edit_as_one(model, facts, [&] { return push_in(model, *model.graph, facts, changes); });
 }
 
 }  // namespace thaw::optimizing

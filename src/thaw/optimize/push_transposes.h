@@ -9,7 +9,7 @@ namespace thaw::optimizing {
 // Between Transposes, nodes that work on each element alone, or name the axes that they work along, take their operands in the
 // order in which those come before the Transposes. Parts of the graph are found by one walk; one is rewritten where it has fewer
 // Transposes afterwards, of no more elements: none is only moved. Small constants are transposed, and those that nothing else
-// reads. Unless it may round otherwise, nothing adds numbers in another order. Returns how many parts.
-int push_transposes(ir::Model& model, infer::Inference& facts, bool may_round, rewrite::Changes& changes);
+// reads. Nothing adds floats in another order: it would round otherwise, and what is a norm with its Transposes is none without. Returns how many parts.
+int push_transposes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes);
 
 }  // namespace thaw::optimizing
