@@ -274,6 +274,17 @@ def turned_twice(perm):
     return [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), node("Transpose", ["t"], ["y"], perm=perm)], ["y"]
 
 
+@strange
+def least_of_what_is_left_out():
+    return [node("Min", ["x", ""], ["m"]), node("Sum", ["", "m"], ["s"]), node("Mean", ["s", ""], ["y"])], ["y"]
+
+
+@strange
+def exponential_of_what_is_left_out():
+    return [node("Exp", [""], ["e"]), node("ReduceSum", [""], ["r"]), node("Div", ["e", "r"], ["d"]),
+            node("MatMul", ["d", "x"], ["y"])], ["y"]
+
+
 @model
 def transpose_by_an_axis_that_is_not_there():
     return turned_twice([0, 2])

@@ -29,10 +29,6 @@ bool same_tables(const std::vector<const ir::Tensor*>& a, const std::vector<cons
                     [](const ir::Tensor* x, const ir::Tensor* y) { return same_tensor(*x, *y); });
 }
 
-std::string place_of(const Difference& difference) {
-  return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
-}
-
 // What a size was in each trace. Of one that never changed nothing is learned.
 Note note_of(const Variable& variable) {
   std::vector<std::string> at;

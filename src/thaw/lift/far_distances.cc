@@ -95,7 +95,7 @@ void question_distances(Lifting& l) {
     const auto reach = numbers ? open_distance(largest, *numbers) : std::nullopt;
     if (!reach) continue;
     l.report.unexplained.push_back(
-        {fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name()),
+        {place_of(difference),
          fmt::format(
              "it numbers distances one by one up to {}, the largest of these traces; which of the {} numbers that "
              "are read farther ones share is not told: add a trace with distances of {} or more",

@@ -1,6 +1,7 @@
 // Loop and Scan for a device that runs no graphs inside a graph: where each round works on a row of its own, element by element or
 // by a product with what is the same for all, all rows are worked on at once.
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ class Map {
   }
 
   void take(const ir::Value* row, ir::Value* all) {
-    rows_[row] = true;
+    rows_.insert(row);
     now_[row] = all;
   }
 
@@ -119,7 +120,7 @@ class Map {
     }
     const bool is_alone = entry->is_elementwise() || entry->converts || inner.op_type() == "Identity";
     if (!has_rows || !(is_alone || multiplies_rows(inner))) return false;
-    rows_[inner.output(0)] = true;
+    rows_.insert(inner.output(0));
     return true;
   }
 
@@ -157,7 +158,7 @@ class Map {
   std::string* why_;
   std::shared_ptr<ir::Graph> body_;
   size_t first_output_ = 0;
-  std::unordered_map<const ir::Value*, bool> rows_;
+  std::unordered_set<const ir::Value*> rows_;
   std::unordered_map<const ir::Value*, ir::Value*> now_;  // outside, of all rows or the same for all
 };
 

@@ -1,7 +1,6 @@
 #include "thaw/quant/convert.h"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "thaw/optimize/control.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/half/to_half.h"
+#include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/quant/to_blocks.h"
@@ -86,14 +86,10 @@ void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
 // The names of nodes that other passes do not convert: those that make codes and numbers of weights are none of the model's.
 std::unordered_set<std::string> names_left_for_half(const ir::Model& model, const Precisions& precisions) {
   std::unordered_set<std::string> names;
-  const std::function<void(const ir::Graph&)> add = [&](const ir::Graph& graph) {
-    for (const ir::Node* node : graph.nodes()) {
-      const NumberFormat to = precisions.of(*node).to;
-      if (is_half(to) || to == NumberFormat::kKeep) names.insert(rewrite::name_of(*node));
-      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
-    }
-  };
-  add(*model.graph);
+  for_nodes(*model.graph, [&](const ir::Node& node) {
+    const NumberFormat to = precisions.of(node).to;
+    if (is_half(to) || to == NumberFormat::kKeep) names.insert(rewrite::name_of(node));
+  });
   return names;
 }
 

@@ -11,18 +11,11 @@
 #include "thaw/core/suggest.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/quant/attention_projections.h"
+#include "thaw/quant/inner_nodes.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
 namespace {
-
-template <typename Each>
-void for_nodes(const ir::Graph& graph, const Each& each) {
-  for (const ir::Node* node : graph.nodes()) {
-    each(*node);
-    for (const ir::Graph* inner : node->subgraphs()) for_nodes(*inner, each);
-  }
-}
 
 std::unordered_set<std::string> names_of(const ir::Model& model) {
   std::unordered_set<std::string> names;

@@ -15,6 +15,7 @@
 #include "thaw/quant/block_groups.h"
 #include "thaw/quant/blocks/converter.h"
 #include "thaw/quant/blocks/unsuited.h"
+#include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/splice.h"
@@ -36,14 +37,13 @@ void leave(const PrecisionOptions& precision, std::string place, std::string why
 
 // Of what cannot have weights in blocks, why it has none.
 void leave_unsuited(const ir::Graph& graph, const Precisions& precisions, rewrite::Changes& changes) {
-  for (const ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) leave_unsuited(*inner, precisions, changes);
-    const PrecisionOptions& precision = precisions.of(*node);
-    if (!is_blocks(precision.to) || blocks::Converter::is_candidate(*node)) continue;
-    std::string why = blocks::why_no_candidate(*node);
-    if (why.empty() && precisions.is_asked_for(*node)) why = "it has no weights that could lie in blocks";
-    if (!why.empty()) leave(precision, rewrite::name_of(*node), std::move(why), changes);
-  }
+  for_nodes(graph, [&](const ir::Node& node) {
+    const PrecisionOptions& precision = precisions.of(node);
+    if (!is_blocks(precision.to) || blocks::Converter::is_candidate(node)) return;
+    std::string why = blocks::why_no_candidate(node);
+    if (why.empty() && precisions.is_asked_for(node)) why = "it has no weights that could lie in blocks";
+    if (!why.empty()) leave(precision, rewrite::name_of(node), std::move(why), changes);
+  });
 }
 
 int64_t width_of(const ir::Value* input, const infer::Inference& facts) {

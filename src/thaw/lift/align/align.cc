@@ -298,6 +298,10 @@ class Comparison {
 
 }  // namespace
 
+std::string place_of(const Difference& difference) {
+  return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
+}
+
 std::string name_of(const Loop& loop) { return loop.traces[0].joins[0]->output(0)->name(); }
 
 Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& plain) {

@@ -20,6 +20,9 @@ struct Difference {
   bool fills_before = false, fills_after = false;
 };
 
+// "Reshape 'x' reads 'shape'": as reports name it.
+std::string place_of(const Difference& difference);
+
 // A loop over windows that every trace has unrolled, each as often as its size asks for.
 struct Loop {
   std::vector<Unrolled> traces;

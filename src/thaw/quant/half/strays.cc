@@ -27,8 +27,8 @@ class Strays::Context final : public ops::MagnitudeContext {
   const ir::Node& node() const override { return node_; }
 
   ops::Magnitude input(int i) override {
-    const ir::Value& value = *node_.input(i);
-    return is_constant(value) ? of_constant(value, i) : strays_.magnitude(&value);
+    const ir::Value* value = node_.input(i);
+    return value && is_constant(*value) ? of_constant(*value, i) : strays_.magnitude(value);
   }
 
   std::optional<double> number(int i) override {

@@ -9,6 +9,7 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/quant/weights/no_weight.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -42,10 +43,8 @@ int channel_axis(const ir::Node& node, int weight, int data, const ir::Model& mo
 std::string why_wide(const ir::Tensor& tensor) {
   if (tensor.data_type != ir::DataType::kFloat)
     return fmt::format("its weight is {}, not float32", ir::name_of(tensor.data_type));
-  if (tensor.dims.empty()) return "its weight is one number";
-  if (tensor.dims.size() == 1) return "its weight is a vector";
-  if (tensor.num_elements() == 0) return "its weight has no elements";
-  return {};
+  if (std::string why = why_no_axes(tensor); !why.empty()) return why;
+  return tensor.num_elements() == 0 ? "its weight has no elements" : "";
 }
 
 // The constant behind an operand, where it is one or a Transpose makes it of one.
@@ -62,10 +61,7 @@ std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may
 // Of a product, none of whose operands is a constant that it takes.
 std::string why_no_weight(const ir::Node& node) {
   if (constant_of(node.input(0))) return "its weight stands on the left, beside a bias";
-  const ir::Node* before = node.input(1) ? node.input(1)->producer() : nullptr;
-  if (before && !before->inputs().empty() &&
-      std::ranges::all_of(before->inputs(), [](const ir::Value* value) { return constant_of(value) != nullptr; }))
-    return fmt::format("its weight comes out of a {}, and is no constant", before->op_type());
+  if (std::string why = why_computed(node.input(1)); !why.empty()) return why;
   return "both of its operands are computed, and products of two such keep their precision";
 }
 
@@ -122,9 +118,7 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   if (found.weights.empty() && !has_kernel && !has_matrix(node)) return {};
   if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (found.weights.empty())
-    return {{},
-            is_replaceable ? "its weight is an input too, which a caller may replace"
-                           : "its weights are computed, and are no constants"};
+    return {{}, std::string(is_replaceable ? kReplaceableWeight : "its weights are computed, and are no constants")};
   if (!why.empty()) return {{}, why};
   const ops::Fact& fact = facts.fact(node.input(found.data));
   if (fact.dtype != ir::DataType::kFloat) return {{}, "what it multiplies is not float32"};
