@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "thaw/cli/size_option.h"
 #include "thaw/limits.h"
 
 namespace thaw::cli {
@@ -21,9 +22,9 @@ void add_limits(CLI::App& app, Runs runs) {
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 1e9));
   }
-  app.add_option("--max-memory", limits->max_memory, "memory that may be taken, such as 4G or 512M (what there is)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->type_name("SIZE");
+  add_size(
+      app, "--max-memory", [limits](uint64_t bytes) { limits->max_memory = bytes; }, "SIZE",
+      "memory that may be taken, such as 4G or 512M (what there is)");
   app.add_option("--max-visits", limits->max_visits,
                  "work that the model may cost, in nodes looked at (1,000,000, and 500 for each that it has)")
       ->type_name("N");

@@ -1,5 +1,6 @@
 #include "thaw/cli/options.h"
 
+#include "thaw/cli/size_option.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/range_spec.h"
 
@@ -23,14 +24,9 @@ void add_external(CLI::App& app, ExternalPolicy& external) {
 }
 
 void add_max_growth(CLI::App& app, uint64_t& bytes) {
-  app.add_option("--max-growth", bytes, "bytes that folded constants may add to the file (0)")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(
-          [](const std::string& text) {
-            return text.starts_with('-') ? text + " is below 0: give a number of bytes, such as 64mb" : std::string();
-          },
-          ""));
+  add_size(
+      app, "--max-growth", [&bytes](uint64_t given) { bytes = given; }, "BYTES",
+      "bytes that folded constants may add to the file (0)");
 }
 
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,

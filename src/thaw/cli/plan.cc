@@ -1,10 +1,6 @@
 // thaw plan: each node's precision, from what `thaw sensitivity` measured.
 #include "thaw/sensitivity/plan.h"
 
-#include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -15,6 +11,7 @@
 #include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/sensitivity_text.h"
+#include "thaw/cli/size_option.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/atomic_file.h"
@@ -32,7 +29,7 @@ namespace thaw::cli {
 namespace {
 
 struct PlanArguments {
-  std::string report, output, model, data, max_bytes;
+  std::string report, output, model, data;
   PlanOptions within;
   InputsOptions feed;
   bool no_check = false;
@@ -89,27 +86,6 @@ std::string plan_report_json(const SensitivityReport& report, const MixedPlan& p
   return text + "\n";
 }
 
-// "400MB", "1e5": K is 1024, as in every option that takes a size.
-uint64_t bytes_of(const std::string& text) {
-  const auto refuse = [&] {
-    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is no number of bytes", text),
-                                              .where = "--max-bytes",
-                                              .expected = "such as 400000000, 400MB or 1.5G"});
-  };
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  std::string unit(end);
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::erase(unit, ' ');
-  if (unit.ends_with('b')) unit.pop_back();
-  if (unit.size() == 2 && unit.ends_with('i')) unit.pop_back();
-  const size_t power = unit.empty() ? 0 : std::string_view("kmgt").find(unit) + 1;
-  if (end == text.c_str() || unit.size() > 1 || (power == 0 && !unit.empty())) refuse();
-  const double bytes = number * std::pow(1024.0, static_cast<double>(power));
-  if (!(bytes >= 0 && bytes < 1e18)) refuse();
-  return static_cast<uint64_t>(bytes);
-}
-
 // Where what was asked for does not hold once the plan has run; else empty.
 std::string over_limit(const SensitivityReport& report, const PlanOptions& within, const MeasuredPlan& measured) {
   if (within.max_bytes && measured.bytes > *within.max_bytes)
@@ -132,8 +108,7 @@ std::string over_limit(const SensitivityReport& report, const PlanOptions& withi
 
 int make_plan(const PlanArguments& options, const CLI::App& app) {
   const SensitivityReport report = read_report(options.report);
-  PlanOptions within = options.within;
-  if (!options.max_bytes.empty()) within.max_bytes = bytes_of(options.max_bytes);
+  const PlanOptions& within = options.within;
   MixedPlan chosen;
   std::optional<MeasuredPlan> measured;
   std::string warning;
@@ -167,8 +142,9 @@ Action define_plan(CLI::App& app) {
   app.add_option("-o,--output", options->output, "the plan to write, for `thaw convert --plan`")
       ->type_name("FILE")
       ->required();
-  app.add_option("--max-bytes", options->max_bytes, "of all weights: the plan of least error within them")
-      ->type_name("BYTES");
+  add_size(
+      app, "--max-bytes", [options](uint64_t bytes) { options->within.max_bytes = bytes; }, "BYTES",
+      "of all weights: the plan of least error within them");
   app.add_option("--max-error", options->within.max_error,
                  "of the report's metric: the plan of fewest bytes that is predicted to stay within it")
       ->type_name("ERROR");

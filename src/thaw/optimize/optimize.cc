@@ -107,8 +107,7 @@ bool has_ifs(const ir::Graph& graph) {
 
 // Those that follow each other are one before what lies between others is looked at.
 int move_transposes(Work& work) {
-  const int count = simplify_by<moved_transposes>(work);
-  if (count + work.done > 0) return count;
+  if (work.done > 0) return 0;
   return push_transposes(work.model, work.facts, work.changes);
 }
 

@@ -10,8 +10,7 @@ namespace thaw::optimizing {
 std::span<const Simplification> identities();      // nodes that give what they take
 std::span<const Simplification> merged_layouts();  // Transposes, Reshapes, Slices, Concats, Pads that follow each other
 std::span<const Simplification> merged_numbers();  // Casts, limits, signs, conditions that follow each other
-std::span<const Simplification> merged_reductions();  // reductions, stretches of shapes, conditions as numbers
-std::span<const Simplification> moved_transposes();
+std::span<const Simplification> merged_reductions();   // reductions, stretches of shapes, conditions as numbers
 std::span<const Simplification> kept_sizes();          // targets of Reshapes that keep sizes where they are
 std::span<const Simplification> directml_forms();      // what DirectML has no kernel for, or a slow one
 std::span<const Simplification> equal_quantization();  // dequantized and quantized alike

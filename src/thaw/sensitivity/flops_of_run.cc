@@ -1,10 +1,10 @@
-#include "thaw/sensitivity/run_cost.h"
+#include "thaw/sensitivity/flops_of_run.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/infer/cost.h"
 #include "thaw/infer/infer.h"
 
@@ -22,11 +22,7 @@ double flops_of_run(const ir::Model& model, const Arrays& feeds) {
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   const dim::Assignment at = infer::assumed_sizes(scope, sizes);
-  double sum = 0;
-  for (const ir::Node* node : model.graph->nodes())
-    if (const dim::Dim flops = infer::cost_of(*node, model, facts).flops; flops.is_known())
-      if (const std::optional<int64_t> here = dim::evaluate(flops, at)) sum += static_cast<double>(*here);
-  return sum;
+  return confirm::cost_of_runs(model, facts).at(at).flops;
 }
 
 }  // namespace thaw::measuring
