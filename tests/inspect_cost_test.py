@@ -79,3 +79,37 @@ def test_a_decoder_takes_two_operations_a_weight_and_token(thaw, tmp_path):
     cost = json.loads(thaw("inspect", path, "--cost", "--set", setting, "--format", "json").stdout)["cost"]
     products = sum(e["flops"] for e in cost["operators"] if e["operator"] in ("MatMul", "Gemm"))
     assert 0.5 < products / (2 * weights * tokens) < 4
+
+
+def looped(trips, condition, go):
+    """A Loop over x whose body is one Relu, and goes on as long as `go` says."""
+    text = ('<ir_version: 9, opset_import: ["" : 17]> g (float[n,8] x, int64[1] k, bool c) => (float[n,8] y) {{ '
+            'yes = Constant<value_int=1>() t = Cast<to=9>(yes) s = Shape(x) z = Constant<value_ints=[0]>() rows = Gather(s, z) '
+            'y = Loop<body = g (int64 i, bool go, float[n,8] a) => (bool on, float[n,8] b) {{ b = Relu(a) on = {go} }}>({trips}, {condition}, x) }}')
+    return onnx.parser.parse_model(text.format(trips=trips, condition=condition, go=go))
+
+
+@pytest.mark.parametrize(("trips", "condition", "go", "wanted"), [
+    ("rows", "", "Identity(go)", "n*n*8"),
+    ("rows", "t", "Identity(go)", "n*n*8"),
+    ("rows", "", "Not(go)", "n*n*8"),  # without a condition none is asked for
+    ("rows", "t", "Not(go)", None),
+    ("rows", "c", "Identity(go)", None),
+    ("", "t", "Identity(go)", None),
+], ids=lambda value: str(value))
+def test_a_loop_costs_its_rounds(thaw, save, trips, condition, go, wanted):
+    cost = thaw.json("inspect", save(looped(trips, condition, go)), "--cost")["cost"]
+    (relu,) = [e for e in cost["operators"] if e["operator"] == "Relu"]
+    if wanted is None:
+        assert relu["without_flops"] == 1 and relu["flops"] == 0
+    else:
+        assert relu["without_flops"] == 0 and same(relu["flops"], wanted), relu
+
+
+def test_a_scan_and_branches_cost_what_is_run(thaw, save):
+    scan = ('<ir_version: 9, opset_import: ["" : 17]> g (float[n,m] x, bool c) => (float[n,m] y, float[n,m] z) { '
+            'y = Scan<num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[1], body = g (float[n] a) => (float[n] b) { b = Relu(a) }>(x) '
+            'k = Constant<value_int=1>() t = Cast<to=9>(k) '
+            'z = If<then_branch = g () => (float[n,m] p) { p = Neg(x) }, else_branch = g () => (float[n,m] q) { q = Abs(x) }>(t) }')
+    by = {e["operator"]: e["flops"] for e in thaw.json("inspect", save(onnx.parser.parse_model(scan)), "--cost")["cost"]["operators"]}
+    assert same(by["Relu"], "n*m") and same(by["Neg"], "n*m") and by["Abs"] == 0

@@ -330,7 +330,7 @@ def test_a_plan_of_an_error_stays_near_it(thaw, tower, samples, tmp_path):
     assert "fewer than any plan" in thaw.error("plan", tmp_path / "report", "--max-bytes", 1000, "-o", tmp_path / "no.json")
     assert "not said what" in thaw.error("plan", tmp_path / "report", "-o", tmp_path / "no.json")
     assert "not several" in thaw.error("plan", tmp_path / "report", "--max-bytes", "1M", "--max-error", 1, "-o", tmp_path / "no.json")
-    assert "400MB" in thaw.error("plan", tmp_path / "report", "--max-bytes", "many", "-o", tmp_path / "no.json")
+    assert "1.5G" in thaw.error("plan", tmp_path / "report", "--max-bytes", "many", "-o", tmp_path / "no.json")
     assert not (tmp_path / "no.json").exists()
 
 

@@ -338,6 +338,22 @@ def attention_of_vqgan(g):
 
 
 @spelling(**MHA)
+def attention_with_the_keys_first(g):
+    """k q^T, a softmax down its columns, v^T times that."""
+    q, k, v = (heads(g, x) for x in qkv(g, "t"))
+    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax((k @ g.transpose(q, 0, 1, 3, 2)) * SCALE, axis=2)
+    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
+
+
+@spelling(**MHA)
+def attention_of_learned_queries(g):
+    """Perceiver: one sample's queries are all samples'."""
+    q = heads(g, g.weight(1, 6, 32))
+    k, v = heads(g, g.input("k", "b", "t", 32)), heads(g, g.input("v", "b", "t", 32))
+    return attention(g, q, k, v)
+
+
+@spelling(**MHA)
 def attention_of_segments(g):
     """Positions see those of their own document."""
     ids = g.input("ids", "b", "s", kind="i")
@@ -416,6 +432,21 @@ NONE = ("MultiHeadAttention", "Attention", "GroupQueryAttention")
 @near_miss(*NONE, portable=(23,))
 def attention_softmax_over_queries(g):
     return plain(g, weights=lambda g, s: g.Softmax(s, axis=2))
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_over_queries_with_the_keys_first(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax((k @ g.transpose(q, 0, 1, 3, 2)) * SCALE, axis=-1)
+    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
+
+
+@near_miss(*NONE, portable=(23,))
+def attention_with_a_mask_and_the_keys_first(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    s = (k @ g.transpose(q, 0, 1, 3, 2)) * SCALE + g.input("mask", "b", 1, "s", "s")
+    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax(s, axis=-2)
+    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
 
 
 @near_miss(*NONE, portable=(23,))

@@ -119,6 +119,12 @@ def test_three_parts_and_a_weight_that_two_of_them_use(thaw, save, tmp_path):
     assert sizes[0] < 2000 and sizes[1] > 64 * 64 * 4 and sizes[2] < 2000
     x = np.random.default_rng(0).standard_normal((5, 64)).astype(np.float32)
     np.testing.assert_array_equal(chain(folder, {"x": x})["y"], run(model, {"x": x})[0])
+    # Fewer parts would leave the last of these behind them, to be taken for one of theirs.
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert "part_3.onnx: it is there already" in thaw.error("split", model, "--at", "a", "-o", folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    (folder / "part_3.onnx").unlink()
+    thaw("split", model, "--at", "a", "-o", folder, code=0)
 
 
 def layers(count, save):

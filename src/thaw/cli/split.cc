@@ -139,12 +139,28 @@ std::vector<ir::Model*> models_of(const std::vector<splitting::Part>& parts) {
   return models;
 }
 
+std::filesystem::path path_of_part(const std::filesystem::path& folder, size_t number) {
+  return folder / fmt::format("part_{}.onnx", number);
+}
+
+// Parts of an earlier split would follow the last one, as if they were of this.
+void require_no_more(const std::filesystem::path& folder, size_t parts) {
+  std::error_code ignored;
+  const std::filesystem::path next = path_of_part(folder, parts + 1);
+  if (std::filesystem::exists(next, ignored))
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("it is there already, and this split has {}", report::counted(parts, "part")),
+                 .where = next.string(),
+                 .expected = "a folder without parts of another split",
+                 .next = "remove them, or name another folder"});
+}
+
 Written write_parts(const SplitArguments& options, const std::vector<splitting::Part>& parts) {
   const std::filesystem::path folder = options.output;
+  require_no_more(folder, parts.size());
   make_folder(folder);
   std::vector<ir::SavedModel> saved;
-  for (size_t i = 0; i < parts.size(); ++i)
-    saved.push_back({parts[i].model.get(), folder / fmt::format("part_{}.onnx", i + 1)});
+  for (size_t i = 0; i < parts.size(); ++i) saved.push_back({parts[i].model.get(), path_of_part(folder, i + 1)});
   rewrite::rename_sizes(models_of(parts), options.saving.renames());
   SaveOptions save;
   save.external = options.external;

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "thaw/infer/cost.h"
+#include "thaw/infer/rounds.h"
 
 namespace thaw::confirm {
 namespace {
 
 void add_nodes(run::RunCost& cost, const ir::Graph& graph, const ir::Model& model, const infer::Result& facts) {
-  for (const ir::Node* node : graph.nodes()) {
+  infer::for_runs(graph, model, facts, [&](const ir::Node& node, dim::Dim times) {
     std::vector<run::RunCost::Tensor> tensors;
     const auto add = [&](const ir::Value* value) {
       if (value == nullptr || value->constant() != nullptr) return;
@@ -19,11 +20,10 @@ void add_nodes(run::RunCost& cost, const ir::Graph& graph, const ir::Model& mode
       tensors.push_back(
           cost.add_tensor(std::max<uint64_t>(1, static_cast<uint64_t>(ir::bits_of(fact.dtype)) / 8), *fact.shape));
     };
-    std::ranges::for_each(node->inputs(), add);
-    std::ranges::for_each(node->outputs(), add);
-    cost.add_node(tensors, infer::cost_of(*node, model, facts).flops);
-    for (const ir::Graph* inner : node->subgraphs()) add_nodes(cost, *inner, model, facts);
-  }
+    std::ranges::for_each(node.inputs(), add);
+    std::ranges::for_each(node.outputs(), add);
+    cost.add_node(tensors, (infer::cost_of(node, model, facts) * times).flops);
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "thaw/infer/facts_view.h"
+#include "thaw/infer/rounds.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/registry.h"
@@ -18,14 +19,13 @@ class Adder {
   Adder(const ir::Model& model, const Result& facts) : model_(model), facts_(facts) {}
 
   void add(const ir::Graph& graph) {
-    for (const ir::Node* node : graph.nodes()) {
-      const auto [at, fresh] = places_.try_emplace(ir::operator_name(*node), sum_.operators.size());
+    for_runs(graph, model_, facts_, [&](const ir::Node& node, Dim times) {
+      const auto [at, fresh] = places_.try_emplace(ir::operator_name(node), sum_.operators.size());
       if (fresh) sum_.operators.push_back({.op = at->first});
-      const Cost cost = cost_of(*node, model_, facts_);
+      const Cost cost = cost_of(node, model_, facts_) * times;
       add(sum_.operators[at->second], cost);
       add(sum_.total, cost);
-      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
-    }
+    });
   }
 
   ModelCost take() { return std::move(sum_); }
@@ -73,6 +73,11 @@ dim::Dim bytes_of(const ops::Fact& fact) {
   return bits >= kBitsInByte ? elements * (bits / kBitsInByte) : dim::ceil_div(elements * bits, kBitsInByte);
 }
 
+Cost operator*(const Cost& one, Dim times) {
+  if (times.is_constant(0)) return {0, 0};
+  return {one.flops * times, one.bytes * times};
+}
+
 Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts) {
   if (node.constant()) return {0, 0};
   NodeFacts view(facts, model, node);
@@ -86,6 +91,15 @@ Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts) 
   return cost;
 }
 
+Cost cost_with_graphs(const ir::Node& node, const ir::Model& model, const Result& facts) {
+  Cost sum = cost_of(node, model, facts);
+  for_runs_inside(node, model, facts, 1, [&](const ir::Node& inner, Dim times) {
+    const Cost cost = cost_of(inner, model, facts) * times;
+    sum = {sum.flops + cost.flops, sum.bytes + cost.bytes};
+  });
+  return sum;
+}
+
 ModelCost cost_of(const ir::Model& model, const Result& facts) {
   Adder adder(model, facts);
   adder.add(*model.graph);
@@ -97,21 +111,15 @@ MovedBytes bytes_moved(const ir::Model& model) {
   const Result facts = infer(model, scope);
   const dim::Assignment sizes = assumed_sizes(scope);
   MovedBytes moved;
-  std::vector<const ir::Graph*> waiting{model.graph.get()};
-  while (!waiting.empty()) {
-    const ir::Graph* graph = waiting.back();
-    waiting.pop_back();
-    for (const ir::Node* node : graph->nodes()) {
-      const Cost cost = cost_of(*node, model, facts);
-      const auto bytes = cost.bytes.is_known() ? dim::evaluate(cost.bytes, sizes) : std::nullopt;
-      if (bytes && *bytes >= 0) {
-        moved.bytes += static_cast<uint64_t>(*bytes);
-      } else {
-        ++moved.unknown;
-      }
-      for (const ir::Graph* inner : node->subgraphs()) waiting.push_back(inner);
+  for_runs(*model.graph, model, facts, [&](const ir::Node& node, Dim times) {
+    const Dim all = (cost_of(node, model, facts) * times).bytes;
+    const auto bytes = all.is_known() ? dim::evaluate(all, sizes) : std::nullopt;
+    if (bytes && *bytes >= 0) {
+      moved.bytes += static_cast<uint64_t>(*bytes);
+    } else {
+      ++moved.unknown;
     }
-  }
+  });
   return moved;
 }
 

@@ -25,6 +25,11 @@ struct Cost {
 // Of one node; unknown where sizes are, and the flops of what Thaw has no rule for. Graphs that it runs are not counted.
 Cost cost_of(const ir::Node& node, const ir::Model& model, const Result& facts);
 
+Cost operator*(const Cost& one, dim::Dim times);
+
+// Of one node and of the graphs that it runs, as often as it runs them.
+Cost cost_with_graphs(const ir::Node& node, const ir::Model& model, const Result& facts);
+
 struct OperatorCost {
   std::string op;  // "MatMul", "com.microsoft.Attention"
   size_t nodes = 0;
@@ -32,15 +37,15 @@ struct OperatorCost {
   size_t without_flops = 0, without_bytes = 0;  // nodes whose cost is not
 };
 
-// Each operator of the model, and all of them; a subgraph's nodes are counted once, whatever runs it how often. Sums of
-// more terms than the scope has place for are unknown.
+// Each operator of the model, and all of them; a subgraph's nodes cost as often as they are run (infer/rounds.h). Sums of more
+// terms than the scope has place for are unknown.
 struct ModelCost {
   std::vector<OperatorCost> operators;  // in the order in which they are met
   OperatorCost total;
 };
 ModelCost cost_of(const ir::Model& model, const Result& facts);
 
-// What all nodes read and write, weights too, in bytes, at assumed_sizes; a subgraph's nodes are counted once.
+// What all nodes read and write, weights too, in bytes, at assumed_sizes, as often as they are run.
 struct MovedBytes {
   uint64_t bytes = 0;
   size_t unknown = 0;  // nodes that are not counted

@@ -36,23 +36,38 @@ class AttentionFuser {
   // another product the right one where it is turned: v^T p^T is (p v)^T.
   bool has_softmax(const ir::Node& product) {
     is_turned_ = false;
-    weights_ = find_weights(product.input(0), facts_, opset_, why_);
+    along_ = WeightsAlong::kRows;
+    weights_ = find_weights(product.input(0), along_, facts_, opset_, why_);
     if (!weights_.softmax && product.op_type() == "Einsum")
-      weights_ = find_weights(product.input(1), facts_, opset_, why_);
-    if (weights_.softmax) return true;
+      weights_ = find_weights(product.input(1), along_, facts_, opset_, why_);
+    if (weights_.softmax || product.op_type() == "Einsum") return weights_.softmax != nullptr;
+    is_turned_ = true;
     const ir::Node* transpose = producer_of(product.input(1), "Transpose");
-    if (!transpose || !is_read_once(*product.input(1))) return false;
+    if (!transpose) return has_softmax_along_columns(product);
     const auto given = transpose->attribute_ints("perm");
-    is_turned_ = swaps_last_two({given.begin(), given.end()}, facts_.fact(product.input(1)).rank());
-    if (is_turned_) weights_ = find_weights(transpose->input(0), facts_, opset_, why_);
+    if (is_read_once(*product.input(1)) &&
+        swaps_last_two({given.begin(), given.end()}, facts_.fact(product.input(1)).rank()))
+      weights_ = find_weights(transpose->input(0), along_, facts_, opset_, why_);
     return weights_.softmax != nullptr;
+  }
+
+  // v^T p^T where p^T is the softmax of k q^T along the keys.
+  bool has_softmax_along_columns(const ir::Node& product) {
+    along_ = WeightsAlong::kColumns;
+    std::string other_axis;
+    weights_ = find_weights(product.input(1), along_, facts_, opset_, other_axis);
+    return weights_.softmax && !weights_.is_reshaped && !weights_.kept && !weights_.lacks_last;
   }
 
   std::optional<MatrixProduct> product_with_values(const ir::Node& product, const ops::Emit& at) const {
     auto values = matrix_product(product, facts_, at);
     if (!values || !is_turned_) return values;
-    MatrixProduct turned{with_last_two_swapped(at, values->right), with_last_two_swapped(at, values->left),
-                         values->scale};
+    Shaped weights = values->right;
+    if (along_ == WeightsAlong::kRows)
+      weights = with_last_two_swapped(at, weights);
+    else
+      std::swap(weights.dims[weights.dims.size() - 2], weights.dims.back());  // never written
+    MatrixProduct turned{weights, with_last_two_swapped(at, values->left), values->scale};
     for (int axis = 0; axis < turned.left.rank(); ++axis) turned.turned.push_back(axis);
     std::swap(turned.turned[turned.turned.size() - 2], turned.turned.back());
     return values->turned.empty() ? std::optional(std::move(turned)) : std::nullopt;
@@ -103,7 +118,7 @@ class AttentionFuser {
 
   bool are_weights(const Shaped& left) const {
     std::string why;
-    return find_weights(left.value, facts_, opset_, why).softmax == weights_.softmax;
+    return find_weights(left.value, along_, facts_, opset_, why).softmax == weights_.softmax;
   }
 
   std::optional<FoundAttention> find(const MatrixProduct& values, const ir::Node* product, const ops::Emit& at) {
@@ -111,6 +126,7 @@ class AttentionFuser {
     if (weights_.lacks_last && !with_sink) return std::nullopt;
     auto scores = find_scores(with_sink ? with_sink->scores : weights_.softmax->input(0), facts_, at, why_);
     if (!scores) return std::nullopt;
+    if (along_ == WeightsAlong::kColumns && !turn(*scores, at)) return std::nullopt;
     if (!clear_masked(weights_, *scores)) {
       why_ = "its weights are cleared where no mask of the scores is";
       return std::nullopt;
@@ -137,6 +153,18 @@ class AttentionFuser {
       why_ = "the axes of the sink are not known to be those of the scores";
     }
     return std::nullopt;
+  }
+
+  // Scores with the keys first become those with the queries first: (k q^T)^T.
+  bool turn(FoundScores& scores, const ops::Emit& at) {
+    if (scores.is_reshaped || !scores.masks.empty()) {
+      why_ = "its scores stand with the keys first, and have masks or are reshaped";
+      return false;
+    }
+    const MatrixProduct product = scores.product;
+    scores.product.left = with_last_two_swapped(at, product.right);
+    scores.product.right = with_last_two_swapped(at, product.left);
+    return true;
   }
 
   // The Reshape that tells batches and heads apart after the product; null where there is none.
@@ -196,6 +224,7 @@ class AttentionFuser {
   int64_t opset_;
   FoundWeights weights_;
   bool is_turned_ = false;  // weights on the right
+  WeightsAlong along_ = WeightsAlong::kRows;
   std::string why_;
   std::string outside_;  // why its cache is not the operator's
 };

@@ -57,8 +57,8 @@ class PlaceFinder {
     for (const ir::Value* output : node.outputs())
       if (output && passings_.of(output) == Passing::kTensor && readers_.contains(output))
         passing_.emplace(output, made_++);
-    const infer::Cost cost = infer::cost_of(node, model_, facts_);
-    if (const auto flops = dim::evaluate(cost.flops, sizes_)) flops_ += static_cast<double>(*flops);
+    const dim::Dim each = infer::cost_with_graphs(node, model_, facts_).flops;
+    if (const auto flops = dim::evaluate(each, sizes_)) flops_ += static_cast<double>(*flops);
     return true;
   }
 

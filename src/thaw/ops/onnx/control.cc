@@ -5,6 +5,7 @@
 #include <string>
 
 #include "thaw/ops/onnx/control_bodies.h"
+#include "thaw/ops/onnx/control_rounds.h"
 #include "thaw/ops/onnx/control_state.h"
 #include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/families.h"
@@ -281,14 +282,16 @@ void add_control_ops(Registry& r) {
          .operands = {kCondition},
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_if),
-         .bodies = if_bodies});
+         .bodies = if_bodies,
+         .rounds = if_rounds});
   r.add({.name = "Loop",
          .shape = loop,
          .op_class = OpClass::kControl,
          .operands = {kSize, kCondition, kCarried},
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_loop),
-         .bodies = loop_bodies});
+         .bodies = loop_bodies,
+         .rounds = loop_rounds});
   r.add({.name = "Scan",
          .shape = scan,
          .op_class = OpClass::kControl,
@@ -297,6 +300,7 @@ void add_control_ops(Registry& r) {
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_scan),
          .bodies = scan_bodies,
+         .rounds = scan_rounds,
          .newer = newer_scan});
   r.add({.name = "SequenceMap",
          .shape = sequence_map,
@@ -304,7 +308,8 @@ void add_control_ops(Registry& r) {
          .operands = {kCarried},
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_sequence_map),
-         .bodies = sequence_map_bodies});
+         .bodies = sequence_map_bodies,
+         .rounds = sequence_map_rounds});
 }
 
 }  // namespace thaw::ops

@@ -20,6 +20,7 @@
 #include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/roles.h"
+#include "thaw/ops/rule/rounds.h"
 
 namespace thaw::ops {
 
@@ -61,6 +62,7 @@ struct Operator {
   FrozenRule frozen = nullptr;                     // how a frozen size shows at it, beyond the obligations of its rule
   SizeRule sizes = nullptr;                        // what its size operands must be; by default the output's shape
   BodyRule bodies = nullptr;                       // of what runs graphs
+  RoundsRule rounds = nullptr;                     // of the same
   FlopRule flops = nullptr;                        // by default, by the class: rule/cost.h
   RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
   Evaluation evaluation = Evaluation::kByRunning;

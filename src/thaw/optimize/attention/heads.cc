@@ -90,10 +90,21 @@ class HeadsFinder {
       found.view = HeadsView::kFolded;
       found.result = *of_values == *of_keys ? HeadsView::kFolded : HeadsView::kFour;
     }
+    found.query = over_batch(found.query, found.key);
     if (*of_values != *of_keys) return false;
     if (*heads != *of_keys && *of_keys != 1) return false;
     if (found.heads == found.kv_heads) take_repeats(found);
     return true;
+  }
+
+  // Queries that were learned are one sample's, for all samples.
+  Shaped over_batch(const Shaped& query, const Shaped& key) const {
+    if (!query.dim(0).is_constant(1) || key.dim(0).is_unknown() || key.dim(0).is_constant(1)) return query;
+    Shaped all = query;
+    all.dims[0] = key.dim(0);
+    ir::Value* batch = at_.slice(at_.shape(key.value), 0, 1);
+    all.value = at_.emit("Expand", {query.value, at_.concat({batch, at_.list({1, 1, 1})}, 0)});
+    return all;
   }
 
   // The queries of a group one after another: [batch, kv heads, group * queries, width] of [batch, heads, queries, width].

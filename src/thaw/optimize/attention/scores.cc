@@ -221,7 +221,8 @@ class ScoresReader {
 
 }  // namespace
 
-FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why) {
+FoundWeights find_weights(ir::Value* weights, WeightsAlong along, const infer::Inference& facts, int64_t opset,
+                          std::string& why) {
   constexpr int kMostBetween = 4;
   FoundWeights found;
   std::vector<std::pair<const ir::Value*, size_t>> between;  // with how often the pattern itself reads it
@@ -239,9 +240,11 @@ FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int
         return {};
       }
       const int rank = facts.fact(weights).rank();
-      const int64_t axis = node->attribute_int("axis", opset < 13 ? 1 : -1), last = rank - 1;
+      const int64_t axis = node->attribute_int("axis", opset < 13 ? 1 : -1),
+                    back = along == WeightsAlong::kRows ? 1 : 2;
+      const bool is_of_one_axis = back == 1 || opset >= 13;  // before, all axes from one on are one
       found.softmax = node;
-      if (rank > 0 && (axis == -1 || axis == last)) return found;
+      if (rank >= back && is_of_one_axis && (axis == -back || axis == rank - back)) return found;
       if (rank > 0) why = fmt::format("softmax over axis {}", axis < 0 ? axis + rank : axis);
       return {};
     }

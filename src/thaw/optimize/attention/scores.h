@@ -32,7 +32,7 @@ struct FoundScores {
 
 // What the values are multiplied with.
 struct FoundWeights {
-  const ir::Node* softmax = nullptr;  // over the last axis; null where there is none
+  const ir::Node* softmax = nullptr;  // null where there is none
   bool is_reshaped = false;           // between
   bool is_guarded = false;            // 0 where they are NaN, as where all scores are minus infinity
   const ir::Value* kept = nullptr;    // 0 where this mask is false, or true
@@ -40,8 +40,12 @@ struct FoundWeights {
   bool lacks_last = false;  // without the last of what the softmax gives
 };
 
+// Which axis of the weights the softmax goes along: the last, or the one before of weights that are turned, keys first.
+enum class WeightsAlong : uint8_t { kRows, kColumns };
+
 // What is between is read once.
-FoundWeights find_weights(ir::Value* weights, const infer::Inference& facts, int64_t opset, std::string& why);
+FoundWeights find_weights(ir::Value* weights, WeightsAlong along, const infer::Inference& facts, int64_t opset,
+                          std::string& why);
 
 // Weights that are 0 where a mask is are those of scores that are minus infinity there, and 0 where all are. False where
 // none of the masks is that one.
