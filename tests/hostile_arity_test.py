@@ -275,6 +275,11 @@ def turned_twice(perm):
 
 
 @strange
+def pads_that_are_one_number():
+    return [node("Pad", ["x"], ["y"], pads=2)], ["y"], {"opset": 7, "inputs": [value("x", dims=[1, 4])]}
+
+
+@strange
 def least_of_what_is_left_out():
     return [node("Min", ["x", ""], ["m"]), node("Sum", ["", "m"], ["s"]), node("Mean", ["s", ""], ["y"])], ["y"]
 

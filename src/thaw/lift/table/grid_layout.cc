@@ -38,7 +38,7 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<
         Side side{&v, {part == 1 ? v.symbol : up ? dim::ceil_div(v.symbol, part) : dim::floor_div(v.symbol, part), {}}};
         bool more = false, less = false, divides = true;
         for (size_t k = 0; k < totals.size(); ++k) {
-          const int64_t at = (v.at[k] + (up ? part - 1 : 0)) / part;
+          const int64_t at = v.at[k] / part + (up && v.at[k] % part != 0 ? 1 : 0);
           more |= at > 1;  // a side is more than one row, and less than all of them
           less |= at < totals[k];
           divides &= at > 0 && totals[k] % at == 0;

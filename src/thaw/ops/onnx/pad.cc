@@ -169,6 +169,7 @@ void batch_pad(BatchContext& n) {
   n.note_change();
   if (n.opset() < 11) {
     const auto pads = n.node().attribute_ints("pads");
+    if (static_cast<int64_t>(pads.size()) != 2 * rank) BatchContext::refuse("it has not two pads for each axis");
     std::vector<int64_t> longer{0};
     longer.insert(longer.end(), pads.begin(), pads.begin() + rank);
     longer.push_back(0);
