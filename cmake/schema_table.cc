@@ -5,8 +5,8 @@
 //
 // A row is {domain, name, since_version, inputs, outputs, deprecated, composed, attributes}, inputs and outputs each
 // {least, most, variadic, required, formal}. Formal parameters are "name:type|taken", bit i of the hexadecimal number for
-// tensors of element type i, and attributes "name", "name!" where it must be there, or "name=default" (integers), apart by
-// spaces.
+// tensors of element type i, and attributes "name:type" (a number of AttributeProto.AttributeType), "name:type!" where it must
+// be there, or "name:type=default" (integers), apart by spaces.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -55,7 +55,8 @@ bool is_variadic(const std::vector<OpSchema::FormalParameter>& parameters) {
 std::string attributes_of(const OpSchema& schema) {
   std::string text;
   for (const auto& [name, attribute] : schema.attributes()) {
-    text += (text.empty() ? "" : " ") + name + (attribute.required ? "!" : "");
+    text += (text.empty() ? "" : " ") + name + ":" + std::to_string(static_cast<int>(attribute.type)) +
+            (attribute.required ? "!" : "");
     if (attribute.type == onnx::AttributeProto::INT && attribute.default_value.has_i())
       text += "=" + std::to_string(attribute.default_value.i());
   }

@@ -274,7 +274,7 @@ def turned_twice(perm):
     return [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]), node("Transpose", ["t"], ["y"], perm=perm)], ["y"]
 
 
-@strange
+@model
 def pads_that_are_one_number():
     return [node("Pad", ["x"], ["y"], pads=2)], ["y"], {"opset": 7, "inputs": [value("x", dims=[1, 4])]}
 

@@ -22,7 +22,7 @@ struct Row {
   int since;
   Parameters inputs, outputs;
   bool deprecated, composed;
-  std::string_view attributes;  // "name", "name!" or "name=1", apart by spaces
+  std::string_view attributes;  // "name:7", "name:7!" or "name:2=1", apart by spaces; the number is the type
 };
 
 #include "thaw/ir/graph/schema_table.inc"  // kNewestOpset and kRows, by domain, name and version
@@ -82,10 +82,10 @@ std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_v
   for (const std::string_view word : words_of(row->inputs.formal))
     known.inputs.emplace_back(word.substr(0, word.find(':')));
   for (const std::string_view word : words_of(row->attributes)) {
-    const size_t equals = std::min(word.find_first_of("=!"), word.size());
-    known.attributes.emplace_back(word.substr(0, equals));
+    const size_t equals = std::min(word.find('='), word.size());
+    known.attributes.emplace_back(word.substr(0, word.find(':')));
     int64_t value = 0;
-    if (equals < word.size() && word[equals] == '=' &&
+    if (equals < word.size() &&
         std::from_chars(word.data() + equals + 1, word.data() + word.size(), value).ec == std::errc())
       known.integer_defaults.emplace_back(known.attributes.back(), value);
   }
@@ -103,9 +103,17 @@ std::optional<Arity> find_arity(std::string_view domain, std::string_view op_typ
                         .most = is_known ? parameters.most : std::numeric_limits<int>::max(),
                         .required = parameters.required};
   };
-  Arity arity{.inputs = count_of(row->inputs), .outputs = count_of(row->outputs), .attributes = {}};
-  for (const std::string_view word : words_of(row->attributes))
-    if (is_known && word.ends_with('!')) arity.attributes.push_back(word.substr(0, word.size() - 1));
+  Arity arity{
+      .inputs = count_of(row->inputs), .outputs = count_of(row->outputs), .attributes = {}, .attribute_types = {}};
+  if (!is_known) return arity;
+  for (const std::string_view word : words_of(row->attributes)) {
+    const size_t colon = word.find(':');
+    const std::string_view name = word.substr(0, colon);
+    int type = 0;
+    std::from_chars(word.data() + colon + 1, word.data() + word.size(), type);
+    arity.attribute_types.emplace_back(name, type);
+    if (word.ends_with('!')) arity.attributes.push_back(name);
+  }
   return arity;
 }
 

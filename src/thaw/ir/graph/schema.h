@@ -29,7 +29,7 @@ struct OperatorSchema {
 // The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.
 std::optional<OperatorSchema> find_schema(std::string_view domain, std::string_view op_type, int64_t opset);
 
-// How many operands and results a node may have, and which attributes it must have.
+// How many operands and results a node may have, which attributes it must have, and of what type each is.
 struct Arity {
   struct Count {
     int least = 0, most = 0;  // INT_MAX: any number
@@ -37,7 +37,9 @@ struct Arity {
     bool requires_number(size_t i) const { return i < 64 && (required >> i & 1) != 0; }
   };
   Count inputs, outputs;
-  std::vector<std::string_view> attributes;  // names that may not be missing, of static storage
+  // Names are of static storage.
+  std::vector<std::string_view> attributes;                            // those that may not be missing
+  std::vector<std::pair<std::string_view, int>> attribute_types = {};  // AttributeProto.AttributeType of each
 };
 
 // That of the operator as of an opset. Of an opset before the operator's first or after the newest that is known, what

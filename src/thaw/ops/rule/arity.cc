@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +22,24 @@
 
 namespace thaw::ops {
 namespace {
+
+// By AttributeProto.AttributeType, which ir::Attribute's alternatives are in the order of.
+constexpr std::string_view kAttributeNouns[] = {"",
+                                                "a number",
+                                                "an integer",
+                                                "a text",
+                                                "a tensor",
+                                                "a graph",
+                                                "a list of numbers",
+                                                "a list of integers",
+                                                "a list of texts",
+                                                "a list of tensors",
+                                                "a list of graphs",
+                                                "a sparse tensor",
+                                                "a list of sparse tensors",
+                                                "a type",
+                                                "a list of types"};
+static_assert(std::size(kAttributeNouns) == std::variant_size_v<ir::Attribute::Payload>);
 
 constexpr std::string_view kPermutation = "perm";
 
@@ -84,7 +105,20 @@ class ArityCheck {
     if (callee || !known.arity || faults_.size() != before) return;
     for (const std::string_view name : known.arity->attributes)
       if (!node.attribute(name)) return add(node, fmt::format("it has no {}", name), "an attribute of that name");
-    if (known.permutes) check_permutation(node);
+    check_attribute_types(node, *known.arity);
+    if (known.permutes && faults_.size() == before) check_permutation(node);
+  }
+
+  // A list that is one number would be read as none.
+  void check_attribute_types(const ir::Node& node, const ir::Arity& arity) {
+    for (const ir::Attribute& attribute : node.attributes()) {
+      const auto type =
+          std::ranges::find(arity.attribute_types, attribute.name, [](const auto& one) { return one.first; });
+      const size_t given = attribute.value.index();  // 0: of the function around, or not said
+      if (type == arity.attribute_types.end() || given == 0 || given == static_cast<size_t>(type->second)) continue;
+      add(node, fmt::format("its {} is {}", attribute.name, kAttributeNouns[given]),
+          std::string(kAttributeNouns[static_cast<size_t>(type->second)]));
+    }
   }
 
   // Whoever turns a tensor looks axes up by it.

@@ -1,5 +1,5 @@
-// How many operands, results and graphs a node has, the attributes that it cannot do without, and whether a permutation is
-// one, held against what its operator says.
+// How many operands, results and graphs a node has, the attributes that it cannot do without and the types of all, and whether a
+// permutation is one, held against what its operator says.
 //
 // A file may lie about all of it. It is checked once, before anything is rewritten, so that whoever edits a graph may
 // count on what an operator always has.
