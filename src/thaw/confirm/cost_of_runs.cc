@@ -22,7 +22,9 @@ void add_nodes(run::RunCost& cost, const ir::Graph& graph, const ir::Model& mode
     };
     std::ranges::for_each(node.inputs(), add);
     std::ranges::for_each(node.outputs(), add);
-    cost.add_node(tensors, (infer::cost_of(node, model, facts) * times).flops);
+    // What is run nobody knows how often is run once at least.
+    const infer::Cost each = infer::cost_of(node, model, facts);
+    cost.add_node(tensors, (times.is_known() ? each * times : each).flops);
   });
 }
 
