@@ -220,6 +220,12 @@ def scan_that_scans_more_than_it_has():
 
 
 @strange
+def scan_that_scans_less_than_nothing():
+    return [node("Scan", ["x"], ["y"], num_scan_inputs=-2**63, body=body([COPY], ["b"], ["z"])),
+            helper.make_node("Relu", ["y"], ["r"])], ["r"]
+
+
+@strange
 def attention_without_operands():
     return [node("Attention", [], ["z"], domain="com.microsoft", num_heads=2),
             helper.make_node("Add", ["x", "z"], ["y"])], ["y"]

@@ -38,8 +38,9 @@ dim::Dim scan_rounds(NodeView& view, const ir::Graph&) {
   constexpr int64_t kOpsetWithoutSamples = 9;
   const bool has_samples = view.opset() < kOpsetWithoutSamples;  // then operand 0 is their lengths
   const int64_t scanned = view.attr_int("num_scan_inputs", 0);
+  if (scanned < 1 || scanned > view.num_inputs()) return {};
   const int64_t first = view.num_inputs() - scanned;
-  if (scanned < 1 || first < (has_samples ? 1 : 0)) return {};
+  if (has_samples && first < 1) return {};
   const Fact& fact = view.input(static_cast<int>(first));
   if (has_samples) return fact.rank() < 2 ? dim::Dim() : fact.dim(0) * fact.dim(1);
   const auto axes = view.attr_ints("scan_input_axes");
