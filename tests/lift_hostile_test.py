@@ -110,3 +110,14 @@ def test_small_traces_cost_little(thaw, save, tmp_path, traces):
     paths = [save(trace, f"trace_{i}") for i, trace in enumerate(traces)]
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--no-check", code={0, 1, 2}, preexec_fn=few_seconds)
     assert "memory" not in run.stderr, run.stderr
+
+
+def test_sizes_that_no_tensor_has_are_refused(thaw, save, tmp_path):
+    traces = []
+    for side in (4, 2**63 - 1):
+        node = onnx.helper.make_node("Relu", ["x"], ["y"])
+        value = [onnx.helper.make_tensor_value_info(name, 1, [1, side]) for name in "xy"]
+        graph = onnx.helper.make_graph([node], "g", value[:1], value[1:])
+        traces.append(save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)))
+    line = thaw.error("lift", *traces, "-o", tmp_path / "out.onnx", "--no-check")
+    assert "axis 1 of the input 'x' has the size 9223372036854775807" in line

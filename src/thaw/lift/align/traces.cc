@@ -152,6 +152,21 @@ void require_usable_values(const std::vector<Trace>& traces, const std::vector<A
 
 }  // namespace
 
+namespace {
+
+// Of more, no tensor was ever run, and arithmetic on it leaves the integers.
+void require_possible(int64_t size, const ir::Value& input, size_t axis, const Trace& trace) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  if (size <= kMost) return;
+  throw Error(ErrorCode::kInvalidFile,
+              {.what = fmt::format("axis {} of the input '{}' has the size {}", axis, input.name(), size),
+               .where = trace.name,
+               .expected = "a size that a tensor can have",
+               .next = "export the trace again"});
+}
+
+}  // namespace
+
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
   require_usable_values(traces, added);
@@ -186,6 +201,7 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
         } else if (const auto known = traces[k].sizes.find(dim.param); known != traces[k].sizes.end()) {
           v.at.push_back(known->second);
         }
+        if (!v.at.empty()) require_possible(v.at.back(), *input, axis, traces[k]);
         if (!dim.param.empty()) name = dim.param;
       }
       if (v.at.size() != traces.size() || (!v.varies() && name.empty())) continue;
