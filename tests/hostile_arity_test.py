@@ -226,6 +226,14 @@ def scan_that_scans_less_than_nothing():
 
 
 @strange
+def pads_that_are_no_integers():
+    pads = numpy_helper.from_array(np.array([0, 0, 1, 1], np.complex64))
+    return [helper.make_node("Constant", [], ["pads"], value=pads), helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
+            node("Pad", ["t", "pads"], ["p"]), helper.make_node("Transpose", ["p"], ["y"], perm=[1, 0])], ["y"], {
+                "inputs": [value("x", dims=[3, 4])]}
+
+
+@strange
 def attention_without_operands():
     return [node("Attention", [], ["z"], domain="com.microsoft", num_heads=2),
             helper.make_node("Add", ["x", "z"], ["y"])], ["y"]

@@ -161,7 +161,10 @@ class Reordering {
       }
       if (link.kind == AxisKind::kMixed) cared_for.insert(out);
     }
-    if (pads_ >= 0 && named_.empty()) return !is_elementwise() && out_rank_ == rank_;
+    if (pads_ >= 0 && named_.empty()) {
+      const auto pads = view_.ints(pads_);
+      return !is_elementwise() && out_rank_ == rank_ && pads && pads->size() == 2 * order_.size();
+    }
     if (is_elementwise()) return cared_for.empty() && out_rank_ == rank_;
     if (cared_for != named_) return false;
     std::ranges::sort(kept_, {}, &std::pair<int, int>::second);
