@@ -10,6 +10,12 @@ namespace {
 using dim::Dim;
 using Values = std::vector<int64_t>;
 
+// Whether lines through them can be reckoned in 64 bits.
+bool are_in_reach(std::span<const int64_t> values) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return std::ranges::all_of(values, [](int64_t v) { return -kMost <= v && v <= kMost; });
+}
+
 // times * size + more, in every trace.
 struct Line {
   int64_t times = 0, more = 0;
@@ -34,15 +40,16 @@ std::optional<Line> line_over(const Values& size, std::span<const int64_t> wante
 
 void solve_tensor_lines(const TensorSizes& tensors, std::span<const int64_t> wanted,
                         const std::function<bool(Dim)>& take) {
+  if (!are_in_reach(wanted)) return;
   for (const bool exact : {true, false}) {
     for (const auto& [at, size] : tensors) {
-      const auto line = line_over(at, wanted);
+      const auto line = are_in_reach(at) ? line_over(at, wanted) : std::nullopt;
       if (line && (line->more == 0) == exact && take(size * Dim(line->times) + Dim(line->more))) return;
     }
   }
   Values half(wanted.size());
   for (const auto& [at, size] : tensors) {
-    bool even = std::ranges::any_of(at, [&](int64_t v) { return v != at.front(); });
+    bool even = are_in_reach(at) && std::ranges::any_of(at, [&](int64_t v) { return v != at.front(); });
     for (size_t k = 0; k < wanted.size() && even; ++k) {
       half[k] = (wanted[k] - at[k]) / 2;
       even = half[k] > 0 && 2 * half[k] + at[k] == wanted[k];
