@@ -217,6 +217,8 @@ def test_an_odd_number_of_patches_is_mirrored_at_the_edge(thaw, tmp_path, copy, 
     (dict(feature_layer=-5), ["'feature_layer'", "-4 to 3"]),
     (dict(num_attention_heads=5), ["'num_attention_heads'", "24"]),
     (dict(hidden_size=30), ["patch_embedding.weight", "[30, 3, 14, 14]"]),
+    (dict(patch_size=2**31 - 1, image_size=2**31 - 1), ["patch_embedding.weight", "2147483647, 2147483647]"]),
+    (dict(image_size=14 * 2**27), ["'image_size' makes 134217728 patches a side", "at most 1024"]),
 ])
 def test_a_config_that_does_not_fit_is_named(thaw, tmp_path, copy, change, words):
     folder = copy(config=lambda config: {**config, "vision_config": {**config["vision_config"], **change}})

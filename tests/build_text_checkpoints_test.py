@@ -207,6 +207,12 @@ def without(name):
     return lambda weights: {k: v for k, v in weights.items() if k != name}
 
 
+def named_as_layer(last):
+    """One layer's norm under another layer's name, as if there were all of those between."""
+    name = "model.layers.{}.input_layernorm.weight"
+    return lambda weights: {**weights, name.format(last): weights[name.format(1)]}
+
+
 def misshapen(weights):
     dtype, shape, data = weights["model.layers.1.mlp.up_proj.weight"]
     return {**weights, "model.layers.1.mlp.up_proj.weight": (dtype, shape[::-1], data)}
@@ -229,7 +235,9 @@ def sections(*numbers):
     ("qwen3", dict(change=without("lm_head.weight")), ["'lm_head.weight' is missing", "[97, 32]"]),
     ("qwen3", dict(change=without("model.layers.0.self_attn.q_norm.weight")), ["q_norm.weight", "[16]"]),
     ("llama", dict(change=misshapen), ["'model.layers.1.mlp.up_proj.weight' has the shape [32, 48]", "[48, 32]"]),
-    ("llama", dict(config=lambda c: {**c, "num_hidden_layers": 2000000000}), ["layers.1999999999."]),
+    ("llama", dict(config=lambda c: {**c, "num_hidden_layers": 2000000000}), ["layers.2.", "is missing"]),
+    ("llama", dict(config=lambda c: {**c, "num_hidden_layers": 2**31 - 1}, change=named_as_layer(2**31 - 2)),
+     ["'model.layers.2.input_layernorm.weight' is missing"]),
     ("llama", dict(config=lambda c: {**c, "model_type": "llama9"}), ["'llama9'", "qwen2_5_vl"]),
     ("llama", dict(config=lambda c: {**c, "quantization_config": {"quant_method": "gptq"}}), ["quantized", "gptq"]),
     ("llama", dict(config=lambda c: {**c, "hidden_act": "swiglu9"}), ["'swiglu9'", "silu"]),

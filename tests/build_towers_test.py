@@ -203,6 +203,7 @@ def vision(**changes):
 
 @pytest.mark.parametrize("changes, words", [
     (dict(config=vision(hidden_size=2**31)), ["'model.visual.patch_embed.proj.weight' has the shape", "[2147483648, 3, 2, 4, 4]"]),
+    (dict(config=vision(spatial_merge_size=2**31 - 1)), ["'spatial_merge_size' is 2147483647", "at most 1024"]),
     (dict(config=vision(rope_parameters={"rope_type": "yarn"})), ["'rope_type' is 'yarn'", "axial"]),
     (dict(config=vision(rope_parameters={"rope_theta": -3.5})), ["'rope_theta' is -3.5"]),
     (dict(config=vision(deepstack_visual_indexes=None)), ["'deepstack_visual_indexes' is [8, 16, 24]", "layers below 4"]),
@@ -225,6 +226,15 @@ def test_what_is_wrong_with_a_checkpoint_is_named(thaw, tmp_path, copy, changes,
 def test_windows_beyond_all_measure_are_refused(thaw, tmp_path, copy):
     message = thaw.error("build", copy("qwen2_5_vl", config=vision(window_size=2**31)), "-o", tmp_path / "out", "--part", "vision")
     assert "'window_size'" in message and "256" in message
+
+
+def test_chunks_beyond_all_measure_are_refused(thaw, tmp_path, copy):
+    """Nothing among the weights says how long a chunk is, and its positions are a table that is made."""
+    def long_chunks(config):
+        config["audio_config"] |= {"n_window": 2**29, "n_window_infer": 2**30}
+        return config
+    message = thaw.error("build", copy("qwen3_asr", config=long_chunks), "-o", tmp_path / "out", "--part", "audio")
+    assert "'n_window' is 536870912" in message and "at most 32768" in message
 
 
 def test_deepstack_features_stand_in_the_order_of_the_layers(thaw, tmp_path, copy):

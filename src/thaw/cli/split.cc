@@ -157,7 +157,6 @@ void require_no_more(const std::filesystem::path& folder, size_t parts) {
 
 Written write_parts(const SplitArguments& options, const std::vector<splitting::Part>& parts) {
   const std::filesystem::path folder = options.output;
-  require_no_more(folder, parts.size());
   make_folder(folder);
   std::vector<ir::SavedModel> saved;
   for (size_t i = 0; i < parts.size(); ++i) saved.push_back({parts[i].model.get(), path_of_part(folder, i + 1)});
@@ -188,8 +187,11 @@ int split_model(const SplitArguments& options) {
   how.balance = options.balance;
   how.check = !options.no_check;
   how.feeds = options.feeds.of(model);
-  const confirm::Divided& divided = *until_exit(std::make_unique<confirm::Divided>(confirm::split(
-      model, how, [&](const auto& parts) { rewrite::require_renames(models_of(parts), options.saving.renames()); })));
+  const confirm::Divided& divided =
+      *until_exit(std::make_unique<confirm::Divided>(confirm::split(model, how, [&](const auto& parts) {
+        require_no_more(options.output, parts.size());
+        rewrite::require_renames(models_of(parts), options.saving.renames());
+      })));
   Written files;
   // What was asked to be compared and could not be is not written either.
   if (divided.report.agrees() && (!how.check || !divided.report.checks.empty()))

@@ -10,8 +10,8 @@
 namespace thaw::confirm {
 namespace {
 
-void add_nodes(run::RunCost& cost, const ir::Graph& graph, const ir::Model& model, const infer::Result& facts) {
-  infer::for_runs(graph, model, facts, [&](const ir::Node& node, dim::Dim times) {
+void add_nodes(run::RunCost& cost, const ir::Model& model, const infer::Result& facts) {
+  infer::for_runs(*model.graph, model, facts, [&](const ir::Node& node, dim::Dim times) {
     std::vector<run::RunCost::Tensor> tensors;
     const auto add = [&](const ir::Value* value) {
       if (value == nullptr || value->constant() != nullptr) return;
@@ -32,7 +32,7 @@ void add_nodes(run::RunCost& cost, const ir::Graph& graph, const ir::Model& mode
 
 run::RunCost cost_of_runs(const ir::Model& model, const infer::Result& facts) {
   run::RunCost cost;
-  add_nodes(cost, *model.graph, model, facts);
+  add_nodes(cost, model, facts);
   return cost;
 }
 
@@ -41,7 +41,7 @@ void add_origin(run::RunCost& cost, const ir::Model& origin, const ir::Model& mo
   for (ir::Value* input : same_inputs->graph->inputs())
     if (const ir::Value* own = model.graph->find(input->name()); own != nullptr && own->is_input())
       input->set_type(own->type);
-  add_nodes(cost, *same_inputs->graph, *same_inputs, infer::infer(*same_inputs, scope));
+  add_nodes(cost, *same_inputs, infer::infer(*same_inputs, scope));
 }
 
 }  // namespace thaw::confirm

@@ -2,8 +2,8 @@
 // CPU, and convolutions over two axes, which its kernels are made for.
 #include <vector>
 
-#include "thaw/ops/target/target.h"
 #include "thaw/optimize/count_positions.h"
+#include "thaw/optimize/directml_opset.h"
 #include "thaw/optimize/tables.h"
 
 namespace thaw::optimizing {
@@ -11,13 +11,11 @@ namespace {
 
 // What DirectML has no kernel for, in the older operators that it stands for.
 ir::Value* in_older_operators(const Site& s) {
-  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
-  return ops::find_kernel(taken, s.node().op_type(), s.opset()) ? nullptr : s.in_older_operators();
+  return ops::find_kernel(directml_operators(), s.node().op_type(), s.opset()) ? nullptr : s.in_older_operators();
 }
 
 ir::Value* expanded(const Site& s) {
-  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
-  if (ops::find_kernel(taken, s.node().op_type(), s.opset()) || s.out().rank() < 1) return nullptr;
+  if (ops::find_kernel(directml_operators(), s.node().op_type(), s.opset()) || s.out().rank() < 1) return nullptr;
   const ir::Attribute* given = s.node().attribute("value");
   if (!given) return s.at().emit("Expand", {s.at().floats({1}, {0}), s.input(0)});
   const auto* tensor = given->as<std::shared_ptr<ir::Tensor>>();

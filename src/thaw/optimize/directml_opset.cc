@@ -7,7 +7,6 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/schema.h"
-#include "thaw/ops/target/target.h"
 #include "thaw/rewrite/change_opset.h"
 
 namespace thaw::optimizing {
@@ -32,8 +31,10 @@ int num_without_kernel(const Counts& counts, int64_t opset, const ops::TargetDom
 
 }  // namespace
 
+const ops::TargetDomain& directml_operators() { return *ops::find_target("directml")->domain(""); }
+
 void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes) {
-  const ops::TargetDomain& taken = *ops::find_target("directml")->domain("");
+  const ops::TargetDomain& taken = directml_operators();
   const int64_t now = model.opset("").value_or(0), newest = std::min(now, taken.newest);
   Counts counts;
   count_operators(*model.graph, counts);

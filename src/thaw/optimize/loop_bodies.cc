@@ -8,25 +8,6 @@ std::shared_ptr<ir::Graph> graph_of(const ir::Node& node, std::string_view attri
   return graph ? *graph : nullptr;
 }
 
-bool is_true(const ir::Value* value) {
-  const ir::Tensor* tensor = constant_of(value);
-  return tensor && tensor->num_elements() == 1 && tensor->data_type == ir::DataType::kBool &&
-         tensor->to_int64()[0] != 0;
-}
-
-const ir::Value* behind_identities(const ir::Value* value) {
-  while (const ir::Node* node = value->producer()) {
-    if (node->op_type() != "Identity" || !node->domain().empty()) break;
-    value = node->input(0);
-  }
-  return value;
-}
-
-bool goes_on(const ir::Graph& body) {
-  const ir::Value* condition = behind_identities(body.outputs()[0]);
-  return condition == body.inputs()[1] || is_true(condition);
-}
-
 bool runs_all_rounds(const ir::Node& loop, const ir::Graph& body) {
   return loop.inputs().size() >= 2 && loop.input(0) && (!loop.input(1) || is_true(loop.input(1))) &&
          body.inputs().size() == loop.inputs().size() && !body.outputs().empty() && goes_on(body);

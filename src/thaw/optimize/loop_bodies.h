@@ -5,18 +5,15 @@
 #include <string>
 
 #include "thaw/infer/inference.h"
+#include "thaw/ops/onnx/loop_condition.h"
 #include "thaw/optimize/site.h"
 
 namespace thaw::optimizing {
 
+using ops::behind_identities, ops::goes_on, ops::is_true;
+
 // The node's graph of that name; null where it has none.
 std::shared_ptr<ir::Graph> graph_of(const ir::Node& node, std::string_view attribute);
-// Whether a constant is the one condition that holds.
-bool is_true(const ir::Value* value);
-// Behind Identity, which a body writes where it returns one value twice.
-const ir::Value* behind_identities(const ir::Value* value);
-// Whether a Loop's body gives its condition on as it got it, or says true.
-bool goes_on(const ir::Graph& body);
 // Whether a Loop goes on for all its rounds.
 bool runs_all_rounds(const ir::Node& loop, const ir::Graph& body);
 // The tensor of which a Loop's body takes a row a round: Gather of what stands outside by the number of the round, where there are

@@ -141,8 +141,6 @@ int remove_dead(Work& work) {
   return static_cast<int>(before - work.model.graph->num_nodes());
 }
 
-const ops::TargetDomain& directml_operators() { return *ops::find_target("directml")->domain(""); }
-
 // Without those that would write an operator for which DirectML has no kernel. A name that no operator has is of a fusion that
 // adds to one that is there.
 int fuse_what_is_taken(Work& work, std::vector<rewrite::Fusion> fusions) {

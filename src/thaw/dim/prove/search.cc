@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "thaw/core/saturated.h"
 #include "thaw/dim/expr/range.h"
 
 namespace thaw::dim {
@@ -14,13 +15,6 @@ constexpr size_t kMaxCorners = 1024;
 constexpr size_t kMaxShrinking = 4096;
 
 int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
-
-// a + b, or the end of int64 on that side.
-int64_t plus(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-}
 
 const Scope& scope_of_either(const Statement& s) { return *(s.a.is_symbolic() ? scope_of(s.a) : scope_of(s.b)); }
 
@@ -52,11 +46,11 @@ Axis::Axis(const SymbolInfo& info) : step_(info.modulus) {
   if (lower_ >= 0) {
     next_up_ = lower_;
   } else if (upper_ < 0) {
-    next_up_ = plus(upper_, step_);
+    next_up_ = saturated_sum(upper_, step_);
   } else {
     next_up_ = info.remainder;  // the least that is not negative
   }
-  next_down_ = plus(next_up_, -step_);
+  next_down_ = saturated_sum(next_up_, -step_);
 }
 
 std::optional<int64_t> Axis::at(size_t place) {
@@ -67,10 +61,10 @@ std::optional<int64_t> Axis::at(size_t place) {
     // -1 before 1: a step along an axis then never leads to a point that comes earlier.
     if (up && (!down || magnitude(next_up_) < magnitude(next_down_))) {
       values_.push_back(next_up_);
-      next_up_ = plus(next_up_, step_);
+      next_up_ = saturated_sum(next_up_, step_);
     } else {
       values_.push_back(next_down_);
-      next_down_ = plus(next_down_, -step_);
+      next_down_ = saturated_sum(next_down_, -step_);
     }
   }
   return values_[place];

@@ -103,16 +103,13 @@ std::optional<Arity> find_arity(std::string_view domain, std::string_view op_typ
                         .most = is_known ? parameters.most : std::numeric_limits<int>::max(),
                         .required = parameters.required};
   };
-  Arity arity{
-      .inputs = count_of(row->inputs), .outputs = count_of(row->outputs), .attributes = {}, .attribute_types = {}};
+  Arity arity{.inputs = count_of(row->inputs), .outputs = count_of(row->outputs)};
   if (!is_known) return arity;
   for (const std::string_view word : words_of(row->attributes)) {
     const size_t colon = word.find(':');
-    const std::string_view name = word.substr(0, colon);
-    int type = 0;
-    std::from_chars(word.data() + colon + 1, word.data() + word.size(), type);
-    arity.attribute_types.emplace_back(name, type);
-    if (word.ends_with('!')) arity.attributes.push_back(name);
+    Arity::Attribute& one = arity.attributes.emplace_back(
+        Arity::Attribute{.name = word.substr(0, colon), .is_required = word.ends_with('!')});
+    std::from_chars(word.data() + colon + 1, word.data() + word.size(), one.type);
   }
   return arity;
 }

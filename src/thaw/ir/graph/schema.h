@@ -37,9 +37,12 @@ struct Arity {
     bool requires_number(size_t i) const { return i < 64 && (required >> i & 1) != 0; }
   };
   Count inputs, outputs;
-  // Names are of static storage.
-  std::vector<std::string_view> attributes;                            // those that may not be missing
-  std::vector<std::pair<std::string_view, int>> attribute_types = {};  // AttributeProto.AttributeType of each
+  struct Attribute {
+    std::string_view name;  // of static storage
+    int type = 0;           // AttributeProto.AttributeType
+    bool is_required = false;
+  };
+  std::vector<Attribute> attributes = {};
 };
 
 // That of the operator as of an opset. Of an opset before the operator's first or after the newest that is known, what

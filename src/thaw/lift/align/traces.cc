@@ -150,10 +150,6 @@ void require_usable_values(const std::vector<Trace>& traces, const std::vector<A
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Of more, no tensor was ever run, and arithmetic on it leaves the integers.
 void require_possible(int64_t size, const ir::Value& input, size_t axis, const Trace& trace) {
   constexpr int64_t kMost = int64_t{1} << 40;

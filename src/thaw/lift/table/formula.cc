@@ -1,39 +1,17 @@
 #include "thaw/lift/table/formula.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
+
+#include "thaw/core/saturated.h"
 
 namespace thaw::lifting {
 namespace {
 
-// At the end of the integers where they do not have the result: a table has no such numbers.
-int64_t ended(bool is_outside, int64_t result, bool is_low) {
-  if (!is_outside) return result;
-  return is_low ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
-}
-
-int64_t plus(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  const bool is_outside = __builtin_add_overflow(a, b, &sum);
-  return ended(is_outside, sum, a < 0);
-}
-
-int64_t minus(int64_t a, int64_t b) {
-  int64_t difference = 0;
-  const bool is_outside = __builtin_sub_overflow(a, b, &difference);
-  return ended(is_outside, difference, a < 0);
-}
-
-int64_t times(int64_t a, int64_t b) {
-  int64_t product = 0;
-  const bool is_outside = __builtin_mul_overflow(a, b, &product);
-  return ended(is_outside, product, (a < 0) != (b < 0));
-}
-
+// A table has no number at the end of the integers: what is past it fits nothing.
 int64_t over(int64_t a, int64_t b) {
   if (b == 0) return 0;
-  return b == -1 ? minus(0, a) : a / b;
+  return b == -1 ? saturated_difference(0, a) : a / b;
 }
 
 Size combined(const Size& a, const Size& b, dim::Dim dim, auto function) {
@@ -97,13 +75,13 @@ Formula unary(FormulaOp op, Kind kind, const Formula& a) { return make({.op = op
 
 }  // namespace
 
-Size operator+(const Size& a, const Size& b) { return combined(a, b, a.dim + b.dim, plus); }
-Size operator-(const Size& a, const Size& b) { return combined(a, b, a.dim - b.dim, minus); }
-Size operator*(const Size& a, const Size& b) { return combined(a, b, a.dim * b.dim, times); }
+Size operator+(const Size& a, const Size& b) { return combined(a, b, a.dim + b.dim, saturated_sum); }
+Size operator-(const Size& a, const Size& b) { return combined(a, b, a.dim - b.dim, saturated_difference); }
+Size operator*(const Size& a, const Size& b) { return combined(a, b, a.dim * b.dim, saturated_product); }
 Size operator/(const Size& a, const Size& b) { return combined(a, b, dim::floor_div(a.dim, b.dim), over); }
 Size ceil_div(const Size& a, const Size& b) {
   return combined(a, b, dim::ceil_div(a.dim, b.dim),
-                  [](int64_t x, int64_t y) { return over(minus(plus(x, y), 1), y); });
+                  [](int64_t x, int64_t y) { return over(saturated_difference(saturated_sum(x, y), 1), y); });
 }
 Size constant_size(int64_t value, size_t traces) { return {dim::Dim(value), std::vector<int64_t>(traces, value)}; }
 

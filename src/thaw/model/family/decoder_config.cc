@@ -92,11 +92,13 @@ std::vector<int64_t> windows_of(const Config& text, Traits::Windows kind, int64_
   return windows;
 }
 
-// Before anything is made as long as the config says: the last layer has to be there.
+// Before anything is made as long as the config says: each layer has to be there.
 void require_layers(const Checkpoint& checkpoint, const Config& text, const Traits& traits) {
-  const int64_t last = text.size({"num_hidden_layers"}) - 1;
-  const std::string name = fmt::format("{}.layers.{}.input_layernorm.weight", traits.prefix, last);
-  static_cast<void>(checkpoint.get(name, {text.size({"hidden_size"})}));
+  const int64_t layers = text.size({"num_hidden_layers"}), hidden = text.size({"hidden_size"});
+  for (int64_t i = 0; i < layers; ++i) {
+    const std::string name = fmt::format("{}.layers.{}.input_layernorm.weight", traits.prefix, i);
+    static_cast<void>(checkpoint.get(name, {hidden}));
+  }
 }
 
 // A config that ties the head is wrong where the head has weights of its own, and transformers goes by those.

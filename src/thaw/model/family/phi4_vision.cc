@@ -50,6 +50,9 @@ TowerConfig tower_config(const Config& config) {
     sizes.fail("num_attention_heads", fmt::format("is {}", c.heads), fmt::format("a divisor of {}", c.width));
   if (c.image % c.patch != 0)
     sizes.fail("patch_size", fmt::format("is {}", c.patch), fmt::format("a divisor of {}", c.image));
+  constexpr int64_t kMostPatches = 1024;  // a side: 32 in the model that is known, and a row of a table for each
+  if (c.side() > kMostPatches)
+    sizes.fail("image_size", fmt::format("makes {} patches a side", c.side()), fmt::format("at most {}", kMostPatches));
   // Number 0 is what goes into the first layer; negative numbers count from the last layer's output.
   const int64_t feature = sizes.integer_or({"feature_layer"}, -2);
   const int64_t running = feature < 0 ? c.layers + 1 + feature : feature;
@@ -64,11 +67,12 @@ TowerConfig tower_config(const Config& config) {
 Var embed_patches(const Scope& at, Var pixels, const TowerConfig& c) {
   const Here here(at);
   Net& net = at.net();
+  const Weight whole = at.weight("weight", {c.width, c.channels, c.patch, c.patch});
   const int64_t side = c.side(), features = c.channels * c.patch * c.patch;
   Var blocks = reshape(pixels, {-1, c.channels, side, c.patch, side, c.patch});
   Var patches = reshape(transpose(blocks, {0, 2, 4, 1, 3, 5}), {-1, side * side, features});
-  const Weight kernel = at.weight("weight", {c.width, c.channels, c.patch, c.patch}).reshaped({c.width, features});
-  return matmul(patches, net.weight(at.name("weight"), kernel.transposed())) + at.var("bias", {c.width});
+  const Weight kernel = whole.reshaped({c.width, features}).transposed();
+  return matmul(patches, net.weight(at.name("weight"), kernel)) + at.var("bias", {c.width});
 }
 
 // x [num_crops, patches, width]

@@ -49,6 +49,9 @@ TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
   if (c.width % (c.heads * 4) != 0)
     config.fail("num_heads", fmt::format("is {}", c.heads),
                 fmt::format("heads of a multiple of 4 elements in a width of {}", c.width));
+  constexpr int64_t kMostMerged = 1024;  // a side: 2 in the models that are known
+  if (c.merge > kMostMerged)
+    config.fail("spatial_merge_size", fmt::format("is {}", c.merge), fmt::format("at most {}", kMostMerged));
   return c;
 }
 

@@ -58,25 +58,6 @@ bool is_true(const Fact& fact) {
   return v && *v != 0;
 }
 
-// How often a Loop runs, as far as that is known.
-struct TripCount {
-  Dim limit;            // max(M, 0); unknown without M or when M is not known
-  bool starts = false;  // the condition holds at first
-  bool never = false;   // it certainly does not run
-};
-
-TripCount trip_count(Context& ctx) {
-  TripCount trips;
-  if (ctx.has_input(0)) {
-    auto m = ctx.dims_from(0);
-    if (m && m->size() == 1) trips.limit = dim::max(m->front(), 0);
-  }
-  auto condition = ctx.has_input(1) ? ctx.number(1) : std::optional<double>(1);
-  trips.starts = condition && *condition != 0;
-  trips.never = (condition && *condition == 0) || trips.limit.is_constant(0);
-  return trips;
-}
-
 void loop(Context& ctx) {
   const ir::Graph* body = ctx.attr_graph("body");
   if (!body) return ctx.invalid("a Loop without a body");

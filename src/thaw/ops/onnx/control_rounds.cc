@@ -1,22 +1,21 @@
 #include "thaw/ops/onnx/control_rounds.h"
 
-#include <algorithm>
+#include <optional>
+
+#include "thaw/ops/onnx/loop_condition.h"
 
 namespace thaw::ops {
-namespace {
-
-// Whether the body's condition, its second input and first output, stays what it was or is always true.
-bool never_stops(const ir::Graph& body) {
-  if (body.inputs().size() < 2 || body.outputs().empty()) return false;
-  const ir::Value* condition = body.outputs()[0];
-  while (condition && condition->producer() && condition->producer()->op_type() == "Identity")
-    condition = condition->producer()->input(0);
-  if (!condition || condition == body.inputs()[1]) return condition != nullptr;
-  const ir::Tensor* always = condition->constant();
-  return always && always->num_elements() == 1 && always->to_double().front() != 0;
+TripCount trip_count(NodeView& view) {
+  TripCount trips;
+  if (view.has_input(0)) {
+    const auto m = view.dims_from(0);
+    if (m && m->size() == 1) trips.limit = dim::max(m->front(), 0);
+  }
+  const auto condition = view.has_input(1) ? view.number(1) : std::optional<double>(1);
+  trips.starts = condition && *condition != 0;
+  trips.never = (condition && *condition == 0) || trips.limit.is_constant(0);
+  return trips;
 }
-
-}  // namespace
 
 dim::Dim if_rounds(NodeView& view, const ir::Graph& branch) {
   const Elements* elements = view.elements(0);
@@ -26,12 +25,9 @@ dim::Dim if_rounds(NodeView& view, const ir::Graph& branch) {
 }
 
 dim::Dim loop_rounds(NodeView& view, const ir::Graph& body) {
-  const auto condition = view.has_input(1) ? view.number(1) : std::optional<double>(1);
-  if (condition && *condition == 0) return 0;
-  const auto limit = view.has_input(0) ? view.dims_from(0) : std::nullopt;
-  if (!limit || limit->size() != 1) return {};
-  const dim::Dim most = dim::max(limit->front(), 0);
-  return most.is_constant(0) || (condition && (!view.has_input(1) || never_stops(body))) ? most : dim::Dim();
+  const TripCount trips = trip_count(view);
+  if (trips.never) return 0;
+  return trips.starts && (!view.has_input(1) || goes_on(body)) ? trips.limit : dim::Dim();
 }
 
 dim::Dim scan_rounds(NodeView& view, const ir::Graph&) {

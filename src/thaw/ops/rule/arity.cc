@@ -103,8 +103,9 @@ class ArityCheck {
     if (known.bodies)
       for (const BodyArity& body : known.bodies(node, known.opset)) check_body(node, body);
     if (callee || !known.arity || faults_.size() != before) return;
-    for (const std::string_view name : known.arity->attributes)
-      if (!node.attribute(name)) return add(node, fmt::format("it has no {}", name), "an attribute of that name");
+    for (const ir::Arity::Attribute& one : known.arity->attributes)
+      if (one.is_required && !node.attribute(one.name))
+        return add(node, fmt::format("it has no {}", one.name), "an attribute of that name");
     check_attribute_types(node, *known.arity);
     if (known.permutes && faults_.size() == before) check_permutation(node);
   }
@@ -112,12 +113,11 @@ class ArityCheck {
   // A list that is one number would be read as none.
   void check_attribute_types(const ir::Node& node, const ir::Arity& arity) {
     for (const ir::Attribute& attribute : node.attributes()) {
-      const auto type =
-          std::ranges::find(arity.attribute_types, attribute.name, [](const auto& one) { return one.first; });
+      const auto known = std::ranges::find(arity.attributes, attribute.name, &ir::Arity::Attribute::name);
       const size_t given = attribute.value.index();  // 0: of the function around, or not said
-      if (type == arity.attribute_types.end() || given == 0 || given == static_cast<size_t>(type->second)) continue;
+      if (known == arity.attributes.end() || given == 0 || given == static_cast<size_t>(known->type)) continue;
       add(node, fmt::format("its {} is {}", attribute.name, kAttributeNouns[given]),
-          std::string(kAttributeNouns[static_cast<size_t>(type->second)]));
+          std::string(kAttributeNouns[static_cast<size_t>(known->type)]));
     }
   }
 

@@ -114,10 +114,10 @@ ir::Value* Converter::summed_input(const ir::Node& node) {
   return product ? node.input(product->x) : nullptr;
 }
 
-std::pair<const ir::Value*, bool> Converter::weight_of(const ir::Node& node) {
+std::pair<ir::Value*, bool> Converter::weight_of(const ir::Node& node) {
   if (ops::looks_up_rows(node)) return {node.input(0), true};
   const ops::WeightProduct product = *ops::weight_product(node);
-  const ir::Value* value = node.input(product.weight);
+  ir::Value* value = node.input(product.weight);
   if (constant_weight(value)) return {value, product.weight_is_turned};
   return {ops::turned_matrix(*value->producer()), !product.weight_is_turned};
 }
@@ -284,10 +284,8 @@ Converter::Listed Converter::list(const BlockTensors& tensors, Layout layout, co
 
 std::string Converter::examine(const ir::Node& node, Request& request, Operand& operand) const {
   const ops::WeightProduct product = *ops::weight_product(node);
-  const auto [value, turned] = weight_of(node);
-  operand.value = const_cast<ir::Value*>(value);
-  operand.turned = turned;
-  operand.behind_transpose = node.input(product.weight) != value;
+  std::tie(operand.value, operand.turned) = weight_of(node);
+  operand.behind_transpose = node.input(product.weight) != operand.value;
   operand.tensor = constant_weight(operand.value);
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const DataType type = operand.tensor->data_type;

@@ -45,7 +45,7 @@ class Converter {
   static ir::Value* summed_input(const ir::Node& node);
 
   // The constant that a candidate reads, and whether its rows are the columns of the product: a lookup's are.
-  static std::pair<const ir::Value*, bool> weight_of(const ir::Node& node);
+  static std::pair<ir::Value*, bool> weight_of(const ir::Node& node);
 
   // Gives the node's weight that form; the node is replaced, or stays where the form is DequantizeLinear. Returns why it
   // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in changes.made.

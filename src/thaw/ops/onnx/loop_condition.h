@@ -1,0 +1,15 @@
+// Whether a Loop goes on, as far as its body's nodes and constants say.
+#pragma once
+
+#include "thaw/ir/graph/graph.h"
+
+namespace thaw::ops {
+
+// Whether a constant that no caller may replace is the one condition that holds.
+bool is_true(const ir::Value* value);
+// Behind Identity, which a body writes where it returns one value twice.
+const ir::Value* behind_identities(const ir::Value* value);
+// Whether a Loop's body gives its condition, its second input and first output, on as it got it, or says true.
+bool goes_on(const ir::Graph& body);
+
+}  // namespace thaw::ops
