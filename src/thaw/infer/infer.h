@@ -85,6 +85,7 @@ class Result {
 
  private:
   friend class Engine;
+  friend class Inference;
   std::unordered_map<const ir::Value*, ops::Fact> facts_;
   std::vector<ops::Obligation> obligations_;
   std::vector<Problem> problems_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "thaw/infer/infer.h"
 
@@ -35,9 +36,19 @@ class Inference {
   // ir::Transaction tells them. The facts are then those of the model as it is. Returns how many nodes were visited.
   size_t update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared = {});
 
+  // Until resume(), update() only notes what changed: graphs inside a node are inferred with the node, which takes long to do
+  // for each of many edits. What stands in a value's place meanwhile is taken for what the value was.
+  void pause() { is_paused_ = true; }
+  bool is_paused() const { return is_paused_; }
+  void assume_same(const ir::Value* now, const ir::Value* before);
+  size_t resume();  // brings the facts up to date, as update() does
+
  private:
   InferOptions options_;
   std::unique_ptr<Engine> engine_;
+  bool is_paused_ = false;
+  std::vector<const ir::Node*> touched_;  // while it is paused
+  std::vector<const ir::Value*> declared_;
 };
 
 }  // namespace thaw::infer

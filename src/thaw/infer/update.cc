@@ -147,7 +147,24 @@ Inference::~Inference() = default;
 const Result& Inference::result() const { return engine_->result(); }
 
 size_t Inference::update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared) {
-  return engine_->update(touched, declared);
+  if (!is_paused_) return engine_->update(touched, declared);
+  touched_.insert(touched_.end(), touched.begin(), touched.end());
+  declared_.insert(declared_.end(), declared.begin(), declared.end());
+  return 0;
+}
+
+void Inference::assume_same(const ir::Value* now, const ir::Value* before) {
+  engine_->result().facts_.insert_or_assign(now, Fact(fact(before)));
+}
+
+size_t Inference::resume() {
+  is_paused_ = false;
+  std::ranges::sort(touched_);
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  const size_t count = touched_.empty() && declared_.empty() ? 0 : engine_->update(touched_, declared_);
+  touched_.clear();
+  declared_.clear();
+  return count;
 }
 
 }  // namespace thaw::infer

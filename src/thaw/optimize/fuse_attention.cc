@@ -9,6 +9,7 @@
 #include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -233,10 +234,9 @@ class AttentionFuser {
 
 int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
   AttentionFuser fuser(model, facts, target, changes);
-  int count = 0;
-  for (ir::Node* node : model.graph->nodes())
-    if (may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node)) ++count;
-  return count;
+  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+    return may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node) ? 1 : 0;
+  });
 }
 
 }  // namespace thaw::optimizing

@@ -13,6 +13,7 @@
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -141,20 +142,19 @@ std::optional<BlockWeight> block_weight(ir::Node& product) {
 }  // namespace
 
 int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  int count = 0;
-  for (ir::Node* product : model.graph->nodes()) {
-    if (!is_product(*product) || !product->output(0)->is_used()) continue;
+  return rewrite::for_sites(model, facts, [&](ir::Node* product) {
+    if (!is_product(*product) || !product->output(0)->is_used()) return 0;
     const auto found = block_weight(*product);
-    if (!found || facts.fact(product->input(0)).rank() < 2) continue;
+    if (!found || facts.fact(product->input(0)).rank() < 2) return 0;
     const DataType type = facts.fact(product->input(0)).dtype;
-    if (found->scales->data_type != type || type != DataType::kFloat) continue;
+    if (found->scales->data_type != type || type != DataType::kFloat) return 0;
     const int64_t blocks = found->rows / found->block;
     rewrite::Patch patch(model, {});
     patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     const auto listed = [&](ir::Tensor tensor, const ir::Value* old) {
       tensor.name = model.graph->unique_name(old->name() + "_columns");
-      return model.graph->add_initializer(std::move(tensor));
+      return product->graph()->add_initializer(std::move(tensor));
     };
     const ir::Node& dequantize = *found->dequantize;
     std::vector<ir::Value*> inputs{
@@ -181,9 +181,8 @@ int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Chang
     if (found->transpose) found->transpose->graph()->remove_node(found->transpose);
     found->dequantize->graph()->remove_node(found->dequantize);
     patch.apply(facts);
-    ++count;
-  }
-  return count;
+    return 1;
+  });
 }
 
 }  // namespace thaw::optimizing

@@ -9,6 +9,7 @@
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -53,16 +54,15 @@ ops::Attributes said_of(const ir::Node& activation, bool of_conv) {
 }  // namespace
 
 int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  int count = 0;
-  for (ir::Node* conv : model.graph->nodes()) {
+  return rewrite::for_sites(model, facts, [&](ir::Node* conv) {
     ir::Value* output = conv->output(0);
     const bool is_conv = is_of_onnx(*conv, "Conv");
-    if ((!is_conv && !is_of_onnx(*conv, "Gemm")) || !output || !is_read_once(*output)) continue;
-    if (facts.fact(output).dtype != ir::DataType::kFloat) continue;
+    if ((!is_conv && !is_of_onnx(*conv, "Gemm")) || !output || !is_read_once(*output)) return 0;
+    if (facts.fact(output).dtype != ir::DataType::kFloat) return 0;
     ir::Node* activation = output->uses().front().node;
-    if (activation->graph() != conv->graph() || activation->input(0) != output || !activation->output(0)) continue;
+    if (activation->graph() != conv->graph() || activation->input(0) != output || !activation->output(0)) return 0;
     const ops::Attributes said = said_of(*activation, is_conv);
-    if (said.empty()) continue;
+    if (said.empty()) return 0;
     const std::string fused = "Fused" + conv->op_type();
     ops::Attributes attributes(conv->attributes().begin(), conv->attributes().end());
     attributes.insert(attributes.end(), said.begin(), said.end());
@@ -80,9 +80,8 @@ int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Ch
     activation->graph()->remove_node(activation);
     conv->graph()->remove_node(conv);
     patch.apply(facts);
-    ++count;
-  }
-  return count;
+    return 1;
+  });
 }
 
 }  // namespace thaw::optimizing

@@ -10,6 +10,7 @@
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -22,13 +23,14 @@ class ConvolutionFuser {
       : model_(model), facts_(facts), changes_(changes) {}
 
   int run() {
-    for (ir::Node* node : model_.graph->nodes()) {
+    return rewrite::for_sites(model_, facts_, [&](ir::Node* node) {
+      int applied = 0;
       const auto layout = layout_of(*node);
-      if (!layout) continue;
-      while (take_reader(*node, *layout)) ++applied_;
-      if (is_onnx(*node, "Conv") && take_padding(*node)) ++applied_;
-    }
-    return applied_;
+      if (!layout) return applied;
+      while (take_reader(*node, *layout)) ++applied;
+      if (is_onnx(*node, "Conv") && take_padding(*node)) ++applied;
+      return applied;
+    });
   }
 
  private:
@@ -146,7 +148,6 @@ class ConvolutionFuser {
   ir::Model& model_;
   infer::Inference& facts_;
   rewrite::Changes& changes_;
-  int applied_ = 0;
 };
 
 }  // namespace

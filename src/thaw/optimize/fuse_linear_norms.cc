@@ -8,6 +8,7 @@
 #include "thaw/optimize/scaled_weights.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -56,11 +57,10 @@ std::optional<LinearNorm> find_linear_norm(ir::Node& product, const infer::Infer
 }  // namespace
 
 int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  int count = 0;
-  for (ir::Node* product : model.graph->nodes()) {
-    if (product->op_type() != "MatMul" || !product->domain().empty()) continue;
+  return rewrite::for_sites(model, facts, [&](ir::Node* product) {
+    if (product->op_type() != "MatMul" || !product->domain().empty()) return 0;
     const auto found = find_linear_norm(*product, facts);
-    if (!found) continue;
+    if (!found) return 0;
     const ir::Tensor& weight = *product->input(1)->initializer();
     std::vector<float> bias(found->affine.scale.size());
     const std::vector<double> before =
@@ -71,7 +71,7 @@ int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Change
       is_finite &= std::isfinite(bias[i]) && std::isfinite(found->affine.scale[i]);
     }
     const uint64_t bytes = bias.size() * ir::bits_of(weight.data_type) / 8;
-    if (!is_finite || (!own_constant(found->old_bias) && bytes > found->affine.bytes)) continue;
+    if (!is_finite || (!own_constant(found->old_bias) && bytes > found->affine.bytes)) return 0;
     rewrite::Patch patch(model, {});
     ir::Graph& graph = *product->graph();
     const auto listed = [&](ir::Tensor tensor, const std::string& name) {
@@ -94,9 +94,8 @@ int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Change
     graph.remove_node(found->norm);
     if (found->add) graph.remove_node(found->add);
     patch.apply(facts);
-    ++count;
-  }
-  return count;
+    return 1;
+  });
 }
 
 }  // namespace thaw::optimizing

@@ -7,6 +7,7 @@
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -77,11 +78,10 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
 }  // namespace
 
 int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  int count = 0;
-  for (ir::Node* node : model.graph->nodes()) {
-    if (!names(*node, "MatMul") || !node->output(0)->is_used()) continue;
+  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+    if (!names(*node, "MatMul") || !node->output(0)->is_used()) return 0;
     auto product = product_around(*node, facts);
-    if (!product) continue;
+    if (!product) return 0;
     ir::Node* last = node;
     if (is_read_once(*node->output(0))) {
       ir::Node* reader = node->output(0)->uses().front().node;
@@ -92,7 +92,7 @@ int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& c
         product->absorbed.insert(product->absorbed.begin(), reader);
       }
     }
-    if (product->absorbed.size() == 1) continue;
+    if (product->absorbed.size() == 1) return 0;
     rewrite::Patch patch(model, {});
     patch.emitter().set_origin(rewrite::name_of(*node));
     changes.made.push_back({.kind = "FusedMatMul",
@@ -108,9 +108,8 @@ int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& c
     patch.replace(last->output(0), made.front());
     for (ir::Node* gone : product->absorbed) gone->graph()->remove_node(gone);
     patch.apply(facts);
-    ++count;
-  }
-  return count;
+    return 1;
+  });
 }
 
 }  // namespace thaw::optimizing

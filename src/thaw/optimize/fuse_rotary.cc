@@ -8,6 +8,7 @@
 #include "thaw/optimize/fusions.h"
 #include "thaw/optimize/rotary/find.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -157,13 +158,12 @@ class RotaryFuser {
 
 int fuse_rotary(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
   RotaryFuser fuser(model, facts, target, changes);
-  int count = 0;
-  for (ir::Node* node : model.graph->nodes()) {
+  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
     const std::string& op = node->op_type();
     const bool may_end = op == "Add" || op == "Sub" || op == "Concat" || op == "Reshape";
-    if (may_end && node->domain().empty() && node->output(0) && node->output(0)->is_used() && fuser.fuse(node)) ++count;
-  }
-  return count;
+    return may_end && node->domain().empty() && node->output(0) && node->output(0)->is_used() && fuser.fuse(node) ? 1
+                                                                                                                  : 0;
+  });
 }
 
 }  // namespace thaw::optimizing

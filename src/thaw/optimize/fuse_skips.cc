@@ -8,6 +8,7 @@
 #include "thaw/optimize/norm_parameters.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -126,16 +127,14 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const 
 }  // namespace
 
 int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  int count = 0;
-  for (ir::Node* norm : model.graph->nodes()) {
+  return rewrite::for_sites(model, facts, [&](ir::Node* norm) {
     const std::string_view op = skipping(*norm);
-    if (op.empty() || !is_plain(*norm, facts.fact(norm->input(0)))) continue;
+    if (op.empty() || !is_plain(*norm, facts.fact(norm->input(0)))) return 0;
     const auto found = SkipFinder(facts).find(norm->input(0));
-    if (!found || found->last->graph() != norm->graph() || !norm->output(0)->is_used()) continue;
+    if (!found || found->last->graph() != norm->graph() || !norm->output(0)->is_used()) return 0;
     fuse_skip(model, facts, *norm, *found, op, changes);
-    ++count;
-  }
-  return count;
+    return 1;
+  });
 }
 
 }  // namespace thaw::optimizing

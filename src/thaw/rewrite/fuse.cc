@@ -1,10 +1,12 @@
 #include "thaw/rewrite/fuse.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::rewrite {
@@ -28,22 +30,27 @@ class Fuser {
  public:
   Fuser(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes)
       : model_(model), facts_(facts), fusions_(fusions), changes_(changes) {
-    for (const ir::Node* node : model.graph->nodes()) operators_.insert(node->op_type());
+    const auto note = [&](const ir::Graph& graph) {
+      for (const ir::Node* node : graph.nodes()) operators_.insert(node->op_type());
+    };
+    note(*model.graph);
+    for (const ir::Graph* inner : inner_graphs(*model.graph)) note(*inner);
     choose();
   }
 
   int run() {
-    for (ir::Node* node : model_.graph->nodes()) {
-      const auto fusions = by_operator_.find(node->op_type());
-      if (fusions == by_operator_.end() || !node->output(0)) continue;
-      // A copy, as those that are tried become more with what is made.
-      for (const std::vector<const Fusion*> tried = fusions->second; const Fusion* fusion : tried)
-        if (apply(*fusion, node)) break;
-    }
-    return applied_;
+    return for_sites(model_, facts_, [&](ir::Node* node) { return visit(node) ? 1 : 0; });
   }
 
  private:
+  bool visit(ir::Node* node) {
+    const auto fusions = by_operator_.find(node->op_type());
+    if (fusions == by_operator_.end() || !node->output(0)) return false;
+    // A copy, as those that are tried become more with what is made.
+    const std::vector<const Fusion*> tried = fusions->second;
+    return std::ranges::any_of(tried, [&](const Fusion* fusion) { return apply(*fusion, node); });
+  }
+
   // The fusions whose operators are in the graph.
   void choose() {
     by_operator_.clear();
@@ -56,6 +63,9 @@ class Fuser {
   bool apply(const Fusion& fusion, ir::Node* node) {
     const auto found = match(fusion.pattern, node->output(0), model_, facts_.result());
     if (!found || (fusion.holds && !fusion.holds(*found))) return false;
+    // What is computed once before a Loop is not computed in each round.
+    if (!std::ranges::all_of(found->nodes(), [&](const ir::Node* one) { return one->graph() == node->graph(); }))
+      return false;
     Change change{.kind = std::string(fusion.name),
                   .place = node->describe(),
                   .replaced = {{fmt::format("{} nodes", found->nodes().size()), std::string(fusion.name)}}};
@@ -72,7 +82,6 @@ class Fuser {
     remove_unread(found->nodes());
     patch.apply(facts_);
     changes_.made.push_back(std::move(change));
-    ++applied_;
     if (!made.empty() && operators_.insert(std::move(made)).second) choose();
     return true;
   }
@@ -83,7 +92,6 @@ class Fuser {
   Changes& changes_;
   std::set<std::string, std::less<>> operators_;  // that the graph has, or had
   std::unordered_map<std::string_view, std::vector<const Fusion*>> by_operator_;
-  int applied_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/transaction.h"
@@ -25,7 +27,10 @@ class Patch {
   ops::Emit after(ir::Node* node) { return emitter_.after(node); }
 
   // All that reads `old` reads `now`. An output of a graph keeps its name and its declared type.
-  void replace(ir::Value* old, ir::Value* now) { replace_value(*old, *now); }
+  void replace(ir::Value* old, ir::Value* now) {
+    replaced_.emplace_back(old, now);
+    replace_value(*old, *now);
+  }
 
   // Keeps the edits; the second form brings the facts up to date, downstream of what changed.
   void apply() { edit_.keep(); }
@@ -34,6 +39,7 @@ class Patch {
  private:
   ir::Transaction edit_;
   Emitter emitter_;
+  std::vector<std::pair<const ir::Value*, const ir::Value*>> replaced_;  // and what stands in its place
 };
 
 // A pass's edits as one, whatever `work` edits; the facts are brought up to date where it says that it did something.

@@ -86,7 +86,7 @@ bool may_come_from(const ir::Node& attention, ir::Value& all, const ir::Value& p
   const bool are_after = std::ranges::all_of(all.uses(), [&](const ir::Use& use) {
     return use.node->graph() == attention.graph() && ir::Graph::place_of(use.node) > ir::Graph::place_of(&attention);
   });
-  return are_after && rewrite::can_replace(all, present);
+  return are_after && all.graph() == attention.graph() && rewrite::can_replace(all, present);
 }
 
 }  // namespace thaw::optimizing

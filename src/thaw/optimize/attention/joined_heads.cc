@@ -10,6 +10,7 @@
 #include "thaw/optimize/attention/packed.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
@@ -125,13 +126,8 @@ class Joiner {
 
 int join_heads(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
   Joiner joiner(model, facts, changes);
-  int count = 0;
-  std::vector<ir::Node*> attentions;
-  for (ir::Node* node : model.graph->nodes())
-    if (node->op_type() == kStandardAttention) attentions.push_back(node);
-  for (ir::Node* node : attentions)
-    if (joiner.join(node)) ++count;
-  return count;
+  return rewrite::for_sites(
+      model, facts, [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node) ? 1 : 0; });
 }
 
 }  // namespace thaw::optimizing
