@@ -243,6 +243,35 @@ def attention_of_three_axes_of_bart(g):
     return joined(g, g.Reshape(o, g.Concat([-1], [4], g.slice(g.Shape(q), 2, 3, 0), [8], axis=0)))
 
 
+def in_three_axes(g, q, k, v, mask, outer=None):
+    """Batch and heads as one axis to the scores, with a mask there, and four axes for another and the softmax."""
+    sizes = g.Shape(q)
+    batch, tokens = g.slice(sizes, 0, 1, 0), g.slice(sizes, 2, 3, 0)
+    three, four = g.Concat([-1], tokens, [8], axis=0), g.Concat(batch, [4], tokens, tokens, axis=0)
+    q, k, v = (g.Reshape(x, three) for x in (q, k, v))
+    s = (q @ g.transpose(k, 0, 2, 1)) * SCALE + mask(batch, tokens)
+    weights = s if outer is None else outer(g.Reshape(s, four))
+    weights = g.Reshape(softmax(g, weights), g.Concat([-1], tokens, tokens, axis=0))
+    return joined(g, g.Reshape(weights @ v, g.Concat(batch, [4], tokens, [8], axis=0)))
+
+
+@spelling(**MHA)
+def attention_of_bloom(g):
+    """Slopes times positions, a row for each head of each sample, and a causal mask for all."""
+    slopes = g.constant(np.array([0.5, 0.25, 0.125, 0.0625], np.float32).reshape(4, 1, 1))
+    place = g.cast(g.input("place", "s", kind="i"), "f")
+    later = g.Greater(g.reduced("Unsqueeze", place, (0,)), g.reduced("Unsqueeze", place, (1,)))
+    return in_three_axes(g, *(heads(g, x) for x in qkv(g)), lambda batch, tokens: g.Tile(slopes * place, g.Concat(batch, [1, 1], axis=0)),
+                         lambda s: g.Where(later, g.value(-3.4028234663852886e38), s))
+
+
+@spelling(**MHA)
+def attention_of_three_axes_with_positions_of_each_head(g):
+    relative = g.input("relative", "b", 4, "s", "s")
+    return in_three_axes(g, *(heads(g, x) for x in qkv(g)),
+                         lambda batch, tokens: g.Neg(g.Reshape(relative, g.Concat([-1], tokens, tokens, axis=0))))
+
+
 @spelling(**MHA)
 def attention_of_swin(g):
     """A bias of positions for each head, and a mask for each window."""

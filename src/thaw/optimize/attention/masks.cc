@@ -75,6 +75,17 @@ class MaskWriter {
     return reshaped(at_, {all, {}, mask.dtype}, target, {heads_.batch(), mask.dim(2), mask.dim(3), mask.dim(4)});
   }
 
+  // A mask of its own for each head, as positions give it (ALiBi's slopes, DeBERTa's distances).
+  std::optional<Shaped> of_merged_heads(const Shaped& mask) const {
+    if (auto apart = unmerged(mask, facts_)) return apart;
+    if (!dim::same(mask.dim(0), heads_.batch() * heads_.heads)) return std::nullopt;
+    ir::Value* sizes = at_.shape(mask.value);
+    ir::Value* batch = at_.div(at_.slice(sizes, 0, 1), at_.list({heads_.heads}));
+    ir::Value* target = at_.concat({batch, at_.list({heads_.heads}), at_.slice(sizes, 1, 3)}, 0);
+    return Shaped{
+        at_.reshape(mask.value, target), {heads_.batch(), heads_.heads, mask.dim(1), mask.dim(2)}, mask.dtype};
+  }
+
   std::optional<Shaped> with_four_axes(const Shaped& mask, HeadsView view) const {
     const int rank = mask.rank();
     const auto is_one = [&](int axis) { return mask.dim(axis).is_constant(1); };
@@ -85,7 +96,7 @@ class MaskWriter {
       case HeadsView::kHeadsFirst:
         break;
       case HeadsView::kMerged:
-        if (rank == 3 && !is_one(0)) return unmerged(mask, facts_);
+        if (rank == 3 && !is_one(0)) return of_merged_heads(mask);
         break;
       case HeadsView::kBatchFirst:
         if (rank == 3) return unsqueezed(at_, mask, 1);
