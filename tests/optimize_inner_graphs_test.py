@@ -5,6 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conftest import session
+from models import text_decoder
 from optimize_spellings_test import SIZES, feed_of, unoptimized
 from spellings import NEAR_MISSES, SPELLINGS, fits
 
@@ -86,6 +87,24 @@ def test_a_spelling_fuses_in_both_branches(thaw, save, tmp_path, name):
 @pytest.mark.parametrize("name", sorted(n for n in SPELLINGS if "attention" in n or ("norm" in n and "batch" not in n))[::5])
 def test_weights_that_the_branches_share_are_the_main_graphs(thaw, save, tmp_path, name):
     require_fused(optimized(thaw, save, tmp_path, SPELLINGS[name], shared=True), SPELLINGS[name])
+
+
+@pytest.mark.parametrize("target", ["ort", "portable"])
+def test_a_merged_decoder_has_in_each_branch_what_the_decoder_has(thaw, save, tmp_path, target):
+    plain, merged = tmp_path / "plain.onnx", tmp_path / "merged.onnx"
+    decoder = text_decoder.dynamic(layers=2)
+    thaw("optimize", save(decoder), "-o", plain, "--target", target, "--no-check", code=0)
+    path = save(in_branches(decoder, shared=True))
+    thaw("optimize", path, "-o", merged, "--target", target, "--no-check", code=0)
+    wanted = sorted(node.op_type for node in onnx.load(plain).graph.node)
+    main, (one, two) = branches(merged)
+    assert main == [] and sorted(one) == wanted and sorted(op for op in two if op != "Neg") == [op for op in wanted if op != "Neg"]
+    before, after = unoptimized(path), session(merged)
+    feed = text_decoder.feeds(3, 7)
+    for first in (True, False):
+        feed["first"] = np.array(first)
+        for expected, got in zip(before.run(None, feed), after.run(None, feed), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5 * float(np.abs(expected).max()))
 
 
 @pytest.mark.parametrize("name", sorted(NEAR_MISSES)[::6])

@@ -5,23 +5,26 @@
 
 #include "thaw/infer/shape_chain.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 
 int write_reshape_targets(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  ir::Graph& graph = *model.graph;
   std::vector<std::pair<ir::Node*, std::vector<int64_t>>> found;
   std::optional<infer::Result> literals;
   dim::Scope scope;
-  for (ir::Node* node : graph.nodes()) {
+  const auto look_at = [&](ir::Node* node) {
     // What the shapes do not tell, with all elements that they do, the file's own numbers tell no better.
-    if (!infer::has_computed_target(*node) || !infer::constant_target(*node, facts.result(), facts.result())) continue;
+    if (!infer::has_computed_target(*node) || !infer::constant_target(*node, facts.result(), facts.result())) return;
     if (!literals) literals = infer::infer_literals(model, scope);
     if (auto target = infer::constant_target(*node, facts.result(), *literals))
       found.emplace_back(node, std::move(*target));
-  }
+  };
+  for (const ir::Graph* graph : rewrite::all_graphs(*model.graph))
+    for (ir::Node* node : graph->nodes()) look_at(node);
   return rewrite::edit_as_one(model, facts, [&] {
     for (auto& [node, target] : found) {
+      ir::Graph& graph = *node->graph();
       const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
       changes.made.push_back({.kind = "write a shape",
                               .place = node->describe(),

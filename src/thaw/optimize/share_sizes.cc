@@ -4,6 +4,7 @@
 
 #include "thaw/optimize/share.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -47,7 +48,11 @@ int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Cha
 }  // namespace
 
 int share_sizes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return share_in(*model.graph, facts, changes); });
+  return rewrite::edit_as_one(model, facts, [&] {
+    int count = 0;
+    for (const ir::Graph* graph : rewrite::all_graphs(*model.graph)) count += share_in(*graph, facts, changes);
+    return count;
+  });
 }
 
 }  // namespace thaw::optimizing

@@ -30,11 +30,8 @@ class Fuser {
  public:
   Fuser(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes)
       : model_(model), facts_(facts), fusions_(fusions), changes_(changes) {
-    const auto note = [&](const ir::Graph& graph) {
-      for (const ir::Node* node : graph.nodes()) operators_.insert(node->op_type());
-    };
-    note(*model.graph);
-    for (const ir::Graph* inner : inner_graphs(*model.graph)) note(*inner);
+    for (const ir::Graph* graph : all_graphs(*model.graph))
+      for (const ir::Node* node : graph->nodes()) operators_.insert(node->op_type());
     choose();
   }
 

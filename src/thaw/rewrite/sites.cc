@@ -2,14 +2,11 @@
 
 namespace thaw::rewrite {
 
-std::vector<ir::Graph*> inner_graphs(const ir::Graph& graph) {
-  std::vector<ir::Graph*> found;
-  const auto add = [&](const ir::Graph& around) {
-    for (const ir::Node* node : around.nodes())
+std::vector<ir::Graph*> all_graphs(ir::Graph& main) {
+  std::vector<ir::Graph*> found{&main};
+  for (size_t i = 0; i < found.size(); ++i)
+    for (const ir::Node* node : found[i]->nodes())
       for (ir::Graph* inner : node->subgraphs()) found.push_back(inner);
-  };
-  add(graph);
-  for (size_t i = 0; i < found.size(); ++i) add(*found[i]);
   return found;
 }
 

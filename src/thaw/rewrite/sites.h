@@ -9,8 +9,8 @@
 
 namespace thaw::rewrite {
 
-// The graphs that nodes of a graph hold, at any depth, each before those inside it.
-std::vector<ir::Graph*> inner_graphs(const ir::Graph& graph);
+// The main graph, then those that its nodes hold, at any depth, each before those inside it.
+std::vector<ir::Graph*> all_graphs(ir::Graph& main);
 
 // Calls work(node) for the nodes of the main graph in order, and then for those of the graphs inside it, whose facts are brought up
 // to date at the end: linear in nodes. Returns the sum of what it returns.
@@ -20,8 +20,9 @@ int for_sites(ir::Model& model, infer::Inference& facts, Work work) {
   for (ir::Node* node : model.graph->nodes()) count += work(node);
   ir::Transaction held(model);  // nothing is freed meanwhile: what is made would take its address, and its facts
   facts.pause();
-  for (ir::Graph* inner : inner_graphs(*model.graph))
-    for (ir::Node* node : inner->nodes()) count += work(node);
+  for (ir::Graph* graph : all_graphs(*model.graph))
+    if (graph != model.graph.get())
+      for (ir::Node* node : graph->nodes()) count += work(node);
   facts.resume();
   held.keep();
   return count;
