@@ -13,6 +13,7 @@
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/data_files.h"
+#include "thaw/ir/wire/names_data.h"
 #include "thaw/ir/wire/writer.h"
 
 namespace thaw::ir {
@@ -87,7 +88,7 @@ void write(const Model& model, const TensorPlan& plan, AtomicFile& file) {
 
 // The data of the model that is there already; none where it cannot be read.
 std::vector<std::filesystem::path> data_before(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path))) return {};
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path)) || !may_name_data_files(path)) return {};
   try {
     return data_files_of(*load(path));
   } catch (const Error&) {
