@@ -372,3 +372,23 @@ def test_an_array_of_another_type_is_told_the_way(thaw, block, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1, 3, 16), np.float16))
     error = thaw.error("run", block, "--input", f"x={tmp_path / 'x.npy'}")
     assert "float16" in error and "--cast" in error and "--io convert" in error
+
+
+def test_a_mask_that_is_one_more_column_of_the_keys(thaw, save, tmp_path):
+    """As `thaw build --target ort` has it: a kernel that takes no mask reads it beside the keys, and ones beside the queries."""
+    path = save(onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 18, "com.microsoft" : 1]>
+    g (float[b,s,8] q, float[b,s,8] k, float[b,s,8] v, bool[b,s,1] keep) => (float[b,s,8] y)
+    <float low = {-1000000000.0}, float zero = {0.0}, float one = {1.0}>
+    { column = Where(keep, zero, low) keys = Concat<axis = 2>(k, column)
+      size = Shape(column) all = Expand(one, size) queries = Concat<axis = 2>(q, all)
+      y = com.microsoft.MultiHeadAttention<num_heads = 1, scale = 0.35>(queries, keys, v) }"""), "column")
+    out = tmp_path / "out.onnx"
+    result = thaw("convert", path, "-o", out, "--to", "f16", "--no-check", code=0)
+    assert "may leave the range" not in result.stdout + result.stderr
+    rng = np.random.default_rng(4)
+    for batch, tokens in ((2, 5), (3, 11)):
+        feed = {name: rng.standard_normal((batch, tokens, 8)).astype(np.float32) for name in "qkv"}
+        feed["keep"] = rng.random((batch, tokens, 1)) < 0.6
+        feed["keep"][:, 0] = True
+        wanted, got = (ort.InferenceSession(str(p)).run(None, feed)[0] for p in (path, out))
+        np.testing.assert_allclose(got, wanted, atol=5e-3)

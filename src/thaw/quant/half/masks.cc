@@ -9,10 +9,17 @@
 namespace thaw::quantizing {
 namespace {
 
+// Queries and keys, whose products a softmax sees: a mask may be one more column of them.
+bool makes_scores(const ops::Operator& op, int input) {
+  return op.op_class == ops::OpClass::kContraction && op.operands.find(ops::Role::kMask) >= 0 && input <= 1 &&
+         op.operands[0] == ops::Role::kData && op.operands[1] == ops::Role::kData;
+}
+
 // What Thaw does not know, and what goes into graphs, may do anything with a mask.
 bool ends_at(const ir::Node& node, int input) {
   const ops::Operator* op = ops::registry().find(node);
-  return !op || op->saturates || op->operands[input] == ops::Role::kMask || op->op_class == ops::OpClass::kControl;
+  return !op || op->saturates || op->operands[input] == ops::Role::kMask || op->op_class == ops::OpClass::kControl ||
+         makes_scores(*op, input);
 }
 
 bool passes(const ir::Node& node) {
