@@ -235,7 +235,7 @@ class AttentionFuser {
 int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
   AttentionFuser fuser(model, facts, target, changes);
   return rewrite::for_sites(model, facts, [&](ir::Node* node) {
-    return may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node) ? 1 : 0;
+    return may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node);
   });
 }
 

@@ -161,8 +161,7 @@ int fuse_rotary(ir::Model& model, infer::Inference& facts, OptimizeTarget target
   return rewrite::for_sites(model, facts, [&](ir::Node* node) {
     const std::string& op = node->op_type();
     const bool may_end = op == "Add" || op == "Sub" || op == "Concat" || op == "Reshape";
-    return may_end && node->domain().empty() && node->output(0) && node->output(0)->is_used() && fuser.fuse(node) ? 1
-                                                                                                                  : 0;
+    return may_end && node->domain().empty() && node->output(0) && node->output(0)->is_used() && fuser.fuse(node);
   });
 }
 

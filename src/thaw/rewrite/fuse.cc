@@ -36,7 +36,7 @@ class Fuser {
   }
 
   int run() {
-    return for_sites(model_, facts_, [&](ir::Node* node) { return visit(node) ? 1 : 0; });
+    return for_sites(model_, facts_, [&](ir::Node* node) { return visit(node); });
   }
 
  private:

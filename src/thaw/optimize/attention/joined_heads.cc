@@ -126,8 +126,8 @@ class Joiner {
 
 int join_heads(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
   Joiner joiner(model, facts, changes);
-  return rewrite::for_sites(
-      model, facts, [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node) ? 1 : 0; });
+  return rewrite::for_sites(model, facts,
+                            [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node); });
 }
 
 }  // namespace thaw::optimizing
