@@ -456,6 +456,26 @@ def attention_of_alibi(g):
     return plain(g, lambda s: s + slopes * place)
 
 
+@spelling(**MHA)
+def attention_with_a_mask_and_the_keys_first(g):
+    q, k, v = (heads(g, x) for x in qkv(g))
+    s = (k @ g.transpose(q, 0, 1, 3, 2)) * SCALE + g.input("mask", "b", 1, "s", "s")
+    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax(s, axis=-2)
+    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
+
+
+@spelling(MHA["left"], ort=(18,), portable=(23,))
+def attention_up_to_the_query_with_the_keys_first(g):
+    """A later key is one below the diagonal there."""
+    q, k, v = (heads(g, x) for x in qkv(g))
+    s = (k @ g.transpose(q, 0, 1, 3, 2)) * SCALE
+    size = g.Squeeze(g.Shape(s, start=2, end=3), g.value([0]))
+    place = g.Range(g.constant(np.array(0)), size, g.constant(np.array(1)))
+    later = g.Greater(g.Unsqueeze(place, g.value([1])), g.Unsqueeze(place, g.value([0])))
+    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax(g.Where(later, g.value(-1e9), s), axis=-2)
+    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
+
+
 # Near-misses.
 NONE = ("MultiHeadAttention", "Attention", "GroupQueryAttention")
 @near_miss(*NONE, portable=(23,))
@@ -467,14 +487,6 @@ def attention_softmax_over_queries(g):
 def attention_over_queries_with_the_keys_first(g):
     q, k, v = (heads(g, x) for x in qkv(g))
     o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax((k @ g.transpose(q, 0, 1, 3, 2)) * SCALE, axis=-1)
-    return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
-
-
-@near_miss(*NONE, portable=(23,))
-def attention_with_a_mask_and_the_keys_first(g):
-    q, k, v = (heads(g, x) for x in qkv(g))
-    s = (k @ g.transpose(q, 0, 1, 3, 2)) * SCALE + g.input("mask", "b", 1, "s", "s")
-    o = g.transpose(v, 0, 1, 3, 2) @ g.Softmax(s, axis=-2)
     return g.reshape(g.transpose(o, 0, 3, 1, 2), 0, -1, 32)
 
 

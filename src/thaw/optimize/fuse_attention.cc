@@ -5,6 +5,7 @@
 // product of q and k, and how the heads stand in all of them (attention/heads.h).
 #include <fmt/format.h>
 
+#include "thaw/optimize/attention/grouped.h"
 #include "thaw/optimize/attention/sinks.h"
 #include "thaw/optimize/attention/write.h"
 #include "thaw/optimize/site.h"
@@ -100,6 +101,7 @@ class AttentionFuser {
   }
 
   void take_cache(FoundAttention& found) {
+    if (target_ == OptimizeTarget::kOrt && found.softcap > 0) return;
     found.cache = find_cache(found.heads, facts_, outside_);
     if (found.cache && !takes_cache(found, target_, outside_)) found.cache.reset();
   }
@@ -140,28 +142,39 @@ class AttentionFuser {
       if (heads->result == HeadsView::kMerged && !unmerging(*product, *heads)) continue;
       const auto mask = added_mask(*scores, *heads, is_reshaped, facts_, at, why_);
       if (!mask) continue;
-      if (scores->softcap > 0 && target_ == OptimizeTarget::kOrt) {
-        why_ = "MultiHeadAttention has no softcap";
-        return std::nullopt;
-      }
       FoundAttention found{*heads, *mask, scores->scale * heads->scale, scores->softcap, weights_.is_guarded};
       if (!with_sink) {
         if (target_ == OptimizeTarget::kOrt && heads->kv_heads < heads->heads)
           found.band = band_of(scores->masks, *heads, facts_);
-        return found;
+        return can_cap(found) ? std::optional(found) : std::nullopt;
       }
-      if (add_sink(found, with_sink->sink, facts_, at)) return found;
+      if (add_sink(found, with_sink->sink, facts_, at)) return can_cap(found) ? std::optional(found) : std::nullopt;
       why_ = "the axes of the sink are not known to be those of the scores";
     }
     return std::nullopt;
   }
 
+  // A mask is added before the cap by the standard, and after it by its kernels and by models.
+  bool can_cap(const FoundAttention& found) {
+    if (found.softcap == 0) return true;
+    if (target_ == OptimizeTarget::kOrt) {
+      if (has_grouped_kernel(found)) return true;
+      why_ = "MultiHeadAttention has no softcap";
+    } else if (found.mask.value) {
+      why_ = "a softcap with a mask has no operator that all kernels agree on";
+    } else {
+      return true;
+    }
+    return false;
+  }
+
   // Scores with the keys first become those with the queries first: (k q^T)^T.
   bool turn(FoundScores& scores, const ops::Emit& at) {
-    if (scores.is_reshaped || !scores.masks.empty()) {
-      why_ = "its scores stand with the keys first, and have masks or are reshaped";
+    if (scores.is_reshaped) {
+      why_ = "its scores stand with the keys first, and are reshaped";
       return false;
     }
+    for (FoundMask& mask : scores.masks) mask.has_keys_first = true;
     const MatrixProduct product = scores.product;
     scores.product.left = with_last_two_swapped(at, product.right);
     scores.product.right = with_last_two_swapped(at, product.left);

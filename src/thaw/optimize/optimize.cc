@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/target/target.h"
+#include "thaw/optimize/attention/grouped_rotary.h"
 #include "thaw/optimize/attention/joined_heads.h"
 #include "thaw/optimize/constants.h"
 #include "thaw/optimize/control.h"
@@ -29,6 +31,7 @@
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/list_initializers.h"
 #include "thaw/rewrite/remove_unused.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -45,6 +48,7 @@ struct Work {
   FrozenSizes sizes;
   size_t most_nodes;                // that loops in loops may become together
   std::optional<Constants> frozen;  // looked for when first asked
+  size_t changes_before = 0;        // as many as there were when they were looked for at the end of a round
   int done = 0;                     // so far in this round
 };
 
@@ -62,6 +66,18 @@ Constants frozen_constants(const ir::Model& model, FrozenSizes sizes) {
 const Constants& frozen_in(Work& work) {
   if (!work.frozen) work.frozen = frozen_constants(work.model, work.sizes);
   return *work.frozen;
+}
+
+// Whether a constant that a size was frozen in holds none any more, as what read it became another node.
+bool thaws(Work& work) {
+  if (work.changes.made.size() == work.changes_before || frozen_in(work).empty()) return false;
+  work.changes_before = work.changes.made.size();
+  const Constants before = std::exchange(work.frozen, std::nullopt).value();
+  return std::ranges::any_of(rewrite::all_graphs(*work.model.graph), [&](const ir::Graph* graph) {
+    return std::ranges::any_of(graph->initializers(), [&](const ir::Value* value) {
+      return before.contains(value) && !frozen_in(work).contains(value);
+    });
+  });
 }
 
 template <std::span<const Simplification> (*table)()>
@@ -158,7 +174,8 @@ int fuse_activations(Work& work) { return fuse_what_is_taken(work, fused_activat
 int fuse_norms(Work& work) { return fuse_what_is_taken(work, fused_norms(work.options.target)); }
 
 int fuse_attentions(Work& work) {
-  return fuse_attention(work.model, work.facts, work.options.target, work.changes) + run_pass<join_heads>(work);
+  return fuse_attention(work.model, work.facts, work.options.target, work.changes) + run_pass<join_heads>(work) +
+         run_pass<rotate_inside>(work);
 }
 
 int fuse_rotaries(Work& work) { return fuse_rotary(work.model, work.facts, work.options.target, work.changes); }
@@ -345,7 +362,7 @@ rewrite::Changes run_steps(ir::Model& model, const OptimizeOptions& options, Fro
                                 .why = fmt::format("{} node{} went", count, count == 1 ? "" : "s")});
       if (step.run != remove_dead || done == 0) done += count;
     }
-    if (done == 0) break;
+    if (done == 0 && !thaws(work)) break;
   }
   rewrite::list_initializers(model, known);
   return changes;

@@ -319,6 +319,12 @@ std::optional<Band> kept_band(const FoundMask& mask, Placed x) {
   return x.inside == 0 && x.outside * mask.factor <= kMasksFrom ? std::optional(x.band) : std::nullopt;
 }
 
+// The band in which query i sees key j, of one in which key i is seen by query j.
+Band turned(const Band& band) {
+  const auto negated = [](std::optional<int64_t> limit) { return limit ? std::optional(-*limit) : std::nullopt; };
+  return {.low = negated(band.high), .high = negated(band.low)};
+}
+
 }  // namespace
 
 std::optional<Band> band_of(const std::vector<FoundMask>& masks, const FoundHeads& heads,
@@ -327,15 +333,17 @@ std::optional<Band> band_of(const std::vector<FoundMask>& masks, const FoundHead
   Band all;
   for (const FoundMask& mask : masks) {
     // Its last two axes are those of scores of each query and each key.
+    const int queries = mask.has_keys_first ? 1 : 2, keys = 3 - queries;  // from the back
     for (const ops::Fact* fact : {&facts.fact(mask.value), &facts.fact(mask.at)}) {
       const int rank = fact->rank();
-      if (rank < 2 || !dim::same(fact->dim(rank - 1), heads.keys()) || !dim::same(fact->dim(rank - 2), heads.queries()))
+      if (rank < 2 || !dim::same(fact->dim(rank - keys), heads.keys()) ||
+          !dim::same(fact->dim(rank - queries), heads.queries()))
         return std::nullopt;
     }
     const auto placed = reader.read(mask.value);
     const auto band = placed ? kept_band(mask, *placed) : std::nullopt;
     if (!band) return std::nullopt;
-    all = both(all, *band);
+    all = both(all, mask.has_keys_first ? turned(*band) : *band);
   }
   return all;
 }

@@ -17,8 +17,9 @@ class MaskWriter {
       : heads_(heads), facts_(facts), at_(at), why_(why), type_(heads.query.dtype), is_reshaped_(is_reshaped) {}
 
   std::optional<Shaped> write(const FoundMask& found, HeadsView view) {
-    const auto given = shaped(found.value, facts_);
+    auto given = shaped(found.value, facts_);
     if (!given) return refuse("the shape of the mask is not known");
+    if (found.has_keys_first) given = with_queries_first(*given);
     auto mask =
         view == HeadsView::kWindows ? of_windows(*given, facts_.fact(found.at).dim(1)) : with_four_axes(*given, view);
     if (!mask || !fits(*mask, view, facts_.fact(found.at)))
@@ -43,6 +44,10 @@ class MaskWriter {
   std::nullopt_t refuse(std::string_view why) {
     why_ = why;
     return std::nullopt;
+  }
+
+  Shaped with_queries_first(const Shaped& mask) const {
+    return with_last_two_swapped(at_, mask.rank() < 2 ? with_axes_before(mask, 2) : mask);
   }
 
   Shaped with_axes_before(Shaped mask, int rank) const {

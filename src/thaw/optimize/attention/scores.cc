@@ -204,10 +204,8 @@ class ScoresReader {
     return false;
   }
 
-  // A mask is added before the cap by the standard and after it by kernels, so that one with the other stays.
   bool take_softcap(const ir::Node& node, double factor) {
     if (found_.softcap > 0 || factor <= 0) return false;
-    if (!found_.masks.empty()) return refuse("a softcap with a mask has no operator that all kernels agree on");
     found_.softcap = factor;
     return follow(node.input(0), 1);
   }

@@ -19,13 +19,14 @@ struct FoundMask {
   double factor = 1;           // kAdded: of the mask; otherwise what stands in the place of scores that do not stay
   ir::Value* at = nullptr;     // the scores there, to whose axes the mask's line up at the right
   bool is_of_numbers = false;  // kept where 1, not where 0
+  bool has_keys_first = false;
 };
 
 struct FoundScores {
   MatrixProduct product;       // of q and the turned k
   ir::Value* first = nullptr;  // its result
   double scale = 1;
-  double softcap = 0;  // c * tanh(scores / c); 0: none
+  double softcap = 0;  // c * tanh(scores / c), to which masks are added; 0: none
   std::vector<FoundMask> masks = {};
   bool is_reshaped = false;  // somewhere on the way
 };
