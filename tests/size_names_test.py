@@ -135,6 +135,16 @@ def test_a_name_that_cannot_be_given_is_refused_and_nothing_is_written(thaw, ima
     assert not out.exists()
 
 
+def test_fix_names_sizes_where_there_is_nothing_else_to_do(thaw, save, tmp_path):
+    m = model([helper.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["n", "wide"])], [("y", FLOAT, ["n", "wide"])])
+    path, out = save(m), tmp_path / "out.onnx"
+    run = thaw("fix", path, "-o", out, "--rename", "wide=height", code=0)
+    assert "rename a size" in run.stdout and dims_of(out) == {"x": ["n", "height"], "y": ["n", "height"]}
+    dry = thaw.json("fix", path, "--dry-run", "--rename", "wide=height", code=0)
+    assert dry["changed"][-1]["where"] == "size 'wide'" and "height" in dry["changed"][-1]["message"] and not dry["output"]
+    assert "did you mean 'wide'" in thaw.error("fix", path, "--dry-run", "--rename", "wdie=height")
+
+
 def test_names_may_change_places(thaw, save, tmp_path):
     m = model([helper.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["a", "b"])], [("y", FLOAT, ["a", "b"])])
     out = tmp_path / "out.onnx"

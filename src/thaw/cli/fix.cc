@@ -61,6 +61,13 @@ std::string text_of(const FixReport& report, const Written& files, bool all) {
   return text + (report.agrees() ? "dry run; nothing was written\n" : "nothing was written\n");
 }
 
+// Last, as what is freed has its name only then.
+void rename(ir::Model& model, const rewrite::SizeRenames& renames, FixReport& report) {
+  rewrite::rename_sizes(model, renames);
+  for (const auto& [from, to] : renames)
+    report.changed.push_back({.kind = "rename a size", .place = "size '" + from + "'", .replaced = {{from, to}}});
+}
+
 int fix_model(const FixArguments& options) {
   if (options.output.empty() && !options.dry_run)
     throw Error(ErrorCode::kInvalidArgument,
@@ -81,15 +88,15 @@ int fix_model(const FixArguments& options) {
   if (!options.dry_run) options.saving.require(model, options.output);
   fix.check = !options.no_check && !options.dry_run;
   fix.feeds = options.feeds.of(model);
-  const FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix, [&](ir::Model& fixed) {
-    rewrite::require_renames(fixed, options.saving.renames());
-  });
+  const rewrite::SizeRenames renames = options.saving.renames();
+  FixReport report = confirm::fix(model, *until_exit(ir::load(options.model)), fix,
+                                  [&](ir::Model& fixed) { rewrite::require_renames(fixed, renames); });
+  if (report.agrees()) rename(model, renames, report);
   const bool write = report.modified() && report.agrees() && !options.dry_run;
   Written files;
   if (write) {
     SaveOptions save;
     save.external = options.external;
-    rewrite::rename_sizes(model, options.saving.renames());
     files = ir::save(model, options.output, save);
   }
   write_output(options.format == Format::kJson ? json_of(options, report, files) : text_of(report, files, options.all));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/cost_of_runs.h"
+#include "thaw/confirm/fed_items.h"
 #include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
@@ -283,6 +284,8 @@ class FixComparison {
 
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
                                const FeedOptions& feeds, const Closeness& closeness) {
+  if (takes_sequences(original))
+    return compare_with_original(*fed_by_items(fixed), *fed_by_items(original), rewritten, feeds, closeness);
   if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
   const auto compare_with = [&](const std::vector<FeedOptions>& group) {
     FixCheck together;
