@@ -113,6 +113,13 @@ int64_t Config::size(Keys keys) const {
 
 int64_t Config::size_or(Keys keys, int64_t otherwise) const { return find(keys) ? size(keys) : otherwise; }
 
+int64_t Config::size_or(Keys keys, int64_t otherwise, int64_t most) const {
+  const int64_t given = size_or(keys, otherwise);
+  std::string key;
+  if (given > most && find(keys, &key)) fail(key, fmt::format("is {}", given), fmt::format("at most {}", most));
+  return given;
+}
+
 int64_t Config::integer(Keys keys) const {
   std::string key;
   const Json& value = need(keys, &key);

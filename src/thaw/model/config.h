@@ -37,8 +37,9 @@ class Config {
   // Throw thaw::Error where no key is there or the value has another type. Integers are sizes: 1 to 2^31.
   int64_t size(Keys keys) const;
   int64_t size_or(Keys keys, int64_t otherwise) const;
-  int64_t integer(Keys keys) const;                        // any integer
-  int64_t integer_or(Keys keys, int64_t otherwise) const;  // any integer
+  int64_t size_or(Keys keys, int64_t otherwise, int64_t most) const;  // where no model has more, and tables are as long
+  int64_t integer(Keys keys) const;                                   // any integer
+  int64_t integer_or(Keys keys, int64_t otherwise) const;             // any integer
   double number(Keys keys) const;
   double number_or(Keys keys, double otherwise) const;
   bool boolean_or(Keys keys, bool otherwise) const;

@@ -21,6 +21,8 @@ TEST(Config, ReadsEachTypeOrTheDefault) {
       R"({"n": 7, "x": 0.5, "whole": 2, "yes": true, "word": "silu", "list": [3, 1, 2], "none": null, "minus": -2})");
   EXPECT_EQ(config.size({"n"}), 7);
   EXPECT_EQ(config.size_or({"none"}, 5), 5);
+  EXPECT_EQ(config.size_or({"n"}, 5, 7), 7);
+  EXPECT_EQ(config.size_or({"none"}, 5, 3), 5);
   EXPECT_EQ(config.integer_or({"minus"}, 0), -2);
   EXPECT_EQ(config.number({"x"}), 0.5);
   EXPECT_EQ(config.number({"whole"}), 2.0);
@@ -39,6 +41,12 @@ TEST(Config, TheFirstOfSeveralNamesThatIsThereCounts) {
   const Config config = parse(R"({"in_chans": 3, "in_channels": null, "channels": 5})");
   EXPECT_EQ(config.size({"in_channels", "in_chans", "channels"}), 3);
   EXPECT_EQ(config.size({"channels", "in_chans"}), 5);
+}
+
+TEST(Config, ASizeMayHaveALimit) {
+  const Config config = parse(R"({"old": null, "n_window": 9})");
+  EXPECT_THAT(error_of([&] { static_cast<void>(config.size_or({"old", "n_window"}, 5, 8)); }),
+              AllOf(HasSubstr("'n_window' is 9"), HasSubstr("at most 8")));
 }
 
 TEST(Config, ObjectsKnowWhereTheyStand) {

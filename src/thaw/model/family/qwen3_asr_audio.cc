@@ -35,6 +35,8 @@ struct EncoderConfig {
 };
 
 EncoderConfig encoder_config(const Config& config) {
+  constexpr int64_t kLongest =
+      32768;  // half a chunk: 50 in the models that are known, and a row of positions for each 4
   EncoderConfig c{.layers = config.size({"encoder_layers", "num_hidden_layers"}),
                   .width = config.size({"d_model"}),
                   .heads = config.size({"encoder_attention_heads", "num_attention_heads"}),
@@ -42,12 +44,9 @@ EncoderConfig encoder_config(const Config& config) {
                   .out = config.size({"output_dim"}),
                   .mel_bins = config.size_or({"num_mel_bins"}, 128),
                   .channels = config.size({"downsample_hidden_size"}),
-                  .chunk = 2 * config.size_or({"n_window"}, 50),
+                  .chunk = 2 * config.size_or({"n_window"}, 50, kLongest),
                   .window = 0,
                   .activation = config.text_or({"activation_function"}, "gelu")};
-  constexpr int64_t kLongest = 65536;  // frames: 100 in the models that are known, and a row of positions for each 8
-  if (c.chunk > kLongest)
-    config.fail("n_window", fmt::format("is {}", c.chunk / 2), fmt::format("at most {}", kLongest / 2));
   c.window = config.size_or({"n_window_infer"}, 800) / c.chunk;
   if (c.window < 1) config.fail("n_window_infer", "is shorter than a chunk", fmt::format("{} or more", c.chunk));
   if (c.width % c.heads != 0 || c.width % 2 != 0)

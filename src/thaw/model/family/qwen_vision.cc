@@ -37,6 +37,7 @@ double rope_theta_of(const Config& config) {
 }
 
 TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
+  constexpr int64_t kMostMerged = 1024;  // a side: 2 in the models that are known
   TowerConfig c{.depth = config.size({"depth"}),
                 .width = width,
                 .heads = config.size({"num_heads"}),
@@ -44,14 +45,11 @@ TowerConfig tower_config(const Config& config, int64_t width, int64_t out) {
                 .channels = config.size_or({"in_channels", "in_chans"}, 3),
                 .patch = config.size_or({"patch_size", "spatial_patch_size"}, 14),
                 .temporal_patch = config.size_or({"temporal_patch_size"}, 2),
-                .merge = config.size_or({"spatial_merge_size"}, 2),
+                .merge = config.size_or({"spatial_merge_size"}, 2, kMostMerged),
                 .rope_theta = rope_theta_of(config)};
   if (c.width % (c.heads * 4) != 0)
     config.fail("num_heads", fmt::format("is {}", c.heads),
                 fmt::format("heads of a multiple of 4 elements in a width of {}", c.width));
-  constexpr int64_t kMostMerged = 1024;  // a side: 2 in the models that are known
-  if (c.merge > kMostMerged)
-    config.fail("spatial_merge_size", fmt::format("is {}", c.merge), fmt::format("at most {}", kMostMerged));
   return c;
 }
 
