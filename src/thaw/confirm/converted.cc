@@ -15,6 +15,7 @@
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/output_error.h"
 #include "thaw/confirm/run_check.h"
+#include "thaw/confirm/same_noise.h"
 #include "thaw/core/error.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/half/widened.h"
@@ -63,8 +64,8 @@ class Costs {
  public:
   // `with_samples`: what drawn inputs lose does not decide then. They may be nothing that the model is fed in use.
   Costs(const ir::Model& converted, const ir::Model& original, bool with_samples, ConvertReport& report)
-      : converted_(ir::clone(converted)),
-        own_(ir::clone(original)),
+      : converted_(with_same_noise(converted)),
+        own_(with_same_noise(original)),
         before_(*own_, check_session()),
         with_samples_(with_samples),
         report_(report) {

@@ -3,6 +3,7 @@
 #include "thaw/confirm/beside.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/run_check.h"
+#include "thaw/confirm/same_noise.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/run/session.h"
 
@@ -13,13 +14,13 @@ constexpr int kPoints = 3;
 
 class Chain {
  public:
-  explicit Chain(const std::vector<splitting::Part>& parts) : parts_(parts) {}
+  explicit Chain(const std::vector<splitting::Part>& parts) : parts_(parts), made_(parts.size()) {}
 
   // All that comes out of any part.
   Arrays run(const Arrays& feeds) {
     Arrays known = feeds;
     for (size_t i = 0; i < parts_.size(); ++i) {
-      if (sessions_.size() == i) sessions_.emplace_back(*parts_[i].model, check_session());
+      if (sessions_.size() == i) open(i);
       Arrays taken;
       for (const ir::Value* input : parts_[i].model->graph->inputs())
         if (const auto found = known.find(input->name()); found != known.end()) taken.insert(*found);
@@ -29,7 +30,13 @@ class Chain {
   }
 
  private:
+  void open(size_t i) {
+    sessions_.emplace_back(with_same_noise(*parts_[i].model, made_[i]), check_session());
+    if (made_[i]) const run::Session as_written(*parts_[i].model, check_session());
+  }
+
   const std::vector<splitting::Part>& parts_;
+  std::vector<std::unique_ptr<ir::Model>> made_;  // of parts that draw numbers
   std::vector<run::Session> sessions_;
 };
 
@@ -52,7 +59,7 @@ Divided split(const ir::Model& model, const SplitOptions& options,
     told.weights = weight.bytes;
   }
   if (!options.check) return divided;
-  const std::unique_ptr<ir::Model> own = ir::clone(model);
+  const std::unique_ptr<ir::Model> own = with_same_noise(model);
   Original whole(*own, check_session());
   Chain chain(divided.parts);
   Beside beside = run_beside(

@@ -13,6 +13,7 @@
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/confirm/same_noise.h"
 #include "thaw/core/error.h"
 #include "thaw/fix/fix.h"
 #include "thaw/run/chosen_sizes.h"
@@ -280,12 +281,9 @@ class FixComparison {
   bool has_timed_out_ = false;
 };
 
-}  // namespace
-
-FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
-                               const FeedOptions& feeds, const Closeness& closeness) {
-  if (takes_sequences(original))
-    return compare_with_original(*fed_by_items(fixed), *fed_by_items(original), rewritten, feeds, closeness);
+// Of models that give the same in every run and take arrays.
+FixCheck compare_as_they_are(const ir::Model& fixed, const ir::Model& original, bool rewritten,
+                             const FeedOptions& feeds, const Closeness& closeness) {
   if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
   const auto compare_with = [&](const std::vector<FeedOptions>& group) {
     FixCheck together;
@@ -304,6 +302,31 @@ FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original
   if (!check.runs.empty() || comparison.has_timed_out()) return check;
   for (const std::vector<FeedOptions>& group : likely_feeds(original, feeds))
     if (FixCheck likely = compare_with(group); !likely.runs.empty()) return likely;
+  return check;
+}
+
+// What was compared is a copy with other nodes.
+void require_loads(const ir::Model& written, FixCheck& check) {
+  try {
+    const run::Session session(written);
+  } catch (const Error& error) {
+    RunCheck& failed = check.runs.emplace_back();
+    failed.name = "any size";
+    fail_check(failed, error.what());
+  }
+}
+
+}  // namespace
+
+FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
+                               const FeedOptions& feeds, const Closeness& closeness) {
+  const bool is_fed_by_items = takes_sequences(original), draws = draws_numbers(original) || draws_numbers(fixed);
+  if (!is_fed_by_items && !draws) return compare_as_they_are(fixed, original, rewritten, feeds, closeness);
+  const auto comparable = [&](const ir::Model& model) {
+    return is_fed_by_items ? with_same_noise(*fed_by_items(model)) : with_same_noise(model);
+  };
+  FixCheck check = compare_as_they_are(*comparable(fixed), *comparable(original), rewritten, feeds, closeness);
+  if (!check.runs.empty() && all_agree(check.runs)) require_loads(fixed, check);
   return check;
 }
 

@@ -3,6 +3,7 @@
 #include "thaw/confirm/beside.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/run_check.h"
+#include "thaw/confirm/same_noise.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/pin/pin.h"
 #include "thaw/run/session.h"
@@ -24,7 +25,9 @@ PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& opt
   if (require) require(model);
   report.nodes_after = optimizing::weigh(*model.graph).nodes;
   if (!options.check) return report;
-  const std::unique_ptr<ir::Model> own = ir::clone(original);
+  const std::unique_ptr<ir::Model> own = with_same_noise(original);
+  std::unique_ptr<ir::Model> made;
+  const ir::Model& result = with_same_noise(model, made);
   Original before(*own, check_session());
   std::optional<run::Session> after;
   const auto run_before = [&](const Arrays& feeds) {
@@ -33,7 +36,8 @@ PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& opt
     return before.run(all);
   };
   const auto run_after = [&](const Arrays& feeds) {
-    if (!after) after.emplace(model, check_session());
+    if (made) const run::Session as_written(model, check_session());
+    if (!after) after.emplace(result, check_session());
     return after->run(feeds);
   };
   Beside beside = run_beside(model, options.feeds, kPoints, run_before, run_after);

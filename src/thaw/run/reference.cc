@@ -28,10 +28,10 @@ std::vector<std::string> keys_of(const Arrays& results, const std::string& name)
 }  // namespace
 
 Reference::Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs,
-                     ReferenceOptions options)
+                     ReferenceOptions options, const OpenSession& open)
     : path_(path), options_(std::move(options)) {
   try {
-    session_.emplace(path, options_.session);
+    session_.emplace(open ? open(path, options_.session) : Session(path, options_.session));
   } catch (const Error& error) {
     if (!names_shape_inference(error.what())) throw;
     relax(error.what());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,11 +18,14 @@ namespace thaw::run {
 
 using thaw::ReferenceOptions;
 
+using OpenSession = std::function<Session(const std::filesystem::path&, const SessionOptions&)>;
+
 class Reference {
  public:
   // Loads the reference and matches its inputs with the model's. Throws thaw::Error for an input of the reference that
   // the model has not, or has with another element type (unless `cast`).
-  Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs, ReferenceOptions options);
+  Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs, ReferenceOptions options,
+            const OpenSession& open = {});
 
   // The reference's name of one of the model's.
   const std::string& name_of(const std::string& model_name) const;

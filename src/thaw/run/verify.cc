@@ -25,7 +25,8 @@ Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, con
       inputs_(model.inputs),
       scope_(scope),
       conditions_(model.conditions),
-      session_(options.model, options.how.session) {
+      session_(model.open ? model.open(options.model, options.how.session)
+                          : Session(options.model, options.how.session)) {
   require_tolerance(options.tolerance);
   if (!options.sweep.empty()) sweep_ = dim::parse_range_spec(options.sweep);
   for (const InputSpec& input : inputs_) input_names_.push_back(input.name);

@@ -36,6 +36,7 @@ struct VerifiedModel {
   RunCost cost;                           // of it and its reference
   // The sizes that constants in it were frozen at, asked for where no others were found.
   std::function<NamedSizes()> frozen_sizes;
+  OpenSession open;  // of it and of a model that is its reference; empty: they run as they are
 };
 
 // Throws thaw::Error when the call or a file is wrong; a model or reference that does not run at a size is in the report.

@@ -19,7 +19,7 @@ bool has_elements(const PointResult& result) {
 }  // namespace
 
 void Verifier::run_against_model() {
-  reference_.emplace(options_.reference, inputs_, options_.how);
+  reference_.emplace(options_.reference, inputs_, options_.how, model_.open);
   choose_outputs([&](const std::string& name) { return reference_->has_output(name); }, reference_->output_names());
   std::vector<CaseFile> files;
   std::vector<std::string> cases;

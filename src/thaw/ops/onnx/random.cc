@@ -1,4 +1,5 @@
 // Random numbers, and EyeLike.
+#include <cmath>
 #include <string>
 
 #include "thaw/ops/rule/families.h"
@@ -50,25 +51,72 @@ void batch_eye_like(BatchContext& n) {
   n.note_change();
 }
 
+// Numbers of [0, 1): a polynomial of the place, modulo a prime.
+ir::Value* scattered(const ir::Node& node, int64_t salt, const Emit& at) {
+  constexpr int64_t kPrime = 65537, kSquares = 7919, kPlaces = 104729;
+  const auto given = node.attribute_ints("shape");
+  ir::Value* sizes = node.input(0) ? at.shape(node.input(0)) : at.list({given.begin(), given.end()});
+  ir::Value* count = at.reduce("ReduceProd", sizes, {0}, false);
+  ir::Value* place = at.emit("Range", {at.integer(0), count, at.integer(1)});
+  ir::Value* slope = at.add(at.mul(place, at.integer(kSquares)), at.integer(kPlaces + salt));
+  ir::Value* number = at.emit("Mod", {at.add(at.mul(place, slope), at.integer(salt)), at.integer(kPrime)});
+  ir::Value* share = at.div(at.cast(number, DataType::kFloat), at.scalar(kPrime, DataType::kFloat));
+  return at.reshape(share, sizes);
+}
+
+ir::Value* scaled(ir::Value* x, double factor, double offset, DataType type, const Emit& at) {
+  const DataType of = DataType::kFloat;
+  return at.cast(at.add(at.mul(x, at.scalar(factor, of)), at.scalar(offset, of)), type);
+}
+
+ir::Value* uniform_noise(const ir::Node& node, DataType type, int64_t salt, const Emit& at) {
+  const double low = node.attribute_float("low", 0), high = node.attribute_float("high", 1);
+  return scaled(scattered(node, salt, at), high - low, low, type, at);
+}
+
+// Of that mean and deviation, spread evenly: that of [0, 1) is 1 / sqrt(12).
+ir::Value* normal_noise(const ir::Node& node, DataType type, int64_t salt, const Emit& at) {
+  const double width = node.attribute_float("scale", 1) * std::sqrt(12.0);
+  return scaled(scattered(node, salt, at), width, node.attribute_float("mean", 0) - width / 2, type, at);
+}
+
+ir::Value* bernoulli_noise(const ir::Node& node, DataType type, int64_t salt, const Emit& at) {
+  ir::Value* likely = at.cast(node.input(0), DataType::kFloat);
+  return at.cast(at.emit("Less", {scattered(node, salt, at), likely}), type);
+}
+
 }  // namespace
 
 void add_random_ops(Registry& r) {
   using enum Role;
-  r.add({"RandomNormal", "RandomUniform"}, {.shape = random_rule,
-                                            .op_class = OpClass::kGenerator,
-                                            .attributes = {{"shape", kShape}},
-                                            .axes = no_axes(kDraws),
-                                            .deterministic = false});
-  r.add({"RandomNormalLike", "RandomUniformLike"}, {.shape = like_rule,
-                                                    .op_class = OpClass::kGenerator,
-                                                    .operands = {kShapeOnly},
-                                                    .axes = no_axes(kDraws),
-                                                    .deterministic = false});
+  const auto draws = [&r](std::string_view name, NoiseRule noise) {
+    r.add({.name = name,
+           .shape = random_rule,
+           .op_class = OpClass::kGenerator,
+           .attributes = {{"shape", kShape}},
+           .axes = no_axes(kDraws),
+           .deterministic = false,
+           .noise = noise});
+  };
+  const auto draws_like = [&r](std::string_view name, NoiseRule noise) {
+    r.add({.name = name,
+           .shape = like_rule,
+           .op_class = OpClass::kGenerator,
+           .operands = {kShapeOnly},
+           .axes = no_axes(kDraws),
+           .deterministic = false,
+           .noise = noise});
+  };
+  draws("RandomNormal", normal_noise);
+  draws("RandomUniform", uniform_noise);
+  draws_like("RandomNormalLike", normal_noise);
+  draws_like("RandomUniformLike", uniform_noise);
   r.add({.name = "Bernoulli",
          .shape = like_rule,
          .op_class = OpClass::kElementwise,
          .batch = no_batch(kDraws),
-         .deterministic = false});
+         .deterministic = false,
+         .noise = bernoulli_noise});
   r.add({.name = "Multinomial",
          .shape = multinomial_rule,
          .axes = axes_by("b c~ -> b _"),

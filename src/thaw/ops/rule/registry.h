@@ -18,6 +18,7 @@
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/magnitude.h"
+#include "thaw/ops/rule/noise.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/roles.h"
 #include "thaw/ops/rule/rounds.h"
@@ -67,6 +68,7 @@ struct Operator {
   RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
+  NoiseRule noise = nullptr;  // of what draws numbers
   bool converts = false;      // elements keep their numbers in another type: Cast
   bool commutes = false;      // its operands may change places: Add
   bool widens = false;        // results may be far larger or smaller than operands: powers, exponentials, sums of many

@@ -78,6 +78,8 @@ std::string Guards::seen_keeps_wide(const ir::Node& node, const TypedOperands& o
 }
 
 std::string Guards::keeps_wide(const ir::Node& node, const TypedOperands& operands) {
+  const ops::Operator* op = ops::registry().find(node);
+  if (op && op->noise) return "ONNX Runtime's CPU draws numbers in float32 alone";
   for (const int i : operands.inputs)
     if (const ir::Value* value = node.input(i); value->constant() && !value->is_input())
       if (std::string why = constant_keeps_wide(node, i); !why.empty()) return why;
@@ -85,7 +87,6 @@ std::string Guards::keeps_wide(const ir::Node& node, const TypedOperands& operan
   const bool is_measured = std::ranges::any_of(operands.outputs, [&](int i) { return seen_.contains(node.output(i)); });
   if (is_measured)
     if (std::string why = seen_keeps_wide(node, operands); seen_decides_ || !why.empty()) return why;
-  const ops::Operator* op = ops::registry().find(node);
   if (op && op->widens) return "its results may leave the range of float16";
   if (op && op->moves_elements() && node.attribute_string("reduction", "none") != "none")
     return "it puts numbers together that fall in one place";
