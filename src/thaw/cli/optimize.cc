@@ -109,6 +109,9 @@ std::string unwritten_text(const OptimizeReport& report) {
   if (!report.modified()) return fmt::format("{}\n", kNothing);
   if (report.agrees())
     return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
+  if (report.passes.empty())
+    return fmt::format(
+        "{}: it differs as it is too, as what draws random numbers does; --no-check writes it unproven\n", kNothing);
   return fmt::format(
       "{}: it differs without fusions too; --skip leaves out some of the passes that changed it, which are {}\n",
       kNothing, names_of(report.passes));
