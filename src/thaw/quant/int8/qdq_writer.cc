@@ -142,25 +142,33 @@ void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const Weig
   node.set_input(input, dequantize(codes, scale, nullptr, one_for_all ? -1 : 0, name + "_dequantized", &node));
 }
 
-void QdqWriter::put_rows(ir::Node& node, const WeightScales& rows) {
+ir::Value* QdqWriter::of_channels(const ir::Value* table, const WeightScales& scales, std::vector<float> numbers,
+                                  ir::Value* indices, ir::Node& node, const char* what) {
+  // Along the channels' axis, and one place along each behind it: as rows are broadcast.
+  const int axis = scales.channels.axis;
+  std::vector<int64_t> dims;
+  if (axis >= 0) dims.assign(table->constant()->dims.size() - static_cast<size_t>(axis), 1);
+  if (axis >= 0) dims.front() = scales.channels.count;
+  ir::Value* all =
+      graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name(table->name() + "_row" + what), dims, numbers));
+  return axis == 0 ? add_node("Gather", {all, indices}, node.output(0)->name() + what, &node) : all;
+}
+
+void QdqWriter::put_rows(ir::Node& node, const WeightScales& scales) {
   ir::Value *table = node.input(0), *indices = node.input(1), *old = node.output(0);
-  CodedConstants& made = constants_of(table, rows);
-  // A scale for each row, of as many axes as a row has.
-  std::vector<int64_t> dims(table->constant()->dims.size(), 1);
-  dims[0] = rows.channels.count;
-  std::vector<float> numbers;
-  for (const Affine& affine : rows.affine) numbers.push_back(affine.scale);
+  CodedConstants& made = constants_of(table, scales);
+  std::vector<float> numbers, zeros;
+  for (const Affine& affine : scales.affine) {
+    numbers.push_back(affine.scale);
+    zeros.push_back(static_cast<float>(affine.zero));
+  }
   const std::string& name = old->name();
-  ir::Value* scales =
-      graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name(table->name() + "_row_scales"), dims, numbers));
   ir::Value* codes = add_node("Gather", {made.codes, indices}, name + "_codes", &node);
-  ir::Value* scale = add_node("Gather", {scales, indices}, name + "_scales", &node);
+  ir::Value* scale = of_channels(table, scales, std::move(numbers), indices, node, "_scales");
   ir::Value* cast = add_node("Cast", {codes}, name + "_numbers", &node);
   cast->producer()->set_attribute({.name = "to", .value = static_cast<int64_t>(DataType::kFloat)});
-  if (rows.affine.front().zero != 0) {
-    ir::Value* zero = graph_.add_initializer(
-        ir::Tensor::from_float(graph_.unique_name(table->name() + "_middle"), {},
-                               std::vector<float>{static_cast<float>(rows.affine.front().zero)}));
+  if (std::ranges::any_of(zeros, [](float zero) { return zero != 0; })) {
+    ir::Value* zero = of_channels(table, scales, std::move(zeros), indices, node, "_zeros");
     cast = add_node("Sub", {cast, zero}, name + "_centered", &node);
   }
   graph_.release_output(&node, 0);

@@ -27,8 +27,8 @@ class QdqWriter {
   void put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales);
   // The node reads its bias in 32 bits: scale of what it multiplies times that of the weight.
   void put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight);
-  // The node looks up codes of rows, and their scales: number = scale of its row * code.
-  void put_rows(ir::Node& node, const WeightScales& rows);
+  // The node looks up codes of rows, and what is theirs of scales and zero points: number = scale * (code - zero point).
+  void put_rows(ir::Node& node, const WeightScales& scales);
 
   // Constants of a weight: codes of its shape, scales and zero points. Equal ones once.
   struct CodedConstants {
@@ -45,6 +45,9 @@ class QdqWriter {
     ir::Value *scale = nullptr, *zero = nullptr;
   };
   ir::Value* add_node(std::string_view op, std::vector<ir::Value*> inputs, const std::string& name, ir::Node* before);
+  // Numbers of channels as the rows that `node` looks up meet them.
+  ir::Value* of_channels(const ir::Value* table, const WeightScales& scales, std::vector<float> numbers,
+                         ir::Value* indices, ir::Node& node, const char* what);
   ir::Value* dequantize(ir::Value* codes, ir::Value* scale, ir::Value* zero, int axis, const std::string& name,
                         ir::Node* before);
 

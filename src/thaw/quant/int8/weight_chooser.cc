@@ -1,6 +1,7 @@
 #include "thaw/quant/int8/weight_chooser.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 namespace thaw::quantizing::int8 {
@@ -46,7 +47,12 @@ const WeightScales& WeightChooser::of_rows(const Lookup& lookup) {
   Int8Options rows = *lookup.options;
   rows.symmetric_weights = rows.per_channel = true;
   const ir::Node& node = *lookup.node;
-  return of({.input = 0, .value = node.input(0), .tensor = node.input(0)->constant(), .axis = 0}, rows);
+  const WeightOperand table{.input = 0, .value = node.input(0), .tensor = node.input(0)->constant(), .axis = 0};
+  if (const auto own = scales_.find(key_of(table, rows)); own != scales_.end()) return own->second;
+  // Rows can be looked up in codes of any scales: those that a product reads are there already.
+  const auto product = scales_.lower_bound({table.value, INT_MIN, INT_MIN, INT_MIN, false});
+  const bool is_read = product != scales_.end() && std::get<0>(product->first) == table.value;
+  return is_read ? product->second : of(table, rows);
 }
 
 }  // namespace thaw::quantizing::int8
