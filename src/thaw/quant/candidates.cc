@@ -9,6 +9,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/blocks/converter.h"
 #include "thaw/quant/convert.h"
+#include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/rewrite/splice.h"
@@ -34,8 +35,9 @@ std::vector<std::string> with_coded_weights(const ir::Model& model, const Precis
     found.insert(chosen.weighted.node);
   for (const int8::Lookup& lookup : int8::choose_lookups(*copy, all)) found.insert(lookup.node);
   std::vector<std::string> names;
-  for (const ir::Node* node : copy->graph->nodes())
-    if (found.contains(node)) names.push_back(rewrite::name_of(*node));
+  for_nodes(*copy->graph, [&](const ir::Node& node) {
+    if (found.contains(&node)) names.push_back(rewrite::name_of(node));
+  });
   return names;
 }
 

@@ -130,6 +130,7 @@ void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples
   std::map<std::string, PlacesRequest> requests;
   for (const ChosenNode& node : choose_weighted(model, facts, wanted, left)) {
     if (!node.options->correct_bias || node.weighted.kernel == Int8Kernel::kRecurrent) continue;
+    if (node.weighted.node->graph() != model.graph.get()) continue;
     const auto layout = layout_of(node);
     const ir::Value* x = node.weighted.node->input(node.weighted.data);
     const int rank = facts.fact(x).rank();

@@ -77,7 +77,7 @@ class Equalizer {
 
   int run(const std::vector<ChosenNode>& chosen) {
     for (const ChosenNode& node : chosen) {
-      if (!is_plain(node)) continue;
+      if (!is_plain(node) || node.weighted.node->graph() != &graph_) continue;
       index_[node.weighted.node] = kernels_.size();
       kernels_.push_back(kernel_of(node));
     }

@@ -46,7 +46,7 @@ class Grouper {
   Grouper(ir::Model& model, const infer::Result& facts, const Wanted& wanted, rewrite::Changes& changes)
       : facts_(facts), changes_(changes) {
     std::vector<LeftNode> left;
-    chosen_ = choose_weighted(model, facts, wanted, left, Inside::kTake);
+    chosen_ = choose_weighted(model, facts, wanted, left);
     for (const Lookup& lookup : choose_lookups(model, wanted))
       why_not_[lookup.node->input(0)] = "its weight is looked up too: scaled, it would be stored twice";
     main_ = model.graph.get();
