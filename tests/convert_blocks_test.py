@@ -121,6 +121,15 @@ def packed(path):
     return [i.name for i in onnx.load(path).graph.initializer if "_Q4" in i.name]
 
 
+@pytest.mark.parametrize("how", ["int4", "int8 --dynamic"])
+def test_a_tied_head_is_converted_for_onnx_runtime_too(thaw, save, how):
+    to, *options = how.split()
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    out, report = convert(thaw, path, "--target", "ort", *options, to=to)
+    assert not report["kept"] and report["weights_after"] < 0.3 * report["weights_before"]
+    assert sqnr(path, out, {"ids": np.arange(96).reshape(4, 24)}) > 12
+
+
 @pytest.mark.parametrize("method", ["search", "gptq", "awq"])
 def test_a_tied_table_stays_one_by_methods_that_need_samples(thaw, save, tmp_path, method):
     path = save(model(TIED, table=random(96, 64)), "tied")
@@ -287,17 +296,35 @@ def test_outputs_declare_what_they_did(thaw, save, to):
 STAYING = {
     "stands on the left": "float[64, m] x) => (float[64, m] y) { y = MatMul(w, x)",
     "is a vector": "float[n, 64] x) => (float[n] y) { y = MatMul(x, v)",
-    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(half) y = MatMul(x, f)",
+    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(whole) y = MatMul(x, f)",
     "both of its operands are computed": "float[n, 64] x) => (float[n, n] y) { t = Transpose<perm = [1, 0]>(x) y = MatMul(x, t)",
     "along axis 1": "int64[n] x) => (float[64, n] y) { y = Gather<axis = 1>(w, x)",
     "not for Einsum": "float[b, n, 64] x) => (float[b, n, 64] y) { y = Einsum<equation = \"bnk,km->bnm\">(x, w)",
 }
 
 
+@pytest.mark.parametrize("options", [["int4"], ["int4", "--form", "qdq"], ["int3", "--form", "qdq"], ["int4", "--method", "gptq"]], ids=str)
+def test_branches_that_share_a_weight(thaw, save, tmp_path, options):
+    path = save(model("""g (float[n, 64] x, bool first) => (float[n, 64] y) {
+      y = If(first)<then_branch = t () => (float[n, 64] o) { a = MatMul(x, shared) o = MatMul(a, own) },
+                    else_branch = e () => (float[n, 64] p) { k = Relu(x) p = MatMul(k, shared) }>
+    }""", shared=random(64, 64), own=random(64, 64)), "branches")
+    feeds = [{"x": random(n, 64, scale=1), "first": np.array(first)} for n, first in ((8, True), (9, False))]
+    for i, fed in enumerate(feeds):
+        np.savez(tmp_path / f"{i}.npz", **fed)
+    data = ["--data", tmp_path] if "gptq" in options else []
+    out, report = convert(thaw, path, *options[1:], *data, to=options[0])
+    assert len(report["converted"]) == 3 and (report["weights_after"] < 0.25 * report["weights_before"])
+    assert [k["message"] for k in report["kept"]] == [
+        "gptq: what its weight multiplies stands inside a graph and is not seen: search chooses its codes"] * 3 * bool(data)
+    for fed in feeds:
+        assert sqnr(path, out, fed) > (8 if options[0] == "int3" else 14)
+
+
 @pytest.mark.parametrize("why", STAYING)
 def test_what_stays_says_why(thaw, save, why):
     made = model("g (" + STAYING[why] + " }", w=random(64, 64), v=random(64))
-    made.graph.initializer.append(numpy_helper.from_array(random(64, 64).astype(np.float16), "half"))
+    made.graph.initializer.append(numpy_helper.from_array(np.eye(64, dtype=np.int8), "whole"))
     _, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4")
     assert not report["converted"]
     assert [k for k in report["kept"] if why in k["message"]], report["kept"]

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -17,8 +17,7 @@ class Grouper {
     add(graph, true);
     std::erase_if(groups_, [](const BlockGroup& group) { return group.nodes.empty(); });
     for (BlockGroup& group : groups_)
-      std::ranges::stable_partition(group.nodes,
-                                    [](const ir::Node* node) { return blocks::Converter::summed_input(*node); });
+      std::ranges::stable_partition(group.nodes, [](const ir::Node* node) { return blocks::summed_input(*node); });
     return std::move(groups_);
   }
 
@@ -30,13 +29,14 @@ class Grouper {
     for (ir::Node* node : graph.nodes()) {
       for (const ir::Graph* inner : node->subgraphs()) add(*inner, false);
       const PrecisionOptions& precision = precisions_.of(*node);
-      if (is_blocks(precision.to) && blocks::Converter::is_candidate(*node)) add(*node, precision, is_main);
+      if (is_blocks(precision.to) && blocks::is_candidate(*node)) add(*node, precision, is_main);
     }
   }
 
   void add(ir::Node& node, const PrecisionOptions& precision, bool is_main) {
-    ir::Value* input = blocks::Converter::summed_input(node);
-    size_t group = joined(blocks::Converter::weight_of(node), precision, groups_.size());
+    ir::Value* input = blocks::summed_input(node);
+    const StoredWeight weight = *blocks::weight_of(node);
+    size_t group = joined({weight.value, weight.turned}, precision, groups_.size());
     if (input && precision.blocks.method == BlockMethod::kAwq) group = joined({input, false}, precision, group);
     if (group == groups_.size()) groups_.push_back({.precision = &precision});
     groups_[group].nodes.push_back(&node);

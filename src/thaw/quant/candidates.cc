@@ -7,7 +7,7 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/int8/chosen.h"
@@ -20,7 +20,7 @@ namespace {
 void add_products(const ir::Graph& graph, std::vector<std::string>& names) {
   for (const ir::Node* node : graph.nodes()) {
     for (const ir::Graph* inner : node->subgraphs()) add_products(*inner, names);
-    if (blocks::Converter::is_candidate(*node)) names.push_back(rewrite::name_of(*node));
+    if (blocks::is_candidate(*node)) names.push_back(rewrite::name_of(*node));
   }
 }
 

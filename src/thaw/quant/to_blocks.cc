@@ -14,7 +14,9 @@
 #include "thaw/infer/inference.h"
 #include "thaw/quant/block_groups.h"
 #include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/formats.h"
 #include "thaw/quant/blocks/unsuited.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
@@ -35,11 +37,21 @@ void leave(const PrecisionOptions& precision, std::string place, std::string why
                           .why = std::move(why)});
 }
 
+void leave_to_search(BlockMethod method, std::string place, rewrite::Changes& changes) {
+  changes.left.push_back(
+      {.kind = method == BlockMethod::kGptq ? "gptq" : "awq",
+       .place = std::move(place),
+       .part = {},
+       .replaced = {},
+       .nodes = 0,
+       .why = "what its weight multiplies stands inside a graph and is not seen: search chooses its codes"});
+}
+
 // Of what cannot have weights in blocks, why it has none.
 void leave_unsuited(const ir::Graph& graph, const Precisions& precisions, rewrite::Changes& changes) {
   for_nodes(graph, [&](const ir::Node& node) {
     const PrecisionOptions& precision = precisions.of(node);
-    if (!is_blocks(precision.to) || blocks::Converter::is_candidate(node)) return;
+    if (!is_blocks(precision.to) || blocks::is_candidate(node)) return;
     std::string why = blocks::why_no_candidate(node);
     if (why.empty() && precisions.is_asked_for(node)) why = "it has no weights that could lie in blocks";
     if (!why.empty()) leave(precision, rewrite::name_of(node), std::move(why), changes);
@@ -127,9 +139,15 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
       std::vector<std::string> places;
       for (const ir::Node* node : group.nodes) places.push_back(rewrite::name_of(*node));
       const std::optional<blocks::ColumnStatistics> statistics = statistics_of(group, seen);
-      const std::vector<std::string> reasons =
-          converter.convert(group.nodes, bits_of(group.precision->to), group.precision->blocks,
-                            statistics ? &*statistics : nullptr, changes);
+      BlockOptions options = group.precision->blocks;
+      if (needs_data(options.method) && group.inputs.empty() && !statistics) {
+        // Of a table, or inside If, Loop and Scan, of which no inputs are gathered.
+        for (size_t i = 0; i < places.size(); ++i)
+          if (blocks::summed_input(*group.nodes[i])) leave_to_search(options.method, places[i], changes);
+        options.method = BlockMethod::kSearch;
+      }
+      const std::vector<std::string> reasons = converter.convert(group.nodes, bits_of(group.precision->to), options,
+                                                                 statistics ? &*statistics : nullptr, changes);
       for (size_t i = 0; i < reasons.size(); ++i)
         if (!reasons[i].empty()) leave(*group.precision, places[i], reasons[i], changes);
     }

@@ -1,6 +1,7 @@
 #include "thaw/quant/int8/chosen.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -17,12 +18,16 @@ using ops::Int8Kernel;
 
 bool is_computed(const ir::Value* value) { return value && !(value->constant() && !value->is_input()); }
 
-// A table of float32 that rows are looked up in.
-bool is_lookup(const ir::Node& node) {
-  if (!ops::looks_up_rows(node) || !node.input(0) || !node.input(1) || !node.output(0)) return false;
-  if (is_computed(node.input(0))) return false;
-  const ir::Tensor& table = *node.input(0)->constant();
-  return table.data_type == ir::DataType::kFloat && table.dims.size() >= 2 && table.num_elements() > 0;
+// The table that rows are looked up in.
+std::optional<StoredWeight> looked_up(const ir::Node& node) {
+  if (!ops::looks_up_rows(node) || !node.input(1) || !node.output(0)) return std::nullopt;
+  const auto table = stored_weight(node.input(0));
+  const auto is_taken = [](ir::DataType type) {
+    return type == ir::DataType::kFloat || type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16;
+  };
+  const bool is_one = table && !table->turned && is_taken(table->tensor->data_type) &&
+                      table->tensor->dims.size() >= 2 && table->tensor->num_elements() > 0;
+  return is_one ? table : std::nullopt;
 }
 
 class TensorChooser {
@@ -211,7 +216,8 @@ std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {
   std::vector<Lookup> lookups;
   for (const ir::Graph* graph : rewrite::all_graphs(*model.graph))
     for (ir::Node* node : graph->nodes())
-      if (const Int8Options* options = is_lookup(*node) ? wanted(*node) : nullptr) lookups.push_back({node, options});
+      if (const Int8Options* options = wanted(*node))
+        if (const auto table = looked_up(*node)) lookups.push_back({node, *table, options});
   return lookups;
 }
 

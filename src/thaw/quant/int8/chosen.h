@@ -10,6 +10,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/quant/int8/request.h"
 #include "thaw/quant/int8/weight_operand.h"
+#include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::quantizing::int8 {
@@ -38,6 +39,7 @@ struct ActivationProduct {
 
 struct Lookup {
   ir::Node* node = nullptr;
+  StoredWeight table;
   const Int8Options* options = nullptr;
 };
 

@@ -126,8 +126,9 @@ void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const We
   node.set_input(weight.input, numbers);
 }
 
-void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight) {
-  const ir::Value* bias = node.input(input);
+void QdqWriter::put_bias(const WeightedNode& weighted, float data_scale, const WeightScales& weight) {
+  ir::Node& node = *weighted.node;
+  const ir::Value* bias = weighted.bias_value;
   const ir::Tensor& tensor = *bias->constant();
   std::vector<float> scales;
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.num_elements()) * sizeof(int32_t));
@@ -148,7 +149,7 @@ void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const Weig
   ir::Value* scale = graph_.add_initializer(
       ir::Tensor::from_float(graph_.unique_name(name + "_scale"), one_for_all ? std::vector<int64_t>{} : tensor.dims,
                              one_for_all ? std::vector<float>{scales.empty() ? 1 : scales.front()} : scales));
-  node.set_input(input,
+  node.set_input(weighted.bias,
                  dequantize(codes, scale, nullptr, one_for_all ? -1 : 0, name + "_dequantized", *node.graph(), &node));
 }
 
@@ -164,8 +165,9 @@ ir::Value* QdqWriter::of_channels(const ir::Value* table, const WeightScales& sc
   return axis == 0 ? add_node("Gather", {all, indices}, node.output(0)->name() + what, *node.graph(), &node) : all;
 }
 
-void QdqWriter::put_rows(ir::Node& node, const WeightScales& scales) {
-  ir::Value *table = node.input(0), *indices = node.input(1), *old = node.output(0);
+void QdqWriter::put_rows(const Lookup& lookup, const WeightScales& scales) {
+  ir::Node& node = *lookup.node;
+  ir::Value *table = lookup.table.value, *indices = node.input(1), *old = node.output(0);
   ir::Graph& graph = *node.graph();
   CodedConstants& made = constants_of(table, scales);
   std::vector<float> numbers, zeros;
@@ -183,7 +185,13 @@ void QdqWriter::put_rows(ir::Node& node, const WeightScales& scales) {
     cast = add_node("Sub", {cast, zero}, name + "_centered", graph, &node);
   }
   graph.release_output(&node, 0);
-  graph.add_node("Mul", "", {cast, scale}, {old}, node.name, &node);
+  if (lookup.table.type == DataType::kFloat) {
+    graph.add_node("Mul", "", {cast, scale}, {old}, node.name, &node);
+  } else {
+    ir::Value* wide = add_node("Mul", {cast, scale}, name + "_wide", graph, &node);
+    ir::Node* narrow = graph.add_node("Cast", "", {wide}, {old}, node.name, &node);
+    narrow->set_attribute({.name = "to", .value = static_cast<int64_t>(lookup.table.type)});
+  }
   graph.remove_node(&node);
 }
 

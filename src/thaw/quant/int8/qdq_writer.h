@@ -29,9 +29,9 @@ class QdqWriter {
   // with weights alone in codes that stand outside.
   void put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales, bool has_coded_data);
   // The node reads its bias in 32 bits: scale of what it multiplies times that of the weight.
-  void put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight);
+  void put_bias(const WeightedNode& weighted, float data_scale, const WeightScales& weight);
   // The node looks up codes of rows, and what is theirs of scales and zero points: number = scale * (code - zero point).
-  void put_rows(ir::Node& node, const WeightScales& scales);
+  void put_rows(const Lookup& lookup, const WeightScales& scales);
 
   // Constants of a weight: codes of its shape, scales and zero points. Equal ones once.
   struct CodedConstants {

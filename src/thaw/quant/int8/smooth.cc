@@ -48,7 +48,7 @@ class Grouper {
     std::vector<LeftNode> left;
     chosen_ = choose_weighted(model, facts, wanted, left);
     for (const Lookup& lookup : choose_lookups(model, wanted))
-      why_not_[lookup.node->input(0)] = "its weight is looked up too: scaled, it would be stored twice";
+      why_not_[lookup.table.value] = "its weight is looked up too: scaled, it would be stored twice";
     main_ = model.graph.get();
   }
 
@@ -103,7 +103,7 @@ class Grouper {
     std::unordered_map<const ir::Value*, size_t> first_of;  // that reads it, as input or as weight
     for (size_t i = 0; i < nodes.size(); ++i) {
       parents.push_back(i);
-      for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.node->input(1)}) {
+      for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.weights.front().value}) {
         const size_t other = root(first_of.try_emplace(read, i).first->second), own = root(i);
         parents[std::max(own, other)] = std::min(own, other);
       }
@@ -180,7 +180,7 @@ void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples, rewr
       scaled_weights[weight] = graph.add_initializer(
           scaled(*weight->constant(), graph.unique_name(weight->name() + "_smooth"), factors, inner));
     for (const auto& [x, nodes] : group.by_input) {
-      for (ir::Node* node : nodes) node->set_input(1, scaled_weights.at(node->input(1)));
+      for (ir::Node* node : nodes) node->set_input(1, scaled_weights.at(stored_weight(node->input(1))->value));
       blocks::divide_input(model, facts, x, nodes, factors);
     }
   }

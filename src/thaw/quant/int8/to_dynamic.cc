@@ -215,7 +215,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
   rewrite::Patch patch(model, {});
   QdqWriter constants(model, known);
   IntegerWriter writer(patch, constants);
-  for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
+  for (const Lookup& lookup : lookups) constants.put_rows(lookup, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
     const bool has_microsofts = target == OptimizeTarget::kOrt;

@@ -103,10 +103,9 @@ void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, 
     for (const WeightOperand& weight : node.weighted.weights)
       writer.put_weight(*node.weighted.node, weight, weights.of(weight, *node.options), scale > 0);
     if (node.weighted.bias >= 0 && scale > 0)
-      writer.put_bias(*node.weighted.node, node.weighted.bias, scale,
-                      weights.of(node.weighted.weights.front(), *node.options));
+      writer.put_bias(node.weighted, scale, weights.of(node.weighted.weights.front(), *node.options));
   }
-  for (const Lookup& lookup : chosen.lookups) writer.put_rows(*lookup.node, weights.of_rows(lookup));
+  for (const Lookup& lookup : chosen.lookups) writer.put_rows(lookup, weights.of_rows(lookup));
   for (const QuantizedTensor& tensor : chosen.tensors) {
     const Scaled& scaled = tensors.at(tensor.scale_of);
     writer.set_scale(tensor.scale_of, scaled.affine, scaled.codes);
