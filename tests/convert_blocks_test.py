@@ -177,6 +177,19 @@ def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
     assert "--data" in thaw.error("convert", path, "-o", tmp_path / "o.onnx", "--to", "int4", "--method", "gptq")
 
 
+@pytest.mark.parametrize("between", ["r = Relu(a)", "s = Relu(a) r = Identity(s)", "s = Sigmoid(a) t = Abs(a) r = Add(s, t)"])
+def test_search_evens_out_what_inputs_of_one_sign_add_up(thaw, save, between):
+    path = save(model(f"g (float[n, 256] x) => (float[n, 256] y) {{ a = MatMul(x, v) {between} y = MatMul(r, w) }}",
+                      v=random(256, 256), w=random(256, 256)), "one_sided")
+    feeds = {"x": random(64, 256, scale=1)}
+    for to in ("int2", "int4"):
+        found = {}
+        for method in ("rtn", "search"):
+            out, _ = convert(thaw, path, "--method", method, "--keep", "a", to=to)
+            found[method] = sqnr(path, out, feeds)
+        assert found["search"] > found["rtn"] + 1.5, found
+
+
 def test_gptq_of_inputs_whose_squares_no_float_holds(thaw, save, tmp_path):
     path = save(model("g (float[n, 64] x) => (float[n, 32] y) { y = MatMul(x, w) }", w=random(64, 32)), "huge")
     x = random(200, 64, scale=1) @ random(64, 64, scale=1)

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "thaw/quant/blocks/input_signs.h"
 #include "thaw/quant/blocks/weight_nodes.h"
 
 namespace thaw::quantizing {
@@ -16,8 +17,14 @@ class Grouper {
   std::vector<BlockGroup> run(const ir::Graph& graph) {
     add(graph, true);
     std::erase_if(groups_, [](const BlockGroup& group) { return group.nodes.empty(); });
-    for (BlockGroup& group : groups_)
+    const blocks::InputSigns signs(graph);
+    for (BlockGroup& group : groups_) {
       std::ranges::stable_partition(group.nodes, [](const ir::Node* node) { return blocks::summed_input(*node); });
+      group.has_one_sided_inputs = std::ranges::all_of(group.nodes, [&](const ir::Node* node) {
+        const ir::Value* input = blocks::summed_input(*node);
+        return input && signs.is_one_sided(input);
+      });
+    }
     return std::move(groups_);
   }
 

@@ -16,6 +16,7 @@ struct BlockGroup {
   std::vector<ir::Node*> nodes = {};  // lookups last: they read what a product has
   // What its products multiply, values of the main graph by the names that they have before anything is changed.
   std::vector<std::string> inputs = {};
+  bool has_one_sided_inputs = false;  // all that it multiplies is of one sign, as behind a Relu
 };
 
 // Of every node of the graph and of graphs inside it that is to have blocks, in the order of the graph.

@@ -146,8 +146,9 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
           if (blocks::summed_input(*group.nodes[i])) leave_to_search(options.method, places[i], changes);
         options.method = BlockMethod::kSearch;
       }
-      const std::vector<std::string> reasons = converter.convert(group.nodes, bits_of(group.precision->to), options,
-                                                                 statistics ? &*statistics : nullptr, changes);
+      const std::vector<std::string> reasons =
+          converter.convert(group.nodes, bits_of(group.precision->to), options, statistics ? &*statistics : nullptr,
+                            changes, group.has_one_sided_inputs);
       for (size_t i = 0; i < reasons.size(); ++i)
         if (!reasons[i].empty()) leave(*group.precision, places[i], reasons[i], changes);
     }

@@ -41,7 +41,8 @@ std::string Converter::convert(ir::Node& node, int bits, const BlockOptions& opt
 }
 
 std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
-                                            const ColumnStatistics* statistics, rewrite::Changes& changes) {
+                                            const ColumnStatistics* statistics, rewrite::Changes& changes,
+                                            bool has_one_sided_inputs) {
   std::string why = why_not(bits, options);
   if (why.empty() && model_.opset("").value_or(1) < opset_needed(bits, options))
     why = fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
@@ -51,7 +52,8 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
                                   .symmetric = options.symmetric,
                                   .real_zeros = options.real_zeros},
                        .options = options,
-                       .statistics = statistics};
+                       .statistics = statistics,
+                       .has_one_sided_inputs = has_one_sided_inputs};
   if (options.method == BlockMethod::kAwq) {
     why = why_not_scaled(nodes, request);
     if (why.empty()) {

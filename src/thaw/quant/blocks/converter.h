@@ -29,14 +29,16 @@ class Converter {
   // Gives the node's weight that form; the node is replaced, or stays where the form is DequantizeLinear. Returns why it
   // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in changes.made.
   // A weight that several nodes read in one format is packed once, whichever way they read it.
-  // statistics: of summed_input(node); may be null, but for the methods gptq and awq.
+  // statistics: of summed_input(node); may be null, but for the methods gptq and awq. Where it is, `search` goes by whether all
+  // that the weight multiplies is of one sign.
   std::string convert(ir::Node& node, int bits, const BlockOptions& options, const ColumnStatistics* statistics,
                       rewrite::Changes& changes);
   // The same of nodes that share a weight, with statistics of all that it multiplies; a reason for each. Products of the
   // method awq must come with all that read what they read, too: it is divided once for all of them. Where one of those
   // cannot have its input divided, as a lookup has none, `search` chooses for all, which changes.left says.
   std::vector<std::string> convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
-                                   const ColumnStatistics* statistics, rewrite::Changes& changes);
+                                   const ColumnStatistics* statistics, rewrite::Changes& changes,
+                                   bool has_one_sided_inputs = false);
 
  private:
   // Finds the weight of a product and fills in what the request lacks; returns why it cannot be converted.

@@ -44,8 +44,10 @@ BlockTensors make_new(const BlockOperand& operand, const BlockRequest& request, 
   Importance importance;
   if (request.statistics && request.rows.by_importance)
     importance = importance_of(*request.statistics, request.rows.scales ? *request.rows.scales : std::vector<float>());
+  if (!request.statistics && request.has_one_sided_inputs && request.options.method == BlockMethod::kSearch)
+    importance = importance_of_one_sided(weight.k());
   // Awq has decided for all that read the same input.
-  if (request.options.method == BlockMethod::kSearch && !importance.empty() &&
+  if (request.options.method == BlockMethod::kSearch && request.statistics && !importance.empty() &&
       !importance_serves(weight, request.format, *request.statistics, importance))
     importance = {};
   return in_blocks(std::move(weight), request.format, layout,
@@ -75,6 +77,7 @@ BlockTensors WeightStore::make(const BlockOperand& operand, const BlockRequest& 
   MadeKey key("blocks", *operand.tensor);
   key.add(operand.turned).add(operand.gain).add(layout).add(request.options.method).add(request.rows.by_importance);
   key.add(f.bits).add(f.block).add(f.symmetric).add(f.real_zeros).add(f.scale_type);
+  key.add(request.has_one_sided_inputs);
   if (request.rows.scales) key.add(bytes_of(*request.rows.scales));
   if (known_ && request.statistics) {
     const Importance importance = importance_of(*request.statistics);

@@ -21,6 +21,7 @@ struct BlockRequest {
   BlockOptions options;
   const ColumnStatistics* statistics = nullptr;
   RowScaling rows = {};
+  bool has_one_sided_inputs = false;  // all that the weight multiplies is of one sign
 };
 
 // A weight as a node reads it.
