@@ -7,13 +7,13 @@ namespace thaw::quantizing::blocks {
 
 class InputSigns::Context final : public ops::MagnitudeContext {
  public:
-  Context(const InputSigns& signs, const ir::Node& node) : signs_(signs), node_(node) {}
+  Context(const ops::MagnitudeMap& made, const ir::Node& node) : made_(made), node_(node) {}
 
   const ir::Node& node() const override { return node_; }
 
   ops::Magnitude input(int i) override {
     const auto one = number(i);
-    if (!one) return signs_.of(node_.input(i));
+    if (!one) return made_.of(node_.input(i));
     return ops::Magnitude::within(*one == 0 ? 0 : std::log2(std::fabs(*one)),
                                   *one < 0 ? ops::Sign::kNotPositive : ops::Sign::kNotNegative);
   }
@@ -28,24 +28,12 @@ class InputSigns::Context final : public ops::MagnitudeContext {
   double log_summed() override { return 0; }  // which no sign depends on
 
  private:
-  const InputSigns& signs_;
+  const ops::MagnitudeMap& made_;
   const ir::Node& node_;
 };
 
-ops::Magnitude InputSigns::of(const ir::Value* value) const {
-  const auto found = made_.find(value);
-  return found == made_.end() ? ops::Magnitude::ordinary() : found->second;
-}
-
-void InputSigns::follow(const ir::Graph& graph) {
-  for (const ir::Node* node : graph.nodes()) {
-    if (node->constant()) continue;
-    for (const ir::Graph* inner : node->subgraphs()) follow(*inner);
-    Context context(*this, *node);
-    const ops::Magnitude made = ops::magnitude_of(context);
-    for (const ir::Value* value : node->outputs())
-      if (value) made_.emplace(value, made);
-  }
+InputSigns::InputSigns(const ir::Graph& graph) {
+  made_.follow(graph, [&](const ir::Node& node) { return Context(made_, node); });
 }
 
 }  // namespace thaw::quantizing::blocks
