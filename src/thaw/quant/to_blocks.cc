@@ -20,6 +20,7 @@
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing {
@@ -38,13 +39,12 @@ void leave(const PrecisionOptions& precision, std::string place, std::string why
 }
 
 void leave_to_search(BlockMethod method, std::string place, rewrite::Changes& changes) {
-  changes.left.push_back(
-      {.kind = method == BlockMethod::kGptq ? "gptq" : "awq",
-       .place = std::move(place),
-       .part = {},
-       .replaced = {},
-       .nodes = 0,
-       .why = "what its weight multiplies stands inside a graph and is not seen: search chooses its codes"});
+  changes.left.push_back({.kind = method == BlockMethod::kGptq ? "gptq" : "awq",
+                          .place = std::move(place),
+                          .part = {},
+                          .replaced = {},
+                          .nodes = 0,
+                          .why = "no sample shows what its weight multiplies: search chooses its codes"});
 }
 
 // Of what cannot have weights in blocks, why it has none.
@@ -67,8 +67,8 @@ int64_t width_of(const ir::Value* input, const infer::Inference& facts) {
 // Of all that a group's products multiply; none where nothing was seen of it.
 std::optional<blocks::ColumnStatistics> statistics_of(const BlockGroup& group, const InputStatistics& seen) {
   std::optional<blocks::ColumnStatistics> all;
-  for (const std::string& name : group.inputs) {
-    const auto at = seen.find(name);
+  for (const ValuePlace& place : group.inputs) {
+    const auto at = seen.find(place);
     if (at == seen.end()) continue;
     if (!all)
       all = at->second;
@@ -104,14 +104,15 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
 rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples) {
   rewrite::Changes changes;
   leave_unsuited(*model.graph, precisions, changes);
-  const std::vector<BlockGroup> groups = block_groups(*model.graph, precisions);
+  const std::vector<BlockGroup> groups = block_groups(model, precisions);
+  const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
   dim::Scope scope;
   infer::Inference facts(model, scope);
   blocks::Converter converter(model, facts, samples ? samples->remembered() : nullptr);
   for (size_t first = 0; first < groups.size();) {
     // As many at once as statistics may be held of.
-    std::set<std::string> names;
+    std::set<ValuePlace> asked;
     bool with_products = false;
     size_t last = first;
     for (int64_t held = 0; last < groups.size(); ++last) {
@@ -123,25 +124,26 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
       if (!samples) continue;
       const bool products = group.precision->blocks.method == BlockMethod::kGptq;
       int64_t more = 0;
-      for (const std::string& name : group.inputs)
-        if (const int64_t width = width_of(model.graph->find(name), facts); products && !names.contains(name))
+      for (const ValuePlace& place : group.inputs)
+        if (const int64_t width = width_of(graphs[place.graph]->find(place.name), facts);
+            products && !asked.contains(place))
           more += 4 * width * width;
       if (held > 0 && held + more > kMostHeld && products) break;
       held += more;
       with_products = with_products || products;
-      names.insert(group.inputs.begin(), group.inputs.end());
+      asked.insert(group.inputs.begin(), group.inputs.end());
     }
-    const InputStatistics seen = names.empty()
+    const InputStatistics seen = asked.empty()
                                      ? InputStatistics()
-                                     : input_statistics(*before, {names.begin(), names.end()}, with_products, *samples);
+                                     : input_statistics(*before, {asked.begin(), asked.end()}, with_products, *samples);
     for (; first < last; ++first) {
       const BlockGroup& group = groups[first];
       std::vector<std::string> places;
       for (const ir::Node* node : group.nodes) places.push_back(rewrite::name_of(*node));
       const std::optional<blocks::ColumnStatistics> statistics = statistics_of(group, seen);
       BlockOptions options = group.precision->blocks;
-      if (needs_data(options.method) && group.inputs.empty() && !statistics) {
-        // Of a table, or inside If, Loop and Scan, of which no inputs are gathered.
+      if (needs_data(options.method) && !statistics) {
+        // Of a table, inside a Loop or Scan, or in a branch that no sample takes.
         for (size_t i = 0; i < places.size(); ++i)
           if (blocks::summed_input(*group.nodes[i])) leave_to_search(options.method, places[i], changes);
         options.method = BlockMethod::kSearch;

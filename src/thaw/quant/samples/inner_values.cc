@@ -21,6 +21,7 @@ class BringingOut {
  public:
   explicit BringingOut(MeasuredModel& model) : model_(model) {
     nothing_ = model.constant("nothing_measured", {0}, {});
+    no_rows_ = model.constant("no_rows_measured", {0, 1}, {});
     zero_ = model.constant("measured_zero", {}, {0});
     zeros_ = model.constant("measured_zeros", {1}, {0});
   }
@@ -59,7 +60,8 @@ class BringingOut {
       made.push_back(outer.add_value(outer.unique_name(values_[i]->name() + "_outside")));
       outputs.push_back(made.back());
       if (!is_branch) continue;
-      ir::Value* otherwise = asked[i].reduction == OfRuns::kNone ? nothing_ : zero_;
+      const OfRuns reduction = asked[i].reduction;
+      ir::Value* otherwise = reduction == OfRuns::kNone ? nothing_ : reduction == OfRuns::kRows ? no_rows_ : zero_;
       for (ir::Graph* other : node->subgraphs())
         if (other != &inner) other->add_output(model_.same(otherwise, *other));
     }
@@ -86,7 +88,7 @@ class BringingOut {
   }
 
   MeasuredModel& model_;
-  ir::Value *nothing_, *zero_, *zeros_;
+  ir::Value *nothing_, *no_rows_, *zero_, *zeros_;
   std::vector<ir::Value*> values_;  // as far out as they are
 };
 

@@ -55,6 +55,12 @@ ir::Value* MeasuredModel::same(ir::Value* value, ir::Graph& inner) {
   return result;
 }
 
+ir::Value* MeasuredModel::rows(ir::Value* value) {
+  ir::Value* result = op("Flatten", {value});
+  result->producer()->set_attribute({.name = "axis", .value = int64_t{-1}});
+  return result;
+}
+
 ir::Value* MeasuredModel::reduce(const char* name, ir::Value* value, const std::vector<int64_t>& axes) {
   const bool as_operand = opset_ >= kAxesAreOperands;
   std::vector<ir::Value*> operands{value};

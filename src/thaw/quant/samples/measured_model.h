@@ -42,6 +42,8 @@ class MeasuredModel {
   ir::Value* op(const char* name, std::vector<ir::Value*> operands);
   // A value that another graph sees, as one of its own.
   static ir::Value* same(ir::Value* value, ir::Graph& inner);
+  // As a matrix: all axes but the last are one.
+  ir::Value* rows(ir::Value* value);
   // Over these axes, or all; they are gone then.
   ir::Value* reduce(const char* name, ir::Value* value, const std::vector<int64_t>& axes = {});
   // A value of the main graph: makes it an output where it is none. Returns its name.
