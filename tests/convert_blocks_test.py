@@ -121,6 +121,15 @@ def packed(path):
     return [i.name for i in onnx.load(path).graph.initializer if "_Q4" in i.name]
 
 
+@pytest.mark.parametrize("how", ["int4", "int8 --dynamic"])
+def test_a_tied_head_is_converted_for_onnx_runtime_too(thaw, save, how):
+    to, *options = how.split()
+    path = save(model(TIED, table=random(96, 64)), "tied")
+    out, report = convert(thaw, path, "--target", "ort", *options, to=to)
+    assert not report["kept"] and report["weights_after"] < 0.3 * report["weights_before"]
+    assert sqnr(path, out, {"ids": np.arange(96).reshape(4, 24)}) > 12
+
+
 @pytest.mark.parametrize("method", ["search", "gptq", "awq"])
 def test_a_tied_table_stays_one_by_methods_that_need_samples(thaw, save, tmp_path, method):
     path = save(model(TIED, table=random(96, 64)), "tied")
@@ -166,6 +175,19 @@ def test_every_method_and_what_samples_are_good_for(thaw, save, tmp_path):
     assert quality["search"] > quality["rtn"]
     assert quality["gptq"] > quality["search"] and quality["awq"] > quality["search"]
     assert "--data" in thaw.error("convert", path, "-o", tmp_path / "o.onnx", "--to", "int4", "--method", "gptq")
+
+
+@pytest.mark.parametrize("between", ["r = Relu(a)", "s = Relu(a) r = Identity(s)", "s = Sigmoid(a) t = Abs(a) r = Add(s, t)"])
+def test_search_evens_out_what_inputs_of_one_sign_add_up(thaw, save, between):
+    path = save(model(f"g (float[n, 256] x) => (float[n, 256] y) {{ a = MatMul(x, v) {between} y = MatMul(r, w) }}",
+                      v=random(256, 256), w=random(256, 256)), "one_sided")
+    feeds = {"x": random(64, 256, scale=1)}
+    for to in ("int2", "int4"):
+        found = {}
+        for method in ("rtn", "search"):
+            out, _ = convert(thaw, path, "--method", method, "--keep", "a", to=to)
+            found[method] = sqnr(path, out, feeds)
+        assert found["search"] > found["rtn"] + 1.5, found
 
 
 def test_gptq_of_inputs_whose_squares_no_float_holds(thaw, save, tmp_path):
@@ -287,17 +309,53 @@ def test_outputs_declare_what_they_did(thaw, save, to):
 STAYING = {
     "stands on the left": "float[64, m] x) => (float[64, m] y) { y = MatMul(w, x)",
     "is a vector": "float[n, 64] x) => (float[n] y) { y = MatMul(x, v)",
-    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(half) y = MatMul(x, f)",
+    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(whole) y = MatMul(x, f)",
     "both of its operands are computed": "float[n, 64] x) => (float[n, n] y) { t = Transpose<perm = [1, 0]>(x) y = MatMul(x, t)",
     "along axis 1": "int64[n] x) => (float[64, n] y) { y = Gather<axis = 1>(w, x)",
     "not for Einsum": "float[b, n, 64] x) => (float[b, n, 64] y) { y = Einsum<equation = \"bnk,km->bnm\">(x, w)",
 }
 
 
+@pytest.fixture
+def branches(save):
+    return save(model("""g (float[n, 64] x, bool first) => (float[n, 64] y) {
+      y = If(first)<then_branch = t () => (float[n, 64] o) { r = Relu(x) a = MatMul(r, shared) s = Relu(a) o = MatMul(s, own) },
+                    else_branch = e () => (float[n, 64] p) { k = Sigmoid(x) p = MatMul(k, shared) }>
+    }""", shared=random(64, 64), own=random(64, 64)), "branches")
+
+
+def fed_branches(folder, *firsts):
+    feeds = [{"x": random(64, 64, scale=1), "first": np.array(first)} for first in firsts]
+    for i, fed in enumerate(feeds):
+        np.savez(folder / f"{i}.npz", **fed)
+    return feeds
+
+
+@pytest.mark.parametrize("how", ["int4", "int4 --form qdq", "int3 --form qdq", "int4 --method gptq", "int4 --method awq"])
+def test_branches_that_share_a_weight(thaw, branches, tmp_path, how):
+    to, *options = how.split()
+    feeds = fed_branches(tmp_path, True, False, True, False)
+    out, report = convert(thaw, branches, *options, *["--data", tmp_path] * ("--method" in options), to=to)
+    assert len(report["converted"]) == 3 and report["weights_after"] < 0.3 * report["weights_before"] and not report["kept"]
+    found = [sqnr(branches, out, fed) for fed in feeds]
+    plain, _ = convert(thaw, branches, "--method", "rtn", to=to)  # written over the other
+    more = 1.5 if "--method" in options else 0
+    for of_one, fed in zip(found, feeds, strict=True):
+        assert of_one > max(9, sqnr(branches, plain, fed) + more)
+
+
+def test_a_branch_that_no_sample_takes_has_its_codes_by_search(thaw, branches, tmp_path):
+    feeds = fed_branches(tmp_path, False, False)
+    out, report = convert(thaw, branches, "--method", "gptq", "--data", tmp_path, to="int4")
+    assert {k["where"]: k["message"] for k in report["kept"]} == {
+        "o": "gptq: no sample shows what its weight multiplies: search chooses its codes"}
+    assert len(report["converted"]) == 3 and sqnr(branches, out, feeds[0]) > 15
+
+
 @pytest.mark.parametrize("why", STAYING)
 def test_what_stays_says_why(thaw, save, why):
     made = model("g (" + STAYING[why] + " }", w=random(64, 64), v=random(64))
-    made.graph.initializer.append(numpy_helper.from_array(random(64, 64).astype(np.float16), "half"))
+    made.graph.initializer.append(numpy_helper.from_array(np.eye(64, dtype=np.int8), "whole"))
     _, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4")
     assert not report["converted"]
     assert [k for k in report["kept"] if why in k["message"]], report["kept"]

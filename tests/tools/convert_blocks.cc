@@ -7,6 +7,7 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/rewrite/remove_unused.h"
 
 int main(int argc, char** argv) {
@@ -26,7 +27,7 @@ int main(int argc, char** argv) {
     quantizing::blocks::Converter converter(*model, facts);
     std::vector<ir::Node*> nodes;
     for (ir::Node* node : model->graph->nodes())
-      if (quantizing::blocks::Converter::is_candidate(*node)) nodes.push_back(node);
+      if (quantizing::blocks::is_candidate(*node)) nodes.push_back(node);
     rewrite::Changes changes;
     for (ir::Node* node : nodes) {
       const std::string place = node->describe();

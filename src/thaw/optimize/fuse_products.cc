@@ -1,5 +1,6 @@
 // com.microsoft's FusedMatMul: a product of two computed tensors, with Transposes of their last two axes before it and a
 // number that any of the three is multiplied by. A product with a weight stays a MatMul, as quantizers look for one.
+#include <algorithm>
 #include <optional>
 
 #include "thaw/ops/rule/registry.h"
@@ -43,6 +44,14 @@ std::optional<Scaled> scaled_value(const ir::Node& node, const infer::Inference&
   return std::nullopt;
 }
 
+// A constant, or what a node makes of constants alone: turned, cast, of codes.
+bool is_weight(const ir::Value& value) {
+  const ir::Node* maker = value.producer();
+  return constant_of(&value) ||
+         (maker && maker->subgraphs().empty() && !maker->inputs().empty() &&
+          std::ranges::all_of(maker->inputs(), [](const ir::Value* input) { return !input || constant_of(input); }));
+}
+
 struct FusedProduct {
   ir::Value* operands[2] = {};
   bool turned[2] = {};
@@ -56,7 +65,7 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
   for (const int i : {0, 1}) {
     ir::Value*& operand = found.operands[i];
     operand = matmul.input(i);
-    if (facts.fact(operand).rank() < 2 || facts.fact(operand).dtype != ir::DataType::kFloat || constant_of(operand))
+    if (facts.fact(operand).rank() < 2 || facts.fact(operand).dtype != ir::DataType::kFloat || is_weight(*operand))
       return std::nullopt;
     for (ir::Node* node = operand->producer(); node && is_read_once(*operand); node = operand->producer()) {
       if (node->graph() != matmul.graph()) break;
@@ -71,6 +80,7 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
       }
       found.absorbed.push_back(node);
     }
+    if (is_weight(*operand)) return std::nullopt;
   }
   return found;
 }

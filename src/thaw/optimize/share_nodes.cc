@@ -1,6 +1,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/optimize/share.h"
 #include "thaw/rewrite/node_key.h"
 #include "thaw/rewrite/patch.h"
@@ -26,7 +27,7 @@ class NodeSharer {
       for (ir::Graph* inner : node->subgraphs()) visit(*inner);
       const std::string key = rewrite::key_of(*node);
       if (key.empty()) continue;
-      if (ir::Node* first = find(key)) {
+      if (ir::Node* first = find(key, *node)) {
         share(*node, *first);
       } else {
         known_.back().emplace(key, node);
@@ -35,7 +36,12 @@ class NodeSharer {
     known_.pop_back();
   }
 
-  ir::Node* find(const std::string& key) const {
+  ir::Node* find(const std::string& key, const ir::Node& node) const {
+    // Kernels of codes take what makes numbers of them beside what reads those, not outside its graph.
+    if (node.op_type() == ops::kDequantize) {
+      const auto found = known_.back().find(key);
+      return found == known_.back().end() ? nullptr : found->second;
+    }
     for (auto scope = known_.rbegin(); scope != known_.rend(); ++scope)
       if (const auto found = scope->find(key); found != scope->end()) return found->second;
     return nullptr;

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -19,7 +19,7 @@ bool contracts(const ir::Node& node) {
   return op && op->op_class == ops::OpClass::kContraction;
 }
 
-bool is_projection(const ir::Node& node) { return blocks::Converter::summed_input(node) != nullptr; }
+bool is_projection(const ir::Node& node) { return blocks::summed_input(node) != nullptr; }
 
 struct Reached {
   std::vector<const ir::Node*> projections, attentions;
@@ -67,8 +67,7 @@ std::vector<std::vector<const ir::Node*>> attention_projections(const ir::Model&
     stands_for[node] = first;
     const size_t number = numbers.try_emplace(first, numbers.size()).first->second;
     for (const ir::Node* projection : reached.projections)
-      if (grouped.insert(projection).second)
-        groups[{number, blocks::Converter::summed_input(*projection)}].push_back(projection);
+      if (grouped.insert(projection).second) groups[{number, blocks::summed_input(*projection)}].push_back(projection);
   }
   std::vector<std::vector<const ir::Node*>> found;
   for (auto& [key, nodes] : groups) {

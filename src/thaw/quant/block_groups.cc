@@ -4,21 +4,27 @@
 #include <map>
 #include <utility>
 
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/input_signs.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 
 namespace thaw::quantizing {
 namespace {
 
 class Grouper {
  public:
-  explicit Grouper(const Precisions& precisions) : precisions_(precisions) {}
+  Grouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), places_(model) {}
 
   std::vector<BlockGroup> run(const ir::Graph& graph) {
-    add(graph, true);
+    add(graph);
     std::erase_if(groups_, [](const BlockGroup& group) { return group.nodes.empty(); });
-    for (BlockGroup& group : groups_)
-      std::ranges::stable_partition(group.nodes,
-                                    [](const ir::Node* node) { return blocks::Converter::summed_input(*node); });
+    const blocks::InputSigns signs(graph);
+    for (BlockGroup& group : groups_) {
+      std::ranges::stable_partition(group.nodes, [](const ir::Node* node) { return blocks::summed_input(*node); });
+      group.has_one_sided_inputs = std::ranges::all_of(group.nodes, [&](const ir::Node* node) {
+        const ir::Value* input = blocks::summed_input(*node);
+        return input && signs.is_one_sided(input);
+      });
+    }
     return std::move(groups_);
   }
 
@@ -26,23 +32,25 @@ class Grouper {
   // What nodes of one group have in common: a weight and whether it is read turned, or a value.
   using Shared = std::pair<const ir::Value*, bool>;
 
-  void add(const ir::Graph& graph, bool is_main) {
+  void add(const ir::Graph& graph) {
     for (ir::Node* node : graph.nodes()) {
-      for (const ir::Graph* inner : node->subgraphs()) add(*inner, false);
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
       const PrecisionOptions& precision = precisions_.of(*node);
-      if (is_blocks(precision.to) && blocks::Converter::is_candidate(*node)) add(*node, precision, is_main);
+      if (is_blocks(precision.to) && blocks::is_candidate(*node)) add(*node, precision);
     }
   }
 
-  void add(ir::Node& node, const PrecisionOptions& precision, bool is_main) {
-    ir::Value* input = blocks::Converter::summed_input(node);
-    size_t group = joined(blocks::Converter::weight_of(node), precision, groups_.size());
+  void add(ir::Node& node, const PrecisionOptions& precision) {
+    ir::Value* input = blocks::summed_input(node);
+    const StoredWeight weight = *blocks::weight_of(node);
+    size_t group = joined({weight.value, weight.turned}, precision, groups_.size());
     if (input && precision.blocks.method == BlockMethod::kAwq) group = joined({input, false}, precision, group);
     if (group == groups_.size()) groups_.push_back({.precision = &precision});
     groups_[group].nodes.push_back(&node);
-    std::vector<std::string>& inputs = groups_[group].inputs;
-    const bool is_seen = input && is_main && input->graph() == node.graph();
-    if (is_seen && std::ranges::find(inputs, input->name()) == inputs.end()) inputs.push_back(input->name());
+    if (!input || !can_be_measured(*input->graph()) || may_run_often(*input->graph())) return;
+    std::vector<ValuePlace>& inputs = groups_[group].inputs;
+    const ValuePlace place = places_.of(*input);
+    if (std::ranges::find(inputs, place) == inputs.end()) inputs.push_back(place);
   }
 
   // The group of what is shared, and `other`, as one; the lower number of the two.
@@ -61,21 +69,22 @@ class Grouper {
     BlockGroup moved = std::exchange(groups_[second], {.precision = groups_[second].precision});
     BlockGroup& to = groups_[first];
     to.nodes.insert(to.nodes.end(), moved.nodes.begin(), moved.nodes.end());
-    for (std::string& name : moved.inputs)
-      if (std::ranges::find(to.inputs, name) == to.inputs.end()) to.inputs.push_back(std::move(name));
+    for (ValuePlace& place : moved.inputs)
+      if (std::ranges::find(to.inputs, place) == to.inputs.end()) to.inputs.push_back(std::move(place));
     for (auto& [what, numbers] : by_shared_) std::ranges::replace(numbers, second, first);
     return first;
   }
 
   const Precisions& precisions_;
+  ValuePlaces places_;
   std::vector<BlockGroup> groups_;
   std::map<Shared, std::vector<size_t>> by_shared_;  // numbers of groups
 };
 
 }  // namespace
 
-std::vector<BlockGroup> block_groups(const ir::Graph& graph, const Precisions& precisions) {
-  return Grouper(precisions).run(graph);
+std::vector<BlockGroup> block_groups(const ir::Model& model, const Precisions& precisions) {
+  return Grouper(model, precisions).run(*model.graph);
 }
 
 }  // namespace thaw::quantizing

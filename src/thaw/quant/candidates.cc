@@ -7,8 +7,9 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/quant/convert.h"
+#include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/rewrite/splice.h"
@@ -19,7 +20,7 @@ namespace {
 void add_products(const ir::Graph& graph, std::vector<std::string>& names) {
   for (const ir::Node* node : graph.nodes()) {
     for (const ir::Graph* inner : node->subgraphs()) add_products(*inner, names);
-    if (blocks::Converter::is_candidate(*node)) names.push_back(rewrite::name_of(*node));
+    if (blocks::is_candidate(*node)) names.push_back(rewrite::name_of(*node));
   }
 }
 
@@ -34,8 +35,9 @@ std::vector<std::string> with_coded_weights(const ir::Model& model, const Precis
     found.insert(chosen.weighted.node);
   for (const int8::Lookup& lookup : int8::choose_lookups(*copy, all)) found.insert(lookup.node);
   std::vector<std::string> names;
-  for (const ir::Node* node : copy->graph->nodes())
-    if (found.contains(node)) names.push_back(rewrite::name_of(*node));
+  for_nodes(*copy->graph, [&](const ir::Node& node) {
+    if (found.contains(&node)) names.push_back(rewrite::name_of(node));
+  });
   return names;
 }
 

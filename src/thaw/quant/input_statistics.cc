@@ -20,18 +20,19 @@ void require_finite(const std::string& name, std::span<const float> numbers, con
                                             .next = "--keep leaves the nodes that read it as they are"});
 }
 
-void add(const std::string& name, const Array& array, const std::string& sample, bool with_products,
+void add(const ValuePlace& place, const Array& array, const std::string& sample, bool with_products,
          InputStatistics& all) {
   const int64_t width = array.dims.empty() ? 1 : array.dims.back();
-  auto [at, fresh] = all.try_emplace(name, width, with_products);
+  if (place.graph != 0 && array.num_elements() == 0) return;  // its branch was not taken
+  auto [at, fresh] = all.try_emplace(place, width, with_products);
   if (at->second.k() != width)
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = fmt::format("'{}' is {} wide on one sample and {} on another", name, at->second.k(), width),
-                 .where = "calibration",
-                 .expected = "what a weight multiplies, of one width"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is {} wide on one sample and {} on another",
+                                                                  place.name, at->second.k(), width),
+                                              .where = "calibration",
+                                              .expected = "what a weight multiplies, of one width"});
   if (width == 0) return;
   for_rows(array, width, [&](std::span<const float> rows) {
-    require_finite(name, rows, sample);
+    require_finite(place.name, rows, sample);
     at->second.add(rows);
   });
 }
@@ -39,58 +40,65 @@ void add(const std::string& name, const Array& array, const std::string& sample,
 // Bytes of products that are remembered; sums alone are small.
 constexpr uint64_t kMostRemembered = uint64_t{1} << 29;
 
-InputStatistics statistics_over(const ir::Model& model, const std::vector<std::string>& names, bool with_products,
+InputStatistics statistics_over(const ir::Model& model, const std::vector<ValuePlace>& places, bool with_products,
                                 const Samples& samples) {
   MeasuredModel measured(model);
-  std::vector<std::string> wanted, fed;
-  for (const std::string& name : names) {
-    if (measured.is_fed(name)) {
-      fed.push_back(name);
-    } else if (ir::Value* value = measured.value(name); value && !value->is_input()) {
-      wanted.push_back(measured.output(value));
+  std::vector<ValuePlace> computed, fed;
+  std::vector<InnerValue> values;
+  for (const ValuePlace& place : places) {
+    ir::Value* value = measured.value(place);
+    if (place.graph == 0 && measured.is_fed(place.name)) {
+      fed.push_back(place);
+    } else if (value && (place.graph != 0 || !value->is_input())) {
+      computed.push_back(place);
+      // Branches give what has as many axes as the others have.
+      values.push_back({place.graph == 0 ? value : measured.rows(value), OfRuns::kRows});
     }
   }
+  std::vector<std::string> wanted;
+  for (ir::Value* value : brought_out(measured, values)) wanted.push_back(measured.output(value));
   InputStatistics all;
   measured.start();
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays feeds = samples.read(i, measured.inputs());
-    for (const auto& [name, array] : wanted.empty() ? Arrays() : measured.run(feeds, wanted))
-      add(name, array, samples.name(i), with_products, all);
-    for (const std::string& name : fed) add(name, feeds.at(name), samples.name(i), with_products, all);
-    for (auto& [name, statistics] : all) statistics.end_sample();
+    const Arrays results = wanted.empty() ? Arrays() : measured.run(feeds, wanted);
+    for (size_t k = 0; k < wanted.size(); ++k)
+      add(computed[k], results.at(wanted[k]), samples.name(i), with_products, all);
+    for (const ValuePlace& place : fed) add(place, feeds.at(place.name), samples.name(i), with_products, all);
+    for (auto& [place, statistics] : all) statistics.end_sample();
   }
-  for (auto& [name, statistics] : all) statistics.finish();
+  for (auto& [place, statistics] : all) statistics.finish();
   return all;
 }
 
-std::string key_of_input(const std::string& name, bool with_products) {
-  return (with_products ? "products " : "sums ") + name;
+std::string key_of_input(const ValuePlace& place, bool with_products) {
+  return fmt::format("{} {} {}", with_products ? "products" : "sums", place.graph, place.name);
 }
 
 }  // namespace
 
-InputStatistics input_statistics(const ir::Model& model, const std::vector<std::string>& names, bool with_products,
+InputStatistics input_statistics(const ir::Model& model, const std::vector<ValuePlace>& places, bool with_products,
                                  const Samples& samples) {
   Remembered* known = samples.remembered();
-  if (!known) return statistics_over(model, names, with_products, samples);
+  if (!known) return statistics_over(model, places, with_products, samples);
   InputStatistics all;
-  std::vector<std::string> open;
-  for (const std::string& name : names) {
-    const auto at = known->find(key_of_input(name, with_products));
+  std::vector<ValuePlace> open;
+  for (const ValuePlace& place : places) {
+    const auto at = known->find(key_of_input(place, with_products));
     if (at == known->end()) {
-      open.push_back(name);
+      open.push_back(place);
     } else if (at->second.has_value()) {
-      all.emplace(name, std::any_cast<const blocks::ColumnStatistics&>(at->second));
+      all.emplace(place, std::any_cast<const blocks::ColumnStatistics&>(at->second));
     }
   }
   if (open.empty()) return all;
   InputStatistics found = statistics_over(model, open, with_products, samples);
   uint64_t bytes = 0;
-  for (const auto& [name, statistics] : found) bytes += statistics.products.size() * sizeof(float);
+  for (const auto& [place, statistics] : found) bytes += statistics.products.size() * sizeof(float);
   if (bytes <= kMostRemembered)
-    for (const std::string& name : open) {
-      const auto at = found.find(name);
-      known->emplace(key_of_input(name, with_products), at == found.end() ? std::any() : std::any(at->second));
+    for (const ValuePlace& place : open) {
+      const auto at = found.find(place);
+      known->emplace(key_of_input(place, with_products), at == found.end() ? std::any() : std::any(at->second));
     }
   all.merge(found);
   return all;

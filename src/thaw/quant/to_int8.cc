@@ -44,7 +44,7 @@ rewrite::Changes to_int8(ir::Model& model, const ConvertOptions& options, const 
   if (samples && any_is(options, is_static)) {
     // In float32, before anything is quantized: the model computes the same, or nearly.
     int8::equalize(model, wanted);
-    int8::smooth(model, wanted, *samples);
+    int8::smooth(model, wanted, *samples, changes);
     int8::correct_bias(model, wanted, *samples);
     int8::to_qdq(model, wanted, *samples, changes);
   }

@@ -31,6 +31,16 @@ ir::Value* turned_matrix(const ir::Node& node) {
   return order.empty() || std::ranges::equal(order, kTurned) ? node.input(0) : nullptr;
 }
 
+ir::Value* unchanged(const ir::Node& node) {
+  return node.domain().empty() && node.op_type() == "Identity" ? node.input(0) : nullptr;
+}
+
+ir::Value* cast_to_float(const ir::Node& node) {
+  const bool is_one = node.domain().empty() && node.op_type() == "Cast" &&
+                      node.attribute_int("to", 0) == static_cast<int64_t>(ir::DataType::kFloat);
+  return is_one ? node.input(0) : nullptr;
+}
+
 std::vector<int> operands_that_scale(const ir::Node& node) {
   const std::string& op = node.op_type();
   if (op == "Mul" && node.domain().empty()) {

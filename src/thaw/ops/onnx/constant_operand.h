@@ -27,6 +27,11 @@ bool looks_up_rows(const ir::Node& node);
 // The operand of a Transpose that changes the two axes of a matrix of that rank; null for other nodes.
 ir::Value* turned_matrix(const ir::Node& node);
 
+// The operand of an Identity; null for other nodes.
+ir::Value* unchanged(const ir::Node& node);
+// The operand of a Cast to float32; null for other nodes.
+ir::Value* cast_to_float(const ir::Node& node);
+
 // Operands such that, where each of their numbers along the last axis is multiplied by something, the first output is,
 // and nothing else changes: a factor, or a normalization's scale and bias. Those of a Mul that are constants. Empty for
 // other nodes, and where a node has more outputs that depend on them.

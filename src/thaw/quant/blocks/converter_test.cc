@@ -13,6 +13,7 @@
 #include "thaw/core/temp_folder_testing.h"
 #include "thaw/ir/data/tensor_source.h"
 #include "thaw/ir/graph/builder.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/rewrite/pass_testing.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -86,7 +87,7 @@ Conversion convert(ir::Model& model, int bits, const BlockOptions& options,
   Conversion result;
   std::vector<ir::Node*> nodes;
   for (ir::Node* node : model.graph->nodes())
-    if (Converter::is_candidate(*node)) nodes.push_back(node);
+    if (is_candidate(*node)) nodes.push_back(node);
   for (ir::Node* node : nodes)
     result.why.push_back(converter.convert(*node, bits, options, statistics, result.changes));
   rewrite::remove_unused(model);

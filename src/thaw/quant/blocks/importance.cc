@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace thaw::quantizing::blocks {
 namespace {
@@ -30,6 +31,13 @@ Importance importance_of(const ColumnStatistics& statistics, const std::vector<f
     importance.means.push_back(static_cast<float>(mean / std::sqrt(mean_square) / scale));
   }
   return importance;
+}
+
+Importance importance_of_one_sided(int64_t k) {
+  constexpr double kShare = std::numbers::inv_pi;
+  const auto places = static_cast<size_t>(k);
+  return {.squares = std::vector(places, static_cast<float>(1 - kShare + kLeast)),
+          .means = std::vector(places, static_cast<float>(std::sqrt(kShare)))};
 }
 
 }  // namespace thaw::quantizing::blocks

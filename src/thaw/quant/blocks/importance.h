@@ -4,6 +4,7 @@
 // each by itself, the mean of its square is  sum of var(x_i) e_i^2 + (sum of mean(x_i) e_i)^2.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "thaw/quant/blocks/statistics.h"
@@ -22,5 +23,9 @@ struct Importance {
 // by chance (James & Stein 1961). Empty where nothing was seen, or zeros alone. row_scales, [k]: what weights are multiplied
 // by, and inputs divided; empty: nothing.
 Importance importance_of(const ColumnStatistics& statistics, const std::vector<float>& row_scales = {});
+
+// Of inputs of one sign, of which nothing else is known: as of a normal distribution behind a Relu, the square of whose mean is
+// 1/pi of the mean square.
+Importance importance_of_one_sided(int64_t k);
 
 }  // namespace thaw::quantizing::blocks

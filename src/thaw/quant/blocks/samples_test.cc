@@ -10,6 +10,7 @@
 #include "thaw/quant/blocks/converter.h"
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/quant/blocks/searched_error.h"
+#include "thaw/quant/blocks/weight_nodes.h"
 #include "thaw/rewrite/pass_testing.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -90,7 +91,7 @@ double held_out_error(BlockMethod method, bool has_norm, int bits, bool symmetri
   Converter converter(*converted, facts);
   std::vector<ir::Node*> nodes;
   for (ir::Node* node : converted->graph->nodes())
-    if (Converter::is_candidate(*node)) nodes.push_back(node);
+    if (is_candidate(*node)) nodes.push_back(node);
   rewrite::Changes changes;
   const BlockOptions options{.symmetric = symmetric, .method = method, .accuracy_level = 1};
   for (const std::string& why :
@@ -162,17 +163,17 @@ TEST(BlockSamples, AwqFoldsItsScalesIntoTheNormBefore) {
   infer::Inference facts(*converted, scope);
   std::vector<ir::Node*> products;
   for (ir::Node* node : converted->graph->nodes())
-    if (Converter::is_candidate(*node)) products.push_back(node);
+    if (is_candidate(*node)) products.push_back(node);
   std::vector<float> scales;
   for (int64_t i = 0; i < kIn; ++i) scales.push_back(std::ldexp(1.0F, static_cast<int>(i % 5) - 2));
   const size_t nodes = converted->graph->nodes().size();
-  divide_input(*converted, facts, Converter::summed_input(*products.front()), products, scales);
+  divide_input(*converted, facts, summed_input(*products.front()), products, scales);
   EXPECT_EQ(converted->graph->nodes().size(), nodes);
   rewrite::remove_unused(*converted);
   run::Session session(*converted);
   // The products see what they saw, divided.
   const std::vector<float> x = activations(4, 13);
-  ir::Value* normed = Converter::summed_input(*products.front());
+  ir::Value* normed = summed_input(*products.front());
   for (ir::Node* product : products) {
     std::vector<float> unscaled;
     const std::vector<double> w = product->input(1)->constant()->to_double();

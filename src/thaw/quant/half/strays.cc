@@ -28,7 +28,7 @@ class Strays::Context final : public ops::MagnitudeContext {
 
   ops::Magnitude input(int i) override {
     const ir::Value* value = node_.input(i);
-    return value && is_constant(*value) ? of_constant(*value, i) : strays_.magnitude(value);
+    return value && is_constant(*value) ? of_constant(*value, i) : strays_.magnitudes_.of(value);
   }
 
   std::optional<double> number(int i) override {
@@ -69,34 +69,18 @@ class Strays::Context final : public ops::MagnitudeContext {
 Strays::Strays(const ir::Model& model, const infer::Result& facts, const dim::Assignment& sizes, Guards& guards,
                bool io_is_wide)
     : facts_(facts), sizes_(sizes), guards_(guards) {
-  follow(*model.graph);
+  magnitudes_.follow(*model.graph, [&](const ir::Node& node) { return Context(*this, node); });
   hold(*model.graph, io_is_wide);
 }
 
-ops::Magnitude Strays::magnitude(const ir::Value* value) const {
-  const auto found = magnitudes_.find(value);
-  return found == magnitudes_.end() ? ops::Magnitude::ordinary() : found->second;
-}
-
-void Strays::follow(const ir::Graph& graph) {
-  for (const ir::Node* node : graph.nodes()) {
-    if (node->constant()) continue;
-    for (const ir::Graph* inner : node->subgraphs()) follow(*inner);
-    Context context(*this, *node);
-    const ops::Magnitude made = ops::magnitude_of(context);
-    for (const ir::Value* value : node->outputs())
-      if (value) magnitudes_.emplace(value, made);
-  }
-}
-
 bool Strays::leaves(const ir::Value* value) const {
-  const auto found = magnitudes_.find(value);
-  return found != magnitudes_.end() && found->second.leaves_float16() && !guards_.is_settled(value);
+  const ops::Magnitude* found = magnitudes_.find(value);
+  return found && found->leaves_float16() && !guards_.is_settled(value);
 }
 
 bool Strays::loses_small(const ir::Value* value) const {
-  const auto found = magnitudes_.find(value);
-  return found != magnitudes_.end() && found->second.loses_small() && !guards_.is_settled(value);
+  const ops::Magnitude* found = magnitudes_.find(value);
+  return found && found->loses_small() && !guards_.is_settled(value);
 }
 
 const ir::Value* Strays::leaving_input(const ir::Node& node) const {
@@ -113,7 +97,7 @@ std::string Strays::why_over(const ir::Node& node, bool outputs_are_wide) const 
   bool gives = false, is_assumed = false;
   for (const ir::Value* value : node.outputs()) {
     if (!value) continue;
-    is_assumed = is_assumed || magnitude(value).is_assumed;
+    is_assumed = is_assumed || magnitudes_.of(value).is_assumed;
     if (!leaves(value)) continue;
     gives = true;
     const auto is_held = [&](const ir::Use& use) { return over_.contains(use.node); };

@@ -11,7 +11,7 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/ops/rule/magnitude.h"
+#include "thaw/ops/rule/magnitude_map.h"
 #include "thaw/quant/half/guards.h"
 
 namespace thaw::quantizing {
@@ -28,20 +28,18 @@ class Strays {
   bool leaves(const ir::Value* value) const;
 
  private:
-  void follow(const ir::Graph& graph);
   void hold(const ir::Graph& graph, bool outputs_are_wide);
   std::string why_over(const ir::Node& node, bool outputs_are_wide) const;
   std::string why_small(const ir::Node& node) const;
   const ir::Value* leaving_input(const ir::Node& node) const;
   bool loses_small(const ir::Value* value) const;
-  ops::Magnitude magnitude(const ir::Value* value) const;
 
   class Context;
 
   const infer::Result& facts_;
   const dim::Assignment& sizes_;
   Guards& guards_;
-  std::unordered_map<const ir::Value*, ops::Magnitude> magnitudes_;
+  ops::MagnitudeMap magnitudes_;
   std::unordered_map<const ir::Node*, std::string> over_, small_;  // nodes that are held, and why
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/quant/samples/measured_model.h"
+#include "thaw/rewrite/sites.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -45,13 +45,16 @@ class RangeNodes {
 };
 
 // The one that is fed, or made before the others.
-const std::string& first_of(const std::set<std::string>& names, const ir::Graph& graph) {
-  for (const ir::Value* input : graph.inputs())
-    if (const auto at = names.find(input->name()); at != names.end()) return *at;
-  for (const ir::Node* node : graph.nodes())
+const std::string& first_of(const std::set<ValuePlace>& places, const ir::Model& model) {
+  const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
+  const size_t number = places.begin()->graph;
+  const auto is_odd = [&](const ir::Value* value) { return value && places.contains({number, value->name()}); };
+  for (const ir::Value* input : graphs[number]->inputs())
+    if (is_odd(input)) return input->name();
+  for (const ir::Node* node : graphs[number]->nodes())
     for (const ir::Value* output : node->outputs())
-      if (const auto at = output ? names.find(output->name()) : names.end(); at != names.end()) return *at;
-  return *names.begin();
+      if (is_odd(output)) return output->name();
+  return places.begin()->name;
 }
 
 [[noreturn]] void refuse_odd(const std::string& name, size_t sample) {
@@ -68,39 +71,41 @@ struct Extent {
   int64_t most_elements = 0;  // of any sample
 };
 
-std::map<std::string, Extent> extents(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                      const Samples& samples) {
-  struct Outputs {
-    std::string lowest, highest, odd, size;
-  };
+std::map<ValuePlace, Extent> extents(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
+                                     const Samples& samples) {
   MeasuredModel measured(model);
   RangeNodes nodes(measured);
-  std::map<std::string, Outputs> outputs;
-  std::vector<std::string> all;
-  for (const auto& [name, request] : wanted) {
-    ir::Value* value = measured.value(name);
+  std::vector<InnerValue> numbers;  // four of each
+  for (const auto& [place, request] : wanted) {
+    ir::Value* value = measured.value(place);
     // 0 belongs to every range, so that one more 0 changes none.
     ir::Value* flat = nodes.never_empty(value);
-    const Outputs& here = outputs[name] = {
-        measured.output(measured.reduce("ReduceMin", flat)), measured.output(measured.reduce("ReduceMax", flat)),
-        measured.output(nodes.is_odd(flat)), measured.output(measured.op("Size", {value}))};
-    all.insert(all.end(), {here.lowest, here.highest, here.odd, here.size});
+    ir::Value* count = measured.op("Size", {value});
+    ir::Value* size = measured.op("Cast", {count});
+    size->producer()->set_attribute({.name = "to", .value = static_cast<int64_t>(ir::DataType::kFloat)});
+    numbers.push_back({measured.reduce("ReduceMin", flat), OfRuns::kLeast});
+    numbers.push_back({measured.reduce("ReduceMax", flat), OfRuns::kMost});
+    numbers.push_back({nodes.is_odd(flat), OfRuns::kSum});
+    numbers.push_back({size, OfRuns::kMost});
   }
+  std::vector<std::string> outputs;
+  for (ir::Value* number : brought_out(measured, numbers)) outputs.push_back(measured.output(number));
   measured.start();
-  std::map<std::string, Extent> found;
+  std::map<ValuePlace, Extent> found;
   for (size_t i = 0; i < samples.size(); ++i) {
-    const Arrays results = measured.run(samples.read(i, measured.inputs()), all);
-    std::set<std::string> odd;
-    for (const auto& [name, here] : outputs) {
-      const auto number = [&](const std::string& output) { return to_doubles(results.at(output)).front(); };
-      Extent& extent = found[name];
-      const double low = number(here.lowest), high = number(here.highest);
-      if (number(here.odd) != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(name);
+    const Arrays results = measured.run(samples.read(i, measured.inputs()), outputs);
+    std::set<ValuePlace> odd;
+    const std::string* output = outputs.data();
+    const auto next = [&] { return to_doubles(results.at(*output++)).front(); };
+    for (const auto& [place, request] : wanted) {
+      Extent& extent = found[place];
+      const double low = next(), high = next(), none = next(), size = next();
+      if (none != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(place);
       extent.range.lowest = std::min(extent.range.lowest, low);
       extent.range.highest = std::max(extent.range.highest, high);
-      extent.most_elements = std::max(extent.most_elements, static_cast<int64_t>(number(here.size)));
+      extent.most_elements = std::max(extent.most_elements, static_cast<int64_t>(size));
     }
-    if (!odd.empty()) refuse_odd(first_of(odd, *model.graph), i);
+    if (!odd.empty()) refuse_odd(first_of(odd, model), i);
   }
   return found;
 }
@@ -130,80 +135,130 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
   }
 }
 
-std::map<std::string, Range> ranges_over(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                         const Samples& samples) {
-  const std::map<std::string, Extent> seen = extents(model, wanted, samples);
-  std::map<std::string, Range> ranges;
-  std::map<std::string, Histogram> histograms;
-  std::vector<std::vector<std::string>> groups;  // that leave the runtime together
+// What histograms are made of: a tensor leaves the runtime as it is, or, of a graph inside, as a vector.
+std::map<ValuePlace, std::string> whole_tensors(MeasuredModel& measured, const std::vector<ValuePlace>& places) {
+  std::vector<InnerValue> values;
+  ir::Value* flat = measured.constant("histogram_flat", {-1});
+  for (const ValuePlace& place : places) {
+    ir::Value* value = measured.value(place);
+    values.push_back({place.graph == 0 ? value : measured.op("Reshape", {value, flat})});
+  }
+  const std::vector<ir::Value*> outside = brought_out(measured, values);
+  std::map<ValuePlace, std::string> outputs;
+  for (size_t i = 0; i < places.size(); ++i) outputs[places[i]] = measured.output(outside[i]);
+  return outputs;
+}
+
+std::map<ValuePlace, Range> ranges_over(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
+                                        const Samples& samples) {
+  const std::map<ValuePlace, Extent> seen = extents(model, wanted, samples);
+  MeasuredModel measured(model);
+  std::map<ValuePlace, Range> ranges;
+  std::map<ValuePlace, Histogram> histograms;
+  std::vector<ValuePlace> computed;
+  std::vector<std::vector<ValuePlace>> groups;  // that leave the runtime together
   int64_t held = 0;
-  for (const auto& [name, extent] : seen) {
-    const RangeRequest& request = wanted.at(name);
+  for (const auto& [place, extent] : seen) {
+    const RangeRequest& request = wanted.at(place);
     const Range range{std::clamp(extent.range.lowest, request.useful.lowest, request.useful.highest),
                       std::clamp(extent.range.highest, request.useful.lowest, request.useful.highest)};
-    ranges[name] = range;
+    ranges[place] = range;
     if (request.method == RangeMethod::kMinMax || !(range.lowest < range.highest)) continue;
-    histograms.emplace(name, Histogram(range));
+    if (may_run_often(measured.graph(place.graph))) continue;
+    histograms.emplace(place, Histogram(range));
     if (groups.empty() || held + extent.most_elements > kMostFetched) {
       groups.emplace_back();
       held = 0;
     }
-    groups.back().push_back(name);
+    groups.back().push_back(place);
     held += extent.most_elements;
+    if (place.graph != 0 || !measured.is_fed(place.name)) computed.push_back(place);
   }
   if (groups.empty()) return ranges;
-  MeasuredModel measured(model);
-  for (const auto& [name, histogram] : histograms)
-    if (!measured.is_fed(name)) measured.output(measured.value(name));
+  const std::map<ValuePlace, std::string> outputs = whole_tensors(measured, computed);
   measured.start();
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays feeds = samples.read(i, measured.inputs());
-    for (const std::vector<std::string>& group : groups) {
+    for (const std::vector<ValuePlace>& group : groups) {
       std::vector<std::string> fetched;
-      for (const std::string& name : group) {
-        if (measured.is_fed(name)) {
-          add_to(histograms.at(name), feeds.at(name), wanted.at(name).useful);
-        } else {
-          fetched.push_back(name);
-        }
+      for (const ValuePlace& place : group)
+        if (const auto at = outputs.find(place); at != outputs.end()) fetched.push_back(at->second);
+      const Arrays results = fetched.empty() ? Arrays() : measured.run(feeds, fetched);
+      for (const ValuePlace& place : group) {
+        const auto at = outputs.find(place);
+        add_to(histograms.at(place), at == outputs.end() ? feeds.at(place.name) : results.at(at->second),
+               wanted.at(place).useful);
       }
-      if (fetched.empty()) continue;
-      for (const auto& [name, array] : measured.run(feeds, fetched))
-        add_to(histograms.at(name), array, wanted.at(name).useful);
     }
   }
-  for (const auto& [name, histogram] : histograms) ranges[name] = chosen(histogram, wanted.at(name));
+  for (const auto& [place, histogram] : histograms) ranges[place] = chosen(histogram, wanted.at(place));
   return ranges;
 }
 
-std::string key_of(const std::string& name, const RangeRequest& request) {
-  return fmt::format("{} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
+std::string key_of(const ValuePlace& place, const RangeRequest& request) {
+  return fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
                      request.codes.lowest, request.codes.highest, request.symmetric, request.useful.lowest,
-                     request.useful.highest, name);
+                     request.useful.highest, place.graph, place.name);
 }
 
 }  // namespace
 
-std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                             const Samples& samples) {
+std::map<ValuePlace, Range> measured_ranges(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
+                                            const Samples& samples) {
   if (wanted.empty()) return {};
   Remembered* known = samples.remembered();
   if (!known) return ranges_over(model, wanted, samples);
-  std::map<std::string, Range> ranges;
-  std::map<std::string, RangeRequest> open;
-  for (const auto& [name, request] : wanted) {
-    if (const auto at = known->find(key_of(name, request)); at != known->end()) {
-      ranges[name] = std::any_cast<Range>(at->second);
+  std::map<ValuePlace, Range> ranges;
+  std::map<ValuePlace, RangeRequest> open;
+  for (const auto& [place, request] : wanted) {
+    if (const auto at = known->find(key_of(place, request)); at != known->end()) {
+      ranges[place] = std::any_cast<Range>(at->second);
     } else {
-      open.emplace(name, request);
+      open.emplace(place, request);
     }
   }
   if (open.empty()) return ranges;
-  for (const auto& [name, range] : ranges_over(model, open, samples)) {
-    known->emplace(key_of(name, open.at(name)), range);
-    ranges[name] = range;
+  for (const auto& [place, range] : ranges_over(model, open, samples)) {
+    known->emplace(key_of(place, open.at(place)), range);
+    ranges[place] = range;
   }
   return ranges;
+}
+
+std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
+                                           const Samples& samples) {
+  if (graphs.empty()) return {};
+  const ValuePlaces places(model);
+  Remembered* known = samples.remembered();
+  const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", places.number_of(*graph)); };
+  std::set<const ir::Graph*> found;
+  std::vector<const ir::Graph*> open;
+  for (const ir::Graph* graph : graphs) {
+    if (!can_be_measured(*graph)) continue;
+    const auto at = known ? known->find(key(graph)) : Remembered::iterator();
+    if (!known || at == known->end())
+      open.push_back(graph);
+    else if (std::any_cast<bool>(at->second))
+      found.insert(graph);
+  }
+  if (open.empty()) return found;
+  MeasuredModel measured(model);
+  ir::Value* one = measured.constant("runs", {}, {1});
+  std::vector<InnerValue> signs;
+  for (const ir::Graph* graph : open)
+    signs.push_back({MeasuredModel::same(one, measured.graph(places.number_of(*graph))), OfRuns::kMost});
+  std::vector<std::string> outputs;
+  for (ir::Value* sign : brought_out(measured, signs)) outputs.push_back(measured.output(sign));
+  measured.start();
+  size_t left = open.size();
+  for (size_t i = 0; i < samples.size() && left > 0; ++i) {
+    const Arrays results = measured.run(samples.read(i, measured.inputs()), outputs);
+    for (size_t k = 0; k < open.size(); ++k)
+      if (to_doubles(results.at(outputs[k])).front() != 0 && found.insert(open[k]).second) --left;
+  }
+  if (known)
+    for (const ir::Graph* graph : open) known->emplace(key(graph), found.contains(graph));
+  return found;
 }
 
 std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,

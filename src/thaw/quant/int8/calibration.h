@@ -4,12 +4,14 @@
 
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/int8/affine.h"
 #include "thaw/quant/int8/histogram.h"
+#include "thaw/quant/samples/inner_values.h"
 #include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing::int8 {
@@ -24,11 +26,16 @@ struct RangeRequest {
   Range useful = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };
 
-// By names of float32 tensors of the main graph. Tensors that had no elements on any sample have the range 0 to 0. Throws
-// thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and where the model does not
-// run on one.
-std::map<std::string, Range> measured_ranges(const ir::Model& model, const std::map<std::string, RangeRequest>& wanted,
-                                             const Samples& samples);
+// Of float32 tensors of graphs that can be measured (inner_values.h). Tensors that had no elements on any sample have the range
+// 0 to 0. Where a tensor is made anew in every round of a Loop or Scan, its range is all that was seen, whatever was asked for: rounds
+// give no histogram. Throws thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and
+// where the model does not run on one.
+std::map<ValuePlace, Range> measured_ranges(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
+                                            const Samples& samples);
+
+// Those of the graphs that can be measured and run on any of the samples: no more samples are read than tell.
+std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
+                                           const Samples& samples);
 
 // Of each place along an axis: all other axes are reduced.
 struct PlaceStatistics {

@@ -1,12 +1,14 @@
 #include "thaw/quant/int8/chosen.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <utility>
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::int8 {
@@ -16,61 +18,30 @@ using ops::Int8Kernel;
 
 bool is_computed(const ir::Value* value) { return value && !(value->constant() && !value->is_input()); }
 
-// A table of float32 that rows are looked up in.
-bool is_lookup(const ir::Node& node) {
-  if (!ops::looks_up_rows(node) || !node.input(0) || !node.input(1) || !node.output(0)) return false;
-  if (is_computed(node.input(0))) return false;
-  const ir::Tensor& table = *node.input(0)->constant();
-  return table.data_type == ir::DataType::kFloat && table.dims.size() >= 2 && table.num_elements() > 0;
+// The table that rows are looked up in.
+std::optional<StoredWeight> looked_up(const ir::Node& node) {
+  if (!ops::looks_up_rows(node) || !node.input(1) || !node.output(0)) return std::nullopt;
+  const auto table = stored_weight(node.input(0));
+  const auto is_taken = [](ir::DataType type) {
+    return type == ir::DataType::kFloat || type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16;
+  };
+  const bool is_one = table && !table->turned && is_taken(table->tensor->data_type) &&
+                      table->tensor->dims.size() >= 2 && table->tensor->num_elements() > 0;
+  return is_one ? table : std::nullopt;
 }
-
-class WeightedChooser {
- public:
-  WeightedChooser(const ir::Model& model, const infer::Result& facts, const Wanted& wanted, Inside inside,
-                  std::vector<LeftNode>& left)
-      : model_(model), facts_(facts), wanted_(wanted), inside_(inside), left_(left) {}
-
-  std::vector<ChosenNode> run() {
-    add(*model_.graph);
-    return std::move(nodes_);
-  }
-
- private:
-  void add(const ir::Graph& graph) {
-    for (ir::Node* node : graph.nodes()) {
-      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
-      const Int8Options* options = wanted_(*node);
-      if (!options) continue;
-      Considered considered = consider(*node, model_, facts_);
-      const bool is_out_of_reach = inside_ == Inside::kLeave && node->graph() != model_.graph.get();
-      if (considered.found && is_out_of_reach) {
-        left_.push_back({node, "it stands in a graph inside a node, whose tensors are not measured"});
-      } else if (considered.found) {
-        nodes_.push_back({std::move(*considered.found), options});
-      } else if (!considered.why_not.empty()) {
-        left_.push_back({node, std::move(considered.why_not)});
-      }
-    }
-  }
-
-  const ir::Model& model_;
-  const infer::Result& facts_;
-  const Wanted& wanted_;
-  Inside inside_;
-  std::vector<LeftNode>& left_;
-  std::vector<ChosenNode> nodes_;
-};
 
 class TensorChooser {
  public:
-  TensorChooser(ir::Model& model, const infer::Result& facts, const Wanted& wanted, Chosen& chosen)
-      : graph_(*model.graph), facts_(facts), wanted_(wanted), chosen_(chosen) {}
+  // `graphs`: those that are measured, each before those inside it.
+  TensorChooser(std::vector<ir::Graph*> graphs, const infer::Result& facts, const Wanted& wanted, Chosen& chosen)
+      : graphs_(std::move(graphs)), facts_(facts), wanted_(wanted), chosen_(chosen) {}
 
   void run() {
     for (ChosenNode& node : chosen_.nodes) mark(node);
     for (const ActivationProduct& product : chosen_.products)
       for (const int i : {0, 1}) mark_read(*product.node, i, product.options);
-    for (ir::Node* node : graph_.nodes()) can_pass(*node);
+    for (const ir::Graph* graph : graphs_)
+      for (ir::Node* node : graph->nodes()) can_pass(*node);
     std::vector<ir::Node*> backwards(can_.rbegin(), can_.rend());
     for (ir::Node* node : backwards) want(*node);
     for (ir::Node* node : can_) pass(*node);
@@ -86,17 +57,17 @@ class TensorChooser {
   };
 
   // What of a node's result is quantized: where nothing but a Relu or Clip reads it, what that makes of it.
-  ir::Value* final_of(const ir::Node& node, int output = 0) const {
+  static ir::Value* final_of(const ir::Node& node, int output = 0) {
     ir::Value* value = node.output(output);
-    if (value->uses().size() != 1 || value->is_output() || !graph_.returned_by(value).empty()) return value;
+    if (value->uses().size() != 1 || value->is_output() || !node.graph()->returned_by(value).empty()) return value;
     const ir::Node* reader = value->uses()[0].node;
-    const bool is_cut = reader->graph() == &graph_ && value->uses()[0].index == 0 &&
+    const bool is_cut = reader->graph() == node.graph() && value->uses()[0].index == 0 &&
                         ops::int8_kernel(*reader) == Int8Kernel::kCut && reader->output(0);
     return is_cut ? reader->output(0) : value;
   }
 
   void mark(ChosenNode& node) {
-    if (node.weighted.kernel == Int8Kernel::kRecurrent) return;
+    if (node.weighted.kernel == Int8Kernel::kRecurrent || node.weights_alone) return;
     mark_read(*node.weighted.node, node.weighted.data, node.options);
     // Only what is read from a pair is in 8 bits by then.
     if (node.weighted.kernel == Int8Kernel::kConvolution) mark_made(final_of(*node.weighted.node), node.options);
@@ -152,7 +123,7 @@ class TensorChooser {
   }
 
   // What moves numbers has no range of its own that a Relu behind it could share.
-  ir::Value* result_of(const ir::Node& node, int output) const {
+  static ir::Value* result_of(const ir::Node& node, int output) {
     return ops::int8_kernel(node) == Int8Kernel::kSameScale ? node.output(output) : final_of(node, output);
   }
 
@@ -203,13 +174,15 @@ class TensorChooser {
       chosen_.tensors.push_back(
           {value, mark.scale_of ? mark.scale_of : value, mark.options, mark.for_all, mark.readers});
     };
-    for (ir::Value* input : graph_.inputs()) add(input);
-    for (ir::Node* node : graph_.nodes())
-      for (ir::Value* output : node->outputs())
-        if (output) add(output);
+    for (const ir::Graph* graph : graphs_) {
+      for (ir::Value* input : graph->inputs()) add(input);
+      for (ir::Node* node : graph->nodes())
+        for (ir::Value* output : node->outputs())
+          if (output) add(output);
+    }
   }
 
-  ir::Graph& graph_;
+  std::vector<ir::Graph*> graphs_;
   const infer::Result& facts_;
   const Wanted& wanted_;
   Chosen& chosen_;
@@ -223,14 +196,28 @@ class TensorChooser {
 }  // namespace
 
 std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
-                                        std::vector<LeftNode>& left, Inside inside) {
-  return WeightedChooser(model, facts, wanted, inside, left).run();
+                                        std::vector<LeftNode>& left) {
+  std::vector<ChosenNode> nodes;
+  for (const ir::Graph* graph : rewrite::all_graphs(*model.graph))
+    for (ir::Node* node : graph->nodes()) {
+      const Int8Options* options = wanted(*node);
+      if (!options) continue;
+      Considered considered = consider(*node, model, facts);
+      if (considered.found) {
+        nodes.push_back({std::move(*considered.found), options});
+      } else if (!considered.why_not.empty()) {
+        left.push_back({node, std::move(considered.why_not)});
+      }
+    }
+  return nodes;
 }
 
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {
   std::vector<Lookup> lookups;
-  for (ir::Node* node : model.graph->nodes())
-    if (const Int8Options* options = is_lookup(*node) ? wanted(*node) : nullptr) lookups.push_back({node, options});
+  for (const ir::Graph* graph : rewrite::all_graphs(*model.graph))
+    for (ir::Node* node : graph->nodes())
+      if (const Int8Options* options = wanted(*node))
+        if (const auto table = looked_up(*node)) lookups.push_back({node, *table, options});
   return lookups;
 }
 
@@ -241,31 +228,46 @@ void note(const ir::Node& node, const std::string& why, rewrite::Changes& change
 
 namespace {
 
-std::vector<ActivationProduct> choose_products(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
+std::vector<ActivationProduct> choose_products(const std::vector<ir::Graph*>& graphs, const infer::Result& facts,
+                                               const Wanted& wanted) {
   std::vector<ActivationProduct> products;
-  for (ir::Node* node : model.graph->nodes()) {
-    if (ops::int8_kernel(*node) != Int8Kernel::kProduct || node->inputs().size() != 2 || !node->output(0)) continue;
+  const auto add = [&](ir::Node* node) {
+    if (ops::int8_kernel(*node) != Int8Kernel::kProduct || node->inputs().size() != 2 || !node->output(0)) return;
     const Int8Options* options = wanted(*node);
-    if (!options || !options->activation_products) continue;
+    if (!options || !options->activation_products) return;
     const bool is_one = std::ranges::all_of(node->inputs(), [&](const ir::Value* value) {
       return is_computed(value) && !is_coded(value) && facts.fact(value).dtype == ir::DataType::kFloat;
     });
     if (is_one) products.push_back({node, options});
-  }
+  };
+  for (const ir::Graph* graph : graphs)
+    for (ir::Node* node : graph->nodes()) add(node);
   return products;
 }
 
 }  // namespace
 
-Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
+Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted, const MeasuredGraphs& measured_of) {
   Chosen chosen;
   chosen.nodes = choose_weighted(model, facts, wanted, chosen.left);
-  chosen.products = choose_products(model, facts, wanted);
+  chosen.lookups = choose_lookups(model, wanted);
+  std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
+  if (graphs.size() > 1) {
+    std::set<const ir::Graph*> asked;
+    for (const ChosenNode& node : chosen.nodes)
+      if (const ir::Graph* graph = node.weighted.node->graph(); graph->parent()) asked.insert(graph);
+    std::set<const ir::Graph*> measured{model.graph.get()};
+    // Around a graph that runs others do.
+    for (const ir::Graph* graph : measured_of(asked))
+      for (; graph->parent(); graph = graph->parent()) measured.insert(graph);
+    std::erase_if(graphs, [&](const ir::Graph* graph) { return !measured.contains(graph); });
+    for (ChosenNode& node : chosen.nodes) node.weights_alone = !measured.contains(node.weighted.node->graph());
+  }
+  chosen.products = choose_products(graphs, facts, wanted);
   std::unordered_set<const ir::Node*> taken;
   for (const ActivationProduct& product : chosen.products) taken.insert(product.node);
   std::erase_if(chosen.left, [&](const LeftNode& left) { return taken.contains(left.node); });
-  chosen.lookups = choose_lookups(model, wanted);
-  TensorChooser(model, facts, wanted, chosen).run();
+  TensorChooser(std::move(graphs), facts, wanted, chosen).run();
   return chosen;
 }
 

@@ -2,14 +2,15 @@
 // step in between can be in 8 bits.
 #pragma once
 
-#include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "thaw/infer/infer.h"
 #include "thaw/quant/int8/request.h"
 #include "thaw/quant/int8/weight_operand.h"
+#include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::quantizing::int8 {
@@ -27,6 +28,7 @@ struct QuantizedTensor {
 struct ChosenNode {
   WeightedNode weighted;
   const Int8Options* options = nullptr;
+  bool weights_alone = false;  // as what its graph computes was not measured
 };
 
 // A product of two tensors that are both computed.
@@ -37,6 +39,7 @@ struct ActivationProduct {
 
 struct Lookup {
   ir::Node* node = nullptr;
+  StoredWeight table;
   const Int8Options* options = nullptr;
 };
 
@@ -54,13 +57,15 @@ struct Chosen {
   std::vector<LeftNode> left;
 };
 
-// Of the main graph's nodes; those of graphs inside are left. Nodes that read and make quantized tensors already are passed by.
-Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted);
+// Of graphs inside nodes, those whose values can be measured.
+using MeasuredGraphs = std::function<std::set<const ir::Graph*>(const std::set<const ir::Graph*>&)>;
 
-// The nodes with weights alone: of the main graph, or of those inside its nodes too.
-enum class Inside : uint8_t { kLeave, kTake };
+// Of the nodes of all graphs. Nodes that read and make quantized tensors already are passed by.
+Chosen choose(ir::Model& model, const infer::Result& facts, const Wanted& wanted, const MeasuredGraphs& measured_of);
+
+// The nodes with weights alone, in all graphs: those of a graph before those inside its nodes.
 std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& facts, const Wanted& wanted,
-                                        std::vector<LeftNode>& left, Inside inside = Inside::kLeave);
+                                        std::vector<LeftNode>& left);
 
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <tbb/parallel_for.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ir/data/floats.h"
 #include "thaw/ir/data/tensor_pieces.h"
 
 namespace thaw::quantizing::int8 {
@@ -82,8 +82,8 @@ void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first
   std::vector<float> numbers;
   int64_t first = 0;
   const auto pass = [&](std::span<const std::byte> bytes) {
-    numbers.resize(bytes.size() / sizeof(float));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    numbers.resize(bytes.size() * 8 / static_cast<size_t>(ir::bits_of(weight.data_type)));
+    ir::to_floats(weight.data_type, bytes.data(), numbers);
     each(first, numbers);
     first += static_cast<int64_t>(numbers.size());
   };

@@ -38,7 +38,7 @@ WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& code
 // Codes of the weight, of its shape.
 ir::Tensor coded(const ir::Tensor& weight, std::string name, WeightScales scales);
 
-// The numbers of a float32 tensor a piece at a time, in order, with the place of the first.
+// The numbers of a tensor of float32, float16 or bfloat16 a piece at a time, in order, with the place of the first.
 void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first, std::span<const float>)>& each);
 
 // float32 [channels], or a scalar where there is one for all; and the zero points alike.

@@ -13,6 +13,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/weight_chooser.h"
+#include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/patch.h"
 
 namespace thaw::quantizing::int8 {
@@ -90,7 +91,7 @@ void take_off(ir::Model& model, const ChosenNode& chosen, std::span<const double
   const int operand = bias_operand(chosen);
   std::vector<float> numbers;
   if (operand >= 0 && node.input(operand)) {
-    const std::vector<double> before = node.input(operand)->constant()->to_double();
+    const std::vector<double> before = stored_weight(node.input(operand))->tensor->to_double();
     if (before.size() != shift.size()) return;
     for (size_t i = 0; i < shift.size(); ++i) numbers.push_back(static_cast<float>(before[i] - shift[i]));
   } else {
@@ -130,6 +131,7 @@ void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples
   std::map<std::string, PlacesRequest> requests;
   for (const ChosenNode& node : choose_weighted(model, facts, wanted, left)) {
     if (!node.options->correct_bias || node.weighted.kernel == Int8Kernel::kRecurrent) continue;
+    if (node.weighted.node->graph() != model.graph.get()) continue;
     const auto layout = layout_of(node);
     const ir::Value* x = node.weighted.node->input(node.weighted.data);
     const int rank = facts.fact(x).rank();

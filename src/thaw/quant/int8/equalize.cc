@@ -12,6 +12,7 @@
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/coded_weight.h"
 #include "thaw/quant/int8/scaled_weight.h"
+#include "thaw/quant/weights/stored_weight.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -67,7 +68,8 @@ Kernel kernel_of(const ChosenNode& chosen) {
 bool is_plain(const ChosenNode& chosen) {
   const WeightOperand& weight = chosen.weighted.weights.front();
   return chosen.options->equalize && chosen.weighted.kernel == ops::Int8Kernel::kConvolution && weight.axis == 0 &&
-         weight.value->uses().size() == 1 && (chosen.weighted.bias >= 0 || !chosen.weighted.node->input(2)) &&
+         weight.value->uses().size() == 1 && chosen.weighted.node->input(1)->uses().size() == 1 &&
+         (chosen.weighted.bias >= 0 || !chosen.weighted.node->input(2)) &&
          weight.tensor->dims[0] % std::max<int64_t>(1, chosen.weighted.node->attribute_int("group", 1)) == 0;
 }
 
@@ -77,7 +79,7 @@ class Equalizer {
 
   int run(const std::vector<ChosenNode>& chosen) {
     for (const ChosenNode& node : chosen) {
-      if (!is_plain(node)) continue;
+      if (!is_plain(node) || node.weighted.node->graph() != &graph_) continue;
       index_[node.weighted.node] = kernels_.size();
       kernels_.push_back(kernel_of(node));
     }
@@ -135,7 +137,7 @@ class Equalizer {
   }
 
   void put(ir::Node& node, int input, std::vector<float> factors, int64_t inner) {
-    const ir::Value* old = node.input(input);
+    const ir::Value* old = stored_weight(node.input(input))->value;
     node.set_input(input,
                    graph_.add_initializer(scaled(*old->constant(), graph_.unique_name(old->name() + "_equalized"),
                                                  std::move(factors), inner)));

@@ -20,17 +20,17 @@ ir::Tensor scalar_of(std::string name, DataType type, int code) {
 }  // namespace
 
 ir::Value* QdqWriter::add_node(std::string_view op, std::vector<ir::Value*> inputs, const std::string& name,
-                               ir::Node* before) {
-  ir::Value* result = graph_.add_value(graph_.unique_name(name));
-  graph_.add_node(std::string(op), "", std::move(inputs), {result}, result->name(), before);
+                               ir::Graph& graph, ir::Node* before) {
+  ir::Value* result = graph.add_value(graph.unique_name(name));
+  graph.add_node(std::string(op), "", std::move(inputs), {result}, result->name(), before);
   return result;
 }
 
 ir::Value* QdqWriter::dequantize(ir::Value* codes, ir::Value* scale, ir::Value* zero, int axis, const std::string& name,
-                                 ir::Node* before) {
+                                 ir::Graph& graph, ir::Node* before) {
   std::vector<ir::Value*> operands{codes, scale};
   if (zero) operands.push_back(zero);
-  ir::Value* result = add_node(ops::kDequantize, std::move(operands), name, before);
+  ir::Value* result = add_node(ops::kDequantize, std::move(operands), name, graph, before);
   if (axis >= 0) result->producer()->set_attribute({.name = "axis", .value = static_cast<int64_t>(axis)});
   return result;
 }
@@ -45,27 +45,34 @@ void QdqWriter::set_scale(ir::Value* of, const Affine& affine, const Codes& code
 
 void QdqWriter::put_pair(const QuantizedTensor& tensor) {
   ir::Value* value = tensor.value;
+  ir::Graph& graph = *value->graph();
   const Parameters& with = scales_.at(tensor.scale_of);
   const std::vector<ir::Use> all(value->uses().begin(), value->uses().end());
-  ir::Node* before = value->producer() ? graph_.next(value->producer()) : graph_.nodes().front();
-  ir::Value* codes = add_node(ops::kQuantize, {value, with.scale, with.zero}, value->name() + "_quantized", before);
-  ir::Value* numbers = dequantize(codes, with.scale, with.zero, -1, value->name() + "_dequantized", before);
-  if (!tensor.for_all) {
-    for (const ir::Use& use : tensor.readers) use.node->set_input(use.index, numbers);
-    return;
-  }
-  for (const ir::Use& use : all) use.node->set_input(use.index, numbers);
-  for (ir::Graph* inner : graph_.returned_by(value))
+  ir::Node* before = value->producer() ? graph.next(value->producer()) : graph.nodes().front();
+  ir::Value* codes =
+      add_node(ops::kQuantize, {value, with.scale, with.zero}, value->name() + "_quantized", graph, before);
+  ir::Value* numbers = dequantize(codes, with.scale, with.zero, -1, value->name() + "_dequantized", graph, before);
+  std::unordered_map<const ir::Graph*, ir::Value*> numbers_of{{&graph, numbers}};
+  const auto put = [&](const ir::Use& use) {
+    ir::Graph& inner = *use.node->graph();  // kernels want DequantizeLinear beside them
+    ir::Value*& here = numbers_of[&inner];
+    if (!here)
+      here = dequantize(codes, with.scale, with.zero, -1, value->name() + "_dequantized", inner, inner.nodes().front());
+    use.node->set_input(use.index, here);
+  };
+  for (const ir::Use& use : tensor.for_all ? all : tensor.readers) put(use);
+  if (!tensor.for_all) return;
+  for (ir::Graph* inner : graph.returned_by(value))
     for (size_t i = 0; i < inner->outputs().size(); ++i)
       if (inner->outputs()[i] == value) inner->set_output(static_cast<int>(i), numbers);
   if (!value->is_output()) return;
   const std::string name = value->name();
   const ir::Type type = value->type;
-  for (size_t i = 0; i < graph_.outputs().size(); ++i)
-    if (graph_.outputs()[i] == value) graph_.set_output(static_cast<int>(i), numbers);
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    if (graph.outputs()[i] == value) graph.set_output(static_cast<int>(i), numbers);
   if (type.kind != ir::Type::Kind::kNone) numbers->set_type(type);
-  graph_.rename(value, graph_.unique_name(name + "_float"));
-  graph_.rename(numbers, name);
+  graph.rename(value, graph.unique_name(name + "_float"));
+  graph.rename(numbers, name);
 }
 
 QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const WeightScales& scales) {
@@ -93,18 +100,20 @@ QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const Weig
 
 ir::Value* QdqWriter::turned(CodedConstants& constants, const std::string& name) {
   if (!constants.turned) {
-    constants.turned = add_node("Transpose", {constants.codes}, name + "_turned", graph_.nodes().front());
+    constants.turned = add_node("Transpose", {constants.codes}, name + "_turned", graph_, graph_.nodes().front());
     constants.turned->producer()->set_attribute({.name = "perm", .value = std::vector<int64_t>{1, 0}});
   }
   return constants.turned;
 }
 
-void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales) {
+void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales,
+                           bool has_coded_data) {
   CodedConstants& made = constants_of(weight.value, scales);
-  ir::Value*& numbers = made.decoded[weight.behind_transpose];
+  ir::Graph& graph = has_coded_data ? *node.graph() : graph_;
+  ir::Value*& numbers = made.decoded[{&graph, weight.behind_transpose}];
   if (!numbers) {
     // Behind the last node that reads nothing, so that all that may come to read it stands behind.
-    ir::Node* before = graph_.nodes().front();
+    ir::Node* before = graph.nodes().front();
     ir::Value* codes = made.codes;
     int axis = scales.channels.axis;
     if (weight.behind_transpose) {
@@ -112,13 +121,14 @@ void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const We
       codes = turned(made, weight.value->name());
       if (axis >= 0) axis = 1 - axis;
     }
-    numbers = dequantize(codes, made.scale, made.zero, axis, weight.value->name() + "_dequantized", before);
+    numbers = dequantize(codes, made.scale, made.zero, axis, weight.value->name() + "_dequantized", graph, before);
   }
   node.set_input(weight.input, numbers);
 }
 
-void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const WeightScales& weight) {
-  const ir::Value* bias = node.input(input);
+void QdqWriter::put_bias(const WeightedNode& weighted, float data_scale, const WeightScales& weight) {
+  ir::Node& node = *weighted.node;
+  const ir::Value* bias = weighted.bias_value;
   const ir::Tensor& tensor = *bias->constant();
   std::vector<float> scales;
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.num_elements()) * sizeof(int32_t));
@@ -139,33 +149,50 @@ void QdqWriter::put_bias(ir::Node& node, int input, float data_scale, const Weig
   ir::Value* scale = graph_.add_initializer(
       ir::Tensor::from_float(graph_.unique_name(name + "_scale"), one_for_all ? std::vector<int64_t>{} : tensor.dims,
                              one_for_all ? std::vector<float>{scales.empty() ? 1 : scales.front()} : scales));
-  node.set_input(input, dequantize(codes, scale, nullptr, one_for_all ? -1 : 0, name + "_dequantized", &node));
+  node.set_input(weighted.bias,
+                 dequantize(codes, scale, nullptr, one_for_all ? -1 : 0, name + "_dequantized", *node.graph(), &node));
 }
 
-void QdqWriter::put_rows(ir::Node& node, const WeightScales& rows) {
-  ir::Value *table = node.input(0), *indices = node.input(1), *old = node.output(0);
-  CodedConstants& made = constants_of(table, rows);
-  // A scale for each row, of as many axes as a row has.
-  std::vector<int64_t> dims(table->constant()->dims.size(), 1);
-  dims[0] = rows.channels.count;
-  std::vector<float> numbers;
-  for (const Affine& affine : rows.affine) numbers.push_back(affine.scale);
-  const std::string& name = old->name();
-  ir::Value* scales =
-      graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name(table->name() + "_row_scales"), dims, numbers));
-  ir::Value* codes = add_node("Gather", {made.codes, indices}, name + "_codes", &node);
-  ir::Value* scale = add_node("Gather", {scales, indices}, name + "_scales", &node);
-  ir::Value* cast = add_node("Cast", {codes}, name + "_numbers", &node);
-  cast->producer()->set_attribute({.name = "to", .value = static_cast<int64_t>(DataType::kFloat)});
-  if (rows.affine.front().zero != 0) {
-    ir::Value* zero = graph_.add_initializer(
-        ir::Tensor::from_float(graph_.unique_name(table->name() + "_middle"), {},
-                               std::vector<float>{static_cast<float>(rows.affine.front().zero)}));
-    cast = add_node("Sub", {cast, zero}, name + "_centered", &node);
+ir::Value* QdqWriter::of_channels(const ir::Value* table, const WeightScales& scales, std::vector<float> numbers,
+                                  ir::Value* indices, ir::Node& node, const char* what) {
+  // Along the channels' axis, and one place along each behind it: as rows are broadcast.
+  const int axis = scales.channels.axis;
+  std::vector<int64_t> dims;
+  if (axis >= 0) dims.assign(table->constant()->dims.size() - static_cast<size_t>(axis), 1);
+  if (axis >= 0) dims.front() = scales.channels.count;
+  ir::Value* all =
+      graph_.add_initializer(ir::Tensor::from_float(graph_.unique_name(table->name() + "_row" + what), dims, numbers));
+  return axis == 0 ? add_node("Gather", {all, indices}, node.output(0)->name() + what, *node.graph(), &node) : all;
+}
+
+void QdqWriter::put_rows(const Lookup& lookup, const WeightScales& scales) {
+  ir::Node& node = *lookup.node;
+  ir::Value *table = lookup.table.value, *indices = node.input(1), *old = node.output(0);
+  ir::Graph& graph = *node.graph();
+  CodedConstants& made = constants_of(table, scales);
+  std::vector<float> numbers, zeros;
+  for (const Affine& affine : scales.affine) {
+    numbers.push_back(affine.scale);
+    zeros.push_back(static_cast<float>(affine.zero));
   }
-  graph_.release_output(&node, 0);
-  graph_.add_node("Mul", "", {cast, scale}, {old}, node.name, &node);
-  graph_.remove_node(&node);
+  const std::string& name = old->name();
+  ir::Value* codes = add_node("Gather", {made.codes, indices}, name + "_codes", graph, &node);
+  ir::Value* scale = of_channels(table, scales, std::move(numbers), indices, node, "_scales");
+  ir::Value* cast = add_node("Cast", {codes}, name + "_numbers", graph, &node);
+  cast->producer()->set_attribute({.name = "to", .value = static_cast<int64_t>(DataType::kFloat)});
+  if (std::ranges::any_of(zeros, [](float zero) { return zero != 0; })) {
+    ir::Value* zero = of_channels(table, scales, std::move(zeros), indices, node, "_zeros");
+    cast = add_node("Sub", {cast, zero}, name + "_centered", graph, &node);
+  }
+  graph.release_output(&node, 0);
+  if (lookup.table.type == DataType::kFloat) {
+    graph.add_node("Mul", "", {cast, scale}, {old}, node.name, &node);
+  } else {
+    ir::Value* wide = add_node("Mul", {cast, scale}, name + "_wide", graph, &node);
+    ir::Node* narrow = graph.add_node("Cast", "", {wide}, {old}, node.name, &node);
+    narrow->set_attribute({.name = "to", .value = static_cast<int64_t>(lookup.table.type)});
+  }
+  graph.remove_node(&node);
 }
 
 }  // namespace thaw::quantizing::int8

@@ -37,7 +37,7 @@ class ScaledSource final : public ir::TensorSource {
 
 ir::Tensor scaled(const ir::Tensor& weight, std::string name, std::vector<float> factors, int64_t inner) {
   auto source = std::make_shared<ScaledSource>(weight, std::move(factors), inner);
-  return ir::Tensor::made(std::move(name), weight.data_type, weight.dims, std::move(source));
+  return ir::Tensor::made(std::move(name), ir::DataType::kFloat, weight.dims, std::move(source));
 }
 
 std::vector<double> largest_of(const ir::Tensor& weight, int64_t places, int64_t inner) {

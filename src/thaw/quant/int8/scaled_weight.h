@@ -1,4 +1,4 @@
-// A float32 weight times factors, made on its way into the file.
+// A weight times factors, as float32, made on its way into the file.
 #pragma once
 
 #include <cstdint>

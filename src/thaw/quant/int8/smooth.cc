@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "thaw/infer/inference.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/scaled_weight.h"
+#include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -21,51 +23,139 @@ namespace {
 // A channel whose factor is beyond is an accident of one of the two sides.
 constexpr double kMostFactor = 1e4;
 
+// Products that read one value, or a weight in common: all of them are scaled alike, so that a weight stays one tensor.
 struct SmoothedGroup {
-  ir::Value* x = nullptr;
   double alpha = 0;
-  std::vector<ir::Node*> nodes;
   int64_t width = 0;
+  std::vector<std::pair<ir::Value*, std::vector<ir::Node*>>> by_input;
+  std::vector<std::pair<const ir::Value*, int64_t>> weights;  // and inner: e has place e / inner % width
 };
 
-// How the summed axis lies in a matrix: element e has place e / inner % width.
-int64_t inner_of(const ir::Node& node, const ir::Tensor& weight) {
-  return ops::weight_product(node)->weight_is_turned ? 1 : weight.dims[1];
+// Whether it is a product whose input can be divided; `why` says why one that was asked for is not.
+bool can_be_scaled(const ChosenNode& chosen, const infer::Result& facts, std::string& why) {
+  const WeightedNode& node = chosen.weighted;
+  const auto form = ops::weight_product(*node.node);
+  if (chosen.options->smooth <= 0 || !form) return false;
+  if (form->x_is_turned || node.data != 0) why = "what it multiplies is turned, or stands on the right";
+  if (node.weights.front().behind_transpose) why = "its weight is turned before it is multiplied";
+  return why.empty() && node.weights.front().tensor->dims.size() == 2 && facts.fact(node.node->input(0)).rank() >= 1;
 }
 
-std::vector<SmoothedGroup> groups_of(ir::Model& model, const infer::Result& facts, const Wanted& wanted) {
-  std::vector<LeftNode> left;
-  std::vector<SmoothedGroup> groups;
-  std::unordered_map<const ir::Value*, size_t> by_input;
-  for (const ChosenNode& node : choose_weighted(model, facts, wanted, left)) {
-    const WeightOperand& weight = node.weighted.weights.front();
-    const auto form = ops::weight_product(*node.weighted.node);
-    if (node.options->smooth <= 0 || !form || form->x_is_turned || node.weighted.data != 0) continue;
-    if (weight.behind_transpose || weight.tensor->dims.size() != 2) continue;
-    ir::Value* x = node.weighted.node->input(0);
-    if (facts.fact(x).rank() < 1) continue;
-    const auto [at, fresh] = by_input.try_emplace(x, groups.size());
-    if (fresh) groups.push_back({.x = x, .alpha = node.options->smooth, .nodes = {}});
-    SmoothedGroup& group = groups[at->second];
-    group.nodes.push_back(node.weighted.node);
-    group.width = weight.tensor->dims[form->weight_is_turned ? 1 : 0];
+class Grouper {
+ public:
+  Grouper(ir::Model& model, const infer::Result& facts, const Wanted& wanted, rewrite::Changes& changes)
+      : facts_(facts), changes_(changes) {
+    std::vector<LeftNode> left;
+    chosen_ = choose_weighted(model, facts, wanted, left);
+    for (const Lookup& lookup : choose_lookups(model, wanted))
+      why_not_[lookup.table.value] = "its weight is looked up too: scaled, it would be stored twice";
+    main_ = model.graph.get();
   }
-  return groups;
-}
 
-std::vector<float> factors_of(const SmoothedGroup& group, std::span<const double> largest_inputs) {
-  std::vector<double> weights(static_cast<size_t>(group.width), 0);
-  for (const ir::Node* node : group.nodes) {
-    const ir::Tensor& weight = *node->input(1)->constant();
-    const std::vector<double> here = largest_of(weight, group.width, inner_of(*node, weight));
+  std::vector<SmoothedGroup> run() {
+    std::vector<const ChosenNode*> scaled;
+    for (const ChosenNode& node : chosen_) {
+      std::string why;
+      if (node.weighted.node->graph() == main_ && can_be_scaled(node, facts_, why)) {
+        scaled.push_back(&node);
+        continue;
+      }
+      for (const WeightOperand& weight : node.weighted.weights)
+        why_not_.try_emplace(
+            weight.value, fmt::format("its weight is read by '{}' too, which is not scaled: it would be stored twice",
+                                      rewrite::name_of(*node.weighted.node)));
+      if (!why.empty()) leave(node, why);
+    }
+    for (const ChosenNode* node : scaled) refuse_other_axes(*node);
+    std::erase_if(scaled, [&](const ChosenNode* node) {
+      const auto why = why_not_.find(node->weighted.weights.front().value);
+      if (why != why_not_.end()) leave(*node, why->second);
+      return why != why_not_.end();
+    });
+    return joined(scaled);
+  }
+
+ private:
+  void leave(const ChosenNode& node, const std::string& why) {
+    changes_.left.push_back({.kind = "smooth",
+                             .place = rewrite::name_of(*node.weighted.node),
+                             .part = {},
+                             .replaced = {},
+                             .nodes = 0,
+                             .why = why});
+  }
+
+  // A weight that is summed along both of its axes has no place that one factor is for.
+  void refuse_other_axes(const ChosenNode& node) {
+    const WeightOperand& weight = node.weighted.weights.front();
+    const bool is_turned = ops::weight_product(*node.weighted.node)->weight_is_turned;
+    const auto [at, fresh] = is_turned_.try_emplace(weight.value, is_turned);
+    if (!fresh && at->second != is_turned)
+      why_not_.try_emplace(weight.value, "its weight is read turned too: scaled, it would be stored twice");
+  }
+
+  std::vector<SmoothedGroup> joined(const std::vector<const ChosenNode*>& nodes) {
+    std::vector<size_t> parents;
+    const auto root = [&](size_t i) {
+      while (parents[i] != i) i = parents[i] = parents[parents[i]];
+      return i;
+    };
+    std::unordered_map<const ir::Value*, size_t> first_of;  // that reads it, as input or as weight
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      parents.push_back(i);
+      for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.weights.front().value}) {
+        const size_t other = root(first_of.try_emplace(read, i).first->second), own = root(i);
+        parents[std::max(own, other)] = std::min(own, other);
+      }
+    }
+    std::vector<SmoothedGroup> groups;
+    std::unordered_map<size_t, size_t> group_of;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const auto [at, fresh] = group_of.try_emplace(root(i), groups.size());
+      if (fresh) groups.emplace_back();
+      add(*nodes[i], groups[at->second]);
+    }
+    return groups;
+  }
+
+  static void add(const ChosenNode& chosen, SmoothedGroup& group) {
+    const auto first_of = [](const auto& pair) { return pair.first; };
+    ir::Node* node = chosen.weighted.node;
+    const WeightOperand& weight = chosen.weighted.weights.front();
+    const bool is_turned = ops::weight_product(*node)->weight_is_turned;
+    group.alpha = group.alpha > 0 ? group.alpha : chosen.options->smooth;
+    group.width = weight.tensor->dims[is_turned ? 1 : 0];
+    if (std::ranges::find(group.weights, weight.value, first_of) == group.weights.end())
+      group.weights.emplace_back(weight.value, is_turned ? 1 : weight.tensor->dims[1]);
+    const auto at = std::ranges::find(group.by_input, node->input(0), first_of);
+    (at == group.by_input.end() ? group.by_input.emplace_back(node->input(0), std::vector<ir::Node*>()) : *at)
+        .second.push_back(node);
+  }
+
+  const infer::Result& facts_;
+  rewrite::Changes& changes_;
+  const ir::Graph* main_ = nullptr;
+  std::vector<ChosenNode> chosen_;
+  std::unordered_map<const ir::Value*, std::string> why_not_;  // by weights
+  std::unordered_map<const ir::Value*, bool> is_turned_;
+};
+
+std::vector<float> factors_of(const SmoothedGroup& group, const std::map<std::string, PlaceStatistics>& seen) {
+  std::vector<double> inputs(static_cast<size_t>(group.width), 0), weights = inputs;
+  for (const auto& [x, nodes] : group.by_input) {
+    const std::vector<double>& largest = seen.at(x->name()).largest;
+    if (largest.size() != inputs.size()) return {};
+    for (size_t k = 0; k < inputs.size(); ++k) inputs[k] = std::max(inputs[k], largest[k]);
+  }
+  for (const auto& [weight, inner] : group.weights) {
+    const std::vector<double> here = largest_of(*weight->constant(), group.width, inner);
     for (size_t k = 0; k < weights.size(); ++k) weights[k] = std::max(weights[k], here[k]);
   }
   std::vector<float> factors;
   for (size_t k = 0; k < weights.size(); ++k) {
     // What was never seen, or never counts, is left as it is.
-    const bool is_used = largest_inputs[k] > 0 && weights[k] > 0;
-    const double factor =
-        is_used ? std::pow(largest_inputs[k], group.alpha) / std::pow(weights[k], 1 - group.alpha) : 1;
+    const bool is_used = inputs[k] > 0 && weights[k] > 0;
+    const double factor = is_used ? std::pow(inputs[k], group.alpha) / std::pow(weights[k], 1 - group.alpha) : 1;
     factors.push_back(static_cast<float>(std::clamp(factor, 1 / kMostFactor, kMostFactor)));
   }
   return factors;
@@ -73,26 +163,26 @@ std::vector<float> factors_of(const SmoothedGroup& group, std::span<const double
 
 }  // namespace
 
-void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples) {
+void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples, rewrite::Changes& changes) {
   dim::Scope scope;
   infer::Inference facts(model, scope);
-  const std::vector<SmoothedGroup> groups = groups_of(model, facts.result(), wanted);
+  const std::vector<SmoothedGroup> groups = Grouper(model, facts.result(), wanted, changes).run();
   std::map<std::string, PlacesRequest> requests;
   for (const SmoothedGroup& group : groups)
-    requests[group.x->name()] = {.axis = -1, .rank = facts.fact(group.x).rank()};
+    for (const auto& [x, nodes] : group.by_input) requests[x->name()] = {.axis = -1, .rank = facts.fact(x).rank()};
   const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, samples);
+  ir::Graph& graph = *model.graph;
   for (const SmoothedGroup& group : groups) {
-    const std::vector<double>& largest = seen.at(group.x->name()).largest;
-    if (static_cast<int64_t>(largest.size()) != group.width) continue;
-    const std::vector<float> factors = factors_of(group, largest);
-    for (ir::Node* node : group.nodes) {
-      const ir::Value* weight = node->input(1);
-      const ir::Tensor& tensor = *weight->constant();
-      ir::Graph& graph = *model.graph;
-      node->set_input(1, graph.add_initializer(scaled(tensor, graph.unique_name(weight->name() + "_smooth"), factors,
-                                                      inner_of(*node, tensor))));
+    const std::vector<float> factors = factors_of(group, seen);
+    if (factors.empty()) continue;
+    std::unordered_map<const ir::Value*, ir::Value*> scaled_weights;
+    for (const auto& [weight, inner] : group.weights)
+      scaled_weights[weight] = graph.add_initializer(
+          scaled(*weight->constant(), graph.unique_name(weight->name() + "_smooth"), factors, inner));
+    for (const auto& [x, nodes] : group.by_input) {
+      for (ir::Node* node : nodes) node->set_input(1, scaled_weights.at(stored_weight(node->input(1))->value));
+      blocks::divide_input(model, facts, x, nodes, factors);
     }
-    blocks::divide_input(model, facts, group.x, group.nodes, factors);
   }
 }
 

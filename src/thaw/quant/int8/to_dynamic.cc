@@ -196,7 +196,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   std::vector<LeftNode> left;
-  std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left, Inside::kTake);
+  std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left);
   std::erase_if(nodes, [&](const ChosenNode& node) {
     std::string why = why_no_integers(node);
     if (why.empty()) return false;
@@ -215,7 +215,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
   rewrite::Patch patch(model, {});
   QdqWriter constants(model, known);
   IntegerWriter writer(patch, constants);
-  for (const Lookup& lookup : lookups) constants.put_rows(*lookup.node, weights.of_rows(lookup));
+  for (const Lookup& lookup : lookups) constants.put_rows(lookup, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
     const bool has_microsofts = target == OptimizeTarget::kOrt;
@@ -225,7 +225,7 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
       writer.put_convolution(node, scales);
     } else if (!has_microsofts || !writer.put_recurrent(node, weights)) {
       for (const WeightOperand& weight : node.weighted.weights)
-        constants.put_weight(*node.weighted.node, weight, weights.of(weight, options_of(node)));
+        constants.put_weight(*node.weighted.node, weight, weights.of(weight, options_of(node)), false);
     }
   }
   patch.apply();

@@ -1,6 +1,7 @@
 #include "thaw/quant/int8/weight_chooser.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 namespace thaw::quantizing::int8 {
@@ -18,11 +19,10 @@ WeightChooser::Key WeightChooser::key_of(const WeightOperand& weight, const Int8
 }
 
 void WeightChooser::require_for_bias(const ChosenNode& node, float data_scale) {
-  const ir::Value* bias = node.weighted.node->input(node.weighted.bias);
   const WeightOperand& weight = node.weighted.weights.front();
   const bool per_channel = node.options->per_channel && weight.axis >= 0;
   std::vector<double>& least = least_[key_of(weight, *node.options)];
-  for_pieces(*bias->constant(), [&](int64_t first, std::span<const float> numbers) {
+  for_pieces(*node.weighted.bias_value->constant(), [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const size_t channel = per_channel ? static_cast<size_t>(first) + i : 0;
       if (least.size() <= channel) least.resize(channel + 1, 0);
@@ -45,8 +45,12 @@ const WeightScales& WeightChooser::of(const WeightOperand& weight, const Int8Opt
 const WeightScales& WeightChooser::of_rows(const Lookup& lookup) {
   Int8Options rows = *lookup.options;
   rows.symmetric_weights = rows.per_channel = true;
-  const ir::Node& node = *lookup.node;
-  return of({.input = 0, .value = node.input(0), .tensor = node.input(0)->constant(), .axis = 0}, rows);
+  const WeightOperand table{.input = 0, .value = lookup.table.value, .tensor = lookup.table.tensor, .axis = 0};
+  if (const auto own = scales_.find(key_of(table, rows)); own != scales_.end()) return own->second;
+  // Rows can be looked up in codes of any scales: those that a product reads are there already.
+  const auto product = scales_.lower_bound({table.value, INT_MIN, INT_MIN, INT_MIN, false});
+  const bool is_read = product != scales_.end() && std::get<0>(product->first) == table.value;
+  return is_read ? product->second : of(table, rows);
 }
 
 }  // namespace thaw::quantizing::int8

@@ -18,7 +18,8 @@ class WeightChooser {
 
   // Reads the weight at the first call.
   const WeightScales& of(const WeightOperand& weight, const Int8Options& options);
-  // Of a table: a scale for each row, symmetric.
+  // Of a table: what a product that was asked about has, so that both read the same codes; else a scale for each row,
+  // symmetric.
   const WeightScales& of_rows(const Lookup& lookup);
 
  private:

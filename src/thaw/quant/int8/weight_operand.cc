@@ -10,6 +10,7 @@
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/weights/no_weight.h"
+#include "thaw/quant/weights/stored_weight.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -17,8 +18,10 @@ namespace {
 using ops::Int8Kernel;
 using ops::Role;
 
+// A constant that nobody can replace.
 const ir::Tensor* constant_of(const ir::Value* value) {
-  return value && !value->is_input() ? value->constant() : nullptr;
+  const auto stored = stored_weight(value);
+  return stored ? stored->tensor : nullptr;
 }
 
 // The axis of operand `weight` that the result keeps and `data` does not have.
@@ -40,22 +43,18 @@ int channel_axis(const ir::Node& node, int weight, int data, const ir::Model& mo
 }
 
 // Why a constant cannot be kept in 8 bits; empty where it can.
-std::string why_wide(const ir::Tensor& tensor) {
-  if (tensor.data_type != ir::DataType::kFloat)
-    return fmt::format("its weight is {}, not float32", ir::name_of(tensor.data_type));
+std::string why_wide(const ir::Tensor& tensor, ir::DataType read_as) {
+  if (read_as != ir::DataType::kFloat) return fmt::format("its weight is {}, not float32", ir::name_of(read_as));
   if (std::string why = why_no_axes(tensor); !why.empty()) return why;
   return tensor.num_elements() == 0 ? "its weight has no elements" : "";
 }
 
-// The constant behind an operand, where it is one or a Transpose makes it of one.
-std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_turned) {
-  ir::Value* value = node.input(input);
-  if (const ir::Tensor* tensor = constant_of(value)) return WeightOperand{input, value, tensor, false, -1};
-  if (!may_be_turned || !value || !value->producer()) return std::nullopt;
-  ir::Value* before = ops::turned_matrix(*value->producer());
-  const ir::Tensor* tensor = constant_of(before);
-  if (!tensor || tensor->dims.size() != 2) return std::nullopt;
-  return WeightOperand{input, before, tensor, true, -1};
+// The constant behind an operand; behind a Transpose too, where that is allowed. `why`: that it cannot be kept in 8 bits.
+std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_turned, std::string& why) {
+  const auto stored = stored_weight(node.input(input));
+  if (!stored || (stored->turned && !may_be_turned)) return std::nullopt;
+  if (why.empty()) why = why_wide(*stored->tensor, stored->type);
+  return WeightOperand{input, stored->value, stored->tensor, stored->turned, -1};
 }
 
 // Of a product, none of whose operands is a constant that it takes.
@@ -93,10 +92,9 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
     if (op->operands[i] != Role::kWeight) continue;
     is_replaceable = is_replaceable || (node.input(i) && node.input(i)->is_input() && node.input(i)->constant());
-    const ir::Tensor* constant = constant_of(node.input(i));
+    const ir::Tensor* constant = node.input(i) && !node.input(i)->is_input() ? node.input(i)->constant() : nullptr;
     is_quantized = is_quantized || is_coded(node.input(i)) || (constant && ir::is_integer(constant->data_type));
-    if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct)) {
-      if (why.empty()) why = why_wide(*weight->tensor);
+    if (auto weight = weight_at(node, i, found.kernel == Int8Kernel::kProduct, why)) {
       // Kernels of products take scales by column for one matrix, not for several.
       const bool has_channels = found.kernel != Int8Kernel::kProduct || weight->tensor->dims.size() == 2;
       weight->axis = has_channels ? channel_axis(node, i, found.data, model, facts) : -1;
@@ -106,8 +104,7 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   }
   if (found.weights.empty() && !is_quantized && found.kernel == Int8Kernel::kProduct && node.inputs().size() == 2) {
     // A constant on the left: nothing but its rows would be channels, for which kernels have one scale.
-    if (const auto weight = weight_at(node, 0, false)) {
-      why = why_wide(*weight->tensor);
+    if (const auto weight = weight_at(node, 0, false, why)) {
       found.weights.push_back(*weight);
       found.data = 1;
     }
@@ -125,11 +122,13 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   if (constant_of(node.input(found.data))) return {{}, "all of its operands are constants"};
   const int bias = op->operands.find(Role::kBias);
   if (found.kernel != Int8Kernel::kRecurrent && bias >= 0 && adds_bias_as_it_is(node)) {
-    const ir::Tensor* tensor = constant_of(node.input(bias));
+    const auto added = stored_weight(node.input(bias));
     const WeightOperand& weight = found.weights.front();
-    if (tensor && tensor->data_type == ir::DataType::kFloat && tensor->dims.size() == 1 &&
-        (weight.axis < 0 || weight.tensor->dims[static_cast<size_t>(weight.axis)] == tensor->dims[0]))
+    if (added && added->type == ir::DataType::kFloat && added->tensor->dims.size() == 1 &&
+        (weight.axis < 0 || weight.tensor->dims[static_cast<size_t>(weight.axis)] == added->tensor->dims[0])) {
       found.bias = bias;
+      found.bias_value = added->value;
+    }
   }
   return {std::move(found), {}};
 }

@@ -13,7 +13,7 @@ namespace thaw::quantizing::int8 {
 // A weight as a node reads it.
 struct WeightOperand {
   int input = 1;               // of the node
-  ir::Value* value = nullptr;  // the constant
+  ir::Value* value = nullptr;  // the constant: of float32, or of 16 bits, which a Cast widens
   const ir::Tensor* tensor = nullptr;
   bool behind_transpose = false;  // what is read is the constant, turned
   int axis = -1;                  // of the constant, with a place for each channel of the result; -1: there is none
@@ -25,7 +25,8 @@ struct WeightedNode {
   ops::Int8Kernel kernel = ops::Int8Kernel::kNone;
   std::vector<WeightOperand> weights;
   int data = 0;   // the operand that meets the weight
-  int bias = -1;  // a constant that is added to each channel as it is; -1: none such
+  int bias = -1;  // the operand that is a constant which is added to each channel as it is; -1: none such
+  const ir::Value* bias_value = nullptr;  // that constant
 };
 
 struct Considered {

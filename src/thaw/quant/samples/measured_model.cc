@@ -7,6 +7,7 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/quant/samples/samples.h"
+#include "thaw/rewrite/sites.h"
 #include "thaw/run/elements.h"
 #include "thaw/run/relax.h"
 
@@ -19,7 +20,11 @@ constexpr int64_t kPieceOfArray = int64_t{1} << 20;  // elements
 }  // namespace
 
 MeasuredModel::MeasuredModel(const ir::Model& model)
-    : model_(ir::clone(model)), opset_(model.opset("").value_or(1)), inputs_(inputs_to_feed(model)) {
+    : model_(ir::clone(model)),
+      graphs_(rewrite::all_graphs(*model_->graph)),
+      places_(*model_),
+      opset_(model.opset("").value_or(1)),
+      inputs_(inputs_to_feed(model)) {
   run::drop_declared_sizes(*model_);
 }
 
@@ -38,9 +43,21 @@ ir::Value* MeasuredModel::constant(std::string_view name, const std::vector<int6
 }
 
 ir::Value* MeasuredModel::op(const char* name, std::vector<ir::Value*> operands) {
-  ir::Graph& graph = *model_->graph;
+  ir::Graph& graph = *operands[0]->graph();
   ir::Value* result = graph.add_value(graph.unique_name(fmt::format("{}_of_{}", name, operands[0]->name())));
   graph.add_node(name, "", std::move(operands), {result});
+  return result;
+}
+
+ir::Value* MeasuredModel::same(ir::Value* value, ir::Graph& inner) {
+  ir::Value* result = inner.add_value(inner.unique_name(fmt::format("same_as_{}", value->name())));
+  inner.add_node("Identity", "", {value}, {result});
+  return result;
+}
+
+ir::Value* MeasuredModel::rows(ir::Value* value) {
+  ir::Value* result = op("Flatten", {value});
+  result->producer()->set_attribute({.name = "axis", .value = int64_t{-1}});
   return result;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/samples/inner_values.h"
 #include "thaw/run/array.h"
 #include "thaw/run/session.h"
 
@@ -30,12 +31,22 @@ class MeasuredModel {
 
   // Of the main graph; null where it has none of that name.
   ir::Value* value(std::string_view name) { return model_->graph->find(name); }
+  // Of any graph.
+  ir::Value* value(const ValuePlace& place) { return graph(place.graph).find(place.name); }
+  ir::Graph& graph(size_t number) { return *graphs_[number]; }
+  size_t number_of(const ir::Graph& graph) const { return places_.number_of(graph); }
+  // Of the main graph, which all others see.
   ir::Value* constant(std::string_view name, std::vector<int64_t> dims, const std::vector<float>& numbers);
   ir::Value* constant(std::string_view name, const std::vector<int64_t>& numbers);  // a vector
+  // In the graph of its first operand.
   ir::Value* op(const char* name, std::vector<ir::Value*> operands);
+  // A value that another graph sees, as one of its own.
+  static ir::Value* same(ir::Value* value, ir::Graph& inner);
+  // As a matrix: all axes but the last are one.
+  ir::Value* rows(ir::Value* value);
   // Over these axes, or all; they are gone then.
   ir::Value* reduce(const char* name, ir::Value* value, const std::vector<int64_t>& axes = {});
-  // Makes it an output where it is none. Returns its name.
+  // A value of the main graph: makes it an output where it is none. Returns its name.
   std::string output(ir::Value* value);
 
   void start();  // after the last output
@@ -43,6 +54,8 @@ class MeasuredModel {
 
  private:
   std::unique_ptr<ir::Model> model_;
+  std::vector<ir::Graph*> graphs_;
+  ValuePlaces places_;
   int64_t opset_;
   std::vector<std::string> inputs_;
   std::optional<run::Session> session_;

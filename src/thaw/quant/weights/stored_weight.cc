@@ -1,0 +1,40 @@
+#include "thaw/quant/weights/stored_weight.h"
+
+#include "thaw/ops/onnx/constant_operand.h"
+
+namespace thaw::quantizing {
+namespace {
+
+constexpr int kMostSteps = 8;
+
+bool is_half(ir::DataType type) { return type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16; }
+
+}  // namespace
+
+std::optional<StoredWeight> stored_weight(const ir::Value* operand) {
+  bool is_cast = false, turned = false;
+  auto* value = const_cast<ir::Value*>(operand);
+  for (int step = 0; value && !value->is_input() && step < kMostSteps; ++step) {
+    if (const ir::Tensor* tensor = value->constant()) {
+      if (!ir::is_floating(tensor->data_type) || (is_cast && !is_half(tensor->data_type))) return std::nullopt;
+      if (turned && tensor->dims.size() != 2) return std::nullopt;
+      return StoredWeight{value, tensor, is_cast ? ir::DataType::kFloat : tensor->data_type, turned};
+    }
+    const ir::Node* maker = value->producer();
+    if (!maker) return std::nullopt;
+    if (ir::Value* before = ops::cast_to_float(*maker); before && !is_cast) {
+      is_cast = true;
+      value = before;
+    } else if (ir::Value* same = ops::unchanged(*maker)) {
+      value = same;
+    } else if (ir::Value* upright = ops::turned_matrix(*maker)) {
+      turned = !turned;
+      value = upright;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace thaw::quantizing

@@ -1,0 +1,21 @@
+// The constant behind what a node reads as its weight, and how the node reads it.
+#pragma once
+
+#include <optional>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::quantizing {
+
+struct StoredWeight {
+  ir::Value* value = nullptr;  // the constant, which nobody can replace
+  const ir::Tensor* tensor = nullptr;
+  ir::DataType type = ir::DataType::kFloat;  // that it is read as: wider than the constant's own behind a Cast
+  bool turned = false;                       // by a Transpose of a matrix
+};
+
+// Behind Identities, Transposes of matrices and a Cast of float16 or bfloat16 to float32, as half-precision checkpoints are exported with.
+// None where what is read is computed, or no constant of floating point.
+std::optional<StoredWeight> stored_weight(const ir::Value* operand);
+
+}  // namespace thaw::quantizing
