@@ -60,3 +60,25 @@ def test_two_masks_that_are_one_in_a_short_trace_are_two(thaw, save, tmp_path, l
     for n in (*lengths, 3, WINDOW, WINDOW + 1, 26):
         got = run.run(None, {"x": rows(n)})[0]
         assert np.allclose(got, wanted(rows(n), layers), atol=1e-4), n
+
+
+@pytest.mark.parametrize("lengths", [(9, 14, 21), (12, 9, 21), (21, 13, 5)])
+def test_two_constants_that_are_one_in_a_short_trace_are_two(thaw, save, tmp_path, lengths):
+    """Masks that were folded to numbers: the first trace has one for both layers, as large as it is."""
+    def trace_of(n):
+        net = Net()
+        full = net.constant(np.where(causal(n), 0, -1e9).astype(np.float32))
+        near = full if n <= 14 else net.constant(np.where(causal(n, 14), 0, -1e9).astype(np.float32))
+        return net.model([1, n, WIDTH], attended(net, attended(net, "x", full), near))
+
+    paths = [save(trace_of(n), f"trace_{n}") for n in lengths]
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *paths, "-o", out, code=0)
+    run = session(out)
+    for n in (*lengths, 3, 14, 15, 33):
+        x = rows(n)[0].astype(np.float64)
+        for window in (None, 14):
+            scores = np.where(causal(n, window), x @ x.T, -1e9)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            x = weights / weights.sum(-1, keepdims=True) @ x
+        assert np.allclose(run.run(None, {"x": rows(n)})[0], x[None], atol=1e-4), n
