@@ -70,3 +70,27 @@ def test_a_mask_that_no_size_tells_is_not_explained(thaw, save, tmp_path):
     paths = [save(last_block(n, outside(there)), f"trace_{n}") for n, there in ((61, 1), (94, 17), (142, 2))]
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "no sum, product, mask" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize("lengths", [(50, 74, 110), (50, 76, 110)])
+def test_a_pad_that_gives_back_the_last_position(thaw, save, tmp_path, lengths):
+    """Positions are taken two by two and put together again (SEW's upsampling): where all traces have an odd number of them, the Pad is the same."""
+    kernel = np.random.default_rng(0).standard_normal((4, 1, 2), dtype=np.float32)
+
+    def trace(n):
+        net, m = Net(), n // 2
+        x = net.add("Transpose", net.add("Conv", "x", net.constant(kernel), strides=[2]), perm=[0, 2, 1])
+        x = net.add("Transpose", net.add("AveragePool", net.add("Transpose", x, perm=[0, 2, 1]), kernel_shape=[2], strides=[2]), perm=[0, 2, 1])
+        x = net.add("Reshape", net.add("Concat", x, x, axis=2), net.ints(1, m // 2 * 2, 4))
+        if m % 2:
+            x = net.add("Pad", x, net.ints(0, 0, 0, 0, 1, 0))
+        return net.model([1, 1, n], net.add("Neg", x))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in lengths})
+    for n in (*lengths, 52, 63, 96, 121):
+        x = np.random.default_rng(n).standard_normal((1, 1, n), dtype=np.float32)
+        rows = np.einsum("oik,nk->no", kernel, x[0, 0, :n // 2 * 2].reshape(-1, 2))
+        pairs = np.repeat(rows[:n // 4 * 2].reshape(-1, 2, 4).mean(1), 2, 0)
+        wanted = -np.concatenate([pairs, np.zeros((n // 2 - len(pairs), 4))])[None]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n

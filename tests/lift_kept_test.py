@@ -4,6 +4,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from conftest import session
+from lift_left_out_test import lifted
+from lift_net import Net
 from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, loose, raster  # noqa: F401 (lift: a fixture)
 
 
@@ -133,3 +135,41 @@ def test_learned_rows_before_and_after_a_grid(lift):
     def make(h, w, t):
         return dict(rows=np.concatenate([LEARNED[500:501], resized(learned, h, w, "cubic", "half_pixel").reshape(-1, 5), LEARNED[600:607]])[None])
     check_loose(lift, make, sizes=[(10, 22), (14, 14), (18, 6)], unseen=[(22, 10), (2, 2), (30, 26)], tolerance=1e-5)
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_learned_positions_that_no_trace_has_whole(lift, mode, coordinates):
+    """Each trace is smaller than 14 x 14 along one side or both: what one leaves open, the others tell."""
+    learned = LEARNED[:14 * 14].reshape(14, 14, 5)
+    def make(h, w, t):
+        table = resized(learned, h, w, mode, coordinates)
+        flat = table.reshape(-1, 5)
+        return dict(flat=flat[None], token=np.concatenate([LEARNED[500:501], flat])[None], image=table.transpose(2, 0, 1)[None])
+    printed = check_loose(lift, make, sizes=[(10, 14), (14, 12), (11, 22)], unseen=[(22, 10), (7, 5), (14, 14), (30, 26)], tolerance=3e-5)
+    assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions that were learned, told by all traces together" in printed
+
+
+def test_learned_positions_that_all_traces_together_leave_open(lift):
+    """Both sides were halved, or nearly: not every learned number has left a trace."""
+    learned = LEARNED[:14 * 14].reshape(14, 14, 5)
+    sizes = [(5, 9), (8, 6), (7, 7)]
+    out, printed = lift({size: loose(*size, 1, dict(table=resized(learned, *size, "cubic", "half_pixel").reshape(-1, 5))) for size in sizes}, code=1)
+    assert "nothing was written" in printed and "were learned" not in printed and not out.exists()
+
+
+def test_a_grid_of_squares(thaw, save, tmp_path):
+    """Traces whose height is their width: the grid is one of squares, and the lifted model declares one size for both."""
+    def trace(side):
+        net, (rows, columns) = Net(), raster(side // 4, side // 4)
+        x = net.add("Conv", "x", net.constant(np.ones((2, 1, 4, 4), np.float32)), strides=[4, 4])
+        x = net.add("Transpose", net.add("Reshape", x, net.ints(1, 2, -1)), perm=[0, 2, 1])
+        return net.model([1, 1, side, side], net.add("Mul", x, net.constant(np.stack([np.cos(rows * .1), np.sin(columns * .01)], 1).astype(np.float32))))
+    run = lifted(thaw, save, tmp_path, {str(side): trace(side) for side in (16, 40, 28)})
+    assert run.get_inputs()[0].shape[2] == run.get_inputs()[0].shape[3]
+    for side in (16, 40, 28, 4, 52):
+        x = np.random.default_rng(side).standard_normal((1, 1, side, side), dtype=np.float32)
+        rows, columns = raster(side // 4, side // 4)
+        sums = x.reshape(side // 4, 4, side // 4, 4).sum((1, 3)).reshape(-1, 1)
+        true = sums * np.stack([np.cos(rows * .1), np.sin(columns * .01)], 1)
+        assert np.abs(run.run(None, {"x": x})[0][0] - true).max() < 1e-4, side

@@ -182,3 +182,31 @@ def test_rows_of_distances_that_were_resized(thaw, save, tmp_path):
         across = np.einsum("bhwc,wkc->bhwk", x, table(w, 1))
         got = run.run(None, {"x": x})[0]
         assert np.abs(got - np.concatenate([down / down.sum(-1, keepdims=True), across], 3)).max() < 1e-4, (h, w)
+
+
+def test_digits_of_a_fixed_grid_where_a_trace_is_too_short_to_wrap(thaw, save, tmp_path):
+    """Angles of frame, row and column of a grid of 8 x 8, whatever the video is (V-JEPA 2): one trace ends before the second frame."""
+    frequencies = (10.0 ** -np.arange(WIDTH)).astype(np.float32)
+
+    def angles(cells):
+        index = np.arange(cells)
+        return [(digit[:, None] * frequencies).astype(np.float32) for digit in (index // 64, index // 8 % 8, index % 8)]
+
+    def trace(t, h, w):
+        net = Net()
+        x = net.add("Conv", "x", net.constant(np.ones((WIDTH, 1, 2, 8, 8), np.float32)), strides=[2, 8, 8])
+        x = net.add("Transpose", net.add("Reshape", x, net.ints(1, WIDTH, t // 2 * (h // 8) * (w // 8))), perm=[0, 2, 1])
+        for table in angles(t // 2 * (h // 8) * (w // 8)):
+            x = net.add("Mul", x, net.constant(np.cos(table)[None]))
+        return net.model([1, 1, t, h, w], x)
+
+    traces = [(4, 32, 48), (6, 48, 64), (10, 72, 40)]
+    run = lifted(thaw, save, tmp_path, {f"{t}x{h}x{w}": trace(t, h, w) for t, h, w in traces})
+    for t, h, w in [*traces, (8, 40, 56), (12, 64, 88), (2, 8, 16), (4, 104, 96)]:
+        x = np.random.default_rng(t * h * w).standard_normal((1, 1, t, h, w), dtype=np.float32)
+        sums = x.reshape(t // 2, 2, h // 8, 8, w // 8, 8).sum((1, 3, 5)).reshape(-1)
+        true = np.repeat(sums[:, None], WIDTH, 1)
+        for table in angles(len(sums)):
+            true = true * np.cos(table)
+        got = run.run(None, {"x": x})[0][0]
+        assert got.shape == true.shape and np.abs(got - true).max() < 1e-4, (t, h, w)

@@ -15,6 +15,7 @@
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/restoring_pads.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/registry.h"
@@ -253,6 +254,7 @@ void fit_tables(Lifting& l) {
   const SizesAround sizes(l);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
   solve_sizes_in_order(l, sizes);
+  note_restoring_pads(l);
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
   fit_each(l, sizes);

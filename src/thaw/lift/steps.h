@@ -1,6 +1,7 @@
 // The steps of lifting, in their order (lift.cc), and what they hand on to each other. Internal to lift/.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,6 +54,8 @@ struct Lifting {
   std::optional<TableContext> context;
   std::optional<Holdout> holdout;
   Alignment alignment;
+  std::vector<std::unique_ptr<Difference>>
+      restoring;  // constants that are the same in every trace, and sizes all the same
   std::vector<FittedTable> tables;
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace

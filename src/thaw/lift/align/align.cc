@@ -264,26 +264,39 @@ class Comparison {
       if (differs && ops::role_of(*node, input) == ops::Role::kAxes)
         return refuse(*node, fmt::format("it works along other axes in {}", traces_[k].name));
     }
-    // Exporters write equal numbers once: a size and a number that it happens to be in the first trace.
-    if (differs ? steady_.contains(value) : seen_.contains(value))
-      return refuse(*node, fmt::format("operand {} is shared in the first trace only", input));
+    // Exporters write equal constants once: a size and a number that it happens to be in the first trace, two masks that are
+    // equal there.
+    if (differs ? steady_.contains(value) : seen_.contains(value)) difference.value = value = unshare(*node, input);
     if (!differs) {
       steady_.insert(value);
       return;
     }
     if (const auto loop = loop_of_.find(node); loop != loop_of_.end())
       add_branches(position, input, *loop->second, loop->second->steady);
-    const auto [known, is_new] = seen_.emplace(value, out_.differences.size());
-    if (is_new) {
-      out_.differences.push_back(std::move(difference));
-      return;
+    auto known = seen_.find(value);
+    if (known != seen_.end() && !same_in_all(out_.differences[known->second], difference)) {
+      difference.value = value = unshare(*node, input);
+      known = seen_.end();
     }
-    // The same constant elsewhere: solved once, as long as the other traces agree that it is one.
-    const Difference& before = out_.differences[known->second];
-    for (size_t k = 1; k < traces_.size(); ++k) {
-      if (same_tensor(*before.tensors[k], *difference.tensors[k])) continue;
-      return refuse(*node, fmt::format("operand {} is shared in the first trace only", input));
-    }
+    if (known != seen_.end()) return;  // solved once
+    seen_.emplace(value, out_.differences.size());
+    out_.differences.push_back(std::move(difference));
+  }
+
+  // Whether the traces agree that two constants, which are one in the first, are one.
+  static bool same_in_all(const Difference& a, const Difference& b) {
+    for (size_t k = 1; k < a.tensors.size(); ++k)
+      if (!same_tensor(*a.tensors[k], *b.tensors[k])) return false;
+    return true;
+  }
+
+  // The node's own copy of a constant of the first trace.
+  const ir::Value* unshare(ir::Node& node, int input) const {
+    ir::Graph& graph = *traces_.front().model->graph;
+    ir::Tensor copy = *node.input(input)->constant();
+    copy.name = graph.unique_name(node.input(input)->name());
+    node.set_input(input, graph.add_initializer(std::move(copy)));
+    return node.input(input);
   }
 
   const std::vector<Trace>& traces_;

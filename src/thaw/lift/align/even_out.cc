@@ -104,6 +104,14 @@ bool can_fill(const Pairing& pairing, const SizedTrace& trace, int side) {
       values.insert(values.end(), pair.node[side]->outputs().begin(), pair.node[side]->outputs().end());
       continue;
     }
+    if (pair.twin) {
+      const NodePair& single = pairing.nodes[*pair.twin];
+      for (size_t i = 0; i < single.node[side]->outputs().size(); ++i) {
+        const ir::Value* there = values[single.first_result + i];
+        values.push_back(there);
+      }
+      continue;
+    }
     const size_t data = *pair.reads.front();
     std::optional<Sizes> sizes;
     if (const auto known = made.find(data); known != made.end()) {
@@ -127,6 +135,34 @@ std::string free_name(const std::string& name, std::set<std::string>& taken) {
   return free;
 }
 
+// A node that stands for two, once more: reading what its pair reads, and constants of its own where the two read two.
+ir::Node* copy_of(const ir::Node& single, const Pairing& pairing, const NodePair& pair, int side,
+                  const std::vector<ir::Value*>& values, SizedTrace& trace, ir::Node* before) {
+  ir::Graph& graph = *trace.model.graph;
+  const ir::Node &one = *pairing.nodes[*pair.twin].node[1 - side], &other = *pair.node[1 - side];
+  std::vector<ir::Value*> inputs(single.inputs().begin(), single.inputs().end()), outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (pair.reads[i]) {
+      inputs[i] = values[*pair.reads[i]];
+    } else if (inputs[i] && inputs[i]->constant() &&
+               one.input(static_cast<int>(i)) != other.input(static_cast<int>(i))) {
+      ir::Tensor copy = *inputs[i]->constant();
+      copy.name = graph.unique_name(inputs[i]->name());
+      inputs[i] = graph.add_initializer(std::move(copy));
+    }
+  }
+  for (const ir::Value* output : single.outputs())
+    outputs.push_back(output ? graph.add_value(graph.unique_name(output->name())) : nullptr);
+  ir::Node* copy =
+      graph.add_node(single.op_type(), single.domain(), std::move(inputs), std::move(outputs), single.name, before);
+  for (const ir::Attribute& attribute : single.attributes()) copy->set_attribute(attribute);
+  for (size_t i = 0; i < copy->outputs().size(); ++i) {
+    const auto known = trace.sizes.find(single.output(static_cast<int>(i)));
+    if (known != trace.sizes.end()) trace.sizes[copy->output(static_cast<int>(i))] = Sizes(known->second);
+  }
+  return copy;
+}
+
 // Puts the nodes that a trace lacks into it, and has every node read what its pair reads.
 void fill(const Pairing& pairing, SizedTrace& trace, int side, const std::vector<ir::Node*>& nodes) {
   ir::Graph& graph = *trace.model.graph;
@@ -137,10 +173,18 @@ void fill(const Pairing& pairing, SizedTrace& trace, int side, const std::vector
   for (size_t i = 0, next = 0; i < pairing.nodes.size(); ++i) {
     const NodePair& pair = pairing.nodes[i];
     values.resize(pair.first_result);
+    ir::Node* before = next < nodes.size() ? nodes[next] : nullptr;
+    if (!pair.node[side] && pair.twin) {
+      ir::Node* copy = copy_of(*all[*pair.twin], pairing, pair, side, values, trace, before);
+      copy->name = free_name(copy->name, names);
+      values.insert(values.end(), copy->outputs().begin(), copy->outputs().end());
+      all.push_back(copy);
+      continue;
+    }
     if (!pair.node[side]) {
       ir::Value* data = values[*pair.reads.front()];
       const Sizes sizes = trace.sizes.at(data);
-      ir::Value* result = put_neutral(*pair.optional, data, sizes, graph, next < nodes.size() ? nodes[next] : nullptr);
+      ir::Value* result = put_neutral(*pair.optional, data, sizes, graph, before);
       trace.sizes[result] = *neutral_sizes(*pair.optional, sizes);
       result->producer()->name = free_name(pair.optional->node->name, names);
       values.push_back(result);

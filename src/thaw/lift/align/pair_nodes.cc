@@ -31,10 +31,12 @@ bool same_operators(const ir::Graph* a, const ir::Graph* b) {
 class PairSearch {
  public:
   PairSearch(const PairSide& first, const PairSide& second) : sides_{&first, &second} {
-    for (int side = 0; side < 2; ++side)
-      for (ir::Node* node : sides_[side]->nodes)
+    for (int side = 0; side < 2; ++side) {
+      for (ir::Node* node : sides_[side]->nodes) {
         optional_[side].push_back(
             optional_node(*node, sizes_of(side, node->input(0)), sizes_of(side, node->output(0))));
+      }
+    }
   }
 
   std::optional<Pairing> run() {
@@ -60,7 +62,9 @@ class PairSearch {
   }
 
  private:
-  static constexpr int kChoices = 3;  // a pair; one that a side lacks, mostly the first; one that the other lacks
+  // A pair; one that a side lacks, mostly the first; one that the other lacks; one that is written once for two in the
+  // first; in the second.
+  static constexpr int kChoices = 5;
 
   std::optional<Sizes> sizes_of(int side, const ir::Value* value) const {
     return value ? sides_[side]->sizes(value) : std::nullopt;
@@ -150,9 +154,48 @@ class PairSearch {
     if (!pair) return false;
     begin(0, 1, 1);
     for (int i = 0; i < static_cast<int>(first->outputs().size()); ++i) add_value(first->output(i), second->output(i));
+    paired_[0][first] = paired_[1][second] = pairs_.size();
     pairs_.push_back(std::move(*pair));
     ++at_[0];
     ++at_[1];
+    return true;
+  }
+
+  // The next node of a side, for which an earlier one stands on the other side, where it is the same but for constants.
+  bool add_twin(int side, int choice) {
+    const int other = 1 - side;
+    if (at_[side] == sides_[side]->nodes.size()) return false;
+    ir::Node* node = sides_[side]->nodes[at_[side]];
+    if (!node->subgraphs().empty()) return false;
+    for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
+      const auto known = links_[side].find(node->input(i));
+      if (known == links_[side].end()) continue;
+      for (const Link& link : known->second) {
+        const ir::Value* there = values_[link.id].stands_in[other];
+        if (!there || link.reshaped || values_[link.id].reshaped[other]) continue;
+        for (const ir::Use& use : there->uses())
+          if (use.index == i && stands_for_both(use.node, node, side, choice)) return true;
+      }
+      return false;  // the others of its operands would name the same nodes
+    }
+    return false;
+  }
+
+  bool stands_for_both(ir::Node* single, ir::Node* node, int side, int choice) {
+    const int other = 1 - side;
+    const auto before = single ? paired_[other].find(single) : paired_[other].end();
+    if (before == paired_[other].end()) return false;
+    auto pair = side == 0 ? pair_of(node, single) : pair_of(single, node);
+    if (!pair) return false;
+    pair->node[other] = nullptr;
+    pair->twin = before->second;
+    begin(choice, side == 0 ? 1 : 0, side == 1 ? 1 : 0);
+    for (int i = 0; i < static_cast<int>(node->outputs().size()); ++i) {
+      const ir::Value *here = node->output(i), *there = single->output(i);
+      side == 0 ? add_value(here, there) : add_value(there, here);
+    }
+    pairs_.push_back(std::move(*pair));
+    ++at_[side];
     return true;
   }
 
@@ -202,6 +245,7 @@ class PairSearch {
   // so that a third trace that has both of them finds them so.
   bool advance(int choice) {
     if (choice == 0) return add_pair();
+    if (choice > 2) return add_twin(choice == 3 ? 1 : 0, choice);
     const auto first = axes_of_next(0), second = axes_of_next(1);
     const bool turned = first && second && *first < *second;
     return add_left_out((choice == 1) != turned ? 1 : 0, choice);
@@ -221,6 +265,8 @@ class PairSearch {
       if (found->second.empty()) links.erase(found);
     }
     values_.resize(marks_.back()[0]);
+    if (pairs_.back().node[0] && pairs_.back().node[1])
+      for (int side = 0; side < 2; ++side) paired_[side].erase(pairs_.back().node[side]);
     pairs_.pop_back();
     choices_.pop_back();
     marks_.pop_back();
@@ -248,9 +294,10 @@ class PairSearch {
   std::unordered_map<const ir::Value*, std::vector<Link>> links_[2];
   std::vector<std::pair<int, const ir::Value*>> linked_;  // in the order in which they were linked
   std::vector<NodePair> pairs_;
-  std::vector<int> choices_;                  // that led here
-  std::vector<std::array<int, 2>> steps_;     // how far each went on either side
-  std::vector<std::array<size_t, 2>> marks_;  // what there was before each: values, links
+  std::unordered_map<const ir::Node*, size_t> paired_[2];  // in which pair a node has another beside it
+  std::vector<int> choices_;                               // that led here
+  std::vector<std::array<int, 2>> steps_;                  // how far each went on either side
+  std::vector<std::array<size_t, 2>> marks_;               // what there was before each: values, links
 };
 
 }  // namespace

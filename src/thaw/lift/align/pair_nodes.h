@@ -2,7 +2,8 @@
 //
 // Both lists of nodes are walked in their order. A node is another's where both are of one operator and attributes and
 // read the same; else it may be one that the other trace leaves out (neutral_node.h), and its data and result are one
-// value there. What reads decides: a choice that does not go on is taken back.
+// value there; or one that is written once there for two, as exporters do where two constants are equal at a size (a causal
+// mask and one of a window that is as long as the text). What reads decides: a choice that does not go on is taken back.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,7 @@ namespace thaw::lifting {
 struct NodePair {
   ir::Node* node[2] = {nullptr, nullptr};         // one may be null: left out
   std::optional<OptionalNode> optional = {};      // the other, then
+  std::optional<size_t> twin = {};                // or else the pair whose node stands for this one there too
   std::vector<std::optional<size_t>> reads = {};  // by operand, the value; none for constants and what is left out
   size_t first_result = 0;                        // the value of its first result
 };

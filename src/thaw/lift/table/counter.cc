@@ -33,22 +33,48 @@ int64_t period_of(const View& view, size_t trace, int64_t column, int64_t run) {
   return runs;
 }
 
+// A size of a digit. What `bounds` has is no more than the least that it may be: a trace was too short for more. The others tell
+// it then, unless a plain size gives all, as of a grid that had a single row.
+std::optional<Size> solve_told(const std::vector<int64_t>& at, const std::vector<bool>& bounds, const Solver& solver) {
+  if (std::ranges::find(bounds, true) == bounds.end()) return solve_size(at, solver);
+  const auto plain = solver.solutions(at, 1);
+  if (!plain.empty() && chance_of(plain.front().rule) == 0) return solve_size(at, solver);
+  std::optional<int64_t> told;
+  for (size_t k = 0; k < at.size(); ++k) {
+    if (bounds[k]) continue;
+    if (told && *told != at[k]) return std::nullopt;
+    told = at[k];
+  }
+  if (!told || *std::ranges::max_element(at) > *told) return std::nullopt;
+  return constant_size(*told, at.size());
+}
+
 // by_run: how long entries stay the same is a digit's; else every entry is one of its own, and they come again.
 CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool by_run) {
-  std::vector<int64_t> runs, periods, counts;
+  std::vector<int64_t> runs;
+  std::vector<bool> single, whole;  // traces of one run, of one period
   bool repeats = false, returns = false;
   for (size_t k = 0; k < view.traces(); ++k) {
-    if (view.length().at[k] == 0) return nullptr;
+    const int64_t length = view.length().at[k];
+    if (length == 0) return nullptr;
     const int64_t run = run_of(view, k, column);
     repeats |= run > 1;
     runs.push_back(by_run ? run : 1);
-    counts.push_back((view.length().at[k] + runs[k] - 1) / runs[k]);
-    periods.push_back(period_of(view, k, column, runs[k]));
-    returns |= periods[k] < counts[k];
+    single.push_back(by_run && run == length);
+  }
+  const auto run = solve_told(runs, single, solver);
+  if (!run) return nullptr;
+  std::vector<int64_t> periods, counts;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    counts.push_back((view.length().at[k] + run->at[k] - 1) / run->at[k]);
+    periods.push_back(period_of(view, k, column, run->at[k]));
+    whole.push_back(periods[k] == counts[k]);
+    returns |= !whole[k];
   }
   if (by_run ? !repeats && !returns : !repeats || !returns) return nullptr;
-  const auto run = solve_size(runs, solver), period = solve_size(periods, solver), count = solve_size(counts, solver);
-  if (!run || (returns && !period) || (!returns && !count)) return nullptr;
+  auto range = returns ? solve_told(periods, whole, solver) : solve_size(counts, solver);
+  if (!range && !returns && run->dim.is_constant()) range = ceil_div(view.length(), *run);
+  if (!range) return nullptr;
   Formula digit = position(0);
   std::string name = "index";
   if (by_run && repeats) {
@@ -56,10 +82,10 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
     name += fmt::format(" / {}", dim::to_string(run->dim));
   }
   if (returns) {
-    digit = digit % *period;
-    name += fmt::format(" % {}", dim::to_string(period->dim));
+    digit = digit % *range;
+    name += fmt::format(" % {}", dim::to_string(range->dim));
   }
-  return std::make_shared<const Counter>(name, digit, view.length(), returns ? *period : *count);
+  return std::make_shared<const Counter>(name, digit, view.length(), *range);
 }
 
 }  // namespace

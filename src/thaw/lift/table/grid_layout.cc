@@ -132,17 +132,20 @@ std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::spa
   for (Side& side : sides)
     if (const auto dim = totals.size() > 1 ? solver.solve(side.size.at) : std::nullopt) side.size.dim = *dim;
   std::vector<std::pair<Side, Side>> grids;
-  for (const Side& h : sides) {
-    for (const Side& w : sides) {
-      if (h.variable == w.variable) continue;
-      bool varies = totals.size() == 1, divides = true;
-      for (size_t k = 0; k < totals.size(); ++k) {
-        divides &= totals[k] % (h.size.at[k] * w.size.at[k]) == 0;
-        varies |= h.size.at[k] != h.size.at[0] || w.size.at[k] != w.size.at[0];
-      }
-      if (divides && varies) grids.emplace_back(h, w);
+  const auto add = [&](const Side& h, const Side& w) {
+    bool varies = totals.size() == 1, divides = true;
+    for (size_t k = 0; k < totals.size(); ++k) {
+      divides &= totals[k] % (h.size.at[k] * w.size.at[k]) == 0;
+      varies |= h.size.at[k] != h.size.at[0] || w.size.at[k] != w.size.at[0];
     }
-  }
+    if (divides && varies) grids.emplace_back(h, w);
+  };
+  for (const Side& h : sides)
+    for (const Side& w : sides)
+      if (h.variable != w.variable) add(h, w);
+  // Where all traces are of squares, both sides are one size.
+  if (totals.size() > 1)
+    for (const Side& side : sides) add(side, side);
   return grids;
 }
 

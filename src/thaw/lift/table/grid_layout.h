@@ -71,7 +71,7 @@ class Layouts {
   std::map<int64_t, std::vector<LayoutPtr>> windows_;
 };
 
-// Pairs of sides whose product divides each of the totals: height and width, in both orders. Their values are those of
+// Pairs of sides whose product divides each of the totals: height and width, in both orders; last those of squares. Their values are those of
 // sizes or their parts; what they are, the solver says, as it does wherever else these values are wanted.
 std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::span<const int64_t> totals);
 

@@ -9,9 +9,6 @@ namespace {
 
 constexpr double kCubic = -0.75;
 constexpr int64_t kLongestSide = 512;
-constexpr double kRounding = 2e-7;      // of sums of a few float32, relative to the largest entry
-constexpr double kMostError = 2e-5;     // of what is recovered, relative to the largest entry
-constexpr double kMostResidual = 4e-6;  // of equations that hold, relative to the largest entry
 
 // Resizing along one side: n sums of a few of `side` entries each, and what solves them in least squares. Sums overlap
 // with their neighbours alone, so that the normal equations are a band.
@@ -111,7 +108,7 @@ class Lines {
 // Whether a line is the map of what solves it.
 bool is_image(const std::vector<double>& line, const SideMap& map, double scale) {
   const std::vector<double> again = map.map(map.solve(line));
-  return std::ranges::equal(line, again, [&](double x, double y) { return std::abs(x - y) <= kMostResidual * scale; });
+  return std::ranges::equal(line, again, [&](double x, double y) { return std::abs(x - y) <= kMostUnequal * scale; });
 }
 
 // The shortest side that gives a few lines; the side itself where none is shorter.
@@ -170,7 +167,7 @@ std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& m
   if (width == resized.width && height == resized.height) return std::nullopt;
   const SideMap across(resized.width, width, method), down(resized.height, height, method);
   if (!across.is_solvable() || !down.is_solvable()) return std::nullopt;
-  if (across.magnification() * down.magnification() * kRounding > kMostError) return std::nullopt;
+  if (across.magnification() * down.magnification() > kMostMagnified) return std::nullopt;
   return solved(solved(resized, false, width, across), true, height, down);
 }
 

@@ -30,6 +30,9 @@ struct LearnedGrid {
   }
 };
 
+// Of equations that hold, relative to the largest entry; and by how much the rounding of an entry to float32 may grow in what they give.
+constexpr double kMostUnequal = 4e-6, kMostMagnified = 100;
+
 // The smallest grid that `resized` is the larger version of, along both sides or one. Each side is a linear map of the
 // learned one, of more equations than unknowns: a length is right where they hold, and the numbers are what solves them.
 // scale: the largest entry. nullopt where no smaller grid gives it, or rounding to float32 would be magnified too much.

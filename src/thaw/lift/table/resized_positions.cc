@@ -1,5 +1,6 @@
 // Learned positions that were interpolated before the export: the traces have one table resized, and so has any other
-// size. Where a trace has it at its own size, that is the table; else a trace at a larger size tells it (learned_grid.h).
+// size. Where a trace has it at its own size, that is the table; else a trace at a larger size tells it (learned_grid.h), or all of
+// them together (joint_grid.h).
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/joint_grid.h"
 #include "thaw/lift/table/learned_grid.h"
 
 namespace thaw::lifting {
@@ -167,7 +169,7 @@ TableFit resized(const View& view, const Grid& grid, const Resizing& method, con
 }  // namespace
 
 std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
-  constexpr int64_t kLeastChannels = 2;
+  constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{2} << 30;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
   for (const auto& entries : view.entries)
     if (entries.empty()) return std::nullopt;
@@ -195,6 +197,19 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
         if (learned && fit.fits(*learned, method, std::nullopt, scale))
           return resized(view, grid, method, *learned, "were learned");
       }
+    }
+  }
+  // None is larger than that: what each leaves open, the others tell.
+  int64_t work = kMostWork;
+  for (const Grid& grid : grids) {
+    if (grid.layout && grid.layout->block() > 1) continue;
+    const Fit fit(view, grid);
+    std::vector<LearnedGrid> traces;
+    for (size_t k = 0; k < view.traces(); ++k) traces.push_back(fit.of(k));
+    for (const Resizing& method : kResizings) {
+      const auto learned = recover_together(traces, method, scale, work);
+      if (learned && fit.fits(*learned, method, std::nullopt, scale))
+        return resized(view, grid, method, *learned, "were learned, told by all traces together");
     }
   }
   return std::nullopt;

@@ -127,6 +127,19 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
   return fit_lookup_table(table);
 }
 
+TableFit fit_of_sizes(const ops::Shape& sizes, const ir::Tensor& like) {
+  std::vector<std::string> text;
+  for (const dim::Dim size : sizes) text.push_back(dim::to_string(size));
+  TableFit fit;
+  fit.description = fmt::format("[{}]", fmt::join(text, ", "));
+  fit.emit = [sizes, dims = like.dims, type = like.data_type](TableEmitter& e) {
+    ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);
+    if (dims.size() != 1) list = e.emit("Reshape", {list, e.list(dims)});
+    return type == ir::DataType::kInt64 ? list : e.cast(list, type);
+  };
+  return fit;
+}
+
 std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                   std::string& reason) {
   constexpr int64_t kMostSizes = 64;
@@ -148,22 +161,12 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
   keep_elements(sizes, context.around.elements);
-  std::vector<std::string> text;
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (sizes[i].is_unknown()) {
-      reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
-      return std::nullopt;
-    }
-    text.push_back(dim::to_string(sizes[i]));
+    if (!sizes[i].is_unknown()) continue;
+    reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
+    return std::nullopt;
   }
-  TableFit fit;
-  fit.description = fmt::format("[{}]", fmt::join(text, ", "));
-  fit.emit = [sizes, dims = first.dims, type = first.data_type](TableEmitter& e) {
-    ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);
-    if (dims.size() != 1) list = e.emit("Reshape", {list, e.list(dims)});
-    return type == ir::DataType::kInt64 ? list : e.cast(list, type);
-  };
-  return fit;
+  return fit_of_sizes(sizes, first);
 }
 
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,

@@ -37,6 +37,9 @@ struct TableContext {
   JoinedSizes joined = {};
 };
 
+// A list of sizes, of the type and shape of a tensor.
+TableFit fit_of_sizes(const ops::Shape& sizes, const ir::Tensor& like);
+
 // A short list of sizes, each element for itself; none of anything else.
 std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                   std::string& reason);
