@@ -1,6 +1,8 @@
 #include "thaw/run/worker_main.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -31,6 +33,9 @@ namespace {
 
 constexpr int kParentCheck = 1000;                    // ms between looks at whether the parent is alive
 constexpr uint64_t kKeptMemory = uint64_t{64} << 20;  // of shared memory that waits for the next run
+constexpr uint64_t kKeptHeap = uint64_t{256} << 20;   // of what closed sessions leave behind, at most
+constexpr uint64_t kKeptShare = 16;                   // of what there may be, at most
+constexpr int kMostOfHeap = 32 << 20;                 // the largest piece that is taken from it: glibc's own limit
 
 struct OpenSession {
   std::unique_ptr<OrtSession> session;
@@ -42,7 +47,10 @@ struct WorkerState {
   MemoryLimit limit;
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<OpenSession>> sessions;  // guarded by mutex
+  std::atomic<uint64_t> left_behind = 0;                      // bytes on the heap, by sessions that were closed
 };
+
+uint64_t kept_heap(const MemoryLimit& limit) { return std::min(kKeptHeap, limit.bytes() / kKeptShare); }
 
 struct Answer {
   MessageKind kind = MessageKind::kDone;
@@ -175,9 +183,15 @@ class Service {
       loaded = std::move(found->second);
       worker_.sessions.erase(found);
     }
-    const uint64_t unused = loaded->unused;
+    const uint64_t unused = loaded->unused, before = ::mallinfo2().fordblks;
     loaded.reset();
-    ::malloc_trim(0);  // lest the next model finds less than there is
+    // It serves the next session, which would take it anew from the system, a fault a page; past that it goes back, lest a model finds less
+    // than there is.
+    const uint64_t after = ::mallinfo2().fordblks;
+    if ((worker_.left_behind += after - std::min(before, after)) > kept_heap(worker_.limit)) {
+      worker_.left_behind = 0;
+      ::malloc_trim(0);
+    }
     worker_.limit.remove_unused(unused);
     return {};
   }
@@ -221,6 +235,8 @@ void confine(WorkerState& worker, uint64_t max_memory) {
     std::fclose(file);
   }
   worker.limit.set(max_memory);
+  static_cast<void>(::mallopt(M_MMAP_THRESHOLD, kMostOfHeap));
+  static_cast<void>(::mallopt(M_TRIM_THRESHOLD, static_cast<int>(kept_heap(worker.limit))));
 }
 
 void start_thread(auto work) {

@@ -100,12 +100,17 @@ WorkerSession::WorkerSession(const ir::Model& model, uint64_t data_bytes, const 
   if (!model.path.empty()) request_.folder = std::filesystem::absolute(model.path).parent_path().string();
   request_.data = data_bytes;
   request_.options = options;
-  {
-    const std::string bytes = ir::serialize(model);
-    request_.bytes = bytes.size();
-    model_ = SharedFile(bytes.size());
-    model_.write(0, std::as_bytes(std::span(bytes)));
-  }
+  uint64_t written = 0;
+  ir::serialize(
+      model,
+      [&](uint64_t size) {
+        request_.bytes = size;
+        model_ = SharedFile(size);
+      },
+      [&](std::string_view bytes) {
+        model_.write(written, std::as_bytes(std::span(bytes)));
+        written += bytes.size();
+      });
   place();
   if (model_.size() > kKeptModel) model_ = {};
 }

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "thaw/sensitivity/attempt.h"
-
 namespace thaw::measuring {
 namespace {
 
@@ -13,11 +11,13 @@ constexpr double kWorst = 0.1;       // share of the units that is confirmed
 constexpr double kMost = 0.25;       // and with those where the order is in doubt
 constexpr double kDeviations = 2;    // within which it is
 constexpr double kLeastDoubt = 0.1;  // of the logarithm: few that are confirmed tell little
+constexpr size_t kAtOnce = 4;        // of those in doubt, before it is asked again who is
 
 class Confirmer {
  public:
-  Confirmer(const Confirming& with, const std::vector<UnitError*>& errors, std::vector<double> off)
-      : with_(with), known_(std::move(off)) {
+  Confirmer(const Confirming& with, const std::vector<UnitError*>& errors, std::vector<double> off,
+            const KnownFirst& known)
+      : with_(with), off_before_(std::move(off)), known_(known) {
     for (UnitError* error : errors)
       if (error->status != UnitStatus::kFailed) order_.push_back(error);
   }
@@ -26,36 +26,37 @@ class Confirmer {
     const double count = static_cast<double>(order_.size());
     const auto worst = static_cast<size_t>(std::ceil(kWorst * count));
     size_t budget = static_cast<size_t>(std::ceil(kMost * count));
-    for (bool is_settled = false; !is_settled && budget > 0;) {
+    for (;;) {
       sort();
-      is_settled = true;
-      for (size_t i = 0; i < worst && i < order_.size() && budget > 0; ++i)
-        if (order_[i]->status == UnitStatus::kPredicted) {
-          confirm(*order_[i]);
-          --budget;
-          is_settled = false;
-        }
+      std::vector<UnitError*> next = foretold(worst, budget, 0);
+      if (next.empty()) break;
+      budget -= next.size();
+      confirm(next);
     }
-    sort();
     if (worst == 0 || worst > order_.size()) return std::move(off_);
-    for (; budget > 0; --budget) {
-      sort();
+    for (;;) {
       const double limit = mean_rank(*order_[worst - 1], with_.metric) * std::exp(-doubt());
-      const auto next = std::ranges::find(order_, UnitStatus::kPredicted, &UnitError::status);
-      if (next == order_.end() || mean_rank(**next, with_.metric) < limit) break;
-      confirm(**next);
+      std::vector<UnitError*> next = foretold(order_.size(), std::min(budget, kAtOnce), limit);
+      if (next.empty()) break;
+      budget -= next.size();
+      confirm(next);
+      sort();
     }
-    const auto confirmed = static_cast<size_t>(
-        std::ranges::count(order_, UnitStatus::kMeasured, [](const UnitError* error) { return error->status; }));
-    for (size_t i = 0, left = at_least - std::min(at_least, confirmed); i < order_.size() && left > 0; ++i)
-      if (order_[i]->status == UnitStatus::kPredicted) {
-        confirm(*order_[i]);
-        --left;
-      }
+    const auto confirmed = static_cast<size_t>(std::ranges::count(order_, UnitStatus::kMeasured, &UnitError::status));
+    confirm(foretold(order_.size(), at_least - std::min(at_least, confirmed), 0));
     return std::move(off_);
   }
 
  private:
+  // Of the first so many in order, those that are predicted and no less than the limit.
+  std::vector<UnitError*> foretold(size_t among, size_t at_most, double limit) const {
+    std::vector<UnitError*> found;
+    for (size_t i = 0; i < std::min(among, order_.size()) && found.size() < at_most; ++i)
+      if (order_[i]->status == UnitStatus::kPredicted && mean_rank(*order_[i], with_.metric) >= limit)
+        found.push_back(order_[i]);
+    return found;
+  }
+
   void sort() {
     std::ranges::stable_sort(order_, [&](const UnitError* a, const UnitError* b) {
       return mean_rank(*a, with_.metric) > mean_rank(*b, with_.metric);
@@ -64,7 +65,7 @@ class Confirmer {
 
   double doubt() const {
     double squares = 0, count = 0;
-    for (const std::vector<double>& some : {off_, known_})
+    for (const std::vector<double>& some : {off_, off_before_})
       for (const double off : some) {
         squares += off * off;
         ++count;
@@ -72,22 +73,19 @@ class Confirmer {
     return std::max(kLeastDoubt, kDeviations * std::sqrt(squares / std::max(1.0, count)));
   }
 
-  void confirm(UnitError& error) {
-    attempt(error, [&] {
-      const Converted converted = with_.conversions.only(with_.units[error.unit], error.precision);
-      Candidate candidate(with_.baseline.cut(), *converted.model);
-      std::vector<ErrorFigures> figures = with_.baseline.figures(candidate, with_.wanted);
-      const double foretold = mean_rank(error, with_.metric);
-      error.in = std::move(figures);
-      error.status = UnitStatus::kMeasured;
-      const double found = mean_rank(error, with_.metric);
-      if (foretold > 0 && found > 0) off_.push_back(std::log(found / foretold));
-    });
+  void confirm(const std::vector<UnitError*>& errors) {
+    std::vector<double> told;
+    for (const UnitError* error : errors) told.push_back(mean_rank(*error, with_.metric));
+    measure_side_by_side(with_.baseline, with_.maker, with_.wanted, known_, errors);
+    for (size_t i = 0; i < errors.size(); ++i)
+      if (const double found = mean_rank(*errors[i], with_.metric); told[i] > 0 && found > 0)
+        off_.push_back(std::log(found / told[i]));
   }
 
   const Confirming& with_;
   std::vector<UnitError*> order_;
-  std::vector<double> off_, known_;  // log(measured / foretold): here, and of others before
+  std::vector<double> off_, off_before_;  // log(measured / foretold): here, and of others
+  const KnownFirst& known_;
 };
 
 }  // namespace
@@ -103,8 +101,8 @@ double mean_rank(const UnitError& error, ErrorMetric metric) {
 }
 
 std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least,
-                                  std::vector<double> off) {
-  return Confirmer(with, errors, std::move(off)).run(at_least);
+                                  std::vector<double> off, const KnownFirst& known) {
+  return Confirmer(with, errors, std::move(off), known).run(at_least);
 }
 
 bool do_rank(const std::vector<double>& off, const std::vector<UnitError*>& errors, ErrorMetric metric, double least) {

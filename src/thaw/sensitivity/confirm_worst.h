@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "thaw/sensitivity/baseline.h"
-#include "thaw/sensitivity/conversions.h"
+#include "thaw/sensitivity/candidate_maker.h"
+#include "thaw/sensitivity/side_by_side.h"
 
 namespace thaw::measuring {
 
@@ -16,17 +17,17 @@ double mean_rank(const UnitError& error, ErrorMetric metric);
 // What confirming works on.
 struct Confirming {
   Baseline& baseline;
-  const Conversions& conversions;
-  const std::vector<SensitivityUnit>& units;
+  CandidateMaker& maker;
   const Wanted& wanted;  // the samples that are used
   ErrorMetric metric;
 };
 
-// Measures the worst tenth, until those that are worst have been measured; then those that may belong to it, by what the measured
-// ones were off by: up to two standard deviations of log(measured / foretold), of a quarter of the units at most; then those that come
-// next, until `at_least` were measured here or before. Gives that logarithm of each. `off`: what is known of it before.
+// Measures the worst tenth, until those that are worst have been measured; then those that may belong to it, a few at a time, by what
+// the measured ones were off by: up to two standard deviations of log(measured / foretold), of a quarter of the units at most; then those
+// that come next, until `at_least` were measured here or before. Gives that logarithm of each. `off`: what is known of it before; `known`:
+// what is known of the first sample.
 std::vector<double> confirm_worst(const Confirming& with, const std::vector<UnitError*>& errors, size_t at_least,
-                                  std::vector<double> off = {});
+                                  std::vector<double> off = {}, const KnownFirst& known = {});
 
 // Whether figures that are off by these logarithms rank the units as they are: log(foretold) is taken for log(true) with noise on it
 // that has nothing to do with it, so that their correlation is sqrt(1 - noise / (signal + noise)).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -18,7 +19,6 @@ namespace thaw::measuring {
 namespace {
 
 constexpr size_t kLocalSamples = 2;  // that the error at the section's end is measured on
-constexpr size_t kTogether = 8;      // that are measured there at a time: each has a session of its own
 constexpr size_t kChecked = 5;       // that are run to the outputs before any is confirmed
 constexpr double kHopeless = 0.9;    // a correlation of these below which none is
 constexpr double kRanks = 0.97;      // the least of those that are confirmed
@@ -31,10 +31,51 @@ ErrorFigures scaled(const ErrorFigures& figures, double factor) {
 // One unit of those that are foretold.
 struct Local {
   UnitError* error = nullptr;
+  size_t place = 0;  // among all of them
   std::unique_ptr<Candidate> candidate;
   PassingNoise noise = {};  // at the end of its section: the sum over the values that change
-  std::set<std::string> changed = {};
-  bool is_run = false;  // to the outputs, on one sample
+  // What its section makes of the first sample, while it may be one of those that are run to the outputs.
+  Arrays first = {};
+};
+
+// Units that change the same values before the same tail.
+class Group {
+ public:
+  // In any order: of units that are alike the first by its place counts.
+  void add(Local local) {
+    Local* added = units_.emplace_back(std::make_unique<Local>(std::move(local))).get();
+    const auto leads = [&](const Local* before, const auto& share) {
+      if (!before) return true;
+      const double now = share(*added), then = share(*before);
+      return now > then || (now == then && added->place < before->place);
+    };
+    Local *const differing = most_differing_, *const common = most_common_;
+    if (leads(differing, differing_of)) most_differing_ = added;
+    if (leads(common, share_of_common)) most_common_ = added;
+    for (Local* other : {differing, common, added})
+      if (other && other != most_differing_ && other != most_common_) other->first = {};
+  }
+
+  // By their places.
+  std::vector<Local*> units() const {
+    std::vector<Local*> sorted;
+    for (const auto& unit : units_) sorted.push_back(unit.get());
+    std::ranges::sort(sorted, {}, &Local::place);
+    return sorted;
+  }
+  // Those whose errors at the outputs tell the factors; they may be one.
+  Local& most_differing() const { return *most_differing_; }
+  Local& most_common() const { return *most_common_; }
+
+ private:
+  static double differing_of(const Local& local) { return local.noise.differing; }
+  // As a share: of two that are alike nothing more is learnt.
+  static double share_of_common(const Local& local) {
+    return local.noise.all() > 0 ? local.noise.common / std::sqrt(local.noise.all()) : 0;
+  }
+
+  std::vector<std::unique_ptr<Local>> units_;
+  Local *most_differing_ = nullptr, *most_common_ = nullptr;
 };
 
 // What a unit's noise became at the outputs.
@@ -79,90 +120,103 @@ Factors factors_of(const Known& p, const Known& q) {
 
 class Predictor {
  public:
-  Predictor(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
-            const Wanted& wanted, ErrorMetric metric, const std::function<void()>& advance)
-      : baseline_(baseline),
-        conversions_(conversions),
-        units_(units),
-        wanted_(wanted),
-        metric_(metric),
-        advance_(advance) {}
+  Predictor(const Confirming& with, const std::function<void()>& advance)
+      : with_(with), baseline_(with.baseline), advance_(advance) {}
 
   bool run(const std::vector<UnitError*>& errors) {
-    std::vector<Local> waiting;
-    for (UnitError* error : errors) {
-      attempt(*error, [&] { convert(*error, waiting); });
-      if (waiting.size() == kTogether) measure_locally(waiting);
+    baseline_.lanes().each(errors.size(), [&](size_t i) {
+      attempt(*errors[i], [&] { measure_locally(*errors[i], i); });
+      const std::lock_guard lock(mutex_);
       advance_();
-    }
-    measure_locally(waiting);
-    std::vector<std::vector<Local>*> groups;
+    });
+    std::vector<Group*> groups;
     for (auto& [changed, group] : groups_) groups.push_back(&group);
     baseline_.lanes().each(groups.size(), [&](size_t i) { predict_group(*groups[i]); });
-    const std::vector<double> checked = check_some();
-    if (!do_rank(checked, errors, metric_, kHopeless)) return false;
-    const Confirming with{baseline_, conversions_, units_, wanted_, metric_};
-    const std::vector<double> off = confirm_worst(with, errors, kFew, checked);
-    return do_rank(off, errors, metric_, kRanks);
+    const std::vector<double> checked = check_some(groups);
+    if (!do_rank(checked, errors, with_.metric, kHopeless)) return false;
+    const std::vector<double> off = confirm_worst(with_, errors, kFew, checked, first_);
+    return do_rank(off, errors, with_.metric, kRanks);
   }
 
  private:
   using Key = std::pair<size_t, std::set<std::string>>;  // the tail, and the values that change before it
 
-  // Measures a unit that nothing lies behind; the others wait.
-  void convert(UnitError& error, std::vector<Local>& waiting) {
-    const Converted converted = conversions_.only(units_[error.unit], error.precision);
-    error.bytes = converted.bytes;
-    error.why = converted.why;
-    if (!converted.why.empty()) return;
-    auto candidate = std::make_unique<Candidate>(baseline_.cut(), *converted.model);
-    if (candidate->tail() < baseline_.sections()) {
-      waiting.push_back({.error = &error, .candidate = std::move(candidate)});
-    } else {
-      error.in = baseline_.figures(*candidate, wanted_);
-      error.status = UnitStatus::kMeasured;
+  // Measures a unit that nothing lies behind to the outputs, others to the end of their section.
+  void measure_locally(UnitError& error, size_t place) {
+    Local local{.error = &error, .place = place, .candidate = with_.maker.make(error)};
+    if (!local.candidate) return;
+    if (local.candidate->tail() < baseline_.sections()) {
+      measure_noise(std::move(local));
+      return;
     }
+    std::vector<ErrorFigures> figures;
+    for (size_t i = 0; i < with_.wanted.size(); ++i)
+      figures.push_back(baseline_.figures(*local.candidate, i, with_.wanted[i]));
+    error.in = std::move(figures);
+    error.status = UnitStatus::kMeasured;
   }
 
-  void measure_locally(std::vector<Local>& waiting) {
-    std::vector<char> is_well(waiting.size());
-    baseline_.lanes().each(
-        waiting.size(), [&](size_t k) { is_well[k] = attempt(*waiting[k].error, [&] { measure_noise(waiting[k]); }); });
-    for (size_t k = 0; k < waiting.size(); ++k)
-      if (is_well[k]) groups_[{waiting[k].candidate->tail(), waiting[k].changed}].push_back(std::move(waiting[k]));
-    waiting.clear();
-  }
-
-  void measure_noise(Local& local) {
-    const size_t samples = std::min(kLocalSamples, wanted_.size());
-    for (size_t i = 0; i < samples; ++i)
-      for (const auto& [name, array] : local.candidate->run(i)) {
+  void measure_noise(Local local) {
+    const size_t samples = std::min(kLocalSamples, with_.wanted.size());
+    std::set<std::string> changed;
+    for (size_t i = 0; i < samples; ++i) {
+      Arrays made = local.candidate->run(i);
+      for (const auto& [name, array] : made) {
         const std::optional<PassingNoise> noise = passing_noise(baseline_.cut().kept().get(i, name), array);
         if (!noise)
           throw Error(ErrorCode::kRuntimeFailed,
                       {.what = "'" + name + "' has a NaN or an infinity", .where = "the converted model"});
         local.noise.common += noise->common / static_cast<double>(samples);
         local.noise.differing += noise->differing / static_cast<double>(samples);
-        local.changed.insert(name);
+        changed.insert(name);
       }
+      if (i == 0) local.first = std::move(made);
+    }
     local.candidate->release();
+    const size_t tail = local.candidate->tail();
+    const std::lock_guard lock(mutex_);
+    groups_[{tail, std::move(changed)}].add(std::move(local));
+  }
+
+  void predict_group(Group& group) {
+    std::vector<Known> known;
+    const auto measure_one = [&](Local& local) {
+      attempt(*local.error, [&] {
+        // On one sample: what is wanted is a ratio.
+        const ErrorFigures figures =
+            baseline_.figures_behind(*local.candidate, 0, std::move(local.first), with_.wanted[0]);
+        know_first(*local.error, figures);
+        known.push_back({local.noise, figures});
+      });
+    };
+    measure_one(group.most_differing());
+    if (&group.most_common() != &group.most_differing()) measure_one(group.most_common());
+    const Factors factors = known.empty() ? Factors{} : factors_of(known.front(), known.back());
+    for (const Local* local : group.units()) {
+      UnitError& error = *local->error;
+      if (!error.why.empty()) continue;
+      error.status = known.empty() ? UnitStatus::kFailed : UnitStatus::kPredicted;
+      error.in = {factors.at(local->noise)};
+      if (known.empty()) error.why = "what its error does to the outputs could not be measured";
+    }
   }
 
   // A few of those that were foretold, from all over the model, on one sample: log(measured / foretold) of each.
-  std::vector<double> check_some() {
-    std::vector<Local*> foretold;
-    for (auto& [changed, group] : groups_)
-      for (Local& local : group)
-        if (!local.is_run && local.error->status == UnitStatus::kPredicted) foretold.push_back(&local);
+  std::vector<double> check_some(const std::vector<Group*>& groups) {
+    std::vector<const Local*> foretold;
+    for (const Group* group : groups)
+      for (const Local* local : group->units())
+        if (local->error->status == UnitStatus::kPredicted && !first_.contains(local->error)) foretold.push_back(local);
     const size_t count = std::min(kChecked, foretold.size());
     std::vector<double> ratios(count, 0);  // 0 where there is none
     baseline_.lanes().each(count, [&](size_t i) {
-      Local& local = *foretold[(2 * i + 1) * foretold.size() / (2 * count)];
+      const Local& local = *foretold[(2 * i + 1) * foretold.size() / (2 * count)];
       attempt(*local.error, [&] {
-        const double found = rank_of(baseline_.figures(*local.candidate, 0, wanted_[0]), metric_);
-        const double told = mean_rank(*local.error, metric_);
-        if (found > 0 && told > 0) ratios[i] = found / told;
+        const ErrorFigures figures = baseline_.figures(*local.candidate, 0, with_.wanted[0]);
         local.candidate->release();
+        know_first(*local.error, figures);
+        const double found = rank_of(figures, with_.metric), told = mean_rank(*local.error, with_.metric);
+        if (found > 0 && told > 0) ratios[i] = found / told;
       });
     });
     std::vector<double> off;
@@ -171,49 +225,23 @@ class Predictor {
     return off;
   }
 
-  void predict_group(std::vector<Local>& group) {
-    std::vector<Known> known;
-    const auto measure_one = [&](Local& local) {
-      attempt(*local.error, [&] {
-        // On one sample: what is wanted is a ratio.
-        local.is_run = true;
-        known.push_back({local.noise, baseline_.figures(*local.candidate, 0, wanted_[0])});
-        local.candidate->release();
-      });
-    };
-    const auto most_differing =
-        std::ranges::max_element(group, {}, [](const Local& local) { return local.noise.differing; });
-    // Most of the other kind, as a share: of two that are alike nothing more is learnt.
-    const auto most_common = std::ranges::max_element(group, {}, [](const Local& local) {
-      return local.noise.all() > 0 ? local.noise.common / std::sqrt(local.noise.all()) : 0;
-    });
-    measure_one(*most_differing);
-    if (most_common != most_differing) measure_one(*most_common);
-    const Factors factors = known.empty() ? Factors{} : factors_of(known.front(), known.back());
-    for (Local& local : group) {
-      UnitError& error = *local.error;
-      if (!error.why.empty()) continue;
-      error.status = known.empty() ? UnitStatus::kFailed : UnitStatus::kPredicted;
-      error.in = {factors.at(local.noise)};
-      if (known.empty()) error.why = "what its error does to the outputs could not be measured";
-    }
+  void know_first(const UnitError& error, const ErrorFigures& figures) {
+    const std::lock_guard lock(mutex_);
+    first_.emplace(&error, figures);
   }
 
+  const Confirming& with_;
   Baseline& baseline_;
-  const Conversions& conversions_;
-  const std::vector<SensitivityUnit>& units_;
-  const Wanted& wanted_;
-  const ErrorMetric metric_;
   const std::function<void()>& advance_;
-  std::map<Key, std::vector<Local>> groups_;
+  std::mutex mutex_;  // of all below, and of `advance`
+  std::map<Key, Group> groups_;
+  KnownFirst first_;
 };
 
 }  // namespace
 
-bool predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
-             const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
-             const std::function<void()>& advance) {
-  return Predictor(baseline, conversions, units, wanted, metric, advance).run(errors);
+bool predict(const Confirming& with, const std::vector<UnitError*>& errors, const std::function<void()>& advance) {
+  return Predictor(with, advance).run(errors);
 }
 
 void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>& all,
@@ -227,8 +255,7 @@ void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>
   for (UnitError* error : errors) {
     if (error->status != UnitStatus::kFailed)
       attempt(*error, [&] {
-        const Converted converted = with.conversions.only(with.units[error->unit], error->precision);
-        riders.add(*error, std::make_unique<Candidate>(with.baseline.cut(), *converted.model));
+        if (auto candidate = with.maker.make(*error)) riders.add(*error, std::move(candidate));
       });
     advance();
   }

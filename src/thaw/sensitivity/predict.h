@@ -17,17 +17,13 @@
 #include <functional>
 #include <vector>
 
-#include "thaw/sensitivity/baseline.h"
 #include "thaw/sensitivity/confirm_worst.h"
-#include "thaw/sensitivity/conversions.h"
 
 namespace thaw::measuring {
 
-// Fills in the errors of these units, in one precision; `wanted` has the samples that are used. Calls `advance` with each unit
-// whose own section has run. False where what was measured shows that the figures do not rank the units.
-bool predict(Baseline& baseline, const Conversions& conversions, const std::vector<SensitivityUnit>& units,
-             const Wanted& wanted, ErrorMetric metric, const std::vector<UnitError*>& errors,
-             const std::function<void()>& advance);
+// Fills in the errors of these units, in one precision; `with.wanted` has the samples that are used. Calls `advance` with each unit
+// whose own section has run, one call at a time. False where what was measured shows that the figures do not rank the units.
+bool predict(const Confirming& with, const std::vector<UnitError*>& errors, const std::function<void()>& advance);
 
 // The same by runs to the outputs, on a part of the samples. `all`: the figures with all units converted, a sample each.
 void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>& all,

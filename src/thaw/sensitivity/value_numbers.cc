@@ -1,27 +1,38 @@
 #include "thaw/sensitivity/value_numbers.h"
 
-#include <functional>
-
 #include "thaw/sensitivity/node_key.h"
 
 namespace thaw::measuring {
 namespace {
 
-using Find = std::function<int(const std::string& key)>;
-
 void append_number(std::string& key, int number) { key.append(reinterpret_cast<const char*>(&number), sizeof(number)); }
 
 int readers_of(const ir::Value& value) { return static_cast<int>(value.uses().size()) + (value.is_output() ? 1 : 0); }
 
-ValueNumbers::Numbers number(const ir::Graph& graph, const Find& find) {
-  ValueNumbers::Numbers numbers;
+const std::byte* place_of(const ir::Tensor& tensor) {
+  return tensor.storage() == ir::Tensor::Storage::kRaw ? tensor.bytes().data() : nullptr;
+}
+
+}  // namespace
+
+int ValueNumbers::of_same_bytes(const ir::Tensor& tensor) const {
+  const auto at = by_place_.find(place_of(tensor));
+  if (at == by_place_.end()) return kOther;
+  const ir::Tensor& own = *at->second->initializer();
+  return own.data_type == tensor.data_type && own.dims == tensor.dims ? of(at->second) : kOther;
+}
+
+ValueNumbers::Numbers ValueNumbers::number(const ir::Graph& graph, const Find& find) const {
+  Numbers numbers;
   std::string key;
   for (const ir::Value* input : graph.inputs()) numbers[input] = find("input " + input->name());
   for (const ir::Value* value : graph.initializers()) {
     if (value->is_input()) continue;
+    int& number = numbers[value] = of_same_bytes(*value->initializer());
+    if (number != kOther) continue;
     key = "constant ";
     append_place(key, *value->initializer());
-    numbers[value] = find(key);
+    number = find(key);
   }
   for (const ir::Value* value : graph.sparse_initializers()) numbers[value] = find("sparse " + value->name());
   for (const ir::Node* node : graph.nodes()) {
@@ -41,12 +52,13 @@ ValueNumbers::Numbers number(const ir::Graph& graph, const Find& find) {
   return numbers;
 }
 
-}  // namespace
-
 ValueNumbers::ValueNumbers(const ir::Model& model) {
   own_ = number(*model.graph, [&](const std::string& key) {
     return numbers_.emplace(key, static_cast<int>(numbers_.size())).first->second;
   });
+  for (const ir::Value* value : model.graph->initializers())
+    if (const std::byte* place = value->is_input() ? nullptr : place_of(*value->initializer()))
+      by_place_.emplace(place, value);
 }
 
 ValueNumbers::Numbers ValueNumbers::of(const ir::Model& other) const {

@@ -6,6 +6,8 @@
 // converted model is as it was.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -18,7 +20,8 @@ class ValueNumbers {
   using Numbers = std::unordered_map<const ir::Value*, int>;
   static constexpr int kOther = -1;
 
-  // Numbers the main graph of a model, on which others are then held. Random nodes count as equal to themselves.
+  // Numbers the main graph of a model, on which others are then held: it stays as it is for as long. Random nodes count as equal
+  // to themselves.
   explicit ValueNumbers(const ir::Model& model);
 
   // Of the model.
@@ -27,8 +30,15 @@ class ValueNumbers {
   Numbers of(const ir::Model& other) const;
 
  private:
+  // The number of a key; kOther for one that has none.
+  using Find = std::function<int(const std::string& key)>;
+  Numbers number(const ir::Graph& graph, const Find& find) const;
+  int of_same_bytes(const ir::Tensor& tensor) const;
+
   std::unordered_map<std::string, int> numbers_;
   Numbers own_;
+  // The model's weights by where their bytes lie: what shares them needs not be read.
+  std::unordered_map<const std::byte*, const ir::Value*> by_place_;
 };
 
 }  // namespace thaw::measuring

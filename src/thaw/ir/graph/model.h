@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -115,5 +116,9 @@ std::vector<std::filesystem::path> save_together(std::span<const SavedModel> mod
 
 // The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
 std::string serialize(const Model& model);
+// The same a piece at a time, so that they lie nowhere twice: `begin` is told how many there will be, then `pass_on` is given them.
+using BeginBytes = std::function<void(uint64_t size)>;
+using PassBytes = std::function<void(std::string_view bytes)>;
+void serialize(const Model& model, const BeginBytes& begin, const PassBytes& pass_on);
 
 }  // namespace thaw::ir

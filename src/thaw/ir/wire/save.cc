@@ -21,13 +21,13 @@ namespace {
 
 constexpr uint64_t kMaxModelBytes = INT32_MAX;  // what protobuf readers take
 
-class StringSink : public wire::Sink {
+class PassingSink : public wire::Sink {
  public:
-  explicit StringSink(std::string& text) : text_(text) {}
+  explicit PassingSink(const PassBytes& to) : to_(to) {}
 
  private:
-  void pass_on(std::string_view bytes) override { text_.append(bytes); }
-  std::string& text_;
+  void pass_on(std::string_view bytes) override { to_(bytes); }
+  const PassBytes& to_;
 };
 
 class FileSink : public wire::Sink {
@@ -56,19 +56,27 @@ void write(const Model& model, const TensorPlan& plan, wire::Encoder& encoder, w
   sink.flush();
 }
 
+void pass(const Model& model, const TensorPlan& plan, const BeginBytes& begin, const PassBytes& pass_on) {
+  require_writable(model);
+  wire::Encoder encoder = measure(model, plan);
+  begin(encoder.size());
+  PassingSink sink(pass_on);
+  write(model, plan, encoder, sink);
+}
+
 }  // namespace
 
 std::string serialize(const Model& model, const TensorPlan& plan) {
-  require_writable(model);
-  wire::Encoder encoder = measure(model, plan);
   std::string text;
-  text.reserve(encoder.size());
-  StringSink sink(text);
-  write(model, plan, encoder, sink);
+  pass(model, plan, [&](uint64_t size) { text.reserve(size); }, [&](std::string_view bytes) { text.append(bytes); });
   return text;
 }
 
 std::string serialize(const Model& model) { return serialize(model, TensorPlan()); }
+
+void serialize(const Model& model, const BeginBytes& begin, const PassBytes& pass_on) {
+  pass(model, TensorPlan(), begin, pass_on);
+}
 
 namespace {
 

@@ -1,0 +1,38 @@
+#include "thaw/core/error.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/sensitivity/baseline.h"
+#include "thaw/sensitivity/conversions.h"
+#include "thaw/sensitivity/measure.h"
+#include "thaw/sensitivity/open_samples.h"
+#include "thaw/sensitivity/plan.h"
+#include "thaw/sensitivity/run_key.h"
+
+namespace thaw::measuring {
+
+MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& report, const MixedPlan& plan,
+                          const std::filesystem::path& data, const quantizing::OpenSamples& open) {
+  const SensitivityOptions options{
+      .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
+  if (!report.model_key.empty() && model_key(model) != report.model_key)
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "this is not the model that was measured: its nodes or its weights are others",
+                 .where = model.path.string(),
+                 .expected = "the very model of the report",
+                 .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
+  const quantizing::Samples samples = open_samples(options, open);
+  const Conversions conversions(model, options, samples);
+  const Converted converted = conversions.planned(convert_options(report, plan));
+  MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
+  KeptArrays::Memory memory{options.max_memory};
+  Baseline base(ir::clone(conversions.base()), 1, 1, memory);
+  Candidate candidate(base.cut(), *converted.model);
+  const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());
+  const quantizing::Samples judges = data.empty() ? samples : open ? open(data) : quantizing::Samples(data);
+  for (size_t i = 0; i < judges.size(); ++i) {
+    base.keep(i, judges.read(i, inputs));
+    measured.figures.push_back(base.figures(candidate, i, base.outputs(i, report.outputs)));
+  }
+  return measured;
+}
+
+}  // namespace thaw::measuring
