@@ -28,15 +28,17 @@ using Floats = std::span<const float>;
                                         .next = "--keep leaves the node that reads it as it is"});
 }
 
-// Runs of one channel: each(channel, numbers).
+// Runs of one channel: each(channel, first, count). Divides once: a run may be one number.
 template <typename Each>
 void for_runs(const Channels& channels, int64_t first, size_t count, Each each) {
+  auto channel = static_cast<size_t>(channels.of(first));
+  size_t left = static_cast<size_t>(channels.inner - first % channels.inner);
   for (size_t at = 0; at < count;) {
-    const int64_t element = first + static_cast<int64_t>(at);
-    const int64_t left = channels.inner - element % channels.inner;
-    const size_t size = std::min(count - at, static_cast<size_t>(left));
-    each(static_cast<size_t>(channels.of(element)), at, size);
+    const size_t size = std::min(count - at, left);
+    each(channel, at, size);
     at += size;
+    left = static_cast<size_t>(channels.inner);
+    if (++channel == static_cast<size_t>(channels.count)) channel = 0;
   }
 }
 
