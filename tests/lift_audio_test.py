@@ -94,3 +94,29 @@ def test_a_pad_that_gives_back_the_last_position(thaw, save, tmp_path, lengths):
         wanted = -np.concatenate([pairs, np.zeros((n // 2 - len(pairs), 4))])[None]
         got = run.run(None, {"x": x})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+
+
+def test_sizes_that_are_whole_in_every_trace_are_rounded_as_a_tensor_is(thaw, save, tmp_path):
+    """Frames subsampled by 4 by convolutions, which round up, beside positions and shapes of n / 4: no trace has a part left over."""
+    kernel = np.random.default_rng(0).standard_normal((4, 4, 3), dtype=np.float32) * .3
+
+    def positions(m):
+        return np.stack([np.cos(np.arange(m) * .1 ** i) for i in range(4)], 1).astype(np.float32)
+
+    def trace(n):
+        net, x = Net(), "x"
+        for _ in range(2):
+            x = net.add("Conv", x, net.constant(kernel), strides=[2], pads=[1, 1])
+        x = net.add("Add", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(positions(n // 4)))
+        return net.model([1, 4, n], net.add("Softmax", net.add("Reshape", x, net.ints(1, n // 4, 2, -1)), axis=1))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (64, 96, 144)})
+    for n in (64, 96, 144, 80, 61, 99, 163, 250):
+        x = y = np.random.default_rng(n).standard_normal((1, 4, n), dtype=np.float32)
+        for _ in range(2):
+            padded = np.pad(y[0].astype(np.float64), [(0, 0), (1, 1)])
+            y = np.stack([np.einsum("oik,ik->o", kernel, padded[:, i:i + 3]) for i in range(0, padded.shape[1] - 2, 2)], 1)[None]
+        z = y[0].T + positions(y.shape[2])
+        wanted = np.exp(z) / np.exp(z).sum(0)
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == (1, len(wanted), 2, 2) and np.abs(got[0].reshape(-1, 4) - wanted).max() < 1e-5, n

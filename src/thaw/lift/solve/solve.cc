@@ -129,12 +129,13 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   if (search.is_full() || !are_sizes(wanted)) return search.take();
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
-  search.each(bases, Rule::kPart, scaled);
-  if (!search.is_full()) search.each(products_of(bases), Rule::kPart, scaled);
+  // What a tensor measures says how it is rounded; a part of a size that divides it in every trace does not.
   if (tensors_ && !search.is_full()) {
     const auto known = tensors_->find({wanted.begin(), wanted.end()});
     if (known != tensors_->end()) search.add(known->second, Rule::kTensor);
   }
+  search.each(bases, Rule::kPart, scaled);
+  if (!search.is_full()) search.each(products_of(bases), Rule::kPart, scaled);
   if (!around.sizes.empty() && !search.is_full()) {
     const std::vector<Candidate> sizes = candidates_of(around.sizes);
     search.each(sizes, Rule::kAround, scaled);

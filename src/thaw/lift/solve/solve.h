@@ -1,7 +1,7 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
-// In this order: a constant; a variable; its multiple or exact part; a product of two, times or over a constant; the size
-// of a tensor; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
+// In this order: a constant; a variable; the size of a tensor, which says how it is rounded where all traces are whole; a
+// variable's multiple or exact part; a product of two, times or over a constant; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
 // a sum with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
 // share, rounded; a product of three; the larger or smaller of two; lines of tensors' sizes (tensor_lines.h). Variables
 // are tried in their order, dims before values. Three traces at sizes that are no multiples of each other leave little
