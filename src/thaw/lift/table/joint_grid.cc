@@ -10,6 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kMostLearned = 1024;  // cells of the learned grid
+constexpr int64_t kMostGiven = 8192;    // of the traces: where they have more, one is larger than what was learned
 
 // Each cell of each trace as a sum of a few cells of a grid of this size.
 class Equations {
@@ -174,6 +175,9 @@ std::vector<std::pair<int64_t, int64_t>> possible_sizes(std::span<const LearnedG
 
 std::optional<LearnedGrid> recover_together(std::span<const LearnedGrid> resized, const Resizing& method, double scale,
                                             int64_t& work) {
+  int64_t given = 0;
+  for (const LearnedGrid& trace : resized) given += trace.height * trace.width;
+  if (given > kMostGiven) return std::nullopt;
   const int64_t channels = resized.front().channels;
   for (const auto& [height, width] : possible_sizes(resized)) {
     const Equations equations(resized, height, width, method);

@@ -169,7 +169,7 @@ TableFit resized(const View& view, const Grid& grid, const Resizing& method, con
 }  // namespace
 
 std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
-  constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{2} << 30;
+  constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 30;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
   for (const auto& entries : view.entries)
     if (entries.empty()) return std::nullopt;
