@@ -40,6 +40,22 @@ def test_placeholders_are_as_long_as_their_images_and_clips(make):
     assert short.count(IDS["image_token_id"]) == 2 and expected.count(IDS["image_token_id"]) == 1
 
 
+def test_images_and_clips_stand_as_the_prompt_names_them(make, thaw, tmp_path):
+    """As transformers puts each kind's features where its tokens are; the towers' features are one list."""
+    clip = ["--frames", *FRAMES]
+    of = {name: make(*files, "--for", TOKENIZER, "--size", size)["pixel_values"]
+          for name, files, size in (("image", PICTURES[:1], 56), ("other", PICTURES[1:2], 56), ("clip", clip, 56))}
+    for text, names in (("<|image_pad|><|image_pad|> <|video_pad|>", ["image", "other", "clip"]),
+                        ("<|video_pad|><|image_pad|> <|image_pad|>", ["clip", "image", "other"]),
+                        ("<|image_pad|><|video_pad|> <|image_pad|>", ["image", "clip", "other"])):
+        made = make(*PICTURES[:2], *clip, "--for", TOKENIZER, "--size", 56, "--text", text)
+        assert np.array_equal(made["pixel_values"], np.concatenate([of[name] for name in names])), text
+    (tmp_path / "config.json").write_text(json.dumps(IDS | {"model_type": "qwen3_vl"}))
+    between = [IDS["video_token_id"], IDS["image_token_id"], IDS["video_token_id"]]
+    said = thaw.error("inputs", PICTURES[0], *clip, "--for", tmp_path, "--tokens", ",".join(map(str, between)), "-o", tmp_path / "out.npz")
+    assert "between the frames of a clip" in said
+
+
 def test_frames_of_qwen3_vl_stand_behind_their_times(make, thaw, tmp_path):
     """As transformers' processor writes them: tests/models/make_generated_golden.py."""
     golden = json.loads((FIXTURES / "generated_clips.json").read_text())["timed"]

@@ -56,7 +56,7 @@ struct InputsOptions {
   // A checkpoint's folder, whose preprocessor_config.json counts, or a family: "qwen2_vl", "qwen2_5_vl", "qwen3_vl",
   // "phi4_mm", "qwen3_asr". Empty: image_model says everything.
   std::string preset;
-  std::vector<std::vector<std::filesystem::path>> clips = {};  // frames of videos, in their order; after the images
+  std::vector<std::vector<std::filesystem::path>> clips = {};  // frames of videos, in their order
   std::optional<double> frame_rate = {};  // frames a second of the clips: for prompts of Qwen3-VL, which tell the time
   std::optional<ImageSize> size = {};     // Qwen's: this size, instead of one that the number of pixels decides
   std::optional<int64_t> min_pixels = {}, max_pixels = {};  // Qwen's, instead of the checkpoint's
@@ -66,6 +66,7 @@ struct InputsOptions {
   bool whole_images = false;
   // The prompt, as the checkpoint's chat template writes it: input_ids and attention_mask, int64 [1, seq], by the
   // checkpoint's tokenizer.json; its placeholders of images, clips and recordings are repeated as often as each has tokens.
+  // Images and clips stand in the arrays in the order of the prompt, without one images first.
   std::optional<std::string> text = {};
   // The same as ids, in place of a text; of Qwen3-VL's clips with a placeholder for each group of frames, behind its time.
   std::vector<int64_t> tokens = {};

@@ -91,31 +91,33 @@ def generated(thaw, family, checkpoint):
     return {"prompt": ids, "files": files, "prompt_tokens": len(whole), "tokens": tokens[:-1] if has_ended else tokens}
 
 
-def with_clip(thaw, family, checkpoint):
-    """From a prompt with an image and a clip; of Qwen3-VL with words where times stand before each group of frames."""
+def with_clip(thaw, family, checkpoint, names, is_first=False):
+    """From a prompt with images and a clip, which stands behind them or before; of Qwen3-VL with words where times stand before each
+    group of frames."""
     config = json.loads((checkpoint / "config.json").read_text())
     model = model_of(family, checkpoint)
-    arrays = arrays_of(thaw, checkpoint, [INPUTS / "wide.png", "--frames", *(INPUTS / name for name in CLIP)])
-    image_grid, clip_grid = arrays["grid_thw"][:1], arrays["grid_thw"][1:]
+    arrays = arrays_of(thaw, checkpoint, [*(INPUTS / name for name in names), "--frames", *(INPUTS / name for name in CLIP)])
+    image_grids, clip_grid = arrays["grid_thw"][:-1], arrays["grid_thw"][-1:]
     image, clip, begin, end = (config[k] for k in ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"))
     groups = int(clip_grid[0, 0])
     apart = family == "qwen3_vl"
-    of_clip = [token for i in range(groups) for token in (50 + i, begin, clip, end)] if apart else [clip]
-    ids = [5, 17, begin, image, end, 30, begin, *of_clip, end, 20, 33, 8]
-    tokens = {image: int(image_grid.prod()) // 4, clip: int(clip_grid.prod()) // 4 // (groups if apart else 1)}
-    whole = [token for one in ids for token in [one] * tokens.get(one, 1)]
+    of_clip = [begin, *([token for i in range(groups) for token in (50 + i, begin, clip, end)] if apart else [clip]), end]
+    of_images = [token for _ in names for token in (begin, image, end, 30)]
+    ids = [5, 17, *(of_clip + of_images if is_first else of_images + of_clip), 20, 33, 8]
+    tokens = {clip: [int(clip_grid.prod()) // 4 // (groups if apart else 1)] * ids.count(clip), image: [int(grid.prod()) // 4 for grid in image_grids]}
+    whole = [token for one in ids for token in [one] * (tokens[one].pop(0) if one in tokens else 1)]
     prompt = torch.tensor([whole])
-    cut = int(image_grid.prod())
+    cut = int(image_grids.prod(1).sum())
     more = {"second_per_grid_ts": torch.tensor([2 / RATE])} if family == "qwen2_5_vl" else {}
     with torch.no_grad():
         result = model.generate(
             input_ids=prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0,
-            mm_token_type_ids=(prompt == image).int() + 2 * (prompt == clip).int(), image_grid_thw=image_grid, video_grid_thw=clip_grid,
+            mm_token_type_ids=(prompt == image).int() + 2 * (prompt == clip).int(), image_grid_thw=image_grids, video_grid_thw=clip_grid,
             pixel_values=arrays["pixel_values"][:cut], pixel_values_videos=arrays["pixel_values"][cut:], **more)
     made = result[0, len(whole):].tolist()
     ends = model.generation_config.eos_token_id
     has_ended = made[-1] in (ends if isinstance(ends, list) else [ends])
-    return {"prompt": ids, "files": ["wide.png"], "frames": CLIP, "fps": RATE, "prompt_tokens": len(whole),
+    return {"prompt": ids, "files": names, "frames": CLIP, "fps": RATE, "prompt_tokens": len(whole),
             "tokens": made[:-1] if has_ended else made}
 
 
@@ -171,8 +173,9 @@ def main():
         return
     cases = {family: generated(thaw, family, FIXTURES / family / "decoder") for family in CLASSES if (FIXTURES / family / "decoder").is_dir()}
     (INPUTS / "generated.json").write_text(json.dumps(cases, indent=1) + "\n")
-    clips = {family: with_clip(thaw, family, FIXTURES / family / "decoder") for family in cases if family.endswith("vl")}
-    (INPUTS / "generated_clips.json").write_text(json.dumps(clips | {"timed": timed()}) + "\n")
+    clips = {family: with_clip(thaw, family, FIXTURES / family / "decoder", ["wide.png"]) for family in cases if family.endswith("vl")}
+    first = {family: with_clip(thaw, family, FIXTURES / family / "decoder", ["tall.jpg", "wide.png"], is_first=True) for family in clips}
+    (INPUTS / "generated_clips.json").write_text(json.dumps(clips | {"timed": timed(), "clip_first": first}) + "\n")
     deepstack = with_layers(thaw, "qwen3_vl", FIXTURES / "qwen3_vl" / "decoder", 1)
     (INPUTS / "generated_deepstack.json").write_text(json.dumps(deepstack) + "\n")
 

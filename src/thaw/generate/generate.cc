@@ -60,7 +60,7 @@ class Generator {
     for (const PreparedFile& file : fed.files) made.recorded_seconds += file.seconds;
     const Arrays features = tower ? tower->run(fed_to(*tower, fed.arrays)) : Arrays{};
     tower.reset();
-    RopePositions positions = rope_positions(ids, pictures_of(fed, ids));
+    RopePositions positions = rope_positions(ids, pictures_of(fed));
     GrowingText text([this](std::span<const int64_t> tokens) {
       return tokenizer_ ? tokenizer_->text({tokens.begin(), tokens.end()}) : std::string();
     });
@@ -140,7 +140,7 @@ class Generator {
     return fed;
   }
 
-  std::vector<Pictures> pictures_of(const PreparedInputs& fed, const std::vector<int64_t>& ids) const {
+  std::vector<Pictures> pictures_of(const PreparedInputs& fed) const {
     if (!is_image_model()) return {};
     Pictures images{.token = preset_->image_token, .grids = {}}, clips{.token = preset_->clip_token, .grids = {}};
     const int64_t side = preset_->images.factor();
@@ -150,7 +150,7 @@ class Generator {
         images.grids.push_back(grid);
         continue;
       }
-      const int64_t groups = media::frame_groups(file, *preset_);
+      const int64_t groups = media::frame_groups(file.frames, *preset_);
       if (media::has_times(*preset_)) {
         clips.grids.insert(clips.grids.end(), static_cast<size_t>(groups), grid);
         continue;
@@ -159,10 +159,6 @@ class Generator {
       if (preset_->steps_per_second > 0) grid.step = step_of_time();
       clips.grids.push_back(grid);
     }
-    // The tower's features are taken in the order of the prompt, and stand in that of the files.
-    const auto first_clip = std::ranges::find(ids, clips.token);
-    if (!clips.grids.empty() && std::find(first_clip, ids.end(), images.token) != ids.end())
-      refuse("an image stands behind a clip in the prompt", "thaw run", "images before clips");
     return {images, clips};
   }
 

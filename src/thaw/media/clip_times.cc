@@ -27,9 +27,9 @@ std::string times_of(int64_t frames, double rate, int64_t together) {
 
 bool has_times(const Preset& preset) { return preset.family == Family::kQwen3Vl; }
 
-int64_t frame_groups(const PreparedFile& file, const Preset& preset) {
+int64_t frame_groups(int64_t frames, const Preset& preset) {
   const int64_t together = preset.clips.temporal_patch;
-  return (file.frames + together - 1) / together;
+  return (frames + together - 1) / together;
 }
 
 std::string with_times(const std::string& text, const Preset& preset, const InputsOptions& options) {

@@ -15,8 +15,8 @@ namespace thaw::media {
 // Whether the family's prompts have the times of frames in them.
 bool has_times(const Preset& preset);
 
-// Of a clip's frames, so many as make a patch are one group. 0 for what is no clip.
-int64_t frame_groups(const PreparedFile& file, const Preset& preset);
+// Of a clip's frames, so many as make a patch are one group. 0 of none.
+int64_t frame_groups(int64_t frames, const Preset& preset);
 
 // The prompt with each clip's placeholder replaced by groups and times, a placeholder for each group; the same text where the
 // family has none, or no clip is given. The time of a group is the mean of its first and its last frame's, in seconds. Throws

@@ -14,6 +14,7 @@
 #include "thaw/media/image/read_image.h"
 #include "thaw/media/option_rules.h"
 #include "thaw/media/phi4_images.h"
+#include "thaw/media/prompt_order.h"
 #include "thaw/media/qwen_images.h"
 #include "thaw/media/text/tokenizer.h"
 
@@ -93,19 +94,23 @@ bool InputMaker::takes(const fs::path& path) const {
 
 PreparedInputs InputMaker::make(std::span<const fs::path> files) const {
   PreparedInputs made;
+  std::vector<int64_t> ids;
+  if (has_prompt()) ids = prompt();
   if (!files.empty() || !options_.clips.empty()) {
-    made = make_of_files(files);
+    made = make_of_files(files, ids);
   } else if (!has_prompt()) {
     refuse_option("no files are given", "thaw inputs");
   }
-  if (has_prompt()) add_text(made);
+  if (has_prompt()) add_text(std::move(ids), made);
   return made;
 }
 
-void InputMaker::add_text(PreparedInputs& made) const {
-  std::vector<int64_t> ids = options_.tokens;
-  if (options_.text)
-    ids = Tokenizer(options_.preset).ids(preset_ ? with_times(*options_.text, *preset_, options_) : *options_.text);
+std::vector<int64_t> InputMaker::prompt() const {
+  if (!options_.text) return options_.tokens;
+  return Tokenizer(options_.preset).ids(preset_ ? with_times(*options_.text, *preset_, options_) : *options_.text);
+}
+
+void InputMaker::add_text(std::vector<int64_t> ids, PreparedInputs& made) const {
   if (preset_) ids = expanded(ids, placeholders_of(made));
   const int64_t length = static_cast<int64_t>(ids.size());
   const std::vector<int64_t> ones(ids.size(), 1);
@@ -115,33 +120,43 @@ void InputMaker::add_text(PreparedInputs& made) const {
 
 std::vector<Placeholder> InputMaker::placeholders_of(const PreparedInputs& made) const {
   std::vector<Placeholder> placeholders;
-  const auto add = [&](const char* what, int64_t id, size_t first, size_t past) {
-    if (id < 0 && first == past) return;
-    Placeholder& placeholder = placeholders.emplace_back(Placeholder{.what = what, .id = id, .tokens = {}});
-    for (size_t i = first; i < past; ++i) {
-      const int64_t parts = std::max<int64_t>(1, has_times(*preset_) ? frame_groups(made.files[i], *preset_) : 1);
-      placeholder.tokens.insert(placeholder.tokens.end(), static_cast<size_t>(parts), made.files[i].tokens / parts);
+  const auto add = [&](const char* what, int64_t id, auto&& is_of_kind) {
+    Placeholder placeholder{.what = what, .id = id, .tokens = {}};
+    for (const PreparedFile& file : made.files) {
+      if (!is_of_kind(file)) continue;
+      const int64_t parts = has_times(*preset_) ? std::max<int64_t>(1, frame_groups(file.frames, *preset_)) : 1;
+      placeholder.tokens.insert(placeholder.tokens.end(), static_cast<size_t>(parts), file.tokens / parts);
     }
+    if (id >= 0 || !placeholder.tokens.empty()) placeholders.push_back(std::move(placeholder));
   };
-  const size_t files = made.files.size(), images = files - options_.clips.size();
   if (preset_->takes_audio()) {
-    add("recording", preset_->audio_token, 0, files);
+    add("recording", preset_->audio_token, [](const PreparedFile&) { return true; });
   } else {
-    add("image", preset_->image_token, 0, images);
-    add(has_times(*preset_) ? "frame group" : "clip", preset_->clip_token, images, files);
+    add("image", preset_->image_token, [](const PreparedFile& file) { return file.frames == 0; });
+    add(has_times(*preset_) ? "frame group" : "clip", preset_->clip_token,
+        [](const PreparedFile& file) { return file.frames > 0; });
   }
   return placeholders;
 }
 
-PreparedInputs InputMaker::make_of_files(std::span<const fs::path> files) const {
+std::vector<size_t> InputMaker::order_of(size_t images, std::span<const int64_t> prompt) const {
+  PicturesOfPrompt pictures{.image_token = preset_->image_token, .clip_token = preset_->clip_token, .images = images};
+  for (const std::vector<fs::path>& clip : options_.clips) {
+    if (clip.empty()) refuse_option("a clip has no frames", "--frames");
+    pictures.groups.push_back(has_times(*preset_) ? frame_groups(static_cast<int64_t>(clip.size()), *preset_) : 1);
+  }
+  return order_in_prompt(prompt, pictures);
+}
+
+PreparedInputs InputMaker::make_of_files(std::span<const fs::path> files, std::span<const int64_t> prompt) const {
   // A decoder's checkpoint has a tokenizer and nothing that is made of files: this says so.
   if (!preset_ && !input_) preset_for(options_.preset);
   if (!preset_) return image_model_inputs(files, *input_, options_);
   if (preset_->takes_audio()) return asr_inputs(files, preset_->audio);
-  return preset_->takes_clips() ? make_qwen(files) : make_phi4(files);
+  return preset_->takes_clips() ? make_qwen(files, prompt) : make_phi4(files);
 }
 
-PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
+PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files, std::span<const int64_t> prompt) const {
   const Arithmetic arithmetic = options_.resampler == Resampler::kTorch ? Arithmetic::kTorch : Arithmetic::kPillow;
   PreparedInputs result;
   FloatRows rows;
@@ -175,13 +190,14 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files) const {
     grids.insert(grids.end(), grid.begin(), grid.end());
     file.tokens = grid[0] * grid[1] * grid[2] / (settings.merge * settings.merge);
   };
-  for (const fs::path& path : files) {
-    std::vector<Image> image;
-    image.push_back(read_image(path, options_.upright));
-    add(std::move(image), bounded(preset_->images, options_, "an image"), path.string(), false);
-  }
-  for (const std::vector<fs::path>& clip : options_.clips) {
-    if (clip.empty()) refuse_option("a clip has no frames", "--frames");
+  for (const size_t i : order_of(files.size(), prompt)) {
+    if (i < files.size()) {
+      std::vector<Image> image;
+      image.push_back(read_image(files[i], options_.upright));
+      add(std::move(image), bounded(preset_->images, options_, "an image"), files[i].string(), false);
+      continue;
+    }
+    const std::vector<fs::path>& clip = options_.clips[i - files.size()];
     add(read_frames(clip, options_.upright), bounded(preset_->clips, options_, "a clip"), clip.front().string(), true);
   }
   const ImageSettings& settings = preset_->images;

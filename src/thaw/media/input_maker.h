@@ -31,10 +31,12 @@ class InputMaker {
  private:
   bool has_prompt() const { return options_.text || !options_.tokens.empty(); }
   void read_preset();
-  PreparedInputs make_of_files(std::span<const std::filesystem::path> files) const;
+  std::vector<int64_t> prompt() const;
+  PreparedInputs make_of_files(std::span<const std::filesystem::path> files, std::span<const int64_t> prompt) const;
   std::vector<Placeholder> placeholders_of(const PreparedInputs& made) const;
-  void add_text(PreparedInputs& made) const;
-  PreparedInputs make_qwen(std::span<const std::filesystem::path> files) const;
+  void add_text(std::vector<int64_t> ids, PreparedInputs& made) const;
+  std::vector<size_t> order_of(size_t images, std::span<const int64_t> prompt) const;
+  PreparedInputs make_qwen(std::span<const std::filesystem::path> files, std::span<const int64_t> prompt) const;
   PreparedInputs make_phi4(std::span<const std::filesystem::path> files) const;
 
   InputsOptions options_;
