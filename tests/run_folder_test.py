@@ -94,7 +94,7 @@ def test_deepstack_layers_past_the_text_models_are_left_unread(thaw, tmp_path):
 
 
 def with_clip(case, frames=None):
-    return ["--tokens", ids(case["prompt"]), "--image", *(INPUTS / name for name in case["files"]),
+    return ["--tokens", ids(case["prompt"]), *(word for name in case["files"] for word in ("--image", INPUTS / name)),
             "--max-new-tokens", 32, "--frames", *(INPUTS / name for name in frames or case["frames"])]
 
 
@@ -119,6 +119,11 @@ def test_images_behind_a_clip(thaw, built, family):
     case = CLIPS_FIRST[family]
     made = thaw.json("run", built(family), *with_clip(case), "--fps", case["fps"], code=0)
     assert (made["prompt_tokens"], made["tokens"]) == (case["prompt_tokens"], case["tokens"])
+    if family == "qwen3_vl":
+        image, clip = (json.loads((FIXTURES / family / "decoder" / "config.json").read_text())[key] for key in ("image_token_id", "video_token_id"))
+        case["prompt"].remove(image)
+        case["prompt"].insert(case["prompt"].index(clip) + 1, image)
+        assert "between the frames of a clip" in thaw.error("run", built(family), *with_clip(case), "--fps", case["fps"])
 
 
 def test_a_clip_in_a_prompt_of_words(thaw, tmp_path):
