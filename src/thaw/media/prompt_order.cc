@@ -27,9 +27,10 @@ std::vector<size_t> order_in_prompt(std::span<const int64_t> ids, const Pictures
       --left;
     } else if (id == pictures.image_token) {
       if (left > 0)
-        throw Error(ErrorCode::kInvalidArgument, {.what = "an image stands between the frames of a clip",
-                                                  .where = "the prompt",
-                                                  .expected = "images before a clip's first frames or behind its last"});
+        throw Error(ErrorCode::kInvalidArgument,
+                    {.what = "an image stands between the frames of a clip",
+                     .where = "the prompt",
+                     .expected = "images before a clip's first frames or behind its last"});
       order.push_back(image++);
     }
   }
