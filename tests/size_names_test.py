@@ -111,7 +111,7 @@ def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
 
 
 @pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16"]), ("pin", ["--dims", "n=2"]),
-                                           ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
+                                           ("pin", ["--dims", "n=2", "--dims", "n=5"]), ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
 def test_a_name_that_there_is_not_is_refused_before_anything_runs(thaw, save, tmp_path, verb, options):
     m = model([helper.make_node("Relu", ["x"], ["half"]), helper.make_node("Identity", ["half"], ["same"]),
                helper.make_node("Neg", ["same"], ["y"])],

@@ -37,10 +37,11 @@ struct PinnedModel {
   std::string path;
   PinOptions how;
   std::unique_ptr<ir::Model> model;
-  PinReport report;
+  confirm::Pinned pinned;
 
+  const PinReport& report() const { return pinned.report; }
   // What was asked to be compared and could not be is not written either.
-  bool is_proven() const { return report.agrees() && (!how.check || !report.checks.empty()); }
+  bool is_proven() const { return report().agrees() && (!how.check || !report().checks.empty()); }
 };
 
 // "vision.onnx" at height=336,width=448: "vision_height-336_width-448.onnx".
@@ -99,11 +100,11 @@ void write_model(report::JsonWriter& json, const PinnedModel& made) {
   json.member_object("dims");
   for (const auto& [name, size] : made.how.sizes) json.member(name, size);
   json.end_object();
-  json.member("nodes_before", static_cast<int64_t>(made.report.nodes_before));
-  json.member("nodes_after", static_cast<int64_t>(made.report.nodes_after));
-  write_changes(json, "changed", made.report.changed);
+  json.member("nodes_before", static_cast<int64_t>(made.report().nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(made.report().nodes_after));
+  write_changes(json, "changed", made.report().changed);
   json.member_array("open");
-  for (const OpenSize& open : made.report.open) {
+  for (const OpenSize& open : made.report().open) {
     json.begin_object();
     json.member("tensor", open.tensor);
     json.member("axis", static_cast<int64_t>(open.axis));
@@ -112,8 +113,8 @@ void write_model(report::JsonWriter& json, const PinnedModel& made) {
     json.end_object();
   }
   json.end_array();
-  report::write_checks(json, "sizes", made.report.checks);
-  report::write_uncompared(json, made.report.uncompared);
+  report::write_checks(json, "sizes", made.report().checks);
+  report::write_uncompared(json, made.report().uncompared);
   json.end_object();
 }
 
@@ -134,36 +135,35 @@ std::string pin_json(const PinArguments& options, const std::vector<PinnedModel>
 std::string pinned_text(const PinnedModel& made, bool is_one_of_several) {
   std::string text;
   if (is_one_of_several) text += made.path + "\n";
-  text += fmt::format("nodes: {} -> {}\n", made.report.nodes_before, made.report.nodes_after);
+  text += fmt::format("nodes: {} -> {}\n", made.report().nodes_before, made.report().nodes_after);
   std::vector<Note> pinned, open;
-  for (const Change& change : made.report.changed)
+  for (const Change& change : made.report().changed)
     if (change.kind.starts_with("pin")) pinned.push_back({change.place, change.message(), {}});
-  for (const OpenSize& size : made.report.open)
+  for (const OpenSize& size : made.report().open)
     open.push_back({fmt::format("{} axis {}{}", size.tensor, size.axis, size.size.empty() ? "" : " = " + size.size),
                     size.why,
                     {}});
   text += notes_text("pinned", views(pinned), true);
   text += open.empty() ? "every size is a number\n" : notes_text("no number", views(open), true);
-  text += report::checks_text(made.report.checks, "agrees with the original at", "DIFFERS from the original at");
-  return text + report::uncompared_text(made.report.uncompared);
+  text += report::checks_text(made.report().checks, "agrees with the original at", "DIFFERS from the original at");
+  return text + report::uncompared_text(made.report().uncompared);
 }
 
 int pin_model(const PinArguments& options) {
   std::vector<PinnedModel> models = models_to_make(options);
   const ir::Model& original = *until_exit(ir::load(options.model));
   require_something_to_pin(models.front().how, original);
+  std::vector<ir::Model*> results;
   for (PinnedModel& made : models) {
     options.saving.require(original, made.path);
     made.model = ir::clone(original);
-    // Of several models one may have a size that another has not.
-    made.report = confirm::pin(*made.model, original, made.how, [&](ir::Model& model) {
-      if (models.size() == 1) rewrite::require_renames(model, options.saving.renames());
-    });
+    made.pinned = confirm::pin_unchecked(*made.model, made.how);
+    results.push_back(made.model.get());
   }
+  rewrite::require_renames(results, options.saving.renames());
+  for (PinnedModel& made : models) confirm::check(made.pinned, *made.model, original, made.how);
   Written files;
   if (std::ranges::all_of(models, &PinnedModel::is_proven)) {
-    std::vector<ir::Model*> results;
-    for (const PinnedModel& made : models) results.push_back(made.model.get());
     rewrite::rename_sizes(results, options.saving.renames());
     SaveOptions save;
     save.external = options.external;

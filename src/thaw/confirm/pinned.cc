@@ -15,16 +15,20 @@ constexpr int kPoints = 2;  // where sizes are left open
 
 }  // namespace
 
-PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options,
-              const std::function<void(ir::Model&)>& require) {
-  PinReport report;
+Pinned pin_unchecked(ir::Model& model, const PinOptions& options) {
+  Pinned result;
+  PinReport& report = result.report;
   report.nodes_before = optimizing::weigh(*model.graph).nodes;
   pinning::Pinned pinned = pinning::pin(model, options);
   report.changed = std::move(pinned.changes.made);
   report.open = std::move(pinned.open);
-  if (require) require(model);
   report.nodes_after = optimizing::weigh(*model.graph).nodes;
-  if (!options.check) return report;
+  result.given = std::move(pinned.given);
+  return result;
+}
+
+void check(Pinned& pinned, const ir::Model& model, const ir::Model& original, const PinOptions& options) {
+  if (!options.check) return;
   const std::unique_ptr<ir::Model> own = with_same_noise(original);
   std::unique_ptr<ir::Model> made;
   const ir::Model& result = with_same_noise(model, made);
@@ -41,9 +45,14 @@ PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& opt
     return after->run(feeds);
   };
   Beside beside = run_beside(model, options.feeds, kPoints, run_before, run_after);
-  report.checks = std::move(beside.checks);
-  report.uncompared = std::move(beside.uncompared);
-  return report;
+  pinned.report.checks = std::move(beside.checks);
+  pinned.report.uncompared = std::move(beside.uncompared);
+}
+
+PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options) {
+  Pinned pinned = pin_unchecked(model, options);
+  check(pinned, model, original, options);
+  return std::move(pinned.report);
 }
 
 }  // namespace thaw::confirm
