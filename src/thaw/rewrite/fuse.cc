@@ -13,7 +13,7 @@ namespace thaw::rewrite {
 namespace {
 
 // Nodes that nothing reads any more, readers before what they read.
-void remove_unread(std::vector<const ir::Node*> nodes) {
+void remove_unread(const std::vector<const ir::Node*>& nodes) {
   for (bool more = true; more;) {
     more = false;
     for (const ir::Node* node : nodes) {

@@ -185,10 +185,11 @@ class Service {
     }
     const uint64_t unused = loaded->unused, before = ::mallinfo2().fordblks;
     loaded.reset();
-    // It serves the next session, which would take it anew from the system, a fault a page; past that it goes back, lest a model finds less
-    // than there is.
+    // It serves the next session, which would take it anew from the system, a fault a page; past that it goes back, lest a
+    // model finds less than there is.
     const uint64_t after = ::mallinfo2().fordblks;
-    if ((worker_.left_behind += after - std::min(before, after)) > kept_heap(worker_.limit)) {
+    worker_.left_behind += after - std::min(before, after);
+    if (worker_.left_behind > kept_heap(worker_.limit)) {
       worker_.left_behind = 0;
       ::malloc_trim(0);
     }

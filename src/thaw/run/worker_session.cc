@@ -241,7 +241,7 @@ std::vector<std::string> WorkerSession::take_warnings() {
 }
 
 Error WorkerSession::error_of(const Message& failed) const {
-  const Error error = decoded(request_.where, [&] { return decode_error(failed.body); });
+  Error error = decoded(request_.where, [&] { return decode_error(failed.body); });
   if (error.code() != ErrorCode::kOutOfBudget) return error;
   return out_of_memory(request_.where, error.parts().what);
 }

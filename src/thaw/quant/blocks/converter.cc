@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/formats.h"
 #include "thaw/quant/blocks/weight_nodes.h"
