@@ -139,3 +139,16 @@ def test_a_level_that_nothing_reads_by_its_size(thaw, save, tmp_path):
     run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in ALIKE})
     for size in UNSEEN:
         assert np.abs(run.run(None, {"x": image(*size)})[0] - level(image(*size), 8).mean((2, 3))).max() < 1e-5, size
+
+
+def test_windows_that_are_whole_in_all_traces(thaw, save, tmp_path):
+    """Their length stands in a Reshape of each branch, and no trace has another: the report asks for one."""
+    def trace(n):
+        net, pieces = Net(), []
+        for i in range(0, n, 8):
+            piece = net.add("Softmax", net.add("Slice", "x", net.ints(i), net.ints(i + 8), net.ints(1)), axis=1)
+            pieces.append(net.add("Reshape", piece, net.ints(1, 8, 4)))
+        return net.model([1, n, 4], net.add("Concat", *pieces, axis=1))
+
+    note = refusal(thaw, save, tmp_path, {n: trace(n) for n in (16, 24, 40)})
+    assert "all windows of all traces are 8 long: add a trace with a shorter one" in note["message"]
