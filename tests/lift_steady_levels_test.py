@@ -152,3 +152,9 @@ def test_windows_that_are_whole_in_all_traces(thaw, save, tmp_path):
 
     note = refusal(thaw, save, tmp_path, {n: trace(n) for n in (16, 24, 40)})
     assert "all windows of all traces are 8 long: add a trace with a shorter one" in note["message"]
+
+
+def test_coordinates_that_may_be_of_either_axis(thaw, save, tmp_path):
+    """2, 3 and 4 cells along both axes of the level, of images that are not square."""
+    note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (1, 8)) for h, w in [(16, 20), (24, 27), (33, 36)]})
+    assert "Div" in note["where"] and "the same in every trace: add a trace where they differ" in note["message"]

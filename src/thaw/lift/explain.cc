@@ -231,7 +231,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
 
 void note_steady(Lifting& l) {
   l.steady_sizes = find_steady_sizes(l.alignment.nodes.front(), l.tensor_shapes, l.variables);
-  if (!l.steady_sizes.empty()) note_steady_coordinates(l);
+  note_steady_coordinates(l);
 }
 
 }  // namespace

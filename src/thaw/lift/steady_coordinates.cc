@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/dim/text/text.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/steady_sizes.h"
@@ -133,6 +134,18 @@ std::vector<Relation> relations(const Scale& scale, const Lifting& l) {
   return found;
 }
 
+// Two axes that a divisor that differs may be made of alike, where their sizes are not the same everywhere.
+ops::Shape axes_alike(const Scale& scale, const Lifting& l) {
+  if (is_steady(scale)) return {};
+  const std::vector<Relation> found = relations(scale, l);
+  for (const Relation& other : found) {
+    const ops::Shape& shape = l.tensor_shapes.at(scale.sample->input(0));
+    const dim::Dim one = shape[found.front().axis], two = shape[other.axis];
+    if (!dim::same(one, two)) return {one, two};
+  }
+  return {};
+}
+
 // What a sample that is made alike, and whose divisor differs, says of this one.
 std::optional<dim::Dim> told_by_others(const Scale& scale, const std::vector<Scale>& all, const Lifting& l) {
   const ops::Shape& shape = l.tensor_shapes.at(scale.sample->input(0));
@@ -168,6 +181,14 @@ void note_steady_coordinates(Lifting& l) {
   std::set<std::tuple<const ir::Node*, int, size_t>> seen;
   for (const Scale& scale : scales) {
     const ir::Value* constant = scale.node->input(scale.input);
+    if (const auto axes = axes_alike(scale, l);
+        !axes.empty() && seen.emplace(scale.node, scale.input, scale.element).second)
+      l.report.unexplained.push_back(
+          {fmt::format("{} reads '{}'", scale.node->describe(), constant->name()),
+           fmt::format("coordinates of {} are scaled by {} or {}, which are the same in every trace: add a trace where "
+                       "they differ",
+                       scale.sample->describe(), dim::to_string(axes[0]), dim::to_string(axes[1])),
+           evidence(scale.tensors)});
     if (!is_steady(scale) || l.options.keep_static.contains(constant->name())) continue;
     const auto steady = std::ranges::find_if(l.steady_sizes, [&](const SteadySize& size) {
       return size.value == scale.sample->input(0) && size.axis >= 2 && may_be_made_of(scale, size.at);

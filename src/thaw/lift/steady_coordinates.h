@@ -9,7 +9,8 @@
 
 namespace thaw::lifting {
 
-// Tables for such divisors; a note on each that may be one, and of which nothing else tells.
+// Tables for such divisors; a note on each that may be one, and of which nothing else tells; likewise on
+// each that differs and may be made of either of two axes.
 void note_steady_coordinates(Lifting& lifting);
 
 }  // namespace thaw::lifting
