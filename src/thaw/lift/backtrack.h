@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Attempt {
   std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
   Contradictions contradictions = {};
   Contradictions beyond = {};                  // of two traces: at sizes beyond theirs, which may have an end
+  std::optional<Note> steady = {};             // what contradicts a size that no trace varies (steady_sizes.h)
   std::vector<OpenChoice> open = {};           // of two traces, the least plain first (undecided.h)
   std::vector<std::string> emitted = {};       // the sizes that the rewrite computes
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it

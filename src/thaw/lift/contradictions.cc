@@ -72,6 +72,7 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
       first =
           fmt::format("{}: {}, at {}", problem->node->describe(), problem->message, text_of_sizes(variables, sizes));
     if (!is_made) continue;
+    if (!out.first_node) out.first_node = problem->node;
     ++out.broken;
     const auto place = places.find(problem->node);
     if (place != places.end()) out.num_sound_nodes -= places.size() - place->second;

@@ -23,6 +23,7 @@ struct Contradictions {
   size_t num_sound_nodes = 0;  // of the trace, before the first that breaks, summed over the sizes: the more the better
   std::string first;           // "Reshape 'x': 40 elements …, at height = 14, width = 22"
   std::string first_unmade;
+  const ir::Node* first_node = nullptr;  // of first
 };
 
 // traced: the nodes of the trace that are left. At the sizes that break another one they are not judged.

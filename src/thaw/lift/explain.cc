@@ -17,6 +17,7 @@
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/restoring_pads.h"
 #include "thaw/lift/sizes_around.h"
+#include "thaw/lift/steady_coordinates.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -228,6 +229,11 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
   l.tables.clear();
 }
 
+void note_steady(Lifting& l) {
+  l.steady_sizes = find_steady_sizes(l.alignment.nodes.front(), l.tensor_shapes, l.variables);
+  note_steady_coordinates(l);
+}
+
 }  // namespace
 
 void find_sizes(Lifting& l) {
@@ -250,14 +256,21 @@ void align_traces(Lifting& l) {
 }
 
 void fit_tables(Lifting& l) {
-  if (l.alignment.differences.empty()) return;
+  const bool is_frozen = !l.alignment.differences.empty();
+  if (!is_frozen && (l.alignment.nodes.empty() || std::ranges::none_of(l.variables, &Variable::varies))) return;
   const SizesAround sizes(l);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
+  if (!is_frozen) {
+    note_steady(l);
+    return;
+  }
   solve_sizes_in_order(l, sizes);
   note_restoring_pads(l);
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
   fit_each(l, sizes);
+  if (!l.choices.empty()) learn_sizes(l, sizes);
+  note_steady(l);
 }
 
 void batch_windows(Lifting& l) {

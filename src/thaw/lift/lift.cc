@@ -119,6 +119,8 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   if (options.keep_static.empty()) {
     made.contradictions = find_contradictions(model, lifting.variables, traced);
     made.open = open_choices(*lifting.solver, lifting.variables);
+    if (auto note = contradicted_by(lifting.steady_sizes, model, lifting.variables, traced))
+      made.steady = std::move(note);
     if (traces.size() == 2)
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
@@ -152,6 +154,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   std::set<std::string> plain;
   const auto attempt_with = [&](Choices choices) { return attempt(traces, options, std::move(choices), plain); };
   Attempt best = require_decided(backtrack(attempt_with), attempt_with);
+  if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
   if (best.is_whole()) best.edit->keep();
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
   for (const size_t k : rolled.aside)

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/dim/expr/scope.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -49,18 +49,7 @@ class KnownSizes {
     }
   }
 
-  std::vector<int64_t> in_traces(dim::Dim size) const {
-    std::vector<int64_t> at;
-    for (size_t k = 0; k < variables_.front().at.size(); ++k) {
-      dim::Assignment values;
-      for (const Variable& v : variables_)
-        if (const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol); id >= 0) values[id] = v.at[k];
-      const auto value = dim::evaluate(size, values);
-      if (!value) return {};
-      at.push_back(*value);
-    }
-    return at;
-  }
+  std::vector<int64_t> in_traces(dim::Dim size) const { return lifting::in_traces(size, variables_); }
 
   // The size whose whole pieces are `cut`, where that and so much more is it in every trace.
   std::optional<dim::Dim> restored(dim::Dim cut, int64_t more) const {
@@ -110,9 +99,9 @@ void note_restoring_pads(Lifting& l) {
       restores = true;
     }
     if (!restores) continue;
-    l.restoring.push_back(std::make_unique<Difference>(
+    l.steady_constants.push_back(std::make_unique<Difference>(
         Difference{.node = pad, .input = kAmounts, .tensors = amounts, .value = pad->input(kAmounts)}));
-    const Difference& difference = *l.restoring.back();
+    const Difference& difference = *l.steady_constants.back();
     TableFit fit = fit_of_sizes(solved, *amounts.front());
     l.report.lifted.push_back({place_of(difference), fit.description, evidence(difference.tensors)});
     l.tables.push_back({{&difference}, std::move(fit)});

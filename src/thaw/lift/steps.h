@@ -13,6 +13,7 @@
 #include "thaw/lift/holdout.h"
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
+#include "thaw/lift/steady_sizes.h"
 
 namespace thaw::lifting {
 
@@ -54,8 +55,9 @@ struct Lifting {
   std::optional<TableContext> context;
   std::optional<Holdout> holdout;
   Alignment alignment;
-  std::vector<std::unique_ptr<Difference>>
-      restoring;  // constants that are the same in every trace, and sizes all the same
+  // Constants that are the same in every trace, and sizes all the same.
+  std::vector<std::unique_ptr<Difference>> steady_constants;
+  std::vector<SteadySize> steady_sizes;
   std::vector<FittedTable> tables;
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace

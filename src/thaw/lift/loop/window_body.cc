@@ -185,7 +185,15 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
   LoopBody body = taking.take();
   std::vector<int64_t> axes;
   for (const LoopBody::Cut& result : body.results) axes.push_back(result.axis);
-  if (const auto why = mask_padding(*body.model, kLength, taking.mask(), axes)) throw CannotRoll{*why};
+  if (const auto why = mask_padding(*body.model, kLength, taking.mask(), axes)) {
+    // Then nothing tells which of the numbers in it are that length.
+    const bool is_steady = std::ranges::all_of(loop.lengths, [&](int64_t n) { return n == loop.lengths.front(); });
+    if (!is_steady) throw CannotRoll{*why};
+    throw CannotRoll{
+        fmt::format("{}; all windows of all traces are {} long: add a trace with a shorter one, which tells what in "
+                    "them follows from their length",
+                    *why, loop.lengths.front())};
+  }
   BatchOptions options{.name = "num_windows", .inputs = {"window_mask"}, .sample = {}};
   for (size_t i = 0; i < body.slices.size(); ++i) {
     options.inputs.push_back(fmt::format("window_{}", i));

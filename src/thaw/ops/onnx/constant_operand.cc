@@ -60,6 +60,18 @@ std::vector<int> operands_that_scale(const ir::Node& node) {
   return {};
 }
 
+std::optional<ConstantFactor> constant_factor(const ir::Node& node) {
+  const bool divides = node.op_type() == "Div";
+  if (!node.domain().empty() || (!divides && node.op_type() != "Mul")) return std::nullopt;
+  for (const int i : {1, 0})
+    if ((i == 1 || !divides) && node.input(i) && node.input(i)->constant()) return ConstantFactor{i, divides};
+  return std::nullopt;
+}
+
+int coordinates_operand(const ir::Node& node) {
+  return node.op_type() == "GridSample" && (node.domain().empty() || node.domain() == "com.microsoft") ? 1 : -1;
+}
+
 bool keeps_factors_of_channels(const ir::Node& node) {
   constexpr std::array<std::string_view, 7> kNames = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Identity",
                                                       "LeakyRelu",   "MaxPool",           "Relu"};

@@ -37,6 +37,17 @@ ir::Value* cast_to_float(const ir::Node& node);
 // other nodes, and where a node has more outputs that depend on them.
 std::vector<int> operands_that_scale(const ir::Node& node);
 
+// A constant that every number of the other operand is multiplied with, or divided by: of a Mul or Div.
+struct ConstantFactor {
+  int operand = 0;
+  bool divides = false;
+};
+std::optional<ConstantFactor> constant_factor(const ir::Node& node);
+
+// The operand that holds coordinates from -1 to 1 across the axes of operand 0, from the third on: a GridSample's; -1 of
+// other nodes.
+int coordinates_operand(const ir::Node& node);
+
 // Whether the first output is multiplied by a positive factor, channel by channel, where the first operand is: f(s x) = s f(x).
 bool keeps_factors_of_channels(const ir::Node& node);
 

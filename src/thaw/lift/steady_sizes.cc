@@ -1,0 +1,95 @@
+#include "thaw/lift/steady_sizes.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/unseen_sizes.h"
+
+namespace thaw::lifting {
+namespace {
+
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables, auto value_of) {
+  dim::Assignment at;
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0)
+      at[id] = value_of(i);
+  return dim::evaluate(size, at);
+}
+
+// Sizes of the inputs at which one of these is not what the traces have.
+std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> steady,
+                                                  std::span<const Variable> variables) {
+  std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
+  std::ranges::move(sizes_beyond(variables), std::back_inserter(sizes));
+  std::erase_if(sizes, [&](const std::vector<int64_t>& each) {
+    return std::ranges::none_of(steady, [&](const SteadySize& one) {
+      const auto there = value_at(one.size, variables, [&](size_t i) { return each[i]; });
+      return there && *there > 0 && *there != one.at;
+    });
+  });
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {
+  std::vector<int64_t> at;
+  for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k) {
+    const auto value = value_at(size, variables, [&](size_t i) { return variables[i].at[k]; });
+    if (!value) return {};
+    at.push_back(*value);
+  }
+  return at;
+}
+
+std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, const TensorShapes& shapes,
+                                          std::span<const Variable> variables) {
+  std::vector<SteadySize> found;
+  for (const ir::Node* node : nodes) {
+    for (const ir::Value* output : node->outputs()) {
+      const auto known = shapes.find(output);
+      if (known == shapes.end()) continue;
+      for (size_t axis = 0; axis < known->second.size(); ++axis) {
+        const dim::Dim size = known->second[axis];
+        if (!size.is_symbolic()) continue;
+        // Inputs that no trace varies have no other sizes.
+        const std::vector<int> symbols = dim::symbols_of(size);
+        const bool is_told = std::ranges::any_of(variables, [&](const Variable& v) {
+          return v.varies() &&
+                 std::ranges::find(symbols, dim::scope_of(v.symbol)->symbol_id(v.symbol)) != symbols.end();
+        });
+        const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
+        if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+        found.push_back({output, axis, size, at.front()});
+      }
+    }
+  }
+  return found;
+}
+
+std::string describe(const SteadySize& steady) {
+  return fmt::format("'{}' has {} along axis {} in every trace, and {} elsewhere", steady.value->name(), steady.at,
+                     steady.axis, dim::to_string(steady.size));
+}
+
+std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir::Model& lifted,
+                                    std::span<const Variable> variables,
+                                    const std::unordered_set<const ir::Node*>& traced) {
+  if (steady.empty()) return std::nullopt;
+  const Contradictions found = find_contradictions(lifted, variables, traced, sizes_elsewhere(steady, variables));
+  if (!found.first_node) return std::nullopt;
+  const auto read = std::ranges::find_if(steady, [&](const SteadySize& one) {
+    return std::ranges::find(found.first_node->inputs(), one.value) != found.first_node->inputs().end();
+  });
+  if (read == steady.end()) return std::nullopt;
+  return Note{
+      found.first,
+      fmt::format("{}: add a trace where that is another number, which tells what was frozen of it", describe(*read)),
+      {}};
+}
+
+}  // namespace thaw::lifting

@@ -1,0 +1,41 @@
+// Sizes that follow from the inputs' and are the same in every trace all the same: the smallest level of a pyramid.
+//
+// What was frozen of them does not differ between the traces, and would pass for a constant of the model. Internal to lift/.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "thaw/ir/graph/graph.h"
+#include "thaw/lift/contradictions.h"
+#include "thaw/lift/solve/tensor_sizes.h"
+
+namespace thaw::lifting {
+
+struct SteadySize {
+  const ir::Value* value = nullptr;  // of the first trace
+  size_t axis = 0;
+  dim::Dim size;
+  int64_t at = 0;  // in every trace
+};
+
+// Of what the nodes of the first trace give, in their order.
+std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, const TensorShapes& shapes,
+                                          std::span<const Variable> variables);
+
+// What a size is in each trace; empty where that cannot be told.
+std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables);
+
+// "'pooled' has 2 along axis 3 in every trace, and elsewhere floor(width/32)": for messages.
+std::string describe(const SteadySize& steady);
+
+// A note where a node that reads something of such a size contradicts it, where it is another than the traces have.
+// traced: as in contradictions.h.
+std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir::Model& lifted,
+                                    std::span<const Variable> variables,
+                                    const std::unordered_set<const ir::Node*>& traced);
+
+}  // namespace thaw::lifting

@@ -1,0 +1,160 @@
+"""Traces whose smallest level of a pyramid is of one size in all of them: what was frozen of it differs in none."""
+import json
+
+import numpy as np
+import pytest
+
+from conftest import session
+from lift_left_out_test import lifted
+from lift_net import Net
+
+WIDTH = 4
+ALIKE = [(16, 20), (20, 17), (23, 21)]  # 2 x 2 cells of 8 in each
+APART = [(16, 20), (20, 33), (47, 21)]
+UNSEEN = [(18, 22), (33, 27), (40, 16)]
+
+
+def image(h, w):
+    return np.random.default_rng(h * 100 + w).standard_normal((1, WIDTH, h, w), dtype=np.float32)
+
+
+def level(x, stride):
+    h, w = x.shape[2] // stride, x.shape[3] // stride
+    return x[:, :, :h * stride, :w * stride].reshape(1, WIDTH, h, stride, w, stride).mean((3, 5))
+
+
+def sampling(h, w, strides, at_once=False):
+    """Of each level, what lies at positions that the image gives: RAFT's lookup. [1, levels * 4, 1, 4]"""
+    net, found = Net(), []
+    positions = net.add("Abs", net.add("Slice", "x", net.ints(0, 0, 0), net.ints(2, 1, 4), net.ints(1, 2, 3)))
+    positions = net.add("Transpose", positions, perm=[0, 2, 3, 1])
+    for stride in strides:
+        pooled = net.add("AveragePool", "x", kernel_shape=[stride] * 2, strides=[stride] * 2) if stride > 1 else "x"
+        if at_once:
+            part = net.add("Div", net.add("Mul", positions, net.constant(np.float32(2))), net.constant(np.array([w // stride - 1, h // stride - 1], np.float32)))
+            found.append(net.add("GridSample", pooled, net.add("Sub", part, net.constant(np.float32(1))), align_corners=1))
+            continue
+        parts = []
+        for axis, size in enumerate((w // stride, h // stride)):
+            part = net.add("Slice", positions, net.ints(axis), net.ints(axis + 1), net.ints(3))
+            part = net.add("Div", net.add("Mul", part, net.constant(np.float32(2))), net.constant(np.float32(size - 1)))
+            parts.append(net.add("Sub", part, net.constant(np.float32(1))))
+        found.append(net.add("GridSample", pooled, net.add("Concat", *parts, axis=3), align_corners=1))
+    return net.model([1, WIDTH, h, w], net.add("Concat", *found, axis=1))
+
+
+def sampled(x, strides):
+    positions, found = np.abs(x[0, :2, 0, :4]), []
+    for stride in strides:
+        cells = np.pad(level(x, stride)[0], ((0, 0), (0, 1), (0, 1)))
+        columns = []
+        for px, py in positions.T:
+            i, j = int(py), int(px)
+            if i + 1 >= cells.shape[1] or j + 1 >= cells.shape[2]:
+                columns.append(np.full(WIDTH, np.nan))  # past the level's end
+                continue
+            a, b = py - i, px - j
+            columns.append((cells[:, i, j] * (1 - b) + cells[:, i, j + 1] * b) * (1 - a) + (cells[:, i + 1, j] * (1 - b) + cells[:, i + 1, j + 1] * b) * a)
+        found.append(np.stack(columns, 1)[None, :, None])
+    return np.concatenate(found, 1)
+
+
+def check_samples(run, strides):
+    for size in UNSEEN:
+        got, true = run.run(None, {"x": image(*size)})[0], sampled(image(*size), strides)
+        told = np.isfinite(true)
+        assert got.shape == true.shape and told.mean() > 0.5 and np.abs(got - true)[told].max() < 1e-4, size
+
+
+@pytest.mark.parametrize("sizes", [ALIKE, APART])
+def test_coordinates_of_a_level_are_scaled_as_those_of_others(thaw, save, tmp_path, sizes):
+    """x / (2 - 1) in all traces: the others divide by their width less one."""
+    check_samples(lifted(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (1, 2, 8)) for h, w in sizes}), (1, 2, 8))
+
+
+def refusal(thaw, save, tmp_path, models):
+    paths = [save(model, f"trace_{name}") for name, model in models.items()]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", "--format", "json", code=1)
+    assert not (tmp_path / "out.onnx").exists()
+    return json.loads(run.stdout)["unexplained"][0]
+
+
+def test_coordinates_that_nothing_else_tells_of(thaw, save, tmp_path):
+    note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (8,)) for h, w in ALIKE})
+    assert "Div" in note["where"] and "may be made of a size" in note["message"] and "floor(x_dim" in note["message"]
+
+
+def test_coordinates_of_both_axes_at_once(thaw, save, tmp_path):
+    """The width varies, and its divisor; the height does not."""
+    note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (8,), at_once=True) for h, w in [(16, 20), (20, 33), (23, 45)]})
+    assert "Div" in note["where"] and "floor(x_dim2/8)" in note["message"]
+    check_samples(lifted(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (8,), at_once=True) for h, w in APART}), (8,))
+
+
+def test_a_number_that_other_levels_have_too(thaw, save, tmp_path):
+    """2 * x - 1 of places from 0 to 1, as deformable attention has it: 2 is no size of the last level."""
+    def trace(h, w):
+        net, found = Net(), []
+        places = net.add("Sigmoid", net.add("Slice", "x", net.ints(0, 0, 0), net.ints(2, 1, 4), net.ints(1, 2, 3)))
+        places = net.add("Mul", net.add("Transpose", places, perm=[0, 2, 3, 1]), net.constant(np.float32(2)))
+        for stride in (2, 8):
+            pooled = net.add("AveragePool", "x", kernel_shape=[stride] * 2, strides=[stride] * 2)
+            found.append(net.add("GridSample", pooled, net.add("Sub", places, net.constant(np.float32(1)))))
+        return net.model([1, WIDTH, h, w], net.add("Concat", *found, axis=1))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in ALIKE})
+    for size in UNSEEN:
+        assert np.allclose(run.run(None, {"x": image(*size)})[0], session(trace(*size)).run(None, {"x": image(*size)})[0], atol=1e-6), size
+
+
+def flattened(h, w, strides):
+    net, levels = Net(), []
+    for stride in strides:
+        pooled = net.add("AveragePool", "x", kernel_shape=[stride] * 2, strides=[stride] * 2)
+        levels.append(net.add("Reshape", net.add("Relu", pooled), net.ints(1, WIDTH, (h // stride) * (w // stride))))
+    return net.model([1, WIDTH, h, w], net.add("Concat", *levels, axis=2) if len(levels) > 1 else levels[0])
+
+
+@pytest.mark.parametrize("strides", [(2, 8), (8,)])
+def test_a_shape_that_is_one_in_all_traces(thaw, save, tmp_path, strides):
+    note = refusal(thaw, save, tmp_path, {f"{h}x{w}": flattened(h, w, strides) for h, w in ALIKE})
+    assert "Reshape" in note["where"] and "has 2 along axis 2 in every trace" in note["message"]
+
+
+@pytest.mark.parametrize("strides", [(2, 8), (8,)])
+def test_a_shape_that_another_trace_tells(thaw, save, tmp_path, strides):
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": flattened(h, w, strides) for h, w in APART})
+    for size in UNSEEN:
+        true = np.concatenate([np.maximum(level(image(*size), stride), 0).reshape(1, WIDTH, -1) for stride in strides], 2)
+        assert np.abs(run.run(None, {"x": image(*size)})[0] - true).max() < 1e-5, size
+
+
+def test_a_level_that_nothing_reads_by_its_size(thaw, save, tmp_path):
+    """Means of it have no size of it frozen: it may be as it is."""
+    def trace(h, w):
+        net = Net()
+        pooled = net.add("AveragePool", "x", kernel_shape=[8, 8], strides=[8, 8])
+        return net.model([1, WIDTH, h, w], net.add("Reshape", net.add("GlobalAveragePool", pooled), net.ints(1, WIDTH)))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in ALIKE})
+    for size in UNSEEN:
+        assert np.abs(run.run(None, {"x": image(*size)})[0] - level(image(*size), 8).mean((2, 3))).max() < 1e-5, size
+
+
+def test_windows_that_are_whole_in_all_traces(thaw, save, tmp_path):
+    """Their length stands in a Reshape of each branch, and no trace has another: the report asks for one."""
+    def trace(n):
+        net, pieces = Net(), []
+        for i in range(0, n, 8):
+            piece = net.add("Softmax", net.add("Slice", "x", net.ints(i), net.ints(i + 8), net.ints(1)), axis=1)
+            pieces.append(net.add("Reshape", piece, net.ints(1, 8, 4)))
+        return net.model([1, n, 4], net.add("Concat", *pieces, axis=1))
+
+    note = refusal(thaw, save, tmp_path, {n: trace(n) for n in (16, 24, 40)})
+    assert "all windows of all traces are 8 long: add a trace with a shorter one" in note["message"]
+
+
+def test_coordinates_that_may_be_of_either_axis(thaw, save, tmp_path):
+    """2, 3 and 4 cells along both axes of the level, of images that are not square."""
+    note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (1, 8)) for h, w in [(16, 20), (24, 27), (33, 36)]})
+    assert "Div" in note["where"] and "the same in every trace: add a trace where they differ" in note["message"]
