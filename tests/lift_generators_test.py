@@ -136,6 +136,20 @@ def test_linspace(lift):
     check_primes(lift, make)
 
 
+def test_log_odds_of_the_corners_of_cells(lift):
+    """As OWL-ViT adds them to its boxes: a little more on both sides, step by step in float32, where 1 is all but 0 from 0."""
+    def log_odds(p):
+        more = np.float32(1e-4)
+        return np.log(p + more) - np.log(np.float32(1) + (more - p))
+
+    def make(h, w, t):
+        rows, columns = raster(h, w)
+        places = [(columns + 1) / w, (rows + 1) / h, np.full(h * w, 1 / w), np.full(h * w, 1 / h)]
+        return dict(boxes=np.stack([log_odds(place.astype(np.float32)) for place in places], 1),
+                    cells=np.stack([np.full(h, 1 / w), (np.arange(h) + 1) / h], 1).astype(np.float32))
+    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43), (101, 103)], tolerance=1e-5)
+
+
 def test_waves_of_normalised_places(lift):
     """Angles of the place in the image rather than of the row: the same span at every size."""
     periods = (100 ** (np.arange(4) / 4)).astype(np.float32)

@@ -4,6 +4,7 @@ import numpy as np
 from lift_kept_test import resized
 from lift_left_out_test import lifted
 from lift_net import Net
+from lift_tables import check_loose, lift, raster  # noqa: F401 (a fixture)
 
 WIDTH = 3
 
@@ -210,3 +211,25 @@ def test_digits_of_a_fixed_grid_where_a_trace_is_too_short_to_wrap(thaw, save, t
             true = true * np.cos(table)
         got = run.run(None, {"x": x})[0][0]
         assert got.shape == true.shape and np.abs(got - true).max() < 1e-4, (t, h, w)
+
+
+def test_biases_of_grid_distances_that_were_resized(lift):
+    """BEiT's: of how many rows and columns two cells are apart, learned for 5 x 5 cells, with a class token and without."""
+    learned, side = np.random.default_rng(2).standard_normal((9, 9, 2)).astype(np.float32), 9
+
+    def taken(n):
+        """Linear interpolation from centre to centre, as a matrix."""
+        place = np.clip((np.arange(n) + 0.5) * side / n - 0.5, 0, side - 1)
+        low = np.minimum(place.astype(int), side - 2)
+        return np.eye(side)[low] * (1 - place + low)[:, None] + np.eye(side)[low + 1] * (place - low)[:, None]
+
+    def make(h, w, t):
+        resized_biases = np.einsum("ya,xb,abc->yxc", taken(2 * h - 1), taken(2 * w - 1), learned)
+        rows, columns = raster(h, w)
+        cells = resized_biases[rows[:, None] - rows + h - 1, columns[:, None] - columns + w - 1].transpose(2, 0, 1)
+        whole = np.empty((2, h * w + 1, h * w + 1), np.float32)
+        whole[:, 1:, 1:] = cells
+        whole[:, 0], whole[:, :, 0], whole[:, 0, 0] = [[3], [4]], [[5], [6]], [7, 8]
+        return dict(cells=cells.astype(np.float32), whole=whole[None])
+
+    check_loose(lift, make, sizes=[(6, 9), (8, 5), (7, 11)], unseen=[(9, 6), (5, 5), (3, 13)], tolerance=1e-4)

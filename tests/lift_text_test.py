@@ -51,6 +51,25 @@ def test_a_bias_in_buckets_is_known_to_the_end_of_the_last_bucket(thaw, save, tm
         run.run(None, {"x": np.zeros((2, 97, 97), np.float32)})
 
 
+def test_positions_that_count_from_0_again(thaw, save, tmp_path):
+    """A text and the patches of an image behind it, as LayoutLMv3 has them: what one knows of a distance, the other does too."""
+    learned, patches = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32), 41
+
+    def table(n):
+        places = np.concatenate([np.arange(n), np.arange(patches)])
+        return learned[:, t5_bucket(places - places[:, None])]
+
+    def trace(n):
+        net = Net()
+        return net.model([n, 2], net.add("Add", net.add("ReduceSum", "x", keepdims=0), net.constant(table(n))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    for n in (2, 29, 41, 61, 64):
+        assert np.array_equal(run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], table(n)), n
+    with pytest.raises(Exception, match=r"(?i)gather"):
+        run.run(None, {"x": np.zeros((97, 2), np.float32)})
+
+
 def test_the_last_bucket_is_the_last(thaw, save, tmp_path):
     """Longer than the next one would have begun: it goes on for ever."""
     learned = np.random.default_rng(1).standard_normal((2, 64)).astype(np.float32)

@@ -55,6 +55,8 @@ bool fit_lengths(WindowLoops& windows, Lifting& lifting, std::string& reason) {
     lists.push_back(ir::Tensor::from_int64("window_lengths", {static_cast<int64_t>(lengths.size())}, lengths));
   std::vector<const ir::Tensor*> tensors;
   for (const ir::Tensor& list : lists) tensors.push_back(&list);
+  lifting.context->around = {};  // no node reads this list
+  lifting.context->pads = false;
   windows.fit = fit_table(tensors, *lifting.context, reason);
   if (windows.fit) lifting.holdout->compare(tensors, *windows.fit);
   if (!windows.fit) windows.size = equal;
@@ -114,9 +116,26 @@ std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& dif
   return padded;
 }
 
-FittedTable* known_table(Lifting& l, const Difference& difference, const std::vector<std::vector<int64_t>>& padded) {
-  const auto known = std::find_if(l.tables.begin(), l.tables.end(), [&](const FittedTable& table) {
-    return table.padded == padded && same_tables(table.readers.front()->tensors, difference.tensors);
+// Whether a shape that is the same in all traces is the same elsewhere: what it is given to may be as large here and rounded otherwise.
+bool says_the_same(Lifting& l, const Difference& difference, const SizesAround& sizes, FittedTable& table) {
+  if (ops::role_of(*difference.node, difference.input) != ops::Role::kShape) return true;
+  sizes.tell(difference, *l.context);
+  const Around& around = l.context->around;
+  if (!around.elements.is_known()) return true;
+  std::string data, reason;
+  for (const Variable& axis : around.axes) data += dim::to_string(axis.symbol) + ", ";
+  if (table.given_to.contains(data)) return true;
+  const auto own = fit_sizes(difference.tensors, *l.context, reason);
+  if (own && own->description != table.fit.description) return false;
+  table.given_to.insert(std::move(data));
+  return true;
+}
+
+FittedTable* known_table(Lifting& l, const Difference& difference, const std::vector<std::vector<int64_t>>& padded,
+                         const SizesAround& sizes) {
+  const auto known = std::ranges::find_if(l.tables, [&](FittedTable& table) {
+    return table.padded == padded && same_tables(table.readers.front()->tensors, difference.tensors) &&
+           says_the_same(l, difference, sizes, table);
   });
   return known == l.tables.end() ? nullptr : &*known;
 }
@@ -127,7 +146,7 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
     if (l.options.keep_static.contains(difference.value->name())) continue;
     std::string reason;
     auto padded = padded_sizes(l, difference, sizes);
-    if (FittedTable* known = known_table(l, difference, padded)) {
+    if (FittedTable* known = known_table(l, difference, padded, sizes)) {
       l.report.lifted.push_back({place_of(difference), known->fit.description, evidence(difference.tensors)});
       known->readers.push_back(&difference);
       continue;
@@ -203,7 +222,8 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       const bool reads = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex && grows(difference);
       if (!reads && !is_short(*difference.tensors.front())) continue;
       auto padded = padded_sizes(l, difference, sizes);
-      if (FittedTable* known = known_table(l, difference, padded)) {
+      l.solver->be_sure(true);
+      if (FittedTable* known = known_table(l, difference, padded, sizes)) {
         known->readers.push_back(&difference);
         continue;
       }

@@ -39,8 +39,10 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   context.around.windows = windows_after(*difference.node);
   if (ops::role_of(*difference.node, difference.input) == ops::Role::kShape && keeps_elements(place->second))
     if (const auto known = lifting_.tensor_shapes.find(difference.node->input(0));
-        known != lifting_.tensor_shapes.end())
+        known != lifting_.tensor_shapes.end()) {
       context.around.elements = dim::product(known->second);
+      context.around.made = axes_of(place->second, Side::kResult, 0).value_or(Axes());
+    }
 }
 
 SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const {
@@ -167,11 +169,16 @@ void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& win
 void SizesAround::add(Around& around, size_t place, int input) const {
   auto axes = axes_of(place, Side::kOperand, input);
   if (!axes) return;
-  for (std::vector<int64_t>& at : *axes) {
+  // What inference says of this tensor itself: another may measure as much in every trace and be rounded otherwise.
+  const auto shape = lifting_.tensor_shapes.find(lifting_.alignment.nodes[0][place]->input(input));
+  const bool is_known = shape != lifting_.tensor_shapes.end() && shape->second.size() == axes->size();
+  for (size_t axis = 0; axis < axes->size(); ++axis) {
     Variable size;
-    size.at = std::move(at);
+    size.at = std::move((*axes)[axis]);
     const auto same = [&](const Variable& other) { return other.at == size.at; };
-    if (!size.varies()) {
+    if (is_known && shape->second[axis].is_symbolic()) {
+      size.symbol = shape->second[axis];
+    } else if (!size.varies()) {
       size.symbol = dim::Dim(size.at.front());
     } else if (const auto own = std::ranges::find_if(lifting_.variables, same); own != lifting_.variables.end()) {
       size = *own;
@@ -180,7 +187,7 @@ void SizesAround::add(Around& around, size_t place, int input) const {
     } else if (const auto sure = lifting_.solver->solve_surely(size.at)) {
       size.symbol = *sure;
     }
-    const bool is_new = size.symbol.is_symbolic() && std::ranges::none_of(around.sizes, same);
+    const bool is_new = size.varies() && size.symbol.is_symbolic() && std::ranges::none_of(around.sizes, same);
     if (is_new) around.sizes.push_back(size);
     if (input == 0) around.axes.push_back(std::move(size));
   }

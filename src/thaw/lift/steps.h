@@ -23,6 +23,7 @@ struct FittedTable {
   std::vector<const Difference*> readers;
   TableFit fit;
   std::vector<std::vector<int64_t>> padded = {};  // of a Pad's amounts: the sizes of its data in the traces
+  std::set<std::string> given_to = {};            // of a shape: data whose sizes say the same
 };
 
 // Loops over the same windows.

@@ -1,6 +1,7 @@
 #include "thaw/lift/solve/elements.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace thaw::lifting {
@@ -13,7 +14,57 @@ std::optional<dim::Dim> left_for(size_t i, const ops::Shape& sizes, dim::Dim ele
   return dim::exact_div(elements, dim::product(others));
 }
 
+using Values = std::vector<int64_t>;
+
+void multiply(Values& product, const Values& by) {
+  for (size_t k = 0; k < product.size(); ++k) product[k] *= by[k];
+}
+
+// One size of a group, where it alone can be what the others leave: one that varies in the traces before one that does not.
+void keep_group(std::span<dim::Dim> group, dim::Dim elements, std::span<const Values> made) {
+  ops::Shape sizes(group.begin(), group.end());
+  const auto open =
+      std::ranges::find_if(sizes, [](dim::Dim size) { return size.is_constant() && *size.constant() <= 0; });
+  const auto at = static_cast<size_t>(open - sizes.begin());
+  if (at < sizes.size()) {
+    const auto left = sizes[at].is_constant(-1) ? left_for(at, sizes, elements) : elements;
+    const bool is_steady = std::ranges::all_of(made[at], [&](int64_t size) { return size == made[at].front(); });
+    if (!is_steady || (left && !left->is_unknown())) return;
+    sizes[at] = dim::Dim(made[at].front());
+  }
+  const auto is_unknown = [](dim::Dim size) { return size.is_unknown(); };
+  if (std::ranges::any_of(sizes, is_unknown) || dim::same(dim::product(sizes), elements)) return;
+  for (const bool varies : {true, false}) {
+    std::vector<std::pair<size_t, dim::Dim>> found;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i == at || sizes[i].is_symbolic() != varies) continue;
+      if (const auto left = left_for(i, sizes, elements); left && !left->is_unknown()) found.emplace_back(i, *left);
+    }
+    if (found.size() == 1) group[found.front().first] = found.front().second;
+    if (!found.empty()) return;
+  }
+}
+
 }  // namespace
+
+void keep_axes(ops::Shape& sizes, std::span<const Variable> data, std::span<const Values> made) {
+  if (made.size() != sizes.size()) return;
+  for (size_t i = 0, j = 0; i < data.size() && j < made.size();) {
+    const size_t first = j;
+    Values in = data[i].at, out = made[j];
+    dim::Dim elements = data[i++].symbol;
+    ++j;
+    while (in != out) {
+      const bool is_less = std::ranges::lexicographical_compare(in, out);
+      if (is_less ? i == data.size() : j == made.size()) return;
+      if (is_less) multiply(in, data[i].at);
+      if (is_less) elements = elements * data[i++].symbol;
+      if (!is_less) multiply(out, made[j++]);
+    }
+    if (elements.is_symbolic())
+      keep_group(std::span(sizes).subspan(first, j - first), elements, made.subspan(first, j - first));
+  }
+}
 
 void keep_elements(ops::Shape& sizes, dim::Dim elements) {
   if (!elements.is_symbolic()) return;

@@ -129,6 +129,9 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   if (search.is_full() || !are_sizes(wanted)) return search.take();
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
+  // An axis of the node's own data is the same one, whatever else measures as much in every trace.
+  for (const Variable& axis : around.axes)
+    if (axis.varies() && std::ranges::equal(axis.at, wanted)) search.add(axis.symbol, Rule::kTensor);
   // What a tensor measures says how it is rounded; a part of a size that divides it in every trace does not.
   if (tensors_ && !search.is_full()) {
     const auto known = tensors_->find({wanted.begin(), wanted.end()});

@@ -74,6 +74,7 @@ struct Around {
   bool places = false;  // whether the integer is a place, which is no size that windows make: the last is n - 1
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
+  std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces
 };
 
 class Solver {

@@ -104,5 +104,17 @@ TEST(Solver, KnowsTheSizesOfTensors) {
   EXPECT_TRUE(dim::same(*solver.solve(std::vector<int64_t>{18, 24, 38}), length));
 }
 
+// Two stages of a pyramid are as large in these traces, and rounded otherwise: what a node reads says which is meant.
+TEST(Solver, TakesAnAxisOfItsDataBeforeOtherTensorsOfThatSize) {
+  Sizes sizes({2, 3, 5}, {120, 70, 93}, {131, 96, 65});
+  const std::vector<int64_t> wanted{3, 2, 3};
+  const dim::Dim height = sizes.variables[1].symbol;
+  const dim::Dim first = dim::floor_div(height + dim::Dim(3), 32), second = dim::floor_div(height + dim::Dim(7), 32);
+  const TensorSizes tensors{{wanted, first}};
+  const Solver solver(sizes.variables, nullptr, &tensors);
+  EXPECT_TRUE(dim::same(*solver.solve(wanted), first));
+  EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {{.symbol = second, .at = wanted}}}), second));
+}
+
 }  // namespace
 }  // namespace thaw::lifting

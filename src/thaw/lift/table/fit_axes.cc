@@ -201,6 +201,7 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
   if (auto fit = fit_separate(view, context, true)) return fit;
   if (auto fit = fit_either(view, context)) return fit;
   if (!pair) return std::nullopt;
+  if (auto fit = fit_positions_again(view, context)) return fit;
   if (auto fit = fit_side_by_side(view, context)) return fit;
   return fit_mask_after_first(view, context);
 }

@@ -88,17 +88,6 @@ std::optional<Sequence> fit_linspace(const View& view) {
   return std::nullopt;
 }
 
-std::optional<Sequence> fit_logit(const View& view) {
-  if (view.kind != Kind::kReal) return std::nullopt;
-  View places = view;
-  for (auto& list : places.entries)
-    for (double& entry : list) entry = 1 / (1 + std::exp(-entry));
-  auto fit = fit_linspace(places);
-  if (!fit) return std::nullopt;
-  const Formula place = in_single(fit->formula);
-  return checked(view, logarithm(in_single(place / in_single(real_number(1) - place))), "logit of " + fit->description);
-}
-
 std::optional<Sequence> fit_positions(const View& view, const TableContext& context) {
   if (view.kind != Kind::kInteger) return std::nullopt;
   std::vector<int64_t> low, high;  // of the other length, by trace

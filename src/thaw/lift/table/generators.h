@@ -46,8 +46,11 @@ std::optional<Sequence> checked(const View& column, Formula formula, std::string
 std::optional<Sequence> fit_sequence(const View& column, TableContext& context);
 // (index + shift) * span / length + start, as linspace and centres of cells write it: one line a trace.
 std::optional<Sequence> fit_linspace(const View& column);
-// log(p / (1 - p)) of places p between 0 and 1, in float32: how detectors keep their anchors.
-std::optional<Sequence> fit_logit(const View& column);
+// One over a size, the same in every row: how large a cell is.
+std::optional<Sequence> fit_share(const View& column, const Solver& solver);
+// log(p / (1 - p)) of such places p between 0 and 1, or of such a share, in float32: how detectors keep their anchors; also with a small
+// number added on both sides.
+std::optional<Sequence> fit_logit(const View& column, const Solver& solver);
 // Indices into another length: one of the sizes, or the number that the entries speak for.
 std::optional<Sequence> fit_positions(const View& column, const TableContext& context);
 // Weights of neighbours: how fast they grow tells the other length, where it is the shorter.
@@ -94,6 +97,8 @@ std::optional<Generated> fit_folded(const View& view, TableContext& context);
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 // The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
 std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
+// The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token.
+std::optional<TableFit> fit_grid_distances(const View& view, TableContext& context);
 
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.
@@ -122,6 +127,8 @@ std::optional<Sequence> fit_side_by_side(const View& view, TableContext& context
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 // Of entries that are no function of a formula, by the distance of row and column: distances[k] from the last column's on.
 std::optional<Sequence> fit_distance_table(const View& distances, const View& table);
+// Of entries that are told by the distance of two positions, in a list that counts from 0 again behind its first part.
+std::optional<Sequence> fit_positions_again(const View& view, TableContext& context);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
 // The same behind a first column that is one value: what every position may see (ProphetNet's streams).

@@ -160,6 +160,7 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   const Around around = first.dims.size() <= 1 && !context.around.places ? context.around : Around();
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
+  keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!sizes[i].is_unknown()) continue;
@@ -201,6 +202,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_resized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
+  if (auto fit = fit_grid_distances(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;
