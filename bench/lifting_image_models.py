@@ -276,7 +276,7 @@ _vision("torchvision_s3d", _video("S3D", num_classes=5), _clip("x", "channels"),
                                                                                    [(24, 240, 224), (40, 256, 288)]))
 _vision("torchvision_swin3d", _video("SwinTransformer3d", [2, 4, 4], 16, [2, 2], [2, 4], [4, 3, 3], num_classes=5), _clip("x", "channels"), CLIPS)
 _vision("torchvision_swin3d_long", _video("SwinTransformer3d", [2, 4, 4], 16, [2, 2], [2, 4], [4, 3, 3], num_classes=5), _clip("x", "channels"),
-        ([(10, 64, 96), (16, 77, 59), (12, 90, 131)], [(14, 88, 70), (20, 101, 115)]))  # longer than a window, which shorter clips are
+        ([(10, 64, 96), (18, 77, 59), (24, 90, 131)], [(14, 88, 70), (30, 101, 115)]))  # longer than a window, which shorter clips are not
 _vision("torchvision_raft", lambda: __import__("torchvision").models.optical_flow.raft_small(weights=None),
         lambda h, w: dict(image1=_image(h, w)["pixel_values"], image2=_image(w, h)["pixel_values"].swapaxes(2, 3).copy()),
         ([(128, 192), (160, 136), (224, 208)], [(144, 160), (256, 272)]))

@@ -147,7 +147,10 @@ def anchored(h, w):
     net = Net()
     cells = net.add("MaxPool", "x", kernel_shape=[1, 1], strides=[64, 64])
     cells = net.add("Reshape", cells, net.ints(1, 1, -(-h // 64) * -(-w // 64)))
-    mean = net.add("Reshape", net.add("ReduceMean", cells, keepdims=0), net.ints(1))
+    mean = net.add("ReduceMean", cells, keepdims=0)
+    # A coarser level, of which ceil(w / 128) + 55 is as far as the cells are apart in these three.
+    coarse = net.add("Reshape", net.add("MaxPool", "x", kernel_shape=[1, 1], strides=[128, 128]), net.ints(1, 1, -(-h // 128) * -(-w // 128)))
+    mean = net.add("Reshape", net.add("Add", mean, net.add("ReduceMean", coarse, keepdims=0)), net.ints(1))
     return net.model([1, 1, h, w], net.add("Add", net.constant(anchors(h, w)), mean))
 
 

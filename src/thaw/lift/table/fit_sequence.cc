@@ -96,9 +96,11 @@ std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step
   return count ? std::optional(*count * step) : std::nullopt;
 }
 
-// A size over how many there are, rounded down: how far the cells of a coarse level are apart in an image that they do not divide.
-// Where no more than 1 is ever left of it, nothing tells that from places that are rounded one by one.
-std::optional<Size> rounded_stride(const View& view, const std::vector<int64_t>& steps, const Solver& solver) {
+// How far positions are apart that a size is spread over: the size over how many there are, rounded down, as of the cells of a coarse
+// level in an image that they do not divide. Where no more than 1 is ever left of it, nothing tells that from places that are rounded
+// one by one: unknown then. nullopt where no size is spread so.
+std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, const Solver& solver) {
+  std::optional<Size> found;
   for (const Variable& v : solver.variables()) {
     bool fits = v.varies(), told = false;
     size_t shown = 0;
@@ -109,9 +111,19 @@ std::optional<Size> rounded_stride(const View& view, const std::vector<int64_t>&
       told |= n > 2 && v.at[k] % n > 1;
       ++shown;
     }
-    if (fits && told && shown > 1) return Size{v.symbol, v.at} / view.length();
+    if (!fits || shown < 2) continue;
+    if (told) return Size{v.symbol, v.at} / view.length();
+    found = Size{dim::Dim(), steps};
   }
-  return std::nullopt;
+  return found;
+}
+
+// The step of a line; unknown where what gives it is a guess.
+std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole, const Solver& solver) {
+  const auto plain = solver.solutions(steps, 1);
+  if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))
+    if (auto spread = spread_stride(view, steps, solver)) return spread;
+  return solve_signed(steps, solver);
 }
 
 // step * index + start, both sizes; the index may begin to count, and stop, at others.
@@ -136,8 +148,8 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     all_stopped &= stop + 1 < list.size();
     longest_rest = std::max(longest_rest, static_cast<int64_t>(list.size() - 1 - stop));
   }
-  auto step = solve_signed(steps, solver);
-  if (!step && !late && !stopped) step = rounded_stride(view, steps, solver);
+  const auto step = solve_step(view, steps, !late && !stopped, solver);
+  if (step && step->dim.is_unknown()) return std::nullopt;
   const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
   if (!start) return std::nullopt;
   std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
