@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import lifting_image_models  # noqa: F401 (adds its own to MODELS)
 import lifting_text_models  # noqa: F401 (adds its own to MODELS)
 from lifting_models import MODELS
 

@@ -388,3 +388,16 @@ def test_what_is_cut_along_another_axis_is_another_cut(thaw, save, tmp_path):
         x = np.random.default_rng(h * 100 + w).standard_normal((1, WIDTH, 2 * h, 2 * w), dtype=np.float32)
         wanted = x.reshape(1, WIDTH, h, 2, w, 2).mean((3, 5)) + (square[:, :1, None] + np.arange(w, dtype=np.float32))
         assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-5, (h, w)
+
+
+def test_an_output_that_is_folded_in_some_traces(thaw, save, tmp_path):
+    """Where the exporter computes a larger table from constants, and writes down a smaller one: both are folded, and lifted as what is read."""
+    def trace(n):
+        net = Net()
+        table = np.arange(n, dtype=np.float32) * 3
+        folded = net.constant(table) if n < 8 else net.add("Add", net.constant(table - 1), net.constant(np.ones(1, np.float32)))
+        return net.model([n, 2], folded)
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (5, 9, 14)})
+    for n in (5, 9, 21):
+        assert np.array_equal(run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], np.arange(n) * 3), n

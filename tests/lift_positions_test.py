@@ -230,6 +230,43 @@ def test_biases_of_grid_distances_that_were_resized(lift):
         whole = np.empty((2, h * w + 1, h * w + 1), np.float32)
         whole[:, 1:, 1:] = cells
         whole[:, 0], whole[:, :, 0], whole[:, 0, 0] = [[3], [4]], [[5], [6]], [7, 8]
-        return dict(cells=cells.astype(np.float32), whole=whole[None])
+        pairs = np.ascontiguousarray(cells.transpose(1, 2, 0), np.float32).reshape(-1, 2)  # as gathered, where it is folded before its Reshape
+        return dict(cells=cells.astype(np.float32), whole=whole[None], pairs=pairs)
 
     check_loose(lift, make, sizes=[(6, 9), (8, 5), (7, 11)], unseen=[(9, 6), (5, 5), (3, 13)], tolerance=1e-4)
+
+
+def folded(n, side):
+    """Linear interpolation from centre to centre as ONNX's reference evaluator folds it, as a matrix: what it adds to a place to pad the
+    entries rounds a last bit away, and the place is taken for the entry before the one that it falls on."""
+    matrix = np.zeros((n, side))
+    for i in range(n):
+        place = (i + 0.5) / (n / side) - 0.5
+        weight = 1.0 if place == np.floor(place) else place - np.floor(place)
+        low = int(np.floor(place + 1)) - (2 if place + 1 == np.floor(place + 1) else 1)
+        matrix[i, np.clip(low, 0, side - 1)] += 1 - weight
+        matrix[i, np.clip(low + 1, 0, side - 1)] += weight
+    return matrix
+
+
+def test_positions_that_the_exporter_folded_one_entry_off(thaw, save, tmp_path):
+    """At 21 of 15, the place of row 10 is entry 7, and 6 was folded: the lifted model has what was meant, where that is as near to the
+    trace as it must be."""
+    side, learned = 15, np.random.default_rng(4).standard_normal((15, 15, WIDTH)) * 0.1
+    assert folded(21, side)[10, 6] > 0.99 and folded(31, side)[15, 7] > 0.99
+
+    def trace(h, w, scale=1000):
+        table = np.einsum("ya,xb,abc->yxc", folded(h, side), folded(w, side), learned).reshape(1, h * w, WIDTH).astype(np.float32)
+        net = Net()
+        x = net.add("Transpose", net.add("Reshape", "x", net.ints(1, WIDTH, h * w)), perm=[0, 2, 1])
+        x = net.add("Mul", x, net.constant(np.float32(scale)))
+        return net.model([1, WIDTH, h, w], net.add("Add", x, net.constant(table)))
+
+    sizes = [(21, 31), (15, 23), (17, 13)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
+    for h, w in [(21, 31), (27, 19), (9, 33), (5, 7)]:
+        x = np.random.default_rng(h).standard_normal((1, WIDTH, h, w), dtype=np.float32) / 100
+        true = 1000 * x.reshape(1, WIDTH, -1).transpose(0, 2, 1) + resized(learned.astype(np.float32), h, w, "linear", "half_pixel").reshape(-1, WIDTH)
+        assert np.abs(run.run(None, {"x": x})[0] - true).max() < 1e-4, (h, w)
+    paths = [save(trace(h, w, scale=1), f"visible_{h}x{w}") for h, w in sizes]
+    assert "DIFFERS from visible_21x31.onnx" in thaw("lift", *paths, "-o", tmp_path / "visible_lifted.onnx", code=1).stdout

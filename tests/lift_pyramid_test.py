@@ -133,3 +133,34 @@ def test_boxes_of_several_shapes_in_each_cell(thaw, save, tmp_path):
         true = np.concatenate([np.repeat(wanted(h, w, np.float32(0))[:, a:b], 3, 1) for a, b in itertools.pairwise(firsts)], 1) + table(h, w)
         got = run.run(None, {"x": image(h, w)})[0]
         assert got.shape == true.shape and np.abs(got - true).max() < 1e-5, (h, w)
+
+
+def anchors(h, w):
+    """Two boxes for each cell of 64 x 64, and of what is left: as far apart as the image over how many there are, rounded down."""
+    rows, columns = -(-h // 64), -(-w // 64)
+    y, x = np.meshgrid(np.arange(rows) * (h // rows), np.arange(columns) * (w // columns), indexing="ij")
+    places = np.stack([x, y, x, y], -1).reshape(-1, 1, 4)
+    return (places + np.array([[-32, -32, 32, 32], [-45, -23, 45, 23]])).reshape(-1, 4).astype(np.float32)
+
+
+def anchored(h, w):
+    net = Net()
+    cells = net.add("MaxPool", "x", kernel_shape=[1, 1], strides=[64, 64])
+    cells = net.add("Reshape", cells, net.ints(1, 1, -(-h // 64) * -(-w // 64)))
+    mean = net.add("ReduceMean", cells, keepdims=0)
+    # A coarser level, of which ceil(w / 128) + 55 is as far as the cells are apart in these three.
+    coarse = net.add("Reshape", net.add("MaxPool", "x", kernel_shape=[1, 1], strides=[128, 128]), net.ints(1, 1, -(-h // 128) * -(-w // 128)))
+    mean = net.add("Reshape", net.add("Add", mean, net.add("ReduceMean", coarse, keepdims=0)), net.ints(1))
+    return net.model([1, 1, h, w], net.add("Add", net.constant(anchors(h, w)), mean))
+
+
+def test_anchors_of_several_shapes(thaw, save, tmp_path):
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": anchored(h, w) for h, w in [(416, 608), (608, 416), (320, 544)]})
+    for h, w in [(416, 608), (544, 320), (640, 480), (33, 71), (353, 129)]:
+        assert np.array_equal(run.run(None, {"x": np.zeros((1, 1, h, w), np.float32)})[0], anchors(h, w)), (h, w)
+
+
+def test_anchors_whose_rounding_no_trace_tells(thaw, save, tmp_path):
+    """160 / 3 leaves 1: two cells further on, 2 * floor(160 / 3) and floor(2 * 160 / 3) are the same."""
+    paths = [save(anchored(h, w), f"trace_{h}x{w}") for h, w in [(96, 160), (160, 96), (224, 192)]]
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", code=1)

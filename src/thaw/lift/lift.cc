@@ -149,6 +149,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
   even_out(traces);
+  read_constant_outputs(traces);  // those that were folded to have the same nodes
   require_alignment(rolled, traces);
   // The steps above, with the next solutions where the simplest contradict each other.
   std::set<std::string> plain;

@@ -162,6 +162,20 @@ std::optional<Generated> fit_lines(const RowTable& table) {
   return each_column(table.view, [&](const View& column) { return fit_line_of(column, table.context); });
 }
 
+std::optional<Generated> fit_lines_of_cells(const RowTable& table) {
+  if (table.view.width == 0 || table.view.width > kMostColumns) return std::nullopt;
+  return each_column(table.view, [&](const View& column) -> std::optional<Sequence> {
+    RowTable one{column, table.layouts, table.counters, table.context};
+    if (const auto fit = fit_columns(one)) return Sequence{fit->description, fit->parts.front().formula};
+    for (const LayoutPtr& layout : table.layouts) {
+      if (!layout->is_grid()) continue;
+      for (const Counter* counter : {&layout->row(), &layout->column()})
+        if (auto fit = fit_line_in(column, *counter, table.context)) return fit;
+    }
+    return std::nullopt;
+  });
+}
+
 std::optional<Generated> fit_sequences(const RowTable& table) {
   if (table.view.width == 0 || table.view.width > kMostColumns) return std::nullopt;
   return each_column(table.view, [&](const View& column) { return fit_column(column, table); });

@@ -51,6 +51,18 @@ std::optional<Sequence> fit_neighbours(const View& view, const Formula& side, co
   return std::nullopt;
 }
 
+// Whether all steps are alike in each trace, of several there: then nothing tells places that are rounded one by one from multiples of a
+// rounded step.
+bool is_line_everywhere(const View& view) {
+  bool several = false;
+  for (const auto& list : view.entries) {
+    for (size_t i = 2; i < list.size(); ++i)
+      if (list[i] - list[i - 1] != list[1] - list[0]) return false;
+    several |= list.size() > 2;
+  }
+  return several;
+}
+
 }  // namespace
 
 std::optional<Sequence> fit_linspace(const View& view) {
@@ -90,6 +102,7 @@ std::optional<Sequence> fit_linspace(const View& view) {
 
 std::optional<Sequence> fit_positions(const View& view, const TableContext& context) {
   if (view.kind != Kind::kInteger) return std::nullopt;
+  if (is_line_everywhere(view)) return std::nullopt;
   std::vector<int64_t> low, high;  // of the other length, by trace
   for (size_t k = 0; k < view.traces(); ++k) {
     const auto& list = view.entries[k];

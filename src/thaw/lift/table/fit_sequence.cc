@@ -96,6 +96,36 @@ std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step
   return count ? std::optional(*count * step) : std::nullopt;
 }
 
+// How far positions are apart that a size is spread over: the size over how many there are, rounded down, as of the cells of a coarse
+// level in an image that they do not divide. Where no more than 1 is ever left of it, nothing tells that from places that are rounded
+// one by one: unknown then. nullopt where no size is spread so.
+std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, const Solver& solver) {
+  std::optional<Size> found;
+  for (const Variable& v : solver.variables()) {
+    bool fits = v.varies(), told = false;
+    size_t shown = 0;
+    for (size_t k = 0; k < view.traces() && fits; ++k) {
+      const int64_t n = view.length().at[k];
+      if (n < 2) continue;
+      fits = v.at[k] / n == steps[k];
+      told |= n > 2 && v.at[k] % n > 1;
+      ++shown;
+    }
+    if (!fits || shown < 2) continue;
+    if (told) return Size{v.symbol, v.at} / view.length();
+    found = Size{dim::Dim(), steps};
+  }
+  return found;
+}
+
+// The step of a line; unknown where what gives it is a guess.
+std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole, const Solver& solver) {
+  const auto plain = solver.solutions(steps, 1);
+  if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))
+    if (auto spread = spread_stride(view, steps, solver)) return spread;
+  return solve_signed(steps, solver);
+}
+
 // step * index + start, both sizes; the index may begin to count, and stop, at others.
 std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   if (view.kind != Kind::kInteger) return std::nullopt;
@@ -118,7 +148,8 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     all_stopped &= stop + 1 < list.size();
     longest_rest = std::max(longest_rest, static_cast<int64_t>(list.size() - 1 - stop));
   }
-  const auto step = solve_signed(steps, solver);
+  const auto step = solve_step(view, steps, !late && !stopped, solver);
+  if (step && step->dim.is_unknown()) return std::nullopt;
   const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
   if (!start) return std::nullopt;
   std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
@@ -264,6 +295,21 @@ std::optional<Sequence> fit_line_of(const View& column, TableContext& context) {
 
 std::optional<Sequence> fit_sequence(const View& column, TableContext& context) {
   return fit_of(column, context, kMostDigits);
+}
+
+std::optional<Sequence> fit_line_in(const View& column, const Counter& counter, TableContext& context) {
+  bool whole = true;
+  View values = reduced(column, counter, whole);
+  if (!whole || is_empty(values)) return std::nullopt;
+  for (const auto& list : values.entries)
+    for (const double entry : list) whole &= entry == std::round(entry) && std::abs(entry) < (1 << 24);
+  if (!whole) return std::nullopt;
+  values.kind = Kind::kInteger;
+  const auto fit = fit_line(values, context.solver);
+  const auto formula = fit ? substitute(fit->formula, {&counter.formula(), 1}) : std::nullopt;
+  if (!formula) return std::nullopt;
+  return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()),
+                  column.kind == Kind::kReal ? as_real(*formula) : *formula};
 }
 
 std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context) {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMostPairs = 4;
 
-// Two sizes that the length is the product of; one size twice comes first.
+}  // namespace
+
 std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solver& solver) {
   std::vector<std::pair<Size, Size>> pairs;
   if (!solver.tensors()) return pairs;
@@ -29,8 +30,6 @@ std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solv
   }
   return pairs;
 }
-
-}  // namespace
 
 std::optional<Generated> fit_folded(const View& view, TableContext& context) {
   for (const auto& [rows, columns] : possible_pairs(view.length(), context.solver)) {

@@ -57,6 +57,8 @@ std::optional<Sequence> fit_positions(const View& column, const TableContext& co
 std::optional<Sequence> fit_weights(const View& column, const TableContext& context);
 // A line only: a size times the index plus a size.
 std::optional<Sequence> fit_line_of(const View& column, TableContext& context);
+// The same, of integers that may be written as reals, in a counter instead of the index.
+std::optional<Sequence> fit_line_in(const View& column, const Counter& counter, TableContext& context);
 // A function of a counter instead of the index.
 std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context);
 
@@ -71,6 +73,8 @@ std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column);
 
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);
+// Columns that are affine in a row or a column of a grid of cells.
+std::optional<Generated> fit_lines_of_cells(const RowTable& table);
 
 // Columns that are such a function of the index or of a counter of a grid, or a sum or product of one of its rows and
 // one of its columns.
@@ -90,6 +94,8 @@ std::optional<Generated> fit_lookup_table(const RowTable& table);
 // A few fixed rows (of a class token) before a list of another length.
 std::optional<Generated> fit_after_first(const RowTable& table);
 
+// Two sizes of tensors that the length is the product of; one size twice comes first.
+std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solver& solver);
 // A list that is a table of two axes whose sizes tensors have, row by row.
 std::optional<Generated> fit_folded(const View& view, TableContext& context);
 
@@ -97,8 +103,11 @@ std::optional<Generated> fit_folded(const View& view, TableContext& context);
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 // The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
 std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
-// The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token.
+// The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token; of a list, pair by pair.
 std::optional<TableFit> fit_grid_distances(const View& view, TableContext& context);
+
+// A few rows for each cell of a grid: anchors.
+std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context);
 
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.

@@ -89,11 +89,8 @@ Formula index_of(const Cells& cells) {
   return choose(in_row, choose(in_column, end + Formula(2), end), choose(in_column, end + Formula(1), inner));
 }
 
-}  // namespace
-
-std::optional<TableFit> fit_grid_distances(const View& view, TableContext& context) {
-  if (view.kind != Kind::kReal || view.growing.size() != 2 || view.growing[0].at != view.growing[1].at)
-    return std::nullopt;
+// view: with an axis for either cell; form: what the table is.
+std::optional<TableFit> fit_pairs(const View& view, const View& form, TableContext& context) {
   const size_t traces = view.traces();
   for (const int64_t first : {0, 1}) {
     if (std::ranges::any_of(view.growing[0].at, [&](int64_t n) { return n < first + 2; })) return std::nullopt;
@@ -109,15 +106,30 @@ std::optional<TableFit> fit_grid_distances(const View& view, TableContext& conte
       TableFit out{fmt::format("by distances of the cells {}{}, {}", layout->describe(),
                                first == 0 ? "" : " behind a class token", table->description),
                    {}};
-      out.emit = [form = view.without_entries(), table = std::move(table->emit), biases = *biases, first,
-                  index = index_of(cells)](TableEmitter& e) {
+      out.emit = [form = form.without_entries(), sides = view.growing, table = std::move(table->emit), biases = *biases,
+                  first, index = index_of(cells)](TableEmitter& e) {
         ir::Value* rows = e.emit("Reshape", {table(e), e.list({-1, form.width})});
         if (first > 0) rows = e.concat({rows, e.floats({3, form.width}, biases)}, 0);
-        const dim::Dim axes[] = {form.growing[0].dim, form.growing[1].dim};
+        const dim::Dim axes[] = {sides[0].dim, sides[1].dim};
         return emit_shaped(form, e.emit("Gather", {rows, emit_formula(index, axes, e)}), e);
       };
       return out;
     }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TableFit> fit_grid_distances(const View& view, TableContext& context) {
+  if (view.kind != Kind::kReal) return std::nullopt;
+  if (view.growing.size() == 2 && view.growing[0].at == view.growing[1].at) return fit_pairs(view, view, context);
+  if (view.growing.size() != 1) return std::nullopt;
+  for (const auto& [rows, columns] : possible_pairs(view.length(), context.solver)) {
+    if (rows.at != columns.at) continue;
+    View pairs = view;
+    pairs.growing = {rows, columns};
+    if (auto fit = fit_pairs(pairs, view, context)) return fit;
   }
   return std::nullopt;
 }

@@ -141,17 +141,27 @@ LearnedGrid solved(const LearnedGrid& grid, bool down, int64_t side, const SideM
   return out;
 }
 
+// Whether a place is taken for the entry before the one that it falls on: step by step in double, as the evaluator computes it.
+bool is_misread(int64_t i, int64_t n, int64_t side, int64_t padding) {
+  const double x = (static_cast<double>(i) + .5) / (static_cast<double>(n) / static_cast<double>(side)) - .5;
+  const double padded = x + static_cast<double>(padding);
+  return x > std::floor(x) && padded == std::floor(padded) && padded - static_cast<double>(padding) == std::floor(x);
+}
+
 }  // namespace
 
 std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method) {
   const bool corners = std::string_view(method.coordinates) == "align_corners";
   const double x = corners ? (n > 1 ? static_cast<double>(i * (side - 1)) / static_cast<double>(n - 1) : 0)
                            : (static_cast<double>(i) + .5) * static_cast<double>(side) / static_cast<double>(n) - .5;
-  const double low = std::floor(x), t = x - low;
+  const bool is_linear = std::string_view(method.mode) == "linear";
+  const bool misread = method.misread && is_misread(i, n, side, is_linear ? 1 : 2);
+  // Then x may be a bit less than the entry here.
+  const double low = misread ? std::round(x) - 1 : std::floor(x), t = misread ? 0 : x - low;
   const auto inside = [&](double at) {
     return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(side - 1)));
   };
-  if (std::string_view(method.mode) == "linear") return {{inside(low), 1 - t}, {inside(low + 1), t}};
+  if (is_linear) return {{inside(low), 1 - t}, {inside(low + 1), t}};
   const auto near = [](double d) { return ((kCubic + 2) * d - (kCubic + 3)) * d * d + 1; };
   const auto far = [](double d) { return ((kCubic * d - 5 * kCubic) * d + 8 * kCubic) * d - 4 * kCubic; };
   return {{inside(low - 1), far(t + 1)},

@@ -10,9 +10,13 @@ namespace thaw::lifting {
 // How an operator Resize takes its entries, as ONNX names it. Cubic: with -0.75, as torch has it.
 struct Resizing {
   const char *mode, *coordinates;
+  // As torch's exporter folds it, with ONNX's reference evaluator: where a place is a last bit behind the entry that it falls on, what
+  // is added to pad the entries rounds that away, and the entry before it is taken. Only tables tell that; what is written resizes as meant.
+  bool misread = false;
 };
-constexpr Resizing kResizings[] = {
-    {"cubic", "half_pixel"}, {"linear", "half_pixel"}, {"cubic", "align_corners"}, {"linear", "align_corners"}};
+constexpr Resizing kResizings[] = {{"cubic", "half_pixel"},       {"linear", "half_pixel"},
+                                   {"cubic", "align_corners"},    {"linear", "align_corners"},
+                                   {"cubic", "half_pixel", true}, {"linear", "half_pixel", true}};
 
 // Which entries of a side a position takes, and how much of each.
 struct Tap {

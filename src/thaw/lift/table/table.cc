@@ -203,6 +203,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (auto fit = fit_resized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
   if (auto fit = fit_grid_distances(*view, context)) return fit;
+  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;
