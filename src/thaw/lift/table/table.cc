@@ -100,6 +100,7 @@ RowTable rows_of(const View& view, TableContext& context) {
       table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", first), position(0) + begin,
                                                                 view.length(), view.length() + begin));
     }
+    add_late_counters(view, table.distances);
     // Positions behind a past: tokens that come after those of a cache.
     for (const Variable& past : context.variables) {
       const Size before{past.symbol, past.at};
