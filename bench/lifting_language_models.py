@@ -35,6 +35,7 @@ from lifting_text_models import (
     _random,
 )
 
+CHUNKS = ([(140,), (205,), (300,)], [(50,), (400,)])  # of 64 tokens, three and more
 RAGGED_FRAMES = ([(61,), (101,), (150,)], [(77,), (163,)])  # whose chunks of a quarter are not all whole
 
 
@@ -162,8 +163,6 @@ _add("t5gemma", "T5GemmaConfig", "T5GemmaModel", dict(vocab_size=100), _masked_p
      {"encoder": ("T5GemmaModuleConfig", _GEMMA), "decoder": ("T5GemmaModuleConfig", _GEMMA | dict(cross_attention_hidden_size=32))})
 # Decoders.
 for _name, _cls, _options in (
-        ("qwen3_5", "Qwen3_5Text", dict(linear_key_head_dim=8, linear_value_head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4,
-                                        layer_types=["linear_attention", "full_attention"])),
         ("gemma", "Gemma", {}), ("gemma3n", "Gemma3nText", dict(num_hidden_layers=4, sliding_window=16, vocab_size_per_layer_input=100,
                                                                 hidden_size_per_layer_input=8, num_kv_shared_layers=2, laurel_rank=8,
                                                                 layer_types=["sliding_attention", "full_attention"] * 2)),
@@ -191,9 +190,6 @@ for _name, _cls, _options in (
         ("olmoe", "Olmoe", dict(num_experts=4, num_experts_per_tok=2)), ("qwen2_moe", "Qwen2Moe", dict(num_experts=4, num_experts_per_tok=2,
             moe_intermediate_size=16, shared_expert_intermediate_size=16)),
         ("qwen3_moe", "Qwen3Moe", dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)),
-        ("qwen3_next", "Qwen3Next", dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, shared_expert_intermediate_size=16,
-            linear_key_head_dim=8, linear_value_head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4,
-            layer_types=["linear_attention", "full_attention"])),
         ("phimoe", "Phimoe", dict(num_local_experts=4, num_experts_per_tok=2)), ("granitemoe", "GraniteMoe", dict(num_local_experts=4)),
         ("granitemoehybrid", "GraniteMoeHybrid", dict(num_local_experts=4, shared_intermediate_size=32, mamba_n_heads=8, mamba_d_state=8, mamba_d_head=8,
             mamba_chunk_size=16, layer_types=["mamba", "attention"])),
@@ -227,7 +223,8 @@ for _name, _cls, _options in (
         ("mistral4", "Mistral4", dict(moe_intermediate_size=16, n_routed_experts=4, n_shared_experts=1, num_experts_per_tok=2, kv_lora_rank=8, q_lora_rank=8,
             qk_rope_head_dim=4, qk_nope_head_dim=8, v_head_dim=8, num_key_value_heads=4, first_k_dense_replace=1))):
     _part = "TextModel" if _cls.endswith("Text") else "Model"
-    _add(_name, f"{_cls}Config", f"{_cls.removesuffix('Text')}{_part}", DECODER | _options, _masked, TEXT, NO_CACHE, _experts_at_once)
+    _add(_name, f"{_cls}Config", f"{_cls.removesuffix('Text')}{_part}", DECODER | _options, _masked, CHUNKS if _name == "kimi_linear" else TEXT, NO_CACHE,
+         _experts_at_once)
 _add("openai_gpt", "OpenAIGPTConfig", "OpenAIGPTModel", dict(vocab_size=100, n_embd=32, n_layer=2, n_head=4), _ids, TEXT, NO_CALL)
 _add("ctrl", "CTRLConfig", "CTRLModel", dict(vocab_size=100, n_embd=32, n_layer=2, n_head=4, dff=48), _masked, TEXT)
 _add("biogpt", "BioGptConfig", "BioGptModel", SMALL, _masked, TEXT)
@@ -245,7 +242,7 @@ _add("falcon_h1", "FalconH1Config", "FalconH1Model", MIXER | dict(num_hidden_lay
 _add("nemotron_h", "NemotronHConfig", "NemotronHModel", MIXER | dict(layers_block_type=["mamba", "attention", "mlp"], ssm_state_size=8, mamba_num_heads=8,
      mamba_head_dim=8, n_groups=2, chunk_size=16, head_dim=8, use_mamba_kernels=False), _ids, TEXT)
 _add("olmo_hybrid", "OlmoHybridConfig", "OlmoHybridModel", DECODER | dict(layer_types=["linear_attention", "full_attention"], linear_num_key_heads=2,
-     linear_num_value_heads=2, linear_key_head_dim=8, linear_value_head_dim=8), _ids, ([(140,), (205,), (300,)], [(50,), (400,)]))
+     linear_num_value_heads=2, linear_key_head_dim=8, linear_value_head_dim=8), _ids, CHUNKS)
 # Speech.
 _add("sew", "SEWConfig", "SEWModel", SPEECH | dict(squeeze_factor=2), _audio, AUDIO, NO_CALL)
 _add("unispeech", "UniSpeechConfig", "UniSpeechModel", SPEECH | UNITS | dict(do_stable_layer_norm=True, feat_extract_norm="layer"), _audio, AUDIO, NO_CALL)

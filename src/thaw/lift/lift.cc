@@ -18,6 +18,7 @@
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
+#include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 
@@ -122,6 +123,7 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
     made.open = open_choices(*lifting.solver, lifting.variables);
     if (auto note = contradicted_by(lifting.steady_sizes, model, lifting.variables, traced))
       made.steady = std::move(note);
+    if (!made.steady) made.steady = written_out(lifting.steady_sizes);
     if (traces.size() == 2)
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
