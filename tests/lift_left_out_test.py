@@ -57,6 +57,43 @@ def test_what_a_divisible_side_leaves_out_changes_nothing_there(thaw, save, tmp_
         assert got.shape == wanted.shape and np.array_equal(got, wanted), (h, w)
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_zeros_that_fill_the_last_chunk_are_not_there_where_it_is_whole(thaw, save, tmp_path, stored):
+    """Joined by hand, as constants or as what fills a shape (Gemma 3n's audio)."""
+    def trace(n):
+        net, more = Net(), -n % WINDOW
+        x = net.add("Relu", "x")
+        if more:
+            zeros = net.constant(np.zeros((1, more, WIDTH), np.float32)) if stored else net.add("ConstantOfShape", net.ints(1, more, WIDTH))
+            x = net.add("Concat", x, zeros, axis=1)
+        x = net.add("Reshape", x, net.ints(1, (n + more) // WINDOW, WINDOW, WIDTH))
+        x = net.add("Sub", x, net.add("ReduceMax", x, net.ints(2), keepdims=1))
+        x = net.add("Reshape", x, net.ints(1, n + more, WIDTH))
+        if more:
+            x = net.add("Slice", x, net.ints(0), net.ints(n), net.ints(1), net.ints(1))
+        return net.model([1, n, WIDTH], net.add("Neg", x))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (16, 26, 39)})
+    for n in (16, 26, 39, 5, 12, 53, 70):
+        x = np.random.default_rng(n).standard_normal((1, n, WIDTH), dtype=np.float32)
+        cut = np.pad(np.maximum(x, 0), [(0, 0), (0, -n % WINDOW), (0, 0)]).reshape(1, -1, WINDOW, WIDTH)
+        wanted = (cut.max(2, keepdims=True) - cut).reshape(1, -1, WIDTH)[:, :n]
+        assert np.array_equal(run.run(None, {"x": x})[0], wanted), n
+
+
+def test_every_fourth_place_is_no_list_of_windows(thaw, save, tmp_path):
+    """There are as many as rows of what a step of 4 leaves, which rounds otherwise than windows of what the last place happens to be."""
+    def trace(n):
+        net = Net()
+        rows = net.add("Slice", "x", net.ints(0), net.ints(2**60), net.ints(1), net.ints(4))
+        return net.model([1, n, WIDTH], net.add("Add", rows, net.add("Gather", "x", net.constant(np.arange(0, n, 4)), axis=1)))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (61, 101, 150)})
+    for n in (61, 101, 150, 5, 103, 104, 105, 211):
+        x = np.random.default_rng(n).standard_normal((1, n, WIDTH), dtype=np.float32)
+        assert np.array_equal(run.run(None, {"x": x})[0], 2 * x[:, ::4]), n
+
+
 def test_a_pad_that_was_joined_with_a_convolution_is_there_again(thaw, save, tmp_path):
     """Patches of 4 x 4, of an image that is padded to whole ones: `pads` of the Conv differ, and are not there at all."""
     kernel = np.random.default_rng(0).standard_normal((5, 3, 4, 4), dtype=np.float32)

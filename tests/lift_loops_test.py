@@ -14,6 +14,7 @@ from models.builder import FLOAT, Builder
 FLOAT16 = onnx.TensorProto.FLOAT16
 HEADS, HEAD, WINDOW = 2, 4, 5
 WIDTH = HEADS * HEAD
+LOWEST = float(np.finfo(np.float32).min)  # a window of which nothing may be seen is a mean of all of it
 SIZES, UNSEEN = (7, 13, 18), (3, 5, 11, 20, 31)
 
 
@@ -35,12 +36,24 @@ def heads(b, x):
     return b.op("Unsqueeze", b.op("Transpose", b.reshape(x, [-1, HEADS, HEAD]), perm=[1, 0, 2]), [0])
 
 
-def attention(b, lengths, x, how, frozen=False, layer=""):
-    """A softmax over each window; frozen: the window's length is in every branch's Reshape."""
+def masks(b, lengths, x):
+    """Of a mask [1, n, n], made of ones for the rows and of some positions for the columns, the blocks along its diagonal (CANINE)."""
+    seen = b.op("Unsqueeze", b.op("Cast", b.op("Less", b.op("ReduceMean", x, axes=[1], keepdims=0), -0.1), to=FLOAT), [0, 1])
+    mask = b.op("Mul", b.constant(np.ones((1, sum(lengths), 1), np.float32)), seen)
+    ends = np.cumsum(lengths)
+    for end, length in zip(ends, lengths):
+        rows = b.slice(mask, int(end - length), int(end), 1)
+        yield b.op("Mul", b.op("Sub", 1.0, b.slice(rows, int(end - length), int(end), 2)), LOWEST)
+
+
+def attention(b, lengths, x, how, frozen=False, layer="", masked=False):
+    """A softmax over each window; frozen: the window's length is in every branch's Reshape; masked: by the blocks of one mask."""
     q, k, v = (cut(b, heads(b, b.linear(x, f"{layer}{part}_proj", WIDTH, WIDTH)), lengths, 2, how) for part in "qkv")
-    mixed = []
+    mixed, blocks = [], list(masks(b, lengths, x)) if masked else None
     for i, length in enumerate(lengths):
         scores = b.op("Mul", b.op("MatMul", q[i], b.op("Transpose", k[i], perm=[0, 1, 3, 2])), 0.5)
+        if masked:
+            scores = b.op("Add", scores, blocks[i])
         y = b.op("Transpose", b.op("MatMul", b.op("Softmax", scores, axis=-1), v[i]), perm=[0, 2, 1, 3])
         mixed.append(b.reshape(y, [1, length if frozen else -1, WIDTH]))
     return b.op("Squeeze", b.op("Concat", *mixed, axis=1), [0])
@@ -81,6 +94,7 @@ def both_ways(b, lengths, x, how):
 LOOPS = {
     "attention": attention,
     "attention_frozen": lambda b, lengths, x, how: attention(b, lengths, x, how, frozen=True),
+    "attention_masked": lambda b, lengths, x, how: attention(b, lengths, x, how, masked=True),
     "mean": each(minus("ReduceMean", axes=[0], keepdims=1)),
     "sum": each(minus("ReduceSum", inputs=([0],), keepdims=1)),
     "largest": each(minus("ReduceMax", axes=[0], keepdims=1)),

@@ -154,6 +154,22 @@ def test_windows_that_are_whole_in_all_traces(thaw, save, tmp_path):
     assert "all windows of all traces are 8 long: add a trace with a shorter one" in note["message"]
 
 
+def test_chunks_of_which_every_trace_has_one(thaw, save, tmp_path):
+    """A loop over chunks of 8 was written out a step for each: nothing contradicts two chunks, and what stands in the second would be lost."""
+    def trace(n):
+        net, count = Net(), -(-n // 8)
+        x = net.add("Reshape", net.add("Pad", "x", net.ints(0, 0, 0, 0, count * 8 - n, 0)), net.ints(1, -1, 8, 4))
+        done = net.constant(np.zeros((1, count, 8, 4), np.float32)) if count > 1 else net.add("Mul", x, net.constant(np.float32(0)))
+        for i in range(count):
+            piece = net.add("Softmax", net.add("Gather", x, net.constant(np.array(i)), axis=1), axis=1)
+            done = net.add("ScatterND", done, net.constant(np.array([[0, i]])), piece)
+        done = net.add("Reshape", done, net.ints(1, -1, 4))
+        return net.model([1, n, 4], net.add("Slice", done, net.ints(0), net.ints(n), net.ints(1)))
+
+    note = refusal(thaw, save, tmp_path, {n: trace(n) for n in (3, 5, 6)})
+    assert "is read place by place" in note["message"] and "has 1 along axis 1 in every trace, and ceil(x_dim1/8) elsewhere" in note["message"]
+
+
 def test_coordinates_that_may_be_of_either_axis(thaw, save, tmp_path):
     """2, 3 and 4 cells along both axes of the level, of images that are not square."""
     note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (1, 8)) for h, w in [(16, 20), (24, 27), (33, 36)]})

@@ -284,3 +284,20 @@ def test_one_number_a_trace_is_no_step(thaw, save, tmp_path):
     paths = [save(step(past, np.full(2, np.cos(past), np.float32)), f"trace_{past}") for past in TRACES[:2]]
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "no generator gives its entries" in run.stdout and not (tmp_path / "out.onnx").exists()
+
+
+def test_codes_of_several_codebooks_in_one_table(thaw, save, tmp_path):
+    """Each is added to where its codebook begins, so that the check may not feed all numbers that the table has rows for."""
+    def trace(n):
+        offsets, table = np.array([0, 100, 120]), np.random.default_rng(2).standard_normal((140, 8)).astype(np.float32)
+        constants = [("pad", np.array(69)), ("offsets", offsets), ("table", table), ("axis", np.array([2])), ("sizes", np.array([n, 8]))]
+        nodes = [helper.make_node("Equal", ["ids", "pad"], ["is_pad"]), helper.make_node("Add", ["ids", "offsets"], ["later"]),
+                 helper.make_node("Where", ["is_pad", "ids", "later"], ["codes"]), helper.make_node("Gather", ["table", "codes"], ["rows"]),
+                 helper.make_node("ReduceSum", ["rows", "axis"], ["sums"], keepdims=0), helper.make_node("Reshape", ["sums", "sizes"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, n, 3])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [n, 8])],
+                                  [onnx.numpy_helper.from_array(array, name) for name, array in constants])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    assert run.run(None, {"ids": np.zeros((1, 61, 3), np.int64)})[0].shape == (61, 8)

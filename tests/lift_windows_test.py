@@ -59,6 +59,17 @@ def test_windows_of_a_sequence(lift):
     assert "windows of 104 of num_patches" in printed
 
 
+@pytest.mark.parametrize("width", [20, 64])
+def test_padding_of_blocks(lift, width):
+    """A mask over positions in rows of one width: where it begins in the last row is another in every trace, which a column alone does not tell."""
+    def make(h, w, t):
+        n, count = h * w, -(-h * w // width)
+        return dict(mask=(np.arange(count * width) >= n).reshape(count, 1, 1, width),
+                    bias=np.where(np.arange(count * width) >= n, np.float32(-1e9), np.float32(0)).reshape(count, width))
+    printed = check_loose(lift, make, unseen=[(2, 2), (8, 13), (13, 16), (7, 89), (30, 22), (64, 20)])
+    assert f"rows of {width}: 0 below num_patches, then 1" in printed
+
+
 def test_sums_of_frames(lift):
     def make(h, w, t):
         return dict(sums=np.arange(t + 1, dtype=np.int32) * h * w)

@@ -1,5 +1,6 @@
 #include "thaw/confirm/traces.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -22,8 +23,9 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lifting::Trace& trac
   return dims;
 }
 
-// What the lifted model is fed at a trace's size.
-Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace) {
+// What the lifted model is fed at a trace's size. most: indices stay below it.
+Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace,
+                std::optional<int64_t> most = {}) {
   Arrays feeds;
   std::vector<run::InputSpec> drawn;
   dim::Scope scope;
@@ -33,6 +35,7 @@ Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::
     const std::string& name = input->name();
     run::InputSpec spec{.name = name, .dtype = input->type.elem_type, .dims = {}};
     if (const auto range = ranges.find(name); range != ranges.end()) limit_to(range->second, spec);
+    if (most && spec.index_bound) spec.index_bound = std::min(*spec.index_bound, *most);
     const ir::Value* own = model.graph->find(name);
     if (const auto given = trace.values.find(name); given != trace.values.end()) {
       const InputValues& values = given->second;
@@ -77,6 +80,35 @@ Arrays outputs_of(const ir::Model& trace, const ir::Model& lifted, const Arrays&
   return named_as(lifted, trace, session.run(own));
 }
 
+struct Ran {
+  Arrays feeds, outputs;
+};
+
+// A trace on what may be fed to it. An index that is added to before it is read, as the codes of several codebooks in one table
+// are, has less room than the table says.
+Ran run_trace(const ir::Model& lifted, const lifting::Trace& trace) {
+  constexpr int64_t kFew[] = {16, 2};
+  const auto model = ir::load(trace.model->path);
+  Ran ran{feeds_at(lifted, *model, trace), {}};
+  try {
+    ran.outputs = outputs_of(*model, lifted, ran.feeds, {});
+    return ran;
+  } catch (const run::RunTimedOut&) {
+    throw;
+  } catch (const Error&) {
+    for (const int64_t most : kFew) {
+      Ran other{feeds_at(lifted, *model, trace, most), {}};
+      try {
+        other.outputs = outputs_of(*model, lifted, other.feeds, {});
+        return other;
+      } catch (const Error&) {
+        continue;
+      }
+    }
+    throw;
+  }
+}
+
 // Whether the numbers differ, and nothing else.
 bool differs(const RunCheck& check) { return !check.agrees && check.elements > 0 && std::isfinite(check.max_abs); }
 
@@ -107,9 +139,9 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   }
   std::vector<Arrays> feeds, wanted;
   for (size_t k = 0; k < traces.size(); ++k) {
-    const auto model = ir::load(traces[k].model->path);
-    feeds.push_back(feeds_at(lifted, *model, traces[k]));
-    wanted.push_back(outputs_of(*model, lifted, feeds.back(), {}));
+    Ran ran = run_trace(lifted, traces[k]);
+    feeds.push_back(std::move(ran.feeds));
+    wanted.push_back(std::move(ran.outputs));
   }
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;

@@ -289,7 +289,7 @@ void fit_tables(Lifting& l) {
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
   fit_each(l, sizes);
-  if (!l.choices.empty()) learn_sizes(l, sizes);
+  learn_sizes(l, sizes);
   note_steady(l);
 }
 

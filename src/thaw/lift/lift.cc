@@ -10,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/align/constant_outputs.h"
+#include "thaw/lift/align/diagonal_blocks.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/backtrack.h"
@@ -17,6 +18,7 @@
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
+#include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 
@@ -121,6 +123,7 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
     made.open = open_choices(*lifting.solver, lifting.variables);
     if (auto note = contradicted_by(lifting.steady_sizes, model, lifting.variables, traced))
       made.steady = std::move(note);
+    if (!made.steady) made.steady = written_out(lifting.steady_sizes);
     if (traces.size() == 2)
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
@@ -146,6 +149,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
   read_constant_outputs(traces);
   write_pools_alike(traces);
+  for (Trace& trace : traces) cut_operands_of_blocks(*trace.model);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
   even_out(traces);

@@ -64,7 +64,7 @@ std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, c
         });
         const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
         if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
-        found.push_back({output, axis, size, at.front()});
+        found.push_back({output, axis, size, at.front(), known->second.size()});
       }
     }
   }

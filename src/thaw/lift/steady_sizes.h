@@ -20,6 +20,7 @@ struct SteadySize {
   size_t axis = 0;
   dim::Dim size;
   int64_t at = 0;  // in every trace
+  size_t rank = 0;
 };
 
 // Of what the nodes of the first trace give, in their order.

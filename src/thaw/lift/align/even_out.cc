@@ -9,6 +9,7 @@
 #include "thaw/infer/inference.h"
 #include "thaw/lift/align/align.h"
 #include "thaw/lift/align/fold_sizes.h"
+#include "thaw/lift/align/joined_zeros.h"
 #include "thaw/lift/align/pair_nodes.h"
 #include "thaw/lift/align/plain_nodes.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -262,6 +263,7 @@ void even_out(std::vector<Trace>& traces) {
   unshare_constants(*traces.front().model);
   if (aligned(traces)) return;
   for (Trace& trace : traces) fold_sizes(*trace.model);
+  for (Trace& trace : traces) write_joined_zeros_as_pads(*trace.model);
   part_pads_alike(traces);
   for (Trace& trace : traces) write_plainly(*trace.model);
   unshare_constants(*traces.front().model);

@@ -1,6 +1,7 @@
 #include "thaw/lift/loop/mask_padding.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -120,7 +121,9 @@ class Masking {
     ir::Value* mask = mask_for(e, place.axis, fact(x).rank());
     node.set_input(place.operand, e.emit("Where", {mask, node.input(place.operand), e.scalar(number, type)}));
   }
-  double lowest(const ir::Value* v) const { return fact(v).dtype == ir::DataType::kFloat16 ? -65504.0 : -3.38e38; }
+  // Lower than what any mask of the model's own adds: a window that is masked as a whole goes by its own positions alone, of
+  // which there is one at least.
+  static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
   std::optional<Meeting> look_at(ir::Node& node) {
     for (const ir::Value* output : node.outputs()) check_shape(output);
@@ -169,11 +172,11 @@ class Masking {
         return;
       case ops::Combine::kMaximum:
       case ops::Combine::kLogSoftmax:
-        return fill(node, x, place, lowest(x));
+        return fill(node, x, place, kLowest);
       case ops::Combine::kMinimum:
-        return fill(node, x, place, -lowest(x));
+        return fill(node, x, place, -kLowest);
       case ops::Combine::kSoftmax:
-        fill(node, x, place, lowest(x));
+        fill(node, x, place, kLowest);
         zeroed_.insert({node.output(0), place.axis});
         return;
       case ops::Combine::kOther:

@@ -131,6 +131,20 @@ std::optional<Dim> line(const Candidate& base, std::span<const int64_t> wanted) 
   return dim::floor_div(base.dim(), den) * Dim(num) + Dim(offset);
 }
 
+std::optional<Dim> remainder(const Candidate& base, std::span<const int64_t> wanted) {
+  constexpr int64_t kLargestPiece = 64;
+  for (int64_t piece = 2; piece <= kLargestPiece; ++piece) {
+    // A size that is shorter than a piece is left whole, which says nothing of the piece.
+    if (std::ranges::any_of(base.at, [&](int64_t at) { return at < piece; })) return std::nullopt;
+    // Where every trace leaves something, nothing tells whether whole pieces leave nothing or one of them.
+    if (std::ranges::none_of(base.at, [&](int64_t at) { return at % piece == 0; })) continue;
+    for (const int64_t more : {int64_t{0}, piece})
+      if (matches(base, wanted, [&](int64_t at, int64_t want) { return at % piece + more == want; }))
+        return base.dim() - dim::floor_div(base.dim(), piece) * Dim(piece) + Dim(more);
+  }
+  return std::nullopt;
+}
+
 std::optional<Dim> two_lines(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted) {
   constexpr int64_t kLargestPart = 64, kMostMore = 4;
   for (int64_t part = 1; part <= kLargestPart; ++part) {

@@ -47,6 +47,8 @@ std::optional<dim::Dim> line(const Candidate& base, std::span<const int64_t> wan
 std::optional<dim::Dim> quotient(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted);
 // The larger or smaller of two, or that part of both: cells of an image's longer side.
 std::optional<dim::Dim> extreme(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted);
+// What is left of it by whole pieces of one size, or that and a piece more: the last of them is repeated so often.
+std::optional<dim::Dim> remainder(const Candidate& base, std::span<const int64_t> wanted);
 // The distances between the cells of a grid, down times across, and a few more: (2h - 1)(2w - 1) + 3. Cells are square.
 std::optional<dim::Dim> two_lines(const Candidate& a, const Candidate& b, std::span<const int64_t> wanted);
 

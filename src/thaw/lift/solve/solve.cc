@@ -118,6 +118,7 @@ void search_rules(Search& search, std::span<const Variable> variables, std::span
     for (const Candidate& base : bases)
       if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
   search.pairs(bases, Rule::kExtreme, extreme);
+  search.each(bases, Rule::kRemainder, remainder);
   search.pairs(bases, Rule::kTwoLines, two_lines);
 }
 

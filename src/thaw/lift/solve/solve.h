@@ -3,7 +3,7 @@
 // In this order: a constant; a variable; the size of a tensor, which says how it is rounded where all traces are whole; a
 // variable's multiple or exact part; a product of two, times or over a constant; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
 // a sum with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
-// share, rounded; a product of three; the larger or smaller of two; lines of tensors' sizes (tensor_lines.h). Variables
+// share, rounded; a product of three; the larger or smaller of two; what whole pieces leave of one; lines of tensors' sizes (tensor_lines.h). Variables
 // are tried in their order, dims before values. Three traces at sizes that are no multiples of each other leave little
 // room for chance; two leave more. Where the sizes of the whole model contradict each other, the next solution is chosen
 // (backtrack.h).
@@ -36,6 +36,7 @@ enum class Rule : uint8_t {
   kShare,
   kTriple,
   kExtreme,
+  kRemainder,
   kTwoLines,
   kTwoSizes,
   kTensorLines,

@@ -70,6 +70,15 @@ TEST(Solver, FindsSizesThatHoldElsewhere) {
   }
 }
 
+// The last molecule of CANINE stands for the characters that are left, and for its own.
+TEST(Solver, FindsWhatWholePiecesLeave) {
+  const Sizes sizes({2, 3, 5}, {40, 70, 103}, {56, 24, 104});
+  EXPECT_EQ(sizes.at(std::vector<int64_t>{4, 6, 7}, 1, 50, 8), 6);
+  EXPECT_EQ(sizes.at(std::vector<int64_t>{0, 6, 7}, 1, 50, 8), 2);
+  // Of 9, no trace is whole: that it leaves 0 there, and not 9, is a guess.
+  EXPECT_NE(sizes.at(std::vector<int64_t>{4, 7, 4}, 1, 45, 8), 0);
+}
+
 TEST(Solver, GivesEveryTraceWhateverItFinds) {
   const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
   rc::check([&](const std::vector<uint8_t>& bytes) {

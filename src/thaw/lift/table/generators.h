@@ -71,6 +71,11 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column);
 // The same and a number: with what was learned of the level of a pyramid.
 std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column);
 
+// Two values in rows of one list: where the second begins in each trace, if a row holds both; and the rule.
+std::optional<std::vector<int64_t>> ends_in_rows(const View& view);
+void count_rows(View& view, const Solver& solver);  // as many as hold what is before: what is behind fills the last one
+std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver);
+
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);
 // Columns that are affine in a row or a column of a grid of cells.

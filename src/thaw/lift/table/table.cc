@@ -100,6 +100,7 @@ RowTable rows_of(const View& view, TableContext& context) {
       table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", first), position(0) + begin,
                                                                 view.length(), view.length() + begin));
     }
+    add_late_counters(view, table.distances);
     // Positions behind a past: tokens that come after those of a cache.
     for (const Variable& past : context.variables) {
       const Size before{past.symbol, past.at};
@@ -120,6 +121,7 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
 }
 
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
+  if (const auto ends = ends_in_rows(view)) return fit_step_in_rows(view, *ends, context.solver);
   const RowTable table = rows_of(view, context);
   for (const auto fit : {fit_whole_list, fit_after_first})
     if (auto generated = fit(table)) return generated;
@@ -187,7 +189,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (auto fit = fit_reals(tensors, context)) return fit;
   }
   std::string form_reason;
-  const auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
+  auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
   if (!view) {
     if (is_one) return as_list();
     if (auto fit = fit_one_after_another(tensors, context, reason)) return fit;
@@ -196,6 +198,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     return std::nullopt;
   }
   if (view->entries.front().empty()) return without_entries(*view);
+  count_rows(*view, context.solver);
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);

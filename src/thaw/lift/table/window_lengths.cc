@@ -81,11 +81,27 @@ bool gives(const Windows& windows, const Lengths& lengths) {
   return true;
 }
 
+// Whether it is every s-th place, as many as some tensor has, rather than where windows end: all of them are whole, and
+// nothing else is as long as they are together.
+bool counts_places(const Lengths& lengths, int64_t side, const Solver& solver) {
+  if (!lengths.summed) return false;
+  for (const auto& list : lengths.lists)
+    if (std::ranges::any_of(list, [&](int64_t length) { return length != side; })) return false;
+  std::vector<int64_t> places;
+  for (const int64_t count : lengths.counts) places.push_back(count + 1);
+  const auto is_sure = [&](const std::vector<int64_t>& wanted) {
+    const std::vector<Solution> found = solver.solutions(wanted, 1);
+    return !found.empty() && found.front().rule <= Rule::kTensor;
+  };
+  return is_sure(places) && !is_sure(lengths.totals);
+}
+
 // [s, s, …, rest] of a sequence.
 std::optional<Windows> sequence(const Lengths& lengths, const Solver& solver) {
   const size_t traces = lengths.lists.size();
   int64_t side = 0;
   for (const auto& list : lengths.lists) side = std::max(side, list.front());
+  if (counts_places(lengths, side, solver)) return std::nullopt;
   const auto total = solver.solve(lengths.totals);
   if (!total) return std::nullopt;
   const Size whole{*total, lengths.totals}, window = constant_size(side, traces);

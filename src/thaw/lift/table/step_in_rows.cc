@@ -1,0 +1,61 @@
+// Two values, the second from some position on, in a list that was cut into rows of one width: which positions of blocks
+// are padding. Where a row is both, its columns are not functions of the row each for itself: column c changes at
+// ceil((n - c) / width), of which a few traces tell too little. The list as it was before it was cut says how many
+// positions there are.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
+
+namespace thaw::lifting {
+
+std::optional<std::vector<int64_t>> ends_in_rows(const View& view) {
+  if (view.width < 2 || view.traces() < 2) return std::nullopt;
+  std::vector<int64_t> ends;
+  std::optional<double> after;
+  bool cuts_row = false;
+  for (const auto& list : view.entries) {
+    if (list.empty()) return std::nullopt;
+    const double before = view.entries.front().front();
+    const auto end = std::ranges::find_if(list, [&](double entry) { return entry != before; });
+    if (end != list.end() && !after) after = *end;
+    if (!std::all_of(end, list.end(), [&](double entry) { return entry == *after; })) return std::nullopt;
+    ends.push_back(end - list.begin());
+    cuts_row |= ends.back() % view.width != 0;
+  }
+  const bool differ = std::ranges::any_of(ends, [&](int64_t end) { return end != ends.front(); });
+  if (!after || !cuts_row || !differ) return std::nullopt;
+  return ends;
+}
+
+void count_rows(View& view, const Solver& solver) {
+  const auto ends = view.growing.size() == 1 ? ends_in_rows(view) : std::nullopt;
+  const auto end = ends ? solve_size(*ends, solver) : std::nullopt;
+  if (!end) return;
+  const Size rows = ceil_div(*end, constant_size(view.width, view.traces()));
+  if (rows.at != view.length().at) return;
+  view.growing.front() = rows;
+  view.dims[view.axes.front()] = rows.dim;
+}
+
+std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver) {
+  const auto end = solve_size(ends, solver);
+  if (!end) return std::nullopt;
+  std::vector<double> columns;
+  for (int64_t column = 0; column < view.width; ++column) columns.push_back(static_cast<double>(column));
+  double after = 0;
+  for (const auto& list : view.entries)
+    if (list.back() != view.entries.front().front()) after = list.back();
+  const Formula column = numbers(std::move(columns), Kind::kInteger, view.last_axis());
+  const Formula place = position(0) * Formula(view.width) + column;
+  const double before = view.entries.front().front();
+  const Formula formula = choose(less(place, *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
+  if (!holds(view, formula, 0, view.width)) return std::nullopt;
+  return Generated{fmt::format("rows of {}: {} below {}, then {}", view.width, before, dim::to_string(end->dim), after),
+                   {{formula, view.width}}};
+}
+
+}  // namespace thaw::lifting
