@@ -289,7 +289,9 @@ void fit_tables(Lifting& l) {
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
   fit_each(l, sizes);
-  learn_sizes(l, sizes);
+  // What is written down of facts that were not known in time says nothing.
+  for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);
+  if (l.report.unexplained.empty()) learn_sizes(l, sizes);
   note_steady(l);
 }
 
