@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lifting_image_models  # noqa: F401 (adds its own to MODELS, as the next ones do)
 import lifting_language_models  # noqa: F401
 import lifting_text_models  # noqa: F401
+import lifting_timm_models  # noqa: F401
 from lifting_models import MODELS
 
 EXPORTERS = ("script", "dynamo")
@@ -64,14 +65,17 @@ def export(name, exporter, folder):
 
     names = list(architecture.inputs(*architecture.sizes[0]))
     wrapped = Wrapped().eval()
+    resize = architecture.resize or (lambda *_: None)
     for size in [*architecture.sizes, *architecture.unseen]:
         feeds = {key: torch.from_numpy(array) for key, array in architecture.inputs(*size).items()}
+        resize(model, *size)
         with torch.no_grad():
             outputs = wrapped(*feeds.values())
         np.savez(folder / f"truth_{text_of(size)}.npz", *[o.numpy() for o in outputs])
     for size in architecture.sizes:
         feeds = {key: torch.from_numpy(array) for key, array in architecture.inputs(*size).items()}
         path = folder / f"trace_{text_of(size)}.onnx"
+        resize(model, *size)
         with torch.no_grad():
             torch.onnx.export(wrapped, tuple(feeds.values()), str(path), input_names=names, dynamo=exporter == "dynamo",
                               **(dict(external_data=False) if exporter == "dynamo" else dict(opset_version=17)))

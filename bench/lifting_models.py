@@ -24,6 +24,7 @@ class Architecture:
     sizes: list  # of the traces
     unseen: list
     call: dict  # what else forward is given
+    resize: Callable = None  # (model, *size): what is told the size before it is given an image of it
 
 
 def _ids(n):

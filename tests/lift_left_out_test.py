@@ -228,10 +228,17 @@ def in_turn(positions, width=16):
     return table.reshape(-1, 2, width // 2).transpose(0, 2, 1).reshape(-1, width)
 
 
+def logarithms(n, farthest=None):
+    distances = np.arange(1 - n, n) * (farthest / (n - 1) if farthest else 1)
+    return (np.sign(distances) * np.log2(1 + np.abs(distances)) / 3).astype(np.float32)
+
+
 FROM_THE_END = {
     "slopes": slopes,
     "rows back from n": lambda n: sinusoids(np.arange(n, -n, -1.0)),
     "all distances": lambda n: in_turn(np.arange(n - 1, -n, -1.0)),
+    "logarithms of distances": logarithms,
+    "logarithms of distances up to 8": lambda n: logarithms(n, 8),
 }
 
 
@@ -335,6 +342,31 @@ def test_a_side_that_is_whole_in_every_trace_is_padded_like_the_other(thaw, save
         wanted = session(save(trace(h, w, whole=True), "wanted")).run(None, {"x": x})[0]
         got = run.run(None, {"x": x})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
+
+
+def test_one_window_along_a_side_in_every_trace(thaw, save, tmp_path):
+    """Windows become rows of a batch and are given back; only what stood before tells which axis the one of the height is."""
+
+    def trace(h, w):
+        net, tall, wide = Net(), -(-h // WINDOW), -(-w // WINDOW)
+        x = net.add("Pad", "x", net.ints(0, 0, 0, 0, 0, -h % WINDOW, -w % WINDOW, 0))
+        x = net.add("Reshape", x, net.ints(1, tall, WINDOW, wide, WINDOW, WIDTH))
+        x = net.add("Transpose", x, perm=[0, 1, 3, 2, 4, 5])
+        x = net.add("Reshape", x, net.ints(tall * wide, WINDOW * WINDOW, WIDTH))
+        x = net.add("Sub", x, net.add("ReduceMax", x, net.ints(1), keepdims=1))
+        x = net.add("Reshape", x, net.ints(1, tall, wide, WINDOW, WINDOW, WIDTH))
+        x = net.add("Transpose", x, perm=[0, 1, 3, 2, 4, 5])
+        x = net.add("Reshape", x, net.ints(-1, tall * WINDOW, wide * WINDOW, WIDTH))
+        x = net.add("Slice", x, net.ints(0), net.ints(h), net.ints(1), net.ints(1))
+        x = net.add("Slice", x, net.ints(0), net.ints(w), net.ints(2), net.ints(1))
+        x = net.add("Reshape", x, net.ints(1, h * w, WIDTH))
+        return net.model([1, h, w, WIDTH], net.add("Neg", x))
+
+    sizes = [(WINDOW - 2, WINDOW), (WINDOW - 1, 2), (WINDOW, WINDOW + 2)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
+    for h, w in [(2 * WINDOW, 3 * WINDOW), (2 * WINDOW - 1, 2), (3, 2 * WINDOW + 1)]:
+        got, wanted = run.run(None, {"x": image(h, w)})[0], -windows(image(h, w))
+        assert got.shape == wanted.shape and np.array_equal(got, wanted), (h, w)
 
 
 def test_outputs_may_be_numbered_otherwise(thaw, save, tmp_path):

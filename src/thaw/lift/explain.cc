@@ -171,20 +171,27 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
 }
 
 // With what is explained so far in its place, inference knows more sizes: those behind a Pad whose amounts were solved.
-// Whether it does.
+// Whether it does, or knows some of them for another size than before.
 bool learn_sizes(Lifting& l, const SizesAround& sizes) {
-  const size_t before = l.tensor_sizes.size() + l.tensor_shapes.size();
+  const size_t before = l.tensor_sizes.size();
+  const TensorShapes shapes = l.tensor_shapes;
   const SizesInTraces in_traces = sizes.in_traces(l.tables);
   {
     const ir::Transaction edit(l.model());
     declare_inputs(l);
     write_tables(l);
     TensorSizes more = sizes_of_tensors(l.traces, l.variables, l.scope, in_traces, &l.tensor_shapes);
-    l.tensor_sizes.merge(more);
+    // What is known better by now replaces what was learned behind a guess that has been given up.
+    more.merge(l.tensor_sizes);
+    l.tensor_sizes = std::move(more);
     l.sizes.reset();
     l.nodes.reset();
   }
-  return l.tensor_sizes.size() + l.tensor_shapes.size() > before;
+  const auto is_known = [&](const auto& each) {
+    const auto known = shapes.find(each.first);
+    return known != shapes.end() && std::ranges::equal(known->second, each.second, dim::same);
+  };
+  return l.tensor_sizes.size() > before || !std::ranges::all_of(l.tensor_shapes, is_known);
 }
 
 // Whether an element of a list is solved by more than a size as it is, or its part.
@@ -196,6 +203,9 @@ bool leaves_room(Lifting& l, const Difference& difference) {
     for (const auto& list : lists) at.push_back(i < list.size() ? list[i] : 0);
     const std::vector<Solution> found = l.solver->solutions(at, 1);
     if (found.empty() || found.front().rule > Rule::kTensor) return true;
+    // How many windows there are is 1 in a small trace, whatever else they are counted by.
+    const bool is_small = std::ranges::min(at) == 1 && std::ranges::max(at) > 1;
+    if (is_small && found.front().rule == Rule::kTensor) return true;
   }
   return false;
 }
@@ -243,7 +253,9 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
     }
     l.solver->be_sure(false);
     const bool learned = (open || waited || l.choices.empty()) && !l.tables.empty() && learn_sizes(l, sizes);
-    if (!open) break;
+    // What was solved while the sizes of its data were not known is asked again once they are.
+    if (!open && (!waited || !learned)) break;
+    if (!open) continue;
     if (!learned && !std::exchange(waits, false)) guessed.insert(open);
   }
   l.tables.clear();

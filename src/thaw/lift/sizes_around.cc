@@ -22,11 +22,17 @@ SizesAround::SizesAround(Lifting& lifting) : lifting_(lifting) {
     scopes_.push_back(std::make_unique<dim::Scope>());
     facts_.push_back(infer::infer(*trace.model, *scopes_.back()));
   }
+  for (size_t i = 0; i < nodes[0].size(); ++i) {
+    if (ops::role_of(*nodes[0][i], 1) != ops::Role::kShape || !keeps_elements(i)) continue;
+    auto from = axes_of(i, Side::kOperand, 0), to = axes_of(i, Side::kResult, 0);
+    if (from && to) reshapes_[{std::move(*from), std::move(*to)}].push_back(i);
+  }
 }
 
 void SizesAround::tell(const Difference& difference, TableContext& context) const {
   context.around = {};
   context.around.places = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex;
+  context.around.cuts = ops::role_of(*difference.node, difference.input) == ops::Role::kBounds;
   context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
   context.around.fills_before = difference.fills_before;
   context.around.fills_after = difference.fills_after;
@@ -42,6 +48,7 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
         known != lifting_.tensor_shapes.end()) {
       context.around.elements = dim::product(known->second);
       context.around.made = axes_of(place->second, Side::kResult, 0).value_or(Axes());
+      context.around.given_back = given_back(place->second, context.around.made, context.around.elements);
     }
 }
 
@@ -91,6 +98,22 @@ bool SizesAround::waits(const Difference& difference) const {
   const ir::Value* data = difference.node->input(0);
   return ops::role_of(*difference.node, difference.input) == ops::Role::kShape && data && !data->constant() &&
          !lifting_.tensor_shapes.contains(data);
+}
+
+ops::Shape SizesAround::given_back(size_t place, const Axes& made, dim::Dim elements) const {
+  const auto data = axes_of(place, Side::kOperand, 0);
+  const auto known = data ? reshapes_.find({made, *data}) : reshapes_.end();
+  if (known == reshapes_.end() || !elements.is_symbolic()) return {};
+  ops::Shape found;
+  for (const size_t before : known->second) {
+    if (before >= place) break;
+    const auto shape = lifting_.tensor_shapes.find(lifting_.alignment.nodes[0][before]->input(0));
+    if (shape == lifting_.tensor_shapes.end() || !dim::same(dim::product(shape->second), elements)) continue;
+    const bool is_other = !found.empty() && !std::ranges::equal(found, shape->second, dim::same);
+    if (is_other) return {};
+    found = shape->second;
+  }
+  return found;
 }
 
 JoinedSizes SizesAround::joined_sizes() const {

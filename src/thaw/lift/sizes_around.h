@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thaw/infer/infer.h"
@@ -46,11 +48,16 @@ class SizesAround {
   static void note_steps(const ir::Node& node, std::set<int64_t>& windows);
   void note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const;
   void add(Around& around, size_t place, int input) const;
+  // What a shape gives back: as large in every trace, and made into the shape of this node's data by a Reshape before
+  // it. Empty where there is none, or two that inference tells apart.
+  ops::Shape given_back(size_t place, const Axes& made, dim::Dim elements) const;
 
   Lifting& lifting_;
   std::unordered_map<const ir::Node*, size_t> positions_;
   std::vector<std::unique_ptr<dim::Scope>> scopes_;
   std::vector<infer::Result> facts_;
+  // By the sizes of the data and of the result, in the traces.
+  std::map<std::pair<Axes, Axes>, std::vector<size_t>> reshapes_;
 };
 
 }  // namespace thaw::lifting

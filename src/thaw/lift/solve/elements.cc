@@ -20,6 +20,22 @@ void multiply(Values& product, const Values& by) {
   for (size_t k = 0; k < product.size(); ++k) product[k] *= by[k];
 }
 
+// Which of some numbers is what an axis leaves beside sizes that explain themselves, where all traces have as much of
+// it: windows of 7 rows, one in each trace. A number that is a factor of the axis stays what it is, and a 1 beside it is
+// how many there are; the first axis, a batch's, last of all.
+std::optional<std::pair<size_t, dim::Dim>> hidden_size(const ops::Shape& sizes, size_t open, dim::Dim elements) {
+  ops::Shape varying;
+  for (const dim::Dim size : sizes)
+    if (size.is_symbolic()) varying.push_back(size);
+  const auto hidden = dim::exact_div(elements, dim::product(varying));
+  if (!hidden || !hidden->is_symbolic()) return std::nullopt;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (i == open || !sizes[i].is_constant(1)) continue;
+    if (const auto left = left_for(i, sizes, elements); left && left->is_symbolic()) return std::pair(i, *left);
+  }
+  return std::nullopt;
+}
+
 // One size of a group, where it alone can be what the others leave: one that varies in the traces before one that does not.
 void keep_group(std::span<dim::Dim> group, dim::Dim elements, std::span<const Values> made) {
   ops::Shape sizes(group.begin(), group.end());
@@ -34,6 +50,10 @@ void keep_group(std::span<dim::Dim> group, dim::Dim elements, std::span<const Va
   }
   const auto is_unknown = [](dim::Dim size) { return size.is_unknown(); };
   if (std::ranges::any_of(sizes, is_unknown) || dim::same(dim::product(sizes), elements)) return;
+  if (const auto hidden = hidden_size(sizes, at, elements)) {
+    group[hidden->first] = hidden->second;
+    return;
+  }
   for (const bool varies : {true, false}) {
     std::vector<std::pair<size_t, dim::Dim>> found;
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -64,6 +84,12 @@ void keep_axes(ops::Shape& sizes, std::span<const Variable> data, std::span<cons
     if (elements.is_symbolic())
       keep_group(std::span(sizes).subspan(first, j - first), elements, made.subspan(first, j - first));
   }
+}
+
+void keep_given_back(ops::Shape& sizes, const ops::Shape& given_back) {
+  if (given_back.size() != sizes.size()) return;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (!sizes[i].is_constant() || *sizes[i].constant() > 0) sizes[i] = given_back[i];
 }
 
 void keep_elements(ops::Shape& sizes, dim::Dim elements) {

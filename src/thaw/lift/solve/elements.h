@@ -19,4 +19,8 @@ void keep_elements(ops::Shape& sizes, dim::Dim elements);
 // alone can be what the others leave.
 void keep_axes(ops::Shape& sizes, std::span<const Variable> data, std::span<const std::vector<int64_t>> made);
 
+// The same of a shape that gives back what a Reshape before it took: windows of rows that were joined. Where a trace has
+// one window along an axis, only what stood there before tells which of the axes that is.
+void keep_given_back(ops::Shape& sizes, const ops::Shape& given_back);
+
 }  // namespace thaw::lifting

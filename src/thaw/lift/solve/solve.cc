@@ -130,6 +130,12 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   if (search.is_full() || !are_sizes(wanted)) return search.take();
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
+  // What cuts nothing off in any trace cuts down to the size of something else.
+  if (around.cuts && tensors_ && !search.is_full()) {
+    const auto known = tensors_->find({wanted.begin(), wanted.end()});
+    const auto is_own = [&](const Variable& axis) { return dim::same(axis.symbol, known->second); };
+    if (known != tensors_->end() && std::ranges::none_of(around.axes, is_own)) search.add(known->second, Rule::kTensor);
+  }
   // An axis of the node's own data is the same one, whatever else measures as much in every trace.
   for (const Variable& axis : around.axes)
     if (axis.varies() && std::ranges::equal(axis.at, wanted)) search.add(axis.symbol, Rule::kTensor);

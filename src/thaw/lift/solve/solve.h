@@ -73,9 +73,11 @@ struct Around {
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
   bool only_windows = false;          // whether no other windows are tried
   bool places = false;  // whether the integer is a place, which is no size that windows make: the last is n - 1
+  bool cuts = false;    // whether the integer is where an axis is cut off
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
   std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces
+  std::vector<dim::Dim> given_back = {};           // what was as large in every trace before it became this data's shape
 };
 
 class Solver {

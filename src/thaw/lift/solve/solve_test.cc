@@ -125,5 +125,18 @@ TEST(Solver, TakesAnAxisOfItsDataBeforeOtherTensorsOfThatSize) {
   EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {{.symbol = second, .at = wanted}}}), second));
 }
 
+// A Slice that cuts nothing off in any trace stands there for another tensor of that size.
+TEST(Solver, CutsDownToAnotherTensor) {
+  Sizes sizes({2, 3, 5}, {96, 187, 224}, {131, 96, 65});
+  const std::vector<int64_t> wanted{6, 12, 14};
+  const dim::Dim height = sizes.variables[1].symbol;
+  const dim::Dim other = dim::ceil_div(height, 16), own = dim::ceil_div(height, 32) * dim::Dim(2);
+  const TensorSizes tensors{{wanted, other}};
+  const Solver solver(sizes.variables, nullptr, &tensors);
+  const Variable axis{.symbol = own, .at = wanted};
+  EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {axis}, .cuts = true}), other));
+  EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {axis}}), own));
+}
+
 }  // namespace
 }  // namespace thaw::lifting

@@ -24,7 +24,8 @@ class Collecting {
   // in_traces: what it was there, where that is known. Whether it is what the traces have.
   bool add(dim::Dim d, const std::optional<std::vector<int64_t>>& in_traces) {
     if (d.is_constant())
-      return in_traces && std::ranges::all_of(*in_traces, [&](int64_t at) { return d.is_constant(at); });
+      return in_traces && !in_traces->empty() &&
+             std::ranges::all_of(*in_traces, [&](int64_t at) { return d.is_constant(at); });
     if (!d.is_symbolic() || dim::is_data_dependent(d)) return false;
     auto known = values_.find(d.expr());
     if (known == values_.end()) {

@@ -269,6 +269,7 @@ std::optional<Sequence> fit_of(const View& view, TableContext& context, int digi
   if (auto fit = fit_linspace(view)) return fit;
   if (auto fit = fit_share(view, context.solver)) return fit;
   if (auto fit = fit_logit(view, context.solver)) return fit;
+  if (auto fit = fit_log_distance(view)) return fit;
   if (auto fit = fit_sinusoid_of_place(view)) return fit;
   if (auto fit = fit_step(view, context.solver)) return fit;
   if (auto fit = fit_positions(view, context)) return fit;

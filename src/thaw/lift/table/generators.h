@@ -51,6 +51,8 @@ std::optional<Sequence> fit_share(const View& column, const Solver& solver);
 // log(p / (1 - p)) of such places p between 0 and 1, or of such a share, in float32: how detectors keep their anchors; also with a small
 // number added on both sides.
 std::optional<Sequence> fit_logit(const View& column, const Solver& solver);
+// log(1 + distance from the middle) with its sign, times a number; also of distances of which the farthest is made 8.
+std::optional<Sequence> fit_log_distance(const View& column);
 // Indices into another length: one of the sizes, or the number that the entries speak for.
 std::optional<Sequence> fit_positions(const View& column, const TableContext& context);
 // Weights of neighbours: how fast they grow tells the other length, where it is the shorter.

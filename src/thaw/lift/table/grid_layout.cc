@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
 
 namespace thaw::lifting {
@@ -55,6 +56,23 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<
   }
   for (Side& side : rounded)
     if (!has(sides, side)) sides.push_back(std::move(side));
+  return sides;
+}
+
+// Sizes of tensors that one size of the inputs gives: how many windows there are along a side at a deep level.
+std::vector<Side> sides_of_tensors(const Solver& solver, std::span<const int64_t> totals) {
+  std::vector<Side> sides;
+  if (!solver.tensors() || totals.size() == 1) return sides;
+  for (const auto& [at, size] : *solver.tensors()) {
+    const std::vector<int> symbols = dim::symbols_of(size);
+    if (symbols.size() != 1) continue;
+    const auto of = std::ranges::find_if(solver.variables(), [&](const Variable& v) {
+      return dim::scope_of(v.symbol)->symbol_id(v.symbol) == symbols.front();
+    });
+    bool divides = of != solver.variables().end();
+    for (size_t k = 0; k < totals.size() && divides; ++k) divides = at[k] > 0 && totals[k] % at[k] == 0;
+    if (divides) sides.push_back({&*of, {size, at}});
+  }
   return sides;
 }
 
@@ -159,6 +177,16 @@ Layouts::Layouts(Size length, const Solver& solver) {
       layouts_.push_back(std::make_shared<const Layout>(length, h.size, w.size, block, 0));
     }
   }
+}
+
+std::vector<LayoutPtr> Layouts::grids_of_tensors(const Size& length, const Solver& solver) {
+  std::vector<LayoutPtr> grids;
+  const std::vector<Side> sides = sides_of_tensors(solver, length.at);
+  for (const Side& h : sides)
+    for (const Side& w : sides)
+      if (h.variable != w.variable && (h.size * w.size).at == length.at && grids.size() < kMostLayouts)
+        grids.push_back(std::make_shared<const Layout>(length, h.size, w.size, 1, 0));
+  return grids;
 }
 
 const std::vector<LayoutPtr>& Layouts::windows(int64_t window) {

@@ -63,6 +63,9 @@ class Layouts {
  public:
   Layouts(Size length, const Solver& solver);
   const std::vector<LayoutPtr>& plain_and_grids() const { return layouts_; }
+  // Grids whose sides tensors have: windows at a deep level, which are larger than any patch. So few cells are met by many
+  // a formula by chance: only for tables of wide rows.
+  static std::vector<LayoutPtr> grids_of_tensors(const Size& length, const Solver& solver);
   // Window by window, for the grids above.
   const std::vector<LayoutPtr>& windows(int64_t window);
 

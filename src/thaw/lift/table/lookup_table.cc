@@ -1,6 +1,7 @@
 // Tables that no formula gives, but that are parts of one larger table: a lookup table, held at its largest and read row
 // by row, so that a size beyond it is an error of the model and never a wrong number. Padding goes on for ever.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -94,9 +95,13 @@ std::optional<Generated> fit_lookup_by_cell(const RowTable& table) {
 // Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
 // rolled, whose edges meet the other side. Known at every size.
 std::optional<Generated> fit_lookup_by_edge(const RowTable& table) {
+  constexpr int64_t kWide = 16;
   const View& view = table.view;
   const Size one = constant_size(1, view.traces());
-  for (const LayoutPtr& layout : table.layouts) {
+  std::vector<LayoutPtr> layouts = table.layouts;
+  if (view.width >= kWide)
+    std::ranges::copy(Layouts::grids_of_tensors(view.length(), table.context.solver), std::back_inserter(layouts));
+  for (const LayoutPtr& layout : layouts) {
     if (!layout->is_grid()) continue;
     for (const bool first_too : {false, true}) {
       const int64_t kinds = first_too ? 3 : 2;
