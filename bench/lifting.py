@@ -1,11 +1,11 @@
-"""How many fresh exports `thaw lift` lifts: architectures of transformers and torchvision, both exporters, judged by torch.
+"""How many fresh exports `thaw lift` lifts: architectures of transformers, torchvision and timm, both exporters, judged by torch.
 
     python bench/lifting.py --thaw build/thaw --folder /tmp/lifting [--only bert swin] [--exporters script dynamo] [--json FILE]
 
-Each architecture (lifting_models.py, lifting_text_models.py: tiny, random weights) is exported at three sizes by TorchScript (`dynamo=False`) and by
+Each architecture (lifting_*models.py: tiny, random weights) is exported at three sizes by TorchScript (`dynamo=False`) and by
 today's default (`dynamo=True`), with static shapes. What Thaw lifts of them runs at two sizes that no trace has, one of them
 beyond the largest trace, and is held against torch. Traces and torch's numbers are kept in the folder and not made again.
-Needs torch, transformers, onnx, onnxscript and onnxruntime; torchvision where it is installed. Not a part of CI.
+Needs torch, transformers, onnx, onnxscript and onnxruntime; torchvision and timm where they are installed. Not a part of CI.
 """
 import argparse
 import collections

@@ -290,6 +290,6 @@ def _timm(cls, **options):
     return make
 
 
-_vision("timm_tiny_vit", _timm("TinyVit", depths=(1, 2, 2, 1), embed_dims=(16, 32, 48, 64), num_heads=(1, 2, 3, 4), window_sizes=(3, 3, 4, 3), num_classes=5),
+_vision("timm_tiny_vit_narrow", _timm("TinyVit", depths=(1, 2, 2, 1), embed_dims=(16, 32, 48, 64), num_heads=(1, 2, 3, 4), window_sizes=(3, 3, 4, 3), num_classes=5),
         _X, ([(70, 106), (133, 90), (120, 171)], [(98, 130), (189, 191)]))
-_vision("timm_davit", _timm("DaVit", depths=(1, 1, 1), embed_dims=(16, 32, 48), num_heads=(2, 4, 6), window_size=5, num_classes=5), _X, RAGGED)
+_vision("timm_davit_narrow", _timm("DaVit", depths=(1, 1, 1), embed_dims=(16, 32, 48), num_heads=(2, 4, 6), window_size=5, num_classes=5), _X, RAGGED)

@@ -359,8 +359,6 @@ _inside("kosmos2_text", "kosmos2", "Kosmos2TextConfig", "Kosmos2TextModel", dict
 _add("clvp_encoder", "ClvpEncoderConfig", "ClvpEncoder", {key: value for key, value in SMALL.items() if key != "max_position_embeddings"} | dict(
      projection_dim=32, hidden_size=128), _ids, TEXT, NO_CALL)
 _add("clvp_decoder", "ClvpDecoderConfig", "ClvpModel", SMALL | dict(max_text_tokens=100), _ids, TEXT, {"use_cache": False, "return_dict": False})
-_add("vilt", "ViltConfig", "ViltModel", SMALL | dict(image_size=96, patch_size=16), lambda n, h, w: _ids(n) | dict(pixel_values=_random(h * w, 1, 3, h, w)),
-     ([(19, 96, 64), (34, 48, 112), (53, 80, 80)], [(27, 64, 80), (61, 112, 96)]), NO_CALL)
 _add("visual_bert", "VisualBertConfig", "VisualBertModel", SMALL | dict(visual_embedding_dim=24), lambda n, m: _ids(n) | dict(
      attention_mask=np.ones((1, n), np.int64), visual_embeds=_random(m, 1, m, 24), visual_attention_mask=np.ones((1, m), np.int64),
      visual_token_type_ids=np.ones((1, m), np.int64)), PAIR, NO_CALL)
