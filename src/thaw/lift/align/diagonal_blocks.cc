@@ -82,9 +82,8 @@ class Cutter {
     const int64_t from_end = slice.axis < 0 ? slice.axis : slice.axis - rank;
     const auto own = static_cast<int64_t>(sizes_of(operand)->size());
     if (slice.axis >= 0 && own != rank) {
-      ir::Value* axis =
-          graph_.add_initializer(
-              ir::Tensor::from_int64(graph_.unique_name("axis_of_block"), {1}, std::vector<int64_t>{from_end + own}));
+      ir::Value* axis = graph_.add_initializer(
+          ir::Tensor::from_int64(graph_.unique_name("axis_of_block"), {1}, std::vector<int64_t>{from_end + own}));
       inputs.resize(std::max<size_t>(inputs.size(), 4));
       inputs[3] = axis;
     }

@@ -1,12 +1,12 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
 // In this order: a constant; a variable; the size of a tensor, which says how it is rounded where all traces are whole; a
-// variable's multiple or exact part; a product of two, times or over a constant; a part of one that stands around it, or what windows make of it; twice a tensor's size and its neighbours;
-// a sum with a constant, or what is left of one; one over another; what windows make of one or two (window_sizes.h); a
-// share, rounded; a product of three; the larger or smaller of two; what whole pieces leave of one; lines of tensors' sizes (tensor_lines.h). Variables
-// are tried in their order, dims before values. Three traces at sizes that are no multiples of each other leave little
-// room for chance; two leave more. Where the sizes of the whole model contradict each other, the next solution is chosen
-// (backtrack.h).
+// variable's multiple or exact part; a product of two, times or over a constant; a part of one that stands around it, or
+// what windows make of it; twice a tensor's size and its neighbours; a sum with a constant, or what is left of one; one
+// over another; what windows make of one or two (window_sizes.h); a share, rounded; a product of three; the larger or
+// smaller of two; what whole pieces leave of one; lines of tensors' sizes (tensor_lines.h). Variables are tried in their
+// order, dims before values. Three traces at sizes that are no multiples of each other leave little room for chance; two
+// leave more. Where the sizes of the whole model contradict each other, the next solution is chosen (backtrack.h).
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ struct Around {
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
   std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces
-  std::vector<dim::Dim> given_back = {};           // what was as large in every trace before it became this data's shape
+  std::vector<dim::Dim> given_back = {};  // what was as large in every trace before it became this data's shape
 };
 
 class Solver {

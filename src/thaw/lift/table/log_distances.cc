@@ -43,12 +43,11 @@ std::optional<Sequence> fit_log_distance(const View& view) {
   for (const double farthest : {0.0, kWidest}) {
     const auto factor = factor_of(view, farthest);
     if (!factor) continue;
-    const Formula far = farthest == 0 ? as_real(distance)
-                                      : as_real(distance) * (real_number(farthest) / as_real(Formula(middle)));
+    const Formula far =
+        farthest == 0 ? as_real(distance) : as_real(distance) * (real_number(farthest) / as_real(Formula(middle)));
     const Formula size = logarithm(real_number(1) + far) * real_number(*factor);
     const std::string made = farthest == 0 ? "" : fmt::format(" of which the farthest is {:g}", farthest);
-    std::string text =
-        fmt::format("log(1 + distance from the middle{}), with its sign, times {:.6g}", made, *factor);
+    std::string text = fmt::format("log(1 + distance from the middle{}), with its sign, times {:.6g}", made, *factor);
     if (auto fit = checked(view, choose(before, real_number(0) - size, size), std::move(text))) return fit;
   }
   return std::nullopt;

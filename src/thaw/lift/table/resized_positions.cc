@@ -128,13 +128,13 @@ TableFit resized(const View& view, const Grid& grid, const Resizing& method, con
   const auto size = [&](const std::string& height, const std::string& width) {
     return is_list ? width : fmt::format("{} x {}", height, width);
   };
-  out.description = fmt::format("{} interpolation ({}{}) of the {} positions that {}, over {}{}{}", method.mode,
-                                method.coordinates,
-                                method.misread ? ", with the exporter's rounding of places on entries undone" : "",
-                                size(std::to_string(learned.height), std::to_string(learned.width)),
-                                source, size(dim::to_string(grid.height.dim), dim::to_string(grid.width.dim)),
-                                grid.first == 0 ? "" : fmt::format(", after {} kept rows", grid.first),
-                                grid.last == 0 ? "" : fmt::format(", before {} kept rows", grid.last));
+  out.description =
+      fmt::format("{} interpolation ({}{}) of the {} positions that {}, over {}{}{}", method.mode, method.coordinates,
+                  method.misread ? ", with the exporter's rounding of places on entries undone" : "",
+                  size(std::to_string(learned.height), std::to_string(learned.width)), source,
+                  size(dim::to_string(grid.height.dim), dim::to_string(grid.width.dim)),
+                  grid.first == 0 ? "" : fmt::format(", after {} kept rows", grid.first),
+                  grid.last == 0 ? "" : fmt::format(", before {} kept rows", grid.last));
   const auto rows = [&](int64_t begin, int64_t count) {
     const auto from = view.entries[0].begin() + begin * view.width;
     return std::vector<float>(from, from + count * view.width);
