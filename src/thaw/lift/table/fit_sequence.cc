@@ -36,7 +36,7 @@ std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, cons
   const double chance = std::pow(static_cast<double>(window.at[0]), -static_cast<double>(wanted.size()));
   if (static_cast<double>(sizes.size()) * chance > kMostByChance) return std::nullopt;
   for (const Size& size : sizes) {
-    const Size part = size - window * (ceil_div(size, window) - constant_size(1, wanted.size()));
+    Size part = size - window * (ceil_div(size, window) - constant_size(1, wanted.size()));
     if (part.at == wanted) return part;
   }
   return std::nullopt;

@@ -82,7 +82,7 @@ Formula index_of(const Cells& cells) {
   const Counter &row = cells.layout->row(), &column = cells.layout->column();
   const Formula down = cell(0, row) - cell(1, row) + Formula(cells.layout->height() - one);
   const Formula across = cell(0, column) - cell(1, column) + Formula(cells.layout->width() - one);
-  const Formula inner = down * Formula(cells.across) + across;
+  Formula inner = down * Formula(cells.across) + across;
   if (cells.first == 0) return inner;
   const Formula end(cells.down * cells.across);
   const Formula in_row = less(position(0), Formula(1)), in_column = less(position(1), Formula(1));

@@ -17,7 +17,8 @@ std::optional<double> factor_of(const View& view, double farthest) {
   constexpr double kAlike = 1e-5;
   std::optional<double> factor;
   for (const auto& list : view.entries) {
-    const double middle = static_cast<double>(list.size() / 2);
+    const size_t half = list.size() / 2;
+    const auto middle = static_cast<double>(half);
     const double each = list.back() / std::log1p(farthest == 0 ? middle : farthest);
     if (!std::isfinite(each) || each == 0) return std::nullopt;
     if (factor && std::abs(each - *factor) > kAlike * std::abs(*factor)) return std::nullopt;
