@@ -1,7 +1,7 @@
 """More architectures of images and clips that lifting is measured on, beside those of lifting_models.py, to whose MODELS they are added.
 
-Backbones, towers of models of images and text, detection, segmentation, depth and pages of transformers; classification, segmentation,
-detection, clips and flow of torchvision; and windows of timm that no bench of transformers has.
+Backbones, towers of models of images and text, detection, segmentation, depth and pages of transformers, and classification, segmentation,
+detection, clips and flow of torchvision.
 """
 import numpy as np
 
@@ -280,16 +280,3 @@ _vision("torchvision_swin3d_long", _video("SwinTransformer3d", [2, 4, 4], 16, [2
 _vision("torchvision_raft", lambda: __import__("torchvision").models.optical_flow.raft_small(weights=None),
         lambda h, w: dict(image1=_image(h, w)["pixel_values"], image2=_image(w, h)["pixel_values"].swapaxes(2, 3).copy()),
         ([(128, 192), (160, 136), (224, 208)], [(144, 160), (256, 272)]))
-
-
-# timm.
-def _timm(cls, **options):
-    def make():
-        import timm
-        return getattr(timm.models, cls)(**options)
-    return make
-
-
-_vision("timm_tiny_vit_narrow", _timm("TinyVit", depths=(1, 2, 2, 1), embed_dims=(16, 32, 48, 64), num_heads=(1, 2, 3, 4), window_sizes=(3, 3, 4, 3), num_classes=5),
-        _X, ([(70, 106), (133, 90), (120, 171)], [(98, 130), (189, 191)]))
-_vision("timm_davit_narrow", _timm("DaVit", depths=(1, 1, 1), embed_dims=(16, 32, 48), num_heads=(2, 4, 6), window_size=5, num_classes=5), _X, RAGGED)

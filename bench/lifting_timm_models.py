@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import sys
 
-from lifting_models import IMAGE, LARGER, MODELS, Architecture, _image
+from lifting_models import IMAGE, LARGER, MODELS, RAGGED, Architecture, _image
 
 WINDOWS = ([(224, 320), (256, 192), (320, 448)], [(288, 224), (384, 512)])  # windows of 7 or 8 at several levels, parts of them left over
 BLOCKS = ([(256, 512), (512, 256), (512, 768)], [(256, 256), (768, 512)])  # whole windows of 8 at the level of 32
@@ -135,6 +135,7 @@ def _hybrids():
 def _windows():
     _timm("davit", "davit_tiny", WINDOWS, depths=(1, 1, 1, 1), embed_dims=(16, 32, 48, 64), num_heads=(2, 2, 4, 4))
     _timm("davit_ragged", "davit_tiny", DEEP, depths=(1, 1, 1, 1), embed_dims=(16, 32, 48, 64), num_heads=(2, 2, 4, 4))
+    _timm("davit_narrow", "davit:DaVit", RAGGED, depths=(1, 1, 1), embed_dims=(16, 32, 48), num_heads=(2, 4, 6), window_size=5)
     _timm("hieradet", "hieradet_small", WINDOWS, embed_dim=16, stages=(1, 1, 2, 1), global_att_blocks=(3,))
     _timm("maxvit", "maxvit_pico_rw_256", ([(128, 256), (256, 128), (256, 384)], [(128, 128), (384, 256)]), img_size=128)
     _timm("swin", "swin_tiny_patch4_window7_224", WINDOWS, embed_dim=16, depths=(2, 2, 2, 2), num_heads=(2, 2, 4, 4), strict_img_size=False)
@@ -146,6 +147,8 @@ def _windows():
     _timm("swinv2_cr_dynamic", "swinv2_cr_tiny_ns_224", WINDOWS, embed_dim=16, depths=(2, 2, 2, 2), num_heads=(2, 2, 4, 4), dynamic_img_size=True)
     _timm("tiny_vit", "tiny_vit_5m_224", WINDOWS, depths=(1, 2, 2, 2), embed_dims=(16, 32, 48, 64), num_heads=(2, 2, 4, 4))
     _timm("tiny_vit_ragged", "tiny_vit_5m_224", DEEP, depths=(1, 2, 2, 2), embed_dims=(16, 32, 48, 64), num_heads=(2, 2, 4, 4))
+    _timm("tiny_vit_narrow", "tiny_vit:TinyVit", ([(70, 106), (133, 90), (120, 171)], [(98, 130), (189, 191)]), depths=(1, 2, 2, 1),
+          embed_dims=(16, 32, 48, 64), num_heads=(1, 2, 3, 4), window_sizes=(3, 3, 4, 3))
     _timm("twins_pcpvt", "twins_pcpvt_small", LARGER, embed_dims=(16, 32, 40, 64), depths=(1, 1, 2, 1))
     _timm("twins_svt", "twins_svt_small", WINDOWS, embed_dims=(16, 32, 48, 64), depths=(2, 2, 2, 2))
     _timm("samvit", "samvit_base_patch16", WINDOWS, img_size=512, embed_dim=32, depth=2, num_heads=4, window_size=6, global_attn_indexes=(1,))

@@ -42,7 +42,7 @@ std::optional<std::vector<int64_t>> sizes_of_zeros(const ir::Value* value) {
 // How much is joined before and after the one operand that is no zeros, and which that is.
 struct Joined {
   ir::Value* data = nullptr;
-  size_t rank = 0;
+  size_t rank = 0, axis = 0;
   int64_t before = 0, after = 0;
 };
 
@@ -60,7 +60,8 @@ std::optional<Joined> joined_zeros(const ir::Node& node) {
     joined.rank = sizes->size();
     const int64_t at = axis < 0 ? axis + static_cast<int64_t>(sizes->size()) : axis;
     if (at < 0 || at >= static_cast<int64_t>(sizes->size())) return std::nullopt;
-    (joined.data ? joined.after : joined.before) += (*sizes)[static_cast<size_t>(at)];
+    joined.axis = static_cast<size_t>(at);
+    (joined.data ? joined.after : joined.before) += (*sizes)[joined.axis];
   }
   return joined.data ? std::optional(joined) : std::nullopt;
 }
@@ -76,11 +77,9 @@ void write_joined_zeros_as_pads(ir::Model& model) {
     if (node->constant()) continue;
     const auto joined = joined_zeros(*node);
     if (!joined) continue;
-    const int64_t axis = node->attribute_int("axis", 0);
-    const size_t at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(joined->rank) : axis);
     std::vector<int64_t> amounts(2 * joined->rank, 0);
-    amounts[at] = joined->before;
-    amounts[joined->rank + at] = joined->after;
+    amounts[joined->axis] = joined->before;
+    amounts[joined->rank + joined->axis] = joined->after;
     const std::string& name = node->output(0)->name();
     ir::Value* pads = graph.add_initializer(
         ir::Tensor::from_int64(graph.unique_name(name + "_pads"), {static_cast<int64_t>(amounts.size())}, amounts));

@@ -1,6 +1,6 @@
 // Lists of a few rows for each cell of a grid, cell by cell: anchors of several sizes and shapes, as detectors have them. They are the
 // columns of one row for each cell, each a line along its row or its column.
-#include <numeric>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -12,17 +12,12 @@ namespace {
 
 constexpr int64_t kMostRows = 32;  // of a cell
 
-int64_t common_divisor(const std::vector<int64_t>& lengths) {
-  int64_t divisor = 0;
-  for (const int64_t length : lengths) divisor = std::gcd(divisor, length);
-  return divisor;
-}
-
-// The table with `rows` of its rows in one.
+// The table with `rows` of its rows in one, as it is computed.
 View joined_rows(const View& view, const Size& cells, int64_t rows) {
   View out = view;
   out.growing = {cells};
   out.width = view.width * rows;
+  out.type = type_of(view.kind);
   out.dims = {cells.dim, dim::Dim(out.width)};
   out.axes = {0};
   return out;
@@ -32,9 +27,9 @@ View joined_rows(const View& view, const Size& cells, int64_t rows) {
 
 std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context) {
   if (view.growing.size() != 1 || view.kind == Kind::kTruth || view.traces() < 2) return std::nullopt;
-  const int64_t divisor = common_divisor(view.length().at);
-  for (int64_t rows = 2; rows <= std::min(kMostRows, divisor); ++rows) {
-    if (divisor % rows != 0) continue;
+  const std::vector<int64_t>& lengths = view.length().at;
+  for (int64_t rows = 2; rows <= kMostRows; ++rows) {
+    if (std::ranges::any_of(lengths, [&](int64_t length) { return length % rows != 0; })) continue;
     const Size cells = view.length() / constant_size(rows, view.traces());
     const auto is_grid = [&](const LayoutPtr& layout) {
       return layout->is_grid() && (layout->height() * layout->width()).at == cells.at;
@@ -44,14 +39,8 @@ std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& contex
     auto fit = fit_lines_of_cells(rows_of(joined, context));
     if (!fit) continue;
     return TableFit{fmt::format("{} rows for each cell: {}", rows, fit->description),
-                    [form = view.without_entries(), joined = joined.without_entries(),
-                     parts = std::move(fit->parts)](TableEmitter& e) {
-                      ir::Value* table = emit_parts(joined, parts, e);
-                      const ir::DataType has[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
-                      if (const ir::DataType kind = has[static_cast<size_t>(form.kind)]; form.type != kind)
-                        table = e.cast(table, kind);
-                      return emit_shaped(form, table, e);
-                    }};
+                    [form = view.without_entries(), joined = joined.without_entries(), parts = std::move(fit->parts)](
+                        TableEmitter& e) { return emit_shaped(form, emit_parts(joined, parts, e), e); }};
   }
   return std::nullopt;
 }

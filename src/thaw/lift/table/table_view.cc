@@ -224,6 +224,11 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
   return true;
 }
 
+ir::DataType type_of(Kind kind) {
+  constexpr ir::DataType kTypes[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
+  return kTypes[static_cast<size_t>(kind)];
+}
+
 ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitter& e) {
   std::vector<ir::Value*> made;
   for (const Part& part : parts) {
@@ -237,9 +242,7 @@ ir::Value* emit_parts(const View& form, std::span<const Part> parts, TableEmitte
       for (const dim::Dim size : axes) sizes.push_back(e.size(size));
       value = e.emit("Expand", {value, e.concat(sizes, 0)});
     }
-    const ir::DataType kinds[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
-    const ir::DataType wanted = kinds[static_cast<size_t>(form.kind)];
-    if (kinds[static_cast<size_t>(part.formula.kind())] != wanted) value = e.cast(value, wanted);
+    if (part.formula.kind() != form.kind) value = e.cast(value, type_of(form.kind));
     made.push_back(value);
   }
   return emit_shaped(form, e.concat(made, static_cast<int64_t>(form.growing.size())), e);
@@ -259,8 +262,7 @@ ir::Value* emit_shaped(const View& form, ir::Value* table, TableEmitter& e) {
   table = e.emit("Reshape", {table, e.concat(target, 0)});
   if (!std::is_sorted(permutation.begin(), permutation.end()))
     table = e.emit("Transpose", {table}, {{"perm", permutation}});
-  const ir::DataType has[] = {ir::DataType::kInt64, ir::DataType::kFloat, ir::DataType::kBool};
-  return form.type == has[static_cast<size_t>(form.kind)] ? table : e.cast(table, form.type);
+  return form.type == type_of(form.kind) ? table : e.cast(table, form.type);
 }
 
 }  // namespace thaw::lifting

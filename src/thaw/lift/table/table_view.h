@@ -11,6 +11,8 @@
 
 namespace thaw::lifting {
 
+ir::DataType type_of(Kind kind);  // of what is computed of it
+
 struct View {
   ir::DataType type = ir::DataType::kFloat;
   std::vector<dim::Dim> dims;  // of the table
