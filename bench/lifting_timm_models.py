@@ -161,6 +161,8 @@ def _told_their_size():
     _resized("maxvit_rmlp", "maxvit_rmlp_pico_rw_256", ([(128, 192), (256, 192), (320, 448)], [(192, 256), (384, 512)]))
     _resized("swinv2_told", "swinv2_tiny_window8_256", ([(128, 192), (256, 192), (320, 448)], [(192, 256), (384, 512)]), embed_dim=16, depths=(2, 2, 2, 2),
              num_heads=(2, 2, 4, 4))
+    _resized("swinv2_told_odd", "swinv2_tiny_window8_256", ([(96, 160), (160, 224), (288, 128)], [(224, 96), (352, 416)]), embed_dim=16,
+             depths=(2, 2), num_heads=(2, 2), pretrained_window_sizes=(12, 6))
     _resized("swin_told", "swin_tiny_patch4_window7_224", ([(224, 448), (448, 336), (560, 672)], [(336, 224), (672, 784)]),
              lambda h, w: dict(window_size=7), embed_dim=16, depths=(2, 2, 2, 2), num_heads=(2, 2, 4, 4))
 

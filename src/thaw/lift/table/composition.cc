@@ -11,15 +11,6 @@
 namespace thaw::lifting {
 namespace {
 
-View column_of(const View& view, int64_t column) {
-  View out = view.without_entries();
-  out.width = 1;
-  for (size_t k = 0; k < view.traces(); ++k) {
-    for (int64_t r = 0; r < view.length().at[k]; ++r) out.entries[k].push_back(view.at(k, r, column));
-  }
-  return out;
-}
-
 // The column along one side of the grid, where the other coordinate and the frame are those of `anchor`.
 std::optional<View> side_of(const View& column, const Counter& along, const Counter& across, const Counter& frame,
                             std::span<const int64_t> anchors) {

@@ -60,8 +60,12 @@ View part_of(const View& view, int64_t first, int64_t count, const std::vector<s
   return out;
 }
 
-// f(x) + g(y) + …, or their product: each told along its axis, through the entry that stands first or is the largest.
-std::optional<Sequence> fit_separate(const View& view, TableContext& context, bool product) {
+// f(x) + g(y) + …, told by the lines through the first entry or through the one in the middle, where distances are 0; or their
+// product, by those through the largest entry.
+enum class Through : uint8_t { kFirst, kMiddle, kLargest };
+
+std::optional<Sequence> fit_separate(const View& view, TableContext& context, Through through) {
+  const bool product = through == Through::kLargest;
   std::vector<std::vector<size_t>> anchors;  // by trace: the position on each axis
   std::vector<double> corners;
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -69,7 +73,8 @@ std::optional<Sequence> fit_separate(const View& view, TableContext& context, bo
     if (entries.empty()) return std::nullopt;
     const auto larger = [](double a, double b) { return std::abs(a) < std::abs(b); };
     auto at = static_cast<size_t>(product ? std::max_element(entries.begin(), entries.end(), larger) - entries.begin()
-                                          : std::ptrdiff_t{0});
+                                  : through == Through::kMiddle ? static_cast<std::ptrdiff_t>(entries.size() / 2)
+                                                                : std::ptrdiff_t{0});
     corners.push_back(entries[at]);
     if (product && corners[k] == 0) return std::nullopt;
     auto& anchor = anchors.emplace_back();
@@ -134,9 +139,15 @@ std::optional<Sequence> fit_either(const View& view, TableContext& context) {
   View inside = view;
   for (auto& entries : inside.entries)
     for (double& entry : entries) entry = 1 - entry;
-  auto fit = fit_separate(inside, context, true);
+  auto fit = fit_separate(inside, context, Through::kLargest);
   if (!fit) return std::nullopt;
   return Sequence{"not " + fit->description, negation(fit->formula)};
+}
+
+bool has_middle(const View& view) {
+  return std::ranges::all_of(view.growing, [](const Size& size) {
+    return std::ranges::all_of(size.at, [](int64_t n) { return n % 2 == 1; });
+  });
 }
 
 // What a position is with the first row or column in front of it.
@@ -173,7 +184,7 @@ std::optional<Sequence> fit_after_first_pair(const View& view, TableContext& con
   if (!corner || view.kind == Kind::kTruth) return std::nullopt;
   const auto first_row = along_after_first(top, 1, context), first_column = along_after_first(left, 0, context);
   if (!first_row || !first_column) return std::nullopt;
-  auto rest = fit_separate(body, context, false);
+  auto rest = fit_separate(body, context, Through::kFirst);
   if (!rest) rest = fit_diagonals(body, context);
   if (!rest) return std::nullopt;
   const Formula behind[] = {after_first(0), after_first(1)};
@@ -191,14 +202,18 @@ std::optional<Sequence> fit_after_first_pair(const View& view, TableContext& con
 std::optional<Sequence> fit_together(const View& view, TableContext& context) {
   const bool numbers = view.kind != Kind::kTruth, pair = view.growing.size() == 2;
   if (numbers)
-    if (auto fit = fit_separate(view, context, false)) return fit;
+    if (auto fit = fit_separate(view, context, Through::kFirst)) return fit;
+  if (pair)
+    if (auto fit = fit_cut_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_mask(view, context)) return fit;
   if (pair)
     if (auto fit = fit_diagonals(view, context)) return fit;
   if (pair)
     if (auto fit = fit_after_first_pair(view, context)) return fit;
-  if (auto fit = fit_separate(view, context, true)) return fit;
+  if (auto fit = fit_separate(view, context, Through::kLargest)) return fit;
+  if (numbers && has_middle(view))
+    if (auto fit = fit_separate(view, context, Through::kMiddle)) return fit;
   if (auto fit = fit_either(view, context)) return fit;
   if (!pair) return std::nullopt;
   if (auto fit = fit_positions_again(view, context)) return fit;
@@ -208,11 +223,15 @@ std::optional<Sequence> fit_together(const View& view, TableContext& context) {
 
 std::optional<Generated> fit_axes(const View& view, TableContext& context) {
   constexpr int64_t kMostColumns = 256;
-  if (view.width == 0 || view.width > kMostColumns) return std::nullopt;
+  if (view.width == 0) return std::nullopt;
   std::vector<std::vector<size_t>> axes(static_cast<size_t>(view.width));
   for (int64_t column = 0; column < view.width; ++column)
     for (size_t axis = 0; axis < view.growing.size(); ++axis)
       if (depends_on(view, column, axis)) axes[static_cast<size_t>(column)].push_back(axis);
+  // Else these would be a formula for each column.
+  if (std::ranges::any_of(axes, [&](const auto& along) { return along.size() == view.growing.size(); }))
+    if (auto fit = fit_learned_combinations(view, context)) return fit;
+  if (view.width > kMostColumns) return std::nullopt;
   Generated out;
   for (int64_t first = 0, end = 0; first < view.width; first = end) {
     // Columns along one and the same axis are fitted together.

@@ -51,7 +51,8 @@ std::optional<Sequence> fit_share(const View& column, const Solver& solver);
 // log(p / (1 - p)) of such places p between 0 and 1, or of such a share, in float32: how detectors keep their anchors; also with a small
 // number added on both sides.
 std::optional<Sequence> fit_logit(const View& column, const Solver& solver);
-// log(1 + distance from the middle) with its sign, times a number; also of distances of which the farthest is made 8.
+// log(1 + distance from the middle) with its sign, times a number, and a number; also of distances of which the farthest is made 8, or
+// that are each times a number (8 over the farthest of another window).
 std::optional<Sequence> fit_log_distance(const View& column);
 // Indices into another length: one of the sizes, or the number that the entries speak for.
 std::optional<Sequence> fit_positions(const View& column, const TableContext& context);
@@ -82,6 +83,10 @@ std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<in
 std::optional<Generated> fit_lines(const RowTable& table);
 // Columns that are affine in a row or a column of a grid of cells.
 std::optional<Generated> fit_lines_of_cells(const RowTable& table);
+
+// Of eight columns or more: all of them sums of a few, each times a learned number, and of one that is added: what a linear layer makes
+// of coordinates.
+std::optional<Generated> fit_learned_combinations(const View& view, TableContext& context);
 
 // Columns that are such a function of the index or of a counter of a grid, or a sum or product of one of its rows and
 // one of its columns.
@@ -147,7 +152,9 @@ std::optional<Sequence> fit_distance_table(const View& distances, const View& ta
 std::optional<Sequence> fit_positions_again(const View& view, TableContext& context);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
-// The same behind a first column that is one value: what every position may see (ProphetNet's streams).
+// Two values, of the cells of a grid that grows: one where both are before a cut along its rows, or columns, or both behind it.
+std::optional<Sequence> fit_cut_mask(const View& view, TableContext& context);
+// The same as fit_mask behind a first column that is one value: what every position may see (ProphetNet's streams).
 std::optional<Sequence> fit_mask_after_first(const View& view, TableContext& context);
 
 // A few real numbers, each computed of a size. Of three traces or more.

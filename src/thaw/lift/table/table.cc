@@ -123,8 +123,9 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (const auto ends = ends_in_rows(view)) return fit_step_in_rows(view, *ends, context.solver);
   const RowTable table = rows_of(view, context);
-  for (const auto fit : {fit_whole_list, fit_after_first})
-    if (auto generated = fit(table)) return generated;
+  if (auto generated = fit_whole_list(table)) return generated;
+  if (auto generated = fit_learned_combinations(view, context)) return generated;
+  if (auto generated = fit_after_first(table)) return generated;
   if (auto generated = fit_folded(view, context)) return generated;
   return fit_lookup_table(table);
 }

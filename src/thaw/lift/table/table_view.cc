@@ -159,6 +159,15 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   return view;
 }
 
+View column_of(const View& view, int64_t column) {
+  View out = view.without_entries();
+  out.width = 1;
+  for (size_t k = 0; k < view.traces(); ++k)
+    for (auto at = static_cast<size_t>(column); at < view.entries[k].size(); at += static_cast<size_t>(view.width))
+      out.entries[k].push_back(view.entries[k][at]);
+  return out;
+}
+
 namespace {
 
 // An expression past the limits of its scope is none that could be emitted.

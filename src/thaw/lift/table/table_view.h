@@ -40,6 +40,9 @@ struct View {
 std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const Solver& solver, std::string& reason,
                             std::span<const std::optional<Size>> sizes = {}, const Around& around = {});
 
+// One of the columns, as a table of its own.
+View column_of(const View& view, int64_t column);
+
 // Whether the formula gives `count` columns of the table from the first one on, in every trace.
 bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count);
 
