@@ -111,6 +111,10 @@ std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solv
 // A list that is a table of two axes whose sizes tensors have, row by row.
 std::optional<Generated> fit_folded(const View& view, TableContext& context);
 
+// Learned entries that come again and again along each axis that grows.
+std::optional<TableFit> fit_tiled(const View& view);
+std::optional<Generated> fit_tiled_list(const View& list);
+
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
 // The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.

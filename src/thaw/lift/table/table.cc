@@ -127,6 +127,7 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (auto generated = fit_learned_combinations(view, context)) return generated;
   if (auto generated = fit_after_first(table)) return generated;
   if (auto generated = fit_folded(view, context)) return generated;
+  if (auto generated = fit_tiled_list(view)) return generated;
   return fit_lookup_table(table);
 }
 
@@ -205,6 +206,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
+  if (auto fit = fit_tiled(*view)) return fit;
   if (auto fit = fit_resized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
   if (auto fit = fit_grid_distances(*view, context)) return fit;
