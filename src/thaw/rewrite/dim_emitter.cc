@@ -124,6 +124,12 @@ Value* DimEmitter::emit_product(const dim::Monomial& monomial) {
 
 Value* DimEmitter::emit(Dim d) {
   if (auto value = d.constant()) return constant(*value);
+  if (d.is_unknown())
+    throw Error(ErrorCode::kOutOfBudget,
+                {.what = "a size that is to be computed is not known",
+                 .where = "sizes as nodes",
+                 .expected = "an expression of the inputs' sizes, within the limits of how large one may be",
+                 .next = "give --max-visits if you trust the file"});
   const dim::Expr& e = *d.expr();
   if (auto it = emitted_.find(&e); it != emitted_.end()) return it->second;
   Value* total = nullptr;

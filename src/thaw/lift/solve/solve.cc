@@ -199,7 +199,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
       const Variable* axis = by_axis && around.axes[i % rank].symbol.is_known() ? &around.axes[i % rank] : nullptr;
       // Where windows are filled along one axis, they are along others: sizes that lack as much everywhere hide it.
       const bool fills = i < rank ? around.fills_before : around.fills_after;
-      const bool hidden = alike && axis && axis->varies() && (fills || ((before || i >= rank) && at.front() == 0));
+      const bool hidden = alike && axis && axis->varies() && (fills || before || i >= rank);
       if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
       if (is_constant(at) && !amount) amount = Dim(at.front());
       for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);

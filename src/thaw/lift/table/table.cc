@@ -205,6 +205,8 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
+  // What is not known in time may be a size of it.
+  if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_tiled(*view)) return fit;
   if (auto fit = fit_resized(*view, context)) return fit;

@@ -180,9 +180,13 @@ bool sizes_are_known(const Formula& formula, std::unordered_set<const FormulaNod
 
 }  // namespace
 
-bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count) {
+bool can_be_emitted(const Formula& formula) {
   std::unordered_set<const FormulaNode*> seen;
-  if (!sizes_are_known(formula, seen)) return false;
+  return sizes_are_known(formula, seen);
+}
+
+bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count) {
+  if (!can_be_emitted(formula)) return false;
   if (formula.kind() != view.kind && (view.kind != Kind::kReal || formula.kind() == Kind::kTruth)) return false;
   constexpr int64_t kFewRows = 16, kEntriesAtOnce = 1 << 16;
   std::vector<double> columns(static_cast<size_t>(count));

@@ -43,6 +43,9 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
 // One of the columns, as a table of its own.
 View column_of(const View& view, int64_t column);
 
+// False where a size in it went past the limits of its scope: what is not known cannot be written.
+bool can_be_emitted(const Formula& formula);
+
 // Whether the formula gives `count` columns of the table from the first one on, in every trace.
 bool holds(const View& view, const Formula& formula, int64_t first_column, int64_t count);
 
