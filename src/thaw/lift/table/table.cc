@@ -188,6 +188,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (auto fit = as_list()) return fit;
     if (auto fit = fit_sizes(tensors, context, reason)) return fit;
     if (auto fit = fit_reals(tensors, context)) return fit;
+    if (auto fit = fit_growing_averages(tensors, context, around_table(tensors, context))) return fit;
   }
   std::string form_reason;
   auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
