@@ -118,12 +118,14 @@ std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& dif
 
 // Whether a shape that is the same in all traces is the same elsewhere: what it is given to may be as large here and rounded otherwise.
 bool says_the_same(Lifting& l, const Difference& difference, const SizesAround& sizes, FittedTable& table) {
-  if (ops::role_of(*difference.node, difference.input) != ops::Role::kShape) return true;
+  const ops::Role role = ops::role_of(*difference.node, difference.input);
+  if (role != ops::Role::kShape && role != ops::Role::kBounds) return true;
   sizes.tell(difference, *l.context);
   const Around& around = l.context->around;
-  if (!around.elements.is_known()) return true;
+  if (!around.elements.is_known() && around.given_back.empty()) return true;
   std::string data, reason;
   for (const Variable& axis : around.axes) data += dim::to_string(axis.symbol) + ", ";
+  for (const dim::Dim size : around.given_back) data += "back to " + dim::to_string(size) + ", ";
   if (table.given_to.contains(data)) return true;
   const auto own = fit_sizes(difference.tensors, *l.context, reason);
   if (own && own->description != table.fit.description) return false;

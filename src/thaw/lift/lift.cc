@@ -14,6 +14,7 @@
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/other_cuts.h"
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
@@ -107,6 +108,8 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
     plain.merge(lifting.steady_loops);
     return attempt(traces, options, std::move(made.choices), plain);
   }
+  if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
+    return attempt(traces, options, std::move(made.choices), plain);
   made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
   if (!made.is_whole()) return made;

@@ -7,6 +7,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/elements.h"
+#include "thaw/lift/solve/whole_pieces.h"
 #include "thaw/lift/table/generators.h"
 
 namespace thaw::lifting {
@@ -162,6 +163,7 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   const Around around = first.dims.size() <= 1 && !context.around.places ? context.around : Around();
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
+  keep_whole_pieces(sizes, context.around.axes, context.around.pieces);
   keep_given_back(sizes, context.around.given_back);
   keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);

@@ -1,0 +1,118 @@
+#include "thaw/lift/other_cuts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/align/slice.h"
+#include "thaw/lift/steady_sizes.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::lifting {
+namespace {
+
+bool cuts(const ir::Node& node) { return ops::role_of(node, 1) == ops::Role::kBounds; }
+
+bool cuts_from_start(ir::Node& node) {
+  const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
+  return slice && slice->begin == 0 && slice->end > 0;
+}
+
+// Whether the node takes operands of one size, but for the axis along which it joins them.
+bool takes_alike(const ir::Node& node) {
+  const ops::Operator* op = ops::registry().find(node);
+  return (op && op->is_elementwise()) || joins_pieces(node);
+}
+
+// The axes that a chain of Slices cuts, up to its last one; nullopt where one of them does not say.
+std::optional<std::set<int64_t>> axes_of_chain(ir::Node* last, size_t rank) {
+  std::set<int64_t> axes;
+  for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
+    const auto slice = written_slice(*node);
+    if (!slice) return std::nullopt;
+    axes.insert(slice->axis < 0 ? slice->axis + static_cast<int64_t>(rank) : slice->axis);
+  }
+  return axes;
+}
+
+// Before an operand of a node of a trace.
+void put_cut(ir::Node& reader, int operand, size_t axis, int64_t end, const std::string& name, ir::Graph& graph) {
+  const auto list = [&](std::string_view what, int64_t value) {
+    return graph.add_initializer(
+        ir::Tensor::from_int64(graph.unique_name(fmt::format("{}_{}", name, what)), {1}, std::vector<int64_t>{value}));
+  };
+  ir::Value* cut = graph.add_value(graph.unique_name(name));
+  graph.add_node("Slice", "",
+                 {reader.input(operand), list("start", 0), list("end", end), list("axis", static_cast<int64_t>(axis)),
+                  list("step", 1)},
+                 {cut}, name, &reader);
+  reader.set_input(operand, cut);
+}
+
+struct Cut {
+  size_t reader;  // its place among the aligned nodes
+  int operand;
+  size_t axis;
+  std::vector<int64_t> ends;  // by trace
+  std::string name;
+};
+
+// What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
+void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t reader, std::vector<Cut>& cuts) {
+  const auto cut = l.tensor_shapes.find(last->output(0)),
+             other = l.tensor_shapes.find(beside.node->input(beside.other));
+  if (cut == l.tensor_shapes.end() || other == l.tensor_shapes.end()) return;
+  const ops::Shape &here = cut->second, &there = other->second;
+  const auto known = here.size() == there.size() ? axes_of_chain(last, here.size()) : std::nullopt;
+  for (size_t axis = 0; known && axis < here.size(); ++axis) {
+    if (known->contains(static_cast<int64_t>(axis)) || !here[axis].is_symbolic() || !there[axis].is_symbolic())
+      continue;
+    std::vector<int64_t> ends = in_traces(here[axis], l.variables);
+    const bool is_large = std::ranges::all_of(ends, [](int64_t end) { return end > 1; });
+    if (dim::same(here[axis], there[axis]) || !is_large || ends != in_traces(there[axis], l.variables)) continue;
+    cuts.push_back({reader, beside.cut, axis, std::move(ends), fmt::format("{}_along_{}", last->name, axis)});
+  }
+}
+
+}  // namespace
+
+Beside beside_cut(const ir::Node& slice) {
+  const ir::Node* node = &slice;
+  while (node->output(0) && node->output(0)->uses().size() == 1 && !node->output(0)->is_output()) {
+    const ir::Use& use = node->output(0)->uses().front();
+    if (cuts(*use.node) && use.index == 0) {
+      node = use.node;
+      continue;
+    }
+    for (int i = 0; i < static_cast<int>(use.node->inputs().size()) && takes_alike(*use.node); ++i)
+      if (i != use.index && use.node->input(i) && !use.node->input(i)->constant()) return {use.node, use.index, i};
+    break;
+  }
+  return {};
+}
+
+bool cut_other_axes(Lifting& l) {
+  const auto& nodes = l.alignment.nodes;
+  std::unordered_map<const ir::Node*, size_t> places;
+  for (size_t i = 0; i < nodes.front().size(); ++i) places.emplace(nodes.front()[i], i);
+  std::vector<Cut> lacking;
+  for (size_t i = 0; i < nodes.front().size(); ++i) {
+    ir::Node* slice = nodes.front()[i];
+    if (!std::ranges::all_of(nodes, [&](const auto& of_trace) { return cuts_from_start(*of_trace[i]); })) continue;
+    const Beside beside = beside_cut(*slice);
+    // The last of a chain alone.
+    if (!beside.node || beside.node->input(beside.cut)->producer() != slice) continue;
+    if (const auto reader = places.find(beside.node); reader != places.end())
+      find_lacking(l, slice, beside, reader->second, lacking);
+  }
+  for (const Cut& cut : lacking)
+    for (size_t k = 0; k < nodes.size(); ++k)
+      put_cut(*nodes[k][cut.reader], cut.operand, cut.axis, cut.ends[k], cut.name, *l.traces[k].model->graph);
+  return !lacking.empty();
+}
+
+}  // namespace thaw::lifting
