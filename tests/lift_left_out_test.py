@@ -470,3 +470,48 @@ def test_an_output_that_is_folded_in_some_traces(thaw, save, tmp_path):
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (5, 9, 14)})
     for n in (5, 9, 21):
         assert np.array_equal(run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], np.arange(n) * 3), n
+
+
+def test_a_number_that_is_one_at_a_size_divides_nothing_there(thaw, save, tmp_path):
+    """Places along a side, over its last one: an exporter leaves out what divides by 1."""
+    def trace(h, w):
+        net, x = Net(), "x"
+        for axis, side in enumerate((h, w)):
+            if side // 4 - 1 != 1:
+                x = net.add("Div", x, net.constant(np.float32(side // 4 - 1)))
+            x = net.add("ReduceMax", x, net.ints(axis), keepdims=1)
+        return net.model([h, w], net.add("Neg", x))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in [(16, 24), (24, 8), (8, 20)]})
+    for h, w in [(12, 16), (8, 8), (32, 28)]:
+        x = np.random.default_rng(h + w).standard_normal((h, w), dtype=np.float32)
+        wanted = -(x / (h // 4 - 1)).max(0, keepdims=True).max(1, keepdims=True) / (w // 4 - 1)
+        assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-6, (h, w)
+
+
+def test_a_number_that_no_size_gives_is_no_reason_to_divide(thaw, save, tmp_path):
+    paths = []
+    for n, by in [(19, 1), (34, 3.7), (53, 0.9)]:
+        net, x = Net(), "x"
+        if by != 1:
+            x = net.add("Div", x, net.constant(np.float32(by)))
+        paths.append(save(net.model([n], net.add("Neg", x)), f"trace_{n}"))
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_an_output_is_a_constant_and_a_node_is_left_out(thaw, save, tmp_path):
+    """Positions that are returned, folded where they are few, beside a side that whole windows cover in some traces."""
+    def trace(h, w):
+        model, positions, few = window_trace(h, w), np.arange(h * w, dtype=np.float32), h * w < 500
+        if not few:
+            model.graph.node.append(helper.make_node("Add", ["before", "one"], ["positions"]))
+            model.graph.initializer.append(numpy_helper.from_array(np.ones(1, np.float32), "one"))
+        model.graph.initializer.append(numpy_helper.from_array(positions - (not few), "positions" if few else "before"))
+        model.graph.output.append(helper.make_tensor_value_info("positions", TensorProto.FLOAT, [h * w]))
+        return model
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in TRACES})
+    for h, w in UNSEEN:
+        got = run.run(["y", "positions"], {"x": image(h, w)})
+        assert np.array_equal(got[0], -windows(image(h, w))) and np.array_equal(got[1], np.arange(h * w)), (h, w)

@@ -106,3 +106,38 @@ def test_windows_that_are_no_cells_stay_as_they_are(thaw, save, tmp_path):
     for h, w in [(17, 23), (12, 18)]:
         wanted = session(save(plain(h, w), "wanted")).run(None, {"x": image(h, w)})[0]
         assert np.array_equal(run.run(None, {"x": image(h, w)})[0], wanted), (h, w)
+
+
+LEAST = 7  # cells, where a side is shorter
+
+
+def trace_of_no_fewer(h, w, least=(LEAST, LEAST)):
+    """A kernel that asks for so many rows and columns: a shorter side is pooled to as many cells, and no other."""
+    net, cells = Net(), (max(h, least[0]), max(w, least[1]))
+    x = net.add("Relu", "x")
+    if cells != (h, w):
+        x = taken_apart(net, x, (h, w), cells)
+    return net.model([1, 4, h, w], net.add("Neg", x))
+
+
+def test_no_fewer_cells_than_a_kernel_has(thaw, save, tmp_path):
+    traces = [(8, 9), (9, 6), (12, 10)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace_of_no_fewer(h, w) for h, w in traces})
+    for h, w in [*traces, (10, 4), (7, 7), (15, 23), (8, 1)]:
+        got = run.run(None, {"x": image(h, w)})[0]
+        assert np.abs(got + pooled(np.maximum(image(h, w), 0), (h, max(w, LEAST)))).max() < 1e-5, (h, w)
+
+
+def test_both_sides_may_be_the_short_one(thaw, save, tmp_path):
+    traces = [(8, 9), (9, 6), (5, 10)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace_of_no_fewer(h, w) for h, w in traces})
+    for h, w in [*traces, (4, 4), (15, 23), (3, 12)]:
+        got = run.run(None, {"x": image(h, w)})[0]
+        assert np.abs(got + pooled(np.maximum(image(h, w), 0), (max(h, LEAST), max(w, LEAST)))).max() < 1e-5, (h, w)
+
+
+def test_how_few_cells_is_one_number(thaw, save, tmp_path):
+    """8 cells of 5 columns, 7 of 6: no number is the least of both."""
+    paths = [save(trace_of_no_fewer(h, w, (1, least)), f"trace_{h}x{w}") for h, w, least in [(8, 9, 7), (9, 6, 7), (12, 5, 8), (10, 12, 7)]]
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert not (tmp_path / "out.onnx").exists()

@@ -20,6 +20,7 @@ class Config:
     patch: int = 4
     window: int = 3        # cells along one side
     seed: int = 29
+    left_out: bool = False  # Slices that cut nothing off, as exporters leave them out
 
     @property
     def head(self):
@@ -65,7 +66,9 @@ def _block(b, c, x, batch, rows, columns, width, shift, name):
     y = b.reshape(y, [batch, *padded, width])
     if shift:
         y = _rolled(b, _rolled(b, y, padded[0] - shift, padded[0], 1), padded[1] - shift, padded[1], 2)
-    y = b.slice(b.slice(y, 0, rows, 1), 0, columns, 2)
+    for axis, size in ((1, rows), (2, columns)):
+        if not c.left_out or size < padded[axis - 1]:
+            y = b.slice(y, 0, size, axis)
     x = b.op("Add", x, b.reshape(y, [batch, rows * columns, width]))
     y = b.gelu(b.linear(b.layer_norm(x, f"{name}.norm2", width), f"{name}.fc1", width, c.mlp))
     return b.op("Add", x, b.linear(y, f"{name}.fc2", c.mlp, width))

@@ -118,12 +118,14 @@ std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& dif
 
 // Whether a shape that is the same in all traces is the same elsewhere: what it is given to may be as large here and rounded otherwise.
 bool says_the_same(Lifting& l, const Difference& difference, const SizesAround& sizes, FittedTable& table) {
-  if (ops::role_of(*difference.node, difference.input) != ops::Role::kShape) return true;
+  const ops::Role role = ops::role_of(*difference.node, difference.input);
+  if (role != ops::Role::kShape && role != ops::Role::kBounds) return true;
   sizes.tell(difference, *l.context);
   const Around& around = l.context->around;
-  if (!around.elements.is_known()) return true;
+  if (!around.elements.is_known() && around.given_back.empty() && !table.is_given_back) return true;
   std::string data, reason;
   for (const Variable& axis : around.axes) data += dim::to_string(axis.symbol) + ", ";
+  for (const dim::Dim size : around.given_back) data += "back to " + dim::to_string(size) + ", ";
   if (table.given_to.contains(data)) return true;
   const auto own = fit_sizes(difference.tensors, *l.context, reason);
   if (own && own->description != table.fit.description) return false;
@@ -158,6 +160,7 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
       l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
       l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
+      l.tables.back().is_given_back = !l.context->around.given_back.empty();
     } else {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
@@ -247,6 +250,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       auto fit = is_waiting ? std::nullopt : (reads ? fit_shape : fit_sizes)(difference.tensors, *l.context, reason);
       if (fit) {
         l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
+        l.tables.back().is_given_back = !l.context->around.given_back.empty();
       } else if (!open && !reads && (is_waiting || (!reason.empty() && !guessed.contains(&difference)))) {
         open = &difference;
       }

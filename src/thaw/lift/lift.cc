@@ -1,11 +1,9 @@
 #include "thaw/lift/lift.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string>
 #include <unordered_set>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,8 +14,8 @@
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/other_cuts.h"
 #include "thaw/lift/recurrence/roll.h"
-#include "thaw/lift/restoring_crops.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
@@ -43,7 +41,6 @@ constexpr Step kWrite[] = {
     declare_inputs,       // names for their sizes; those that the exporter took out come back
     write_tables,         // constants become nodes that compute them
     write_windows,        // batches take the place of the loops
-    restore_crops,        // what is padded to whole windows along both sides is cut along both
     guard_untold_values,  // an error, not a wrong number, at a value that no trace varies
     declare_anew,         // what is declared of outputs and inner tensors follows from the graph
 };
@@ -111,7 +108,9 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
     plain.merge(lifting.steady_loops);
     return attempt(traces, options, std::move(made.choices), plain);
   }
-  made.report = std::exchange(lifting.report, {});
+  if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
+    return attempt(traces, options, std::move(made.choices), plain);
+  made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
   if (!made.is_whole()) return made;
   ir::Model& model = lifting.model();
@@ -119,7 +118,6 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   for (const ir::Node* node : model.graph->nodes()) traced.insert(node);
   made.edit = std::make_unique<ir::Transaction>(model);
   for (const Step step : kWrite) step(lifting);
-  std::ranges::move(lifting.report.lifted, std::back_inserter(made.report.lifted));
   for (const dim::Dim size : lifting.sizes->emitted()) made.emitted.push_back(dim::to_string(size));
   std::ranges::sort(made.emitted);
   // What is kept static contradicts other sizes, as it is asked to.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "thaw/lift/align/slice.h"
+#include "thaw/lift/other_cuts.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 
@@ -11,6 +13,29 @@ namespace {
 
 bool is_steady(const std::vector<int64_t>& at) {
   return std::ranges::all_of(at, [&](int64_t size) { return size == at.front(); });
+}
+
+size_t counted(int64_t axis, size_t rank) {
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+bool joins_along(const ir::Node& node, size_t axis, size_t rank) {
+  return joins_pieces(node) && counted(node.attribute_int("axis", 0), rank) == axis;
+}
+
+// Whether a node joins what two give, along an axis.
+bool are_joined(const ir::Node& a, const ir::Node& b, size_t axis, size_t rank) {
+  const auto reads_b = [&](const ir::Use& use) {
+    return joins_along(*use.node, axis, rank) &&
+           std::ranges::find(use.node->inputs(), b.output(0)) != use.node->inputs().end();
+  };
+  return std::ranges::any_of(a.output(0)->uses(), reads_b);
+}
+
+// Whether it interpolates.
+bool resizes(const ir::Node& node) {
+  const ops::Operator* op = ops::registry().find(node);
+  return op && op->operands.find(ops::Role::kScales) >= 0;
 }
 
 }  // namespace
@@ -23,9 +48,10 @@ SizesAround::SizesAround(Lifting& lifting) : lifting_(lifting) {
     facts_.push_back(infer::infer(*trace.model, *scopes_.back()));
   }
   for (size_t i = 0; i < nodes[0].size(); ++i) {
-    if (ops::role_of(*nodes[0][i], 1) != ops::Role::kShape || !keeps_elements(i)) continue;
+    const bool reshapes = ops::role_of(*nodes[0][i], 1) == ops::Role::kShape && keeps_elements(i);
+    if (!reshapes && !resizes(*nodes[0][i])) continue;
     auto from = axes_of(i, Side::kOperand, 0), to = axes_of(i, Side::kResult, 0);
-    if (from && to) reshapes_[{std::move(*from), std::move(*to)}].push_back(i);
+    if (from && to) (reshapes ? reshapes_ : resizes_)[{std::move(*from), std::move(*to)}].push_back(i);
   }
 }
 
@@ -43,6 +69,13 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
     if (other && (i == 0 || !other->constant())) add(context.around, place->second, i);
   }
   context.around.windows = windows_after(*difference.node);
+  if (context.around.cuts) context.around.given_back = cut_back(difference);
+  if (context.around.cuts && context.around.given_back.empty())
+    context.around.given_back = rolled_by(difference, context.around.axes);
+  if (resizes(*difference.node) && ops::role_of(*difference.node, difference.input) == ops::Role::kShape) {
+    context.around.pieces = pieces_after(place->second);
+    context.around.given_back = resized_back(place->second);
+  }
   if (ops::role_of(*difference.node, difference.input) == ops::Role::kShape && keeps_elements(place->second))
     if (const auto known = lifting_.tensor_shapes.find(difference.node->input(0));
         known != lifting_.tensor_shapes.end()) {
@@ -114,6 +147,116 @@ ops::Shape SizesAround::given_back(size_t place, const Axes& made, dim::Dim elem
     found = shape->second;
   }
   return found;
+}
+
+ops::Shape SizesAround::cut_back(const Difference& difference) const {
+  const auto slice = written_slice(*difference.node);
+  const Beside beside = slice && slice->begin == 0 ? beside_cut(*difference.node) : Beside();
+  if (!beside.node || !positions_.contains(beside.node)) return {};
+  const auto shape = lifting_.tensor_shapes.find(beside.node->input(beside.other));
+  const auto axes = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
+  if (shape == lifting_.tensor_shapes.end() || !axes || axes->size() != shape->second.size()) return {};
+  const size_t axis = counted(slice->axis, axes->size());
+  if (axis >= axes->size() || is_steady((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
+  for (size_t k = 0; k < difference.tensors.size(); ++k)
+    if (difference.tensors[k]->num_elements() != 1 || difference.tensors[k]->to_int64().front() != (*axes)[axis][k])
+      return {};
+  return {shape->second[axis]};
+}
+
+ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const Variable> axes) const {
+  const auto slice = written_slice(*difference.node);
+  const size_t axis = slice ? counted(slice->axis, axes.size()) : axes.size();
+  if (axis >= axes.size() || !axes[axis].varies() || !axes[axis].symbol.is_symbolic()) return {};
+  std::set<int64_t> behind;  // how far before the end of the axis
+  for (size_t k = 0; k < difference.tensors.size(); ++k) {
+    if (difference.tensors[k]->num_elements() != 1) return {};
+    behind.insert(axes[axis].at[k] - difference.tensors[k]->to_int64().front());
+  }
+  if (behind.size() != 1 || *behind.begin() < 0) return {};
+  const auto is_other_part = [&](const ir::Use& use) {
+    const auto other = use.index == 0 ? written_slice(*use.node) : std::nullopt;
+    if (!other || use.node == difference.node || counted(other->axis, axes.size()) != axis) return false;
+    const auto meet = [](const Slice& first, const Slice& next) { return first.begin == 0 && first.end == next.begin; };
+    return (meet(*slice, *other) || meet(*other, *slice)) && are_joined(*difference.node, *use.node, axis, axes.size());
+  };
+  const bool is_rolled = std::ranges::any_of(difference.node->input(0)->uses(), is_other_part);
+  return is_rolled ? ops::Shape{axes[axis].symbol - dim::Dim(*behind.begin())} : ops::Shape();
+}
+
+ops::Shape SizesAround::resized_back(size_t place) const {
+  const auto from = axes_of(place, Side::kOperand, 0), to = axes_of(place, Side::kResult, 0);
+  const auto before = from && to ? resizes_.find({*to, *from}) : resizes_.end();
+  const auto& shapes = lifting_.tensor_shapes;
+  const auto data = shapes.find(lifting_.alignment.nodes[0][place]->input(0));
+  if (before == resizes_.end() || data == shapes.end()) return {};
+  ops::Shape found;
+  for (const size_t other : before->second) {
+    if (other >= place) break;
+    const ir::Node* node = lifting_.alignment.nodes[0][other];
+    const auto taken = shapes.find(node->input(0)), made = shapes.find(node->output(0));
+    if (taken == shapes.end() || made == shapes.end()) continue;
+    if (!std::ranges::equal(made->second, data->second, dim::same)) continue;
+    if (!found.empty() && !std::ranges::equal(found, taken->second, dim::same)) return {};
+    found = taken->second;
+  }
+  return found;
+}
+
+int64_t SizesAround::piece_of(size_t place, size_t axis) const {
+  const auto in = axes_of(place, Side::kOperand, 0), out = axes_of(place, Side::kResult, 0);
+  if (!in || !out) return 0;
+  const auto multiply = [](std::vector<int64_t>& product, const std::vector<int64_t>& by) {
+    for (size_t k = 0; k < product.size(); ++k) product[k] *= by[k];
+  };
+  for (size_t i = 0, j = 0; i < in->size() && j < out->size();) {
+    std::vector<int64_t> before = (*in)[i++], behind = (*out)[j++];
+    const size_t first = j;
+    while (before != behind) {
+      const bool is_less = std::ranges::lexicographical_compare(before, behind);
+      if (is_less ? i == in->size() : j == out->size()) return 0;
+      is_less ? multiply(before, (*in)[i++]) : multiply(behind, (*out)[j++]);
+    }
+    if (axis >= i) continue;
+    const bool cuts = axis + 1 == i && j > first && is_steady((*out)[j - 1]);
+    return cuts ? (*out)[j - 1].front() : 0;
+  }
+  return 0;
+}
+
+int64_t SizesAround::pieces_after(size_t place, size_t axis) const {
+  constexpr int kFarthest = 12;
+  const auto axes = axes_of(place, Side::kResult, 0);
+  if (!axes || axis >= axes->size()) return 0;
+  std::set<int64_t> pieces;
+  std::vector<const ir::Node*> here{lifting_.alignment.nodes[0][place]};
+  for (int far = 0; far < kFarthest && !here.empty(); ++far) {
+    std::vector<const ir::Node*> next;
+    for (const ir::Node* each : here) {
+      for (const ir::Use& use : each->output(0)->uses()) {
+        const auto reader = positions_.find(use.node);
+        if (reader == positions_.end()) continue;
+        if (use.index == 0 && ops::role_of(*use.node, 1) == ops::Role::kShape && keeps_elements(reader->second)) {
+          if (const int64_t piece = piece_of(reader->second, axis); piece > 1) pieces.insert(piece);
+          continue;
+        }
+        // What leaves the axis as long is passed over.
+        const auto made = axes_of(reader->second, Side::kResult, 0);
+        const bool keeps = made && made->size() == axes->size() && (*made)[axis] == (*axes)[axis];
+        if (keeps && std::ranges::find(next, use.node) == next.end()) next.push_back(use.node);
+      }
+    }
+    if (!pieces.empty()) break;
+    here = std::move(next);
+  }
+  return pieces.size() == 1 ? *pieces.begin() : 0;
+}
+
+std::vector<int64_t> SizesAround::pieces_after(size_t place) const {
+  std::vector<int64_t> pieces;
+  if (const auto axes = axes_of(place, Side::kResult, 0))
+    for (size_t axis = 0; axis < axes->size(); ++axis) pieces.push_back(pieces_after(place, axis));
+  return pieces;
 }
 
 JoinedSizes SizesAround::joined_sizes() const {

@@ -51,13 +51,26 @@ class SizesAround {
   // What a shape gives back: as large in every trace, and made into the shape of this node's data by a Reshape before
   // it. Empty where there is none, or two that inference tells apart.
   ops::Shape given_back(size_t place, const Axes& made, dim::Dim elements) const;
+  // Where a Slice ends that cuts down to what its result is added to or joined with (other_cuts.h). Empty where it is none.
+  ops::Shape cut_back(const Difference& difference) const;
+  // Where a tensor is rolled, or ends: so far before the end of its own axis as in every trace, whatever else measures as much in all
+  // of them.
+  // axes: of the data. Empty where it is no place of a roll, or not as far in each.
+  ops::Shape rolled_by(const Difference& difference, std::span<const Variable> axes) const;
+  // What a Resize gives back: the sizes that one before it was given, whose result was as large as this one's data.
+  ops::Shape resized_back(size_t place) const;
+  // By axis of the node's result, how long the pieces are that a Reshape behind it cuts it into; 0 where none does, or they differ.
+  std::vector<int64_t> pieces_after(size_t place) const;
+  int64_t pieces_after(size_t place, size_t axis) const;
+  // By which number a Reshape cuts an axis of its data, as the inner one of two axes; 0 where it does not.
+  int64_t piece_of(size_t place, size_t axis) const;
 
   Lifting& lifting_;
   std::unordered_map<const ir::Node*, size_t> positions_;
   std::vector<std::unique_ptr<dim::Scope>> scopes_;
   std::vector<infer::Result> facts_;
   // By the sizes of the data and of the result, in the traces.
-  std::map<std::pair<Axes, Axes>, std::vector<size_t>> reshapes_;
+  std::map<std::pair<Axes, Axes>, std::vector<size_t>> reshapes_, resizes_;
 };
 
 }  // namespace thaw::lifting

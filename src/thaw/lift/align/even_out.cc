@@ -12,6 +12,7 @@
 #include "thaw/lift/align/joined_zeros.h"
 #include "thaw/lift/align/pair_nodes.h"
 #include "thaw/lift/align/plain_nodes.h"
+#include "thaw/lift/align/pools.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -113,7 +114,7 @@ bool can_fill(const Pairing& pairing, const SizedTrace& trace, int side) {
       }
       continue;
     }
-    const size_t data = *pair.reads.front();
+    const size_t data = *pair.reads.back();
     std::optional<Sizes> sizes;
     if (const auto known = made.find(data); known != made.end()) {
       sizes = known->second;
@@ -183,7 +184,7 @@ void fill(const Pairing& pairing, SizedTrace& trace, int side, const std::vector
       continue;
     }
     if (!pair.node[side]) {
-      ir::Value* data = values[*pair.reads.front()];
+      ir::Value* data = values[*pair.reads.back()];
       const Sizes sizes = trace.sizes.at(data);
       ir::Value* result = put_neutral(*pair.optional, data, sizes, graph, before);
       trace.sizes[result] = *neutral_sizes(*pair.optional, sizes);
@@ -201,7 +202,8 @@ void fill(const Pairing& pairing, SizedTrace& trace, int side, const std::vector
     values.insert(values.end(), node->outputs().begin(), node->outputs().end());
   }
   for (size_t i = 0; i < pairing.outputs.size(); ++i) {
-    ir::Value *output = graph.outputs()[i], *wanted = values[pairing.outputs[i]];
+    if (!pairing.outputs[i]) continue;
+    ir::Value *output = graph.outputs()[i], *wanted = values[*pairing.outputs[i]];
     if (output == wanted) continue;
     const std::string name = output->name();
     const ir::Type type = output->type;
@@ -242,8 +244,7 @@ void spell_all(std::vector<Trace>& traces, const std::vector<const ir::Node*>& b
     for (SizedTrace& trace : sized) {
       const auto of = trace.side().sizes;
       ir::Node* node = trace.nodes[i];
-      if (auto optional = optional_node(*node, of(node->input(0)), of(node->output(0))))
-        spell_out(*optional, *trace.model.graph);
+      if (auto optional = optional_node(*node, of)) spell_out(*optional, *trace.model.graph);
     }
   }
 }
@@ -264,6 +265,7 @@ void even_out(std::vector<Trace>& traces) {
   if (aligned(traces)) return;
   for (Trace& trace : traces) fold_sizes(*trace.model);
   for (Trace& trace : traces) write_joined_zeros_as_pads(*trace.model);
+  for (Trace& trace : traces) write_parted_pools_as_products(*trace.model);
   part_pads_alike(traces);
   for (Trace& trace : traces) write_plainly(*trace.model);
   unshare_constants(*traces.front().model);

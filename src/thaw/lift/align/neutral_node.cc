@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "thaw/lift/align/averages_matrix.h"
 #include "thaw/lift/align/constant_operand.h"
+#include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -74,10 +76,31 @@ ir::Tensor integers_like(const ir::Tensor& like, std::string name, const std::ve
   return ir::Tensor::from_bytes(std::move(name), like.data_type, dims, std::move(bytes));
 }
 
+// Whether it is a product with a matrix of averages along one of the last two axes of its data.
+bool pools_an_axis(const ir::Node& node, int data) {
+  const auto product = node.inputs().size() == 2 ? ops::weight_product(node) : std::nullopt;
+  if (!product || product->x_is_turned || product->weight_is_turned || product->alpha != 1) return false;
+  const ir::Tensor* averages = constant_operand(node, 1 - data);
+  return averages && is_averages_matrix(*averages, data == 0);
+}
+
+// Exporters leave out what multiplies by 1, or divides by it.
+bool scales_all(const ir::Node& node, int data) {
+  const auto factor = ops::constant_factor(node);
+  const ir::Tensor* number = factor && factor->operand == 1 - data ? constant_operand(node, factor->operand) : nullptr;
+  return number && number->data_type == ir::DataType::kFloat && number->num_elements() == 1;
+}
+
 // The constant with which the operand changes nothing; a copy of what is there for one that says how.
 ir::Tensor neutral_operand(const OptionalNode& like, int input, const Sizes& data, const Sizes& result,
                            std::string name) {
   const ir::Tensor& there = *constant_operand(*like.node, input);
+  if (pools_an_axis(*like.node, like.data)) {
+    const int64_t side = data[data.size() - (like.data == 0 ? 1 : 2)];
+    return averages_matrix(std::move(name), side, side, like.data == 0);
+  }
+  if (scales_all(*like.node, like.data))
+    return ir::Tensor::from_float(std::move(name), there.dims, std::vector<float>{1.0F});
   const auto count = static_cast<size_t>(there.num_elements());
   switch (ops::role_of(*like.node, input)) {
     case Role::kPads:
@@ -113,11 +136,21 @@ bool hold_as_many(const Sizes& a, const Sizes& b) {
   return first && first == second;
 }
 
-std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Sizes>& in,
-                                          const std::optional<Sizes>& out) {
+std::optional<OptionalNode> optional_node(ir::Node& node,
+                                          const std::function<std::optional<Sizes>(const ir::Value*)>& sizes_of) {
+  if (node.inputs().empty() || node.outputs().size() != 1) return std::nullopt;
+  const std::optional<Sizes> out = sizes_of(node.output(0));
+  for (const int data : {0, 1}) {
+    const bool pools = pools_an_axis(node, data), scales = !pools && scales_all(node, data);
+    if (!pools && !scales) continue;
+    const std::optional<Sizes> in = sizes_of(node.input(data));
+    if (!in || !out || in->size() != out->size() || node.input(data)->constant()) return std::nullopt;
+    if (pools ? in->size() < 2 : in != out) return std::nullopt;
+    return OptionalNode{.node = &node, .data = data, .in = *in, .out = *out};
+  }
+  const std::optional<Sizes> in = sizes_of(node.input(0));
   const ops::Operator* op = ops::registry().find(node);
-  if (!op || !in || !out || node.outputs().size() != 1 || node.inputs().size() < 2 || !node.input(0))
-    return std::nullopt;
+  if (!op || !in || !out || node.inputs().size() < 2 || !node.input(0)) return std::nullopt;
   if (!op->moves_elements() && op->operands.find(Role::kScales) < 0) return std::nullopt;
   if (op->operands[0] != Role::kData || node.input(0)->constant()) return std::nullopt;
   bool sizes = false;
@@ -133,7 +166,7 @@ std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Si
     sizes |= makes_size(role) && tensor->num_elements() > 0;
   }
   if (!sizes) return std::nullopt;
-  OptionalNode found{.node = &node, .in = *in, .out = *out};
+  OptionalNode found{.node = &node, .data = 0, .in = *in, .out = *out};
   // A shape that holds as many elements joins axes, or says nothing new; others repeat, pad, cut or resize.
   if (op->operands[1] == Role::kShape && hold_as_many(*in, *out)) {
     auto joins = joined_axes(*in, *out);
@@ -163,8 +196,12 @@ ir::Value* put_neutral(const OptionalNode& like, ir::Value* data, const Sizes& s
                        ir::Node* before) {
   const std::string name = graph.unique_name(like.node->output(0)->name());
   const Sizes result = *neutral_sizes(like, sizes);
-  std::vector<ir::Value*> inputs{data};
-  for (int i = 1; i < static_cast<int>(like.node->inputs().size()); ++i) {
+  std::vector<ir::Value*> inputs;
+  for (int i = 0; i < static_cast<int>(like.node->inputs().size()); ++i) {
+    if (i == like.data) {
+      inputs.push_back(data);
+      continue;
+    }
     inputs.push_back(like.node->input(i) ? graph.add_initializer(neutral_operand(
                                                like, i, sizes, result, graph.unique_name(like.node->input(i)->name())))
                                          : nullptr);

@@ -2,10 +2,13 @@
 //
 // An exporter writes a Pad, a Slice or a Resize only where a side asks for it: at a size that whole windows cover there is
 // none. In such a trace it stands for one that pads by 0, cuts nothing, resizes to the size that is there. Two Reshapes in
-// a row are one there; the first of them then joins the same axes as in the other trace.
+// a row are one there; the first of them then joins the same axes as in the other trace. A product with a matrix of averages
+// pools an axis to some cells; where it has as many entries, each is its own. A number that a tensor is divided by may be 1 at a
+// size.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,18 +20,19 @@ using Sizes = std::vector<int64_t>;
 // As many elements; not where there are more than int64 counts.
 bool hold_as_many(const Sizes& a, const Sizes& b);
 
-// A node of a trace that another may lack. Its operands but the first are constants.
+// A node of a trace that another may lack. Its operands but one are constants.
 struct OptionalNode {
   ir::Node* node = nullptr;
+  int data = 0;   // which operand is none
   Sizes in, out;  // of its data and result
   // Which axes of its data each axis of its result joins, where it joins any: what reads the result of one that is left
   // out is a Reshape then, to which it is all the same.
   std::vector<int64_t> joins = {};
 };
 
-// nullopt where no constants make the node change nothing.
-std::optional<OptionalNode> optional_node(ir::Node& node, const std::optional<Sizes>& in,
-                                          const std::optional<Sizes>& out);
+// nullopt where no constants make the node change nothing. sizes: of a value of its trace, as far as they are known.
+std::optional<OptionalNode> optional_node(ir::Node& node,
+                                          const std::function<std::optional<Sizes>(const ir::Value*)>& sizes_of);
 
 // What the node's result is where it is left out, of data of these sizes; nullopt where that is not told.
 std::optional<Sizes> neutral_sizes(const OptionalNode& node, const Sizes& data);

@@ -33,8 +33,7 @@ class PairSearch {
   PairSearch(const PairSide& first, const PairSide& second) : sides_{&first, &second} {
     for (int side = 0; side < 2; ++side) {
       for (ir::Node* node : sides_[side]->nodes) {
-        optional_[side].push_back(
-            optional_node(*node, sizes_of(side, node->input(0)), sizes_of(side, node->output(0))));
+        optional_[side].push_back(optional_node(*node, [&](const ir::Value* value) { return sizes_of(side, value); }));
       }
     }
   }
@@ -205,7 +204,7 @@ class PairSearch {
     if (at_[side] == sides_[side]->nodes.size()) return false;
     const auto& optional = optional_[side][at_[side]];
     if (!optional) return false;
-    const auto known = links_[side].find(optional->node->input(0));
+    const auto known = links_[side].find(optional->node->input(optional->data));
     if (known == links_[side].end()) return false;
     // What is reshaped here is something else.
     const Link* data = nullptr;
@@ -217,7 +216,9 @@ class PairSearch {
     const auto sizes = value.reshaped[lacking] ? std::optional<Sizes>() : sizes_of(lacking, value.stands_in[lacking]);
     if (!value.reshaped[lacking] && (!sizes || !neutral_sizes(*optional, *sizes))) return false;
     const bool reshaped = value.reshaped[lacking] || !optional->joins.empty();
-    NodePair pair{.optional = optional, .reads = {data->id}, .first_result = values_.size()};
+    NodePair pair{.optional = optional, .first_result = values_.size()};
+    pair.reads.resize(static_cast<size_t>(optional->data) + 1);
+    pair.reads.back() = data->id;
     pair.node[side] = optional->node;
     begin(choice, side == 0 ? 1 : 0, side == 1 ? 1 : 0);
     const ir::Value *there = value.stands_in[lacking], *here = optional->node->output(0);
@@ -275,14 +276,18 @@ class PairSearch {
     steps_.pop_back();
   }
 
-  std::optional<std::vector<size_t>> pair_outputs() const {
+  std::optional<std::vector<std::optional<size_t>>> pair_outputs() const {
     const auto &first = sides_[0]->graph->outputs(), &second = sides_[1]->graph->outputs();
     if (first.size() != second.size()) return std::nullopt;
-    std::vector<size_t> outputs;
+    std::vector<std::optional<size_t>> outputs;
     for (size_t i = 0; i < first.size(); ++i) {
+      if (first[i]->constant() && second[i]->constant()) {
+        outputs.emplace_back();
+        continue;
+      }
       const auto id = common(first[i], second[i], true);
       if (!id) return std::nullopt;
-      outputs.push_back(*id);
+      outputs.push_back(id);
     }
     return outputs;
   }

@@ -25,7 +25,7 @@ struct NodePair {
 
 struct Pairing {
   std::vector<NodePair> nodes;
-  std::vector<size_t> outputs;  // of the graphs
+  std::vector<std::optional<size_t>> outputs;  // of the graphs, the value; none for what is a constant on both sides
 };
 
 struct PairSide {

@@ -7,6 +7,7 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/lift/align/averaged_cells.h"
+#include "thaw/lift/align/averages_matrix.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -114,18 +115,9 @@ std::array<bool, 2> pooled_axes(std::span<const std::vector<Pool>> pools, size_t
   return {pools_along(0), pools_along(1)};
 }
 
-// A matrix of averages, [cells, side], or turned around.
 ir::Value* add_averages(const ops::Emit& e, int64_t cells, int64_t side, bool turned, ir::DataType type) {
-  std::vector<float> entries(static_cast<size_t>(cells * side));
-  for (int64_t cell = 0; cell < cells; ++cell) {
-    const Window window = window_of(cell, cells, side);
-    for (int64_t at = window.begin; at < window.end; ++at)
-      entries[static_cast<size_t>(turned ? at * cells + cell : cell * side + at)] =
-          1.0F / static_cast<float>(window.end - window.begin);
-  }
   // Each of its own: what is equal in one trace may differ in others.
-  ir::Value* made = e.graph().add_initializer(ir::Tensor::from_float(
-      e.graph().unique_name("averages"), turned ? std::vector{side, cells} : std::vector{cells, side}, entries));
+  ir::Value* made = e.graph().add_initializer(averages_matrix(e.graph().unique_name("averages"), cells, side, turned));
   return type == ir::DataType::kFloat ? made : e.cast(made, type);
 }
 
@@ -150,6 +142,21 @@ ir::Value* as_reshape(const Pool& pool, const std::array<bool, 2>& pooled, const
 }
 
 }  // namespace
+
+void write_parted_pools_as_products(ir::Model& model) {
+  const std::vector<Pool> pools = pools_of(model);
+  if (std::ranges::none_of(pools, &Pool::taken_apart)) return;
+  rewrite::Emitter emitter(model, "pooled");
+  for (const Pool& pool : pools) {
+    const auto is_large = [&](size_t axis) {
+      return pool.side(axis) > kMostAverages || pool.cells[axis] * pool.side(axis) > kMostAverages;
+    };
+    if (!pool.taken_apart || is_large(0) || is_large(1)) continue;
+    emitter.set_origin(pool.node->name);
+    rewrite::replace_value(*pool.node->output(0), *as_product(pool, emitter.before(pool.node)));
+  }
+  rewrite::remove_unused(model);
+}
 
 void write_pools_alike(std::vector<Trace>& traces) {
   std::vector<std::vector<Pool>> pools;

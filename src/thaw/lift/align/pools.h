@@ -16,4 +16,8 @@ namespace thaw::lifting {
 // they are not as many, or are something else, nothing is done.
 void write_pools_alike(std::vector<Trace>& traces);
 
+// Each that is taken apart, as such products, whatever other traces have: a side that has as many entries as cells leaves its pool
+// out.
+void write_parted_pools_as_products(ir::Model& model);
+
 }  // namespace thaw::lifting

@@ -30,6 +30,9 @@ Layouts& layouts_of(const Size& length, TableContext& context);
 
 // A column for each of a few cells that the rows are pooled to: what the entries of a cell weigh in its average, 0 elsewhere.
 std::optional<Generated> fit_averages(const RowTable& table);
+// The same of no fewer cells than a number, where the sides of some traces are smaller than that.
+std::optional<TableFit> fit_growing_averages(std::span<const ir::Tensor* const> tensors, const TableContext& context,
+                                             const Around& around);
 
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).

@@ -7,6 +7,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/elements.h"
+#include "thaw/lift/solve/whole_pieces.h"
 #include "thaw/lift/table/generators.h"
 
 namespace thaw::lifting {
@@ -164,6 +165,7 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   const Around around = first.dims.size() <= 1 && !context.around.places ? context.around : Around();
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
+  keep_whole_pieces(sizes, context.around.axes, context.around.pieces);
   keep_given_back(sizes, context.around.given_back);
   keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);
@@ -190,6 +192,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
     if (auto fit = as_list()) return fit;
     if (auto fit = fit_sizes(tensors, context, reason)) return fit;
     if (auto fit = fit_reals(tensors, context)) return fit;
+    if (auto fit = fit_growing_averages(tensors, context, around_table(tensors, context))) return fit;
   }
   std::string form_reason;
   auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));

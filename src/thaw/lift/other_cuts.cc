@@ -1,0 +1,201 @@
+#include "thaw/lift/other_cuts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/lift/align/slice.h"
+#include "thaw/lift/steady_sizes.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::lifting {
+namespace {
+
+bool cuts(const ir::Node& node) { return ops::role_of(node, 1) == ops::Role::kBounds; }
+
+bool cuts_from_start(ir::Node& node) {
+  const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
+  return slice && slice->begin == 0 && slice->end > 0;
+}
+
+// Whether the node takes operands of one size, but for the axis along which it joins them.
+bool takes_alike(const ir::Node& node) {
+  const ops::Operator* op = ops::registry().find(node);
+  return (op && op->is_elementwise()) || joins_pieces(node);
+}
+
+// The axes that a chain of Slices cuts, up to its last one; nullopt where one of them does not say.
+std::optional<std::set<int64_t>> axes_of_chain(ir::Node* last, size_t rank) {
+  std::set<int64_t> axes;
+  for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
+    const auto slice = written_slice(*node);
+    if (!slice) return std::nullopt;
+    axes.insert(slice->axis < 0 ? slice->axis + static_cast<int64_t>(rank) : slice->axis);
+  }
+  return axes;
+}
+
+// Before an operand of a node of a trace.
+void put_cut(ir::Node& reader, int operand, size_t axis, int64_t end, const std::string& name, ir::Graph& graph) {
+  const auto list = [&](std::string_view what, int64_t value) {
+    return graph.add_initializer(
+        ir::Tensor::from_int64(graph.unique_name(fmt::format("{}_{}", name, what)), {1}, std::vector<int64_t>{value}));
+  };
+  ir::Value* cut = graph.add_value(graph.unique_name(name));
+  graph.add_node("Slice", "",
+                 {reader.input(operand), list("start", 0), list("end", end), list("axis", static_cast<int64_t>(axis)),
+                  list("step", 1)},
+                 {cut}, cut->name(), &reader);
+  reader.set_input(operand, cut);
+}
+
+struct Cut {
+  size_t reader;  // its place among the aligned nodes
+  int operand;
+  size_t axis;
+  std::vector<int64_t> ends;  // by trace
+  std::string name;
+};
+
+// Whether the node cuts the axis itself, as the next of a chain.
+bool cuts_axis(ir::Node& node, size_t axis) {
+  const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
+  return slice && slice->axis == static_cast<int64_t>(axis);
+}
+
+// What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
+void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t reader, std::vector<Cut>& cuts) {
+  const auto cut = l.tensor_shapes.find(last->output(0)),
+             other = l.tensor_shapes.find(beside.node->input(beside.other));
+  if (cut == l.tensor_shapes.end() || other == l.tensor_shapes.end()) return;
+  const ops::Shape &here = cut->second, &there = other->second;
+  const auto known = here.size() == there.size() ? axes_of_chain(last, here.size()) : std::nullopt;
+  for (size_t axis = 0; known && axis < here.size(); ++axis) {
+    if (known->contains(static_cast<int64_t>(axis)) || !here[axis].is_symbolic() || !there[axis].is_symbolic())
+      continue;
+    std::vector<int64_t> ends = in_traces(here[axis], l.variables);
+    const bool is_large = std::ranges::all_of(ends, [](int64_t end) { return end > 1; });
+    if (dim::same(here[axis], there[axis]) || !is_large || ends != in_traces(there[axis], l.variables)) continue;
+    cuts.push_back({reader, beside.cut, axis, std::move(ends), fmt::format("{}_along_{}", last->name, axis)});
+  }
+}
+
+// One side of a grid: what it was, and what it was padded to.
+struct Side {
+  dim::Dim size, whole;
+};
+using Padded = std::vector<Side>;  // two sides or more, padded by one node
+
+std::vector<Padded> padded_grids(const Lifting& l) {
+  std::vector<Padded> grids;
+  for (const ir::Node* node : l.alignment.nodes.front()) {
+    if (ops::role_of(*node, 1) != ops::Role::kPads) continue;
+    const auto data = l.tensor_shapes.find(node->input(0)), made = l.tensor_shapes.find(node->output(0));
+    if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end()) continue;
+    Padded sides;
+    for (size_t axis = 0; axis < std::min(data->second.size(), made->second.size()); ++axis)
+      if (const Side side{data->second[axis], made->second[axis]};
+          side.size.is_symbolic() && side.whole.is_symbolic() && !dim::same(side.size, side.whole))
+        sides.push_back(side);
+    const auto is_same = [&](const Padded& other) {
+      return std::ranges::equal(other, sides, [](const Side& a, const Side& b) {
+        return dim::same(a.size, b.size) && dim::same(a.whole, b.whole);
+      });
+    };
+    if (sides.size() > 1 && std::ranges::none_of(grids, is_same)) grids.push_back(std::move(sides));
+  }
+  return grids;
+}
+
+// Whether two expressions are the same, or come to the same at many sizes, whole or not: those behind a roll are long, as they hold
+// where there is nothing to roll.
+bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables) {
+  constexpr int64_t kSamples = 12, kStep = 5;
+  if (dim::same(a, b)) return true;
+  if (!a.is_symbolic() || !b.is_symbolic()) return false;
+  for (int64_t n = 0; n < kSamples; ++n) {
+    dim::Assignment at;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const Variable& v = variables[i];
+      const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
+      const int64_t more = v.varies() ? kStep * n + static_cast<int64_t>(i) : 0;
+      if (id >= 0) at[id] = v.at[static_cast<size_t>(n) % v.at.size()] + more;
+    }
+    const auto x = dim::evaluate(a, at), y = dim::evaluate(b, at);
+    if (!x || !y || *x != *y) return false;
+  }
+  return true;
+}
+
+// What a Slice that cuts one side of such a grid down to what it was leaves padded: sides that are whole in every trace.
+void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padded>& grids,
+                 const std::unordered_map<const ir::Node*, size_t>& places, std::vector<Cut>& cuts) {
+  const auto data = l.tensor_shapes.find(slice->input(0)), made = l.tensor_shapes.find(slice->output(0));
+  if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end() || data->second.size() != made->second.size())
+    return;
+  const auto axis_of = [&](const Side& side, dim::Dim now) {
+    for (size_t axis = 0; axis < made->second.size(); ++axis)
+      if (measures_alike(data->second[axis], side.whole, l.variables) &&
+          measures_alike(made->second[axis], now, l.variables))
+        return std::optional<size_t>(axis);
+    return std::optional<size_t>();
+  };
+  for (const Padded& grid : grids) {
+    if (std::ranges::none_of(grid, [&](const Side& side) { return axis_of(side, side.size).has_value(); })) continue;
+    for (const Side& side : grid) {
+      const auto axis = axis_of(side, side.size) ? std::nullopt : axis_of(side, side.whole);
+      std::vector<int64_t> ends = axis ? in_traces(side.size, l.variables) : std::vector<int64_t>();
+      if (ends.empty() || ends != in_traces(side.whole, l.variables)) continue;
+      for (const ir::Use& use : slice->output(0)->uses())
+        if (const auto reader = places.find(use.node); reader != places.end() && !cuts_axis(*use.node, *axis))
+          cuts.push_back({reader->second, use.index, *axis, ends, fmt::format("{}_along_{}", slice->name, *axis)});
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+Beside beside_cut(const ir::Node& slice) {
+  const ir::Node* node = &slice;
+  while (node->output(0) && node->output(0)->uses().size() == 1 && !node->output(0)->is_output()) {
+    const ir::Use& use = node->output(0)->uses().front();
+    if (cuts(*use.node) && use.index == 0) {
+      node = use.node;
+      continue;
+    }
+    for (int i = 0; i < static_cast<int>(use.node->inputs().size()) && takes_alike(*use.node); ++i)
+      if (i != use.index && use.node->input(i) && !use.node->input(i)->constant()) return {use.node, use.index, i};
+    break;
+  }
+  return {};
+}
+
+bool cut_other_axes(Lifting& l) {
+  const auto& nodes = l.alignment.nodes;
+  std::unordered_map<const ir::Node*, size_t> places;
+  for (size_t i = 0; i < nodes.front().size(); ++i) places.emplace(nodes.front()[i], i);
+  const std::vector<Padded> grids = padded_grids(l);
+  std::vector<Cut> lacking;
+  for (size_t i = 0; i < nodes.front().size(); ++i) {
+    ir::Node* slice = nodes.front()[i];
+    if (!std::ranges::all_of(nodes, [&](const auto& of_trace) { return cuts_from_start(*of_trace[i]); })) continue;
+    const Beside beside = beside_cut(*slice);
+    const size_t before = lacking.size();
+    // The last of a chain alone.
+    if (beside.node && beside.node->input(beside.cut)->producer() == slice)
+      if (const auto reader = places.find(beside.node); reader != places.end())
+        find_lacking(l, slice, beside, reader->second, lacking);
+    if (lacking.size() == before) find_padded(l, slice, grids, places, lacking);
+  }
+  for (const Cut& cut : lacking)
+    for (size_t k = 0; k < nodes.size(); ++k)
+      put_cut(*nodes[k][cut.reader], cut.operand, cut.axis, cut.ends[k], cut.name, *l.traces[k].model->graph);
+  return !lacking.empty();
+}
+
+}  // namespace thaw::lifting
