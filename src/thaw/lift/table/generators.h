@@ -35,6 +35,9 @@ std::optional<Generated> fit_averages(const RowTable& table);
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);
 
+// Columns that are cosines or sines of a multiple of the row of a grid and another of its column, added.
+std::optional<Generated> fit_mixed_angles(const RowTable& table);
+
 // A single column as a function of the index, which may differ from size to size: sizes times the index, shares of the
 // length (linspace, nearest and neighbouring positions of another length), digits, limits.
 struct Sequence {
@@ -108,6 +111,8 @@ std::optional<Generated> fit_folded(const View& view, TableContext& context);
 
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+// Learned positions of the rows of a grid and of its columns, added, each interpolated before the export.
+std::optional<TableFit> fit_factorized(const View& view, TableContext& context);
 // The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
 std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
 // The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token; of a list, pair by pair.

@@ -114,8 +114,8 @@ RowTable rows_of(const View& view, TableContext& context) {
 }
 
 std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit :
-       {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+  for (const auto fit : {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation,
+                         fit_sequences, fit_mixed_angles})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }
@@ -204,7 +204,9 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
+  context.untold.clear();
   if (auto fit = fit_resized(*view, context)) return fit;
+  if (auto fit = fit_factorized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
   if (auto fit = fit_grid_distances(*view, context)) return fit;
   if (auto fit = fit_rows_of_cells(*view, context)) return fit;
@@ -213,6 +215,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (auto fit = fit_joined(tensors, context)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
+  if (!context.untold.empty()) of_part = context.untold;
   if (!of_part.empty()) {
     reason = of_part;
     return std::nullopt;
