@@ -152,3 +152,31 @@ def test_places_that_are_told_in_cells_of_a_larger_grid(thaw, save, tmp_path):
         turned = np.concatenate([np.outer((c + 1) / n * 24, frequencies) for c, n in ((columns, w), (rows, h))], 1)
         return np.concatenate([np.sin(turned), np.cos(turned)], 1).astype(np.float32)
     check(thaw, save, tmp_path, table, sizes=[(4, 6), (10, 5), (7, 12)], unseen=[(8, 6), (13, 14), (3, 17)], tolerance=2e-5)
+
+
+def projected(h, w, basis, weight, folded):
+    """Sines of normalised places through a product with what was learned, folded or not."""
+    rows, _ = raster(h, w)
+    place = (np.outer((rows + 1) / h, basis)).astype(np.float32)
+    net = Net()
+    x = net.add("Conv", "x", net.constant(np.ones((weight.shape[1], 1, PATCH, PATCH), np.float32)), strides=[PATCH, PATCH])
+    x = net.add("Transpose", net.add("Reshape", x, net.ints(1, weight.shape[1], h * w)), perm=[0, 2, 1])
+    if folded:
+        table = net.constant((np.sin(place).astype(np.float64) @ weight).astype(np.float32))
+    else:
+        table = net.add("MatMul", net.add("Sin", net.constant(place)), net.constant(weight))
+    return net.model([1, 1, h * PATCH, w * PATCH], net.add("Mul", x, table))
+
+
+def test_a_trace_in_which_what_was_learned_is_folded_is_only_compared_with(thaw, save, tmp_path):
+    basis, weight = 2 * np.pi / 100.0 ** (np.arange(9) / 9), np.random.default_rng(1).standard_normal((9, 8)).astype(np.float32)
+    sizes, table = [(4, 6), (10, 5), (7, 12), (9, 8)], lambda h, w: np.sin(np.outer((raster(h, w)[0] + 1) / h, basis)) @ weight
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": projected(h, w, basis, weight, (h, w) == sizes[0]) for h, w in sizes})
+    for h, w in [*sizes, (8, 6), (13, 14)]:
+        assert is_right(run, h, w, table(h, w), 1e-5), (h, w)
+
+
+def test_a_folded_trace_that_is_another_model_is_told(thaw, save, tmp_path):
+    basis, weight = 2 * np.pi / 100.0 ** (np.arange(9) / 9), np.random.default_rng(1).standard_normal((9, 8)).astype(np.float32)
+    models = {f"{h}x{w}": projected(h, w, basis, weight * (1.1 if h == 4 else 1), h == 4) for h, w in [(4, 6), (10, 5), (7, 12), (9, 8)]}
+    refused(thaw, save, tmp_path, models)
