@@ -121,6 +121,10 @@ std::optional<TableFit> fit_grid_distances(const View& view, TableContext& conte
 // A few rows for each cell of a grid: anchors.
 std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context);
 
+// Of several axes: the first entries along each of one larger table, before a few that stay. A size beyond it is an error of the lifted
+// model.
+std::optional<TableFit> fit_corner(const View& view);
+
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.
 std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const> tensors, const TableContext& context,

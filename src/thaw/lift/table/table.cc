@@ -204,12 +204,14 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
   if (generated) return made_of(*view, std::move(*generated));
+  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
+  if (!is_one)
+    if (auto fit = fit_corner(*view)) return fit;
   context.untold.clear();
   if (auto fit = fit_resized(*view, context)) return fit;
   if (auto fit = fit_factorized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
   if (auto fit = fit_grid_distances(*view, context)) return fit;
-  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;
