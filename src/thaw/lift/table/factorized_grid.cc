@@ -152,6 +152,7 @@ std::optional<TableFit> fit_factorized(const View& view, TableContext& context) 
       scale = std::max(scale, std::abs(entry));
     }
   }
+  constexpr size_t kConfirmed = 4;  // one of so many sums follows from the others
   int64_t work = kMostWork;
   for (const CellGrid& grid : possible_cell_grids(view, context)) {
     const auto is_thin = [](const Size& side) { return std::ranges::min(side.at) < 2; };
@@ -168,8 +169,12 @@ std::optional<TableFit> fit_factorized(const View& view, TableContext& context) 
           if (!holds(0) || !holds(view.width / 2)) continue;
           const LeastSquares squares(sums);
           if (!squares.is_told()) {
+            // What the traces could not contradict is no reason.
+            const bool is_confirmed = sums.redundant() * kConfirmed >= sums.count();
+            if (!is_confirmed) continue;
             context.untold = fmt::format(
-                "its entries are {} rows and {} columns that were learned and interpolated to {} before the export "
+                "its entries look like {} rows and {} columns that were learned and interpolated to {} before the "
+                "export "
                 "({}{}), "
                 "added; some of them no trace tells: add one of at least {} x {} cells",
                 side, side, lengths.is_longer_side ? "the longer side of the grid" : "its sides", method.mode,

@@ -37,6 +37,28 @@ std::vector<double> LinearSums::squares() const {
   return all;
 }
 
+// By elimination in the normal equations, the largest that is left first.
+size_t LinearSums::redundant() const {
+  constexpr double kLeastPivot = 1e-6;
+  std::vector<double> all = squares();
+  const size_t n = unknowns_;
+  std::vector<bool> done(n, false);
+  size_t rank = 0;
+  for (; rank < n; ++rank) {
+    size_t pivot = n;
+    for (size_t i = 0; i < n; ++i)
+      if (!done[i] && (pivot == n || all[i * n + i] > all[pivot * n + pivot])) pivot = i;
+    if (all[pivot * n + pivot] < kLeastPivot) break;
+    done[pivot] = true;
+    for (size_t i = 0; i < n; ++i) {
+      const double share = done[i] ? 0 : all[i * n + pivot] / all[pivot * n + pivot];
+      if (share == 0) continue;
+      for (size_t j = 0; j < n; ++j) all[i * n + j] -= share * all[pivot * n + j];
+    }
+  }
+  return sums_.size() - rank;
+}
+
 // By conjugate gradients on the normal equations, which need no factors.
 bool LinearSums::hold(std::vector<double> left, double scale, int64_t& work) const {
   constexpr int kMostSteps = 1000;

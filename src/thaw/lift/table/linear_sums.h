@@ -22,6 +22,8 @@ class LinearSums {
   std::vector<double> times(const std::vector<double>& entries) const;
   std::vector<double> transposed_times(const std::vector<double>& sums) const;
   std::vector<double> squares() const;  // the normal equations, row by row
+  // How many of the sums follow from the others, so that they could contradict them.
+  size_t redundant() const;
 
  private:
   size_t unknowns_;

@@ -70,7 +70,8 @@ class Fit {
 std::string untold(const CellGrid& grid, int64_t height, int64_t width, const Resizing& method) {
   const std::string size = grid.is_list() ? std::to_string(width) : fmt::format("{} x {}", height, width);
   return fmt::format(
-      "its entries are {} positions that were learned and interpolated before the export ({}{}), some of which no "
+      "its entries look like {} positions that were learned and interpolated before the export ({}{}), some of which "
+      "no "
       "trace "
       "tells: add a trace of at least {} positions",
       size, method.mode, method.antialias ? ", with anti-aliasing" : "", size);
