@@ -183,6 +183,9 @@ def _transformers():
     _timm("naflexvit", "naflexvit_base_patch16_gap", PATCHES, embed_dim=48, depth=2, num_heads=4)
     _timm("naflexvit_map", "naflexvit_base_patch16_map", PATCHES, embed_dim=48, depth=2, num_heads=4)
     _timm("naflexvit_factorized", "naflexvit_base_patch16_parfac_gap", PATCHES, embed_dim=48, depth=2, num_heads=4)
+    # Its 16 learned rows and columns are told where one trace has as many of each; PATCHES leaves the last rows open.
+    _timm("naflexvit_factorized_told", "naflexvit_base_patch16_parfac_gap", ([(64, 96), (160, 256), (256, 112)], [(128, 96), (208, 288)]),
+          embed_dim=48, depth=2, num_heads=4)
     _timm("pvt_v2", "pvt_v2_b0", DEEP, depths=(1, 1, 1, 1))
     _timm("pvt_v2_linear", "pvt_v2_b2_li", DEEP, depths=(1, 1, 1, 1), embed_dims=(16, 32, 40, 48))
     _timm("qwen3_vit", "qwen3_vit_88m", ([(64, 96), (160, 96), (128, 192)], [(128, 96), (224, 192)]), embed_dim=48, depth=2, num_heads=4)

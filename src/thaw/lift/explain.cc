@@ -19,6 +19,7 @@
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steady_coordinates.h"
 #include "thaw/lift/steps.h"
+#include "thaw/lift/table/learned_grid.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -277,6 +278,7 @@ void find_sizes(Lifting& l) {
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope);
   l.solver.emplace(l.variables, &l.choices, &l.tensor_sizes);
   l.context.emplace(TableContext{l.variables, *l.solver});
+  l.context->antialias = has_antialiasing(l.model());
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
   for (const Variable& v : l.variables) l.report.variables.push_back(note_of(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))

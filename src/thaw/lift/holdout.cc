@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/lift/table/learned_grid.h"
 #include "thaw/lift/table/same_table.h"
 
 namespace thaw::lifting {
@@ -46,6 +47,7 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
   }
   solver_.emplace(variables_, nullptr, &tensors_);
   context_.emplace(TableContext{variables_, *solver_});
+  context_->antialias = has_antialiasing(*traces.front().model);
   for (const auto& [whole, parts] : joined) {
     std::vector<int64_t> total = whole;
     std::vector<std::vector<int64_t>> pieces = parts;

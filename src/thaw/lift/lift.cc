@@ -13,6 +13,7 @@
 #include "thaw/lift/align/diagonal_blocks.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
+#include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/recurrence/roll.h"
@@ -76,26 +77,6 @@ void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
   }
 }
 
-// Traces that are not aligned, away while the others are lifted. They come back behind these.
-class Aside {
- public:
-  Aside(std::vector<Trace>& traces, const std::vector<size_t>& which) : traces_(traces) {
-    for (size_t i = which.size(); i-- > 0;) {
-      kept_.push_back(std::move(traces[which[i]]));
-      traces.erase(traces.begin() + static_cast<std::ptrdiff_t>(which[i]));
-    }
-  }
-  Aside(const Aside&) = delete;
-  Aside& operator=(const Aside&) = delete;
-  ~Aside() {
-    for (auto trace = kept_.rbegin(); trace != kept_.rend(); ++trace) traces_.push_back(std::move(*trace));
-  }
-
- private:
-  std::vector<Trace>& traces_;
-  std::vector<Trace> kept_;
-};
-
 // plain: grows by loops that turn out to be none.
 Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
@@ -155,15 +136,18 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   for (Trace& trace : traces) cut_operands_of_blocks(*trace.model);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
-  even_out(traces);
-  read_constant_outputs(traces);  // those that were folded to have the same nodes
-  require_alignment(rolled, traces);
-  // The steps above, with the next solutions where the simplest contradict each other.
-  std::set<std::string> plain;
-  const auto attempt_with = [&](Choices choices) { return attempt(traces, options, std::move(choices), plain); };
-  Attempt best = require_decided(backtrack(attempt_with), attempt_with);
-  if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
-  if (best.is_whole()) best.edit->keep();
+  const auto lift_even = [&] {
+    read_constant_outputs(traces);  // those that were folded to have the same nodes
+    require_alignment(rolled, traces);
+    // The steps above, with the next solutions where the simplest contradict each other.
+    std::set<std::string> plain;
+    const auto attempt_with = [&](Choices choices) { return attempt(traces, options, std::move(choices), plain); };
+    Attempt best = require_decided(backtrack(attempt_with), attempt_with);
+    if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
+    if (best.is_whole()) best.edit->keep();
+    return best;
+  };
+  Attempt best = lift_evened(traces, lift_even);
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
   for (const size_t k : rolled.aside)
     best.report.holdout.push_back({given[k], "too short to tell a step from the next: it is only compared with"});

@@ -38,6 +38,9 @@ std::optional<TableFit> fit_growing_averages(std::span<const ir::Tensor* const> 
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);
 
+// Columns that are cosines or sines of a multiple of the row of a grid and another of its column, added.
+std::optional<Generated> fit_mixed_angles(const RowTable& table);
+
 // A single column as a function of the index, which may differ from size to size: sizes times the index, shares of the
 // length (linspace, nearest and neighbouring positions of another length), digits, limits.
 struct Sequence {
@@ -120,6 +123,8 @@ std::optional<Generated> fit_tiled_list(const View& list);
 
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
 std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+// Learned positions of the rows of a grid and of its columns, added, each interpolated before the export.
+std::optional<TableFit> fit_factorized(const View& view, TableContext& context);
 // The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
 std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
 // The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token; of a list, pair by pair.
@@ -127,6 +132,10 @@ std::optional<TableFit> fit_grid_distances(const View& view, TableContext& conte
 
 // A few rows for each cell of a grid: anchors.
 std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context);
+
+// Of several axes: the first entries along each of one larger table, before a few that stay. A size beyond it is an error of the lifted
+// model.
+std::optional<TableFit> fit_corner(const View& view);
 
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.

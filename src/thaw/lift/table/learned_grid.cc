@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 namespace thaw::lifting {
 namespace {
 
-constexpr double kCubic = -0.75;
 constexpr int64_t kLongestSide = 512;
 
 // Resizing along one side: n sums of a few of `side` entries each, and what solves them in least squares. Sums overlap
@@ -15,7 +15,11 @@ constexpr int64_t kLongestSide = 512;
 class SideMap {
  public:
   SideMap(int64_t n, int64_t side, const Resizing& method) : side_(static_cast<size_t>(side)) {
-    for (int64_t i = 0; i < n; ++i) rows_.push_back(taps_at(i, n, side, method));
+    for (int64_t i = 0; i < n; ++i) {
+      rows_.push_back(taps_at(i, n, side, method));
+      const auto [first, last] = std::ranges::minmax(rows_.back(), {}, &Tap::at);
+      band_ = std::max(band_, static_cast<size_t>(last.at - first.at));
+    }
     factor();
   }
   bool is_solvable() const { return solvable_; }
@@ -33,11 +37,11 @@ class SideMap {
     for (size_t i = 0; i < rows_.size(); ++i)
       for (const Tap& tap : rows_[i]) x[static_cast<size_t>(tap.at)] += tap.weight * sums[i];
     for (size_t i = 0; i < side_; ++i) {
-      for (size_t d = 1; d <= std::min(i, kBand); ++d) x[i] -= lower(i, d) * x[i - d];
+      for (size_t d = 1; d <= std::min(i, band_); ++d) x[i] -= lower(i, d) * x[i - d];
       x[i] /= lower(i, 0);
     }
     for (size_t i = side_; i-- > 0;) {
-      for (size_t d = 1; d <= kBand && i + d < side_; ++d) x[i] -= lower(i + d, d) * x[i + d];
+      for (size_t d = 1; d <= band_ && i + d < side_; ++d) x[i] -= lower(i + d, d) * x[i + d];
       x[i] /= lower(i, 0);
     }
     return x;
@@ -56,32 +60,30 @@ class SideMap {
   }
 
  private:
-  static constexpr size_t kBand = 3;  // cubic: four entries a sum
-
-  double& lower(size_t i, size_t d) { return lower_[i * (kBand + 1) + d]; }  // of row i, d columns before i
-  double lower(size_t i, size_t d) const { return lower_[i * (kBand + 1) + d]; }
+  double& lower(size_t i, size_t d) { return lower_[i * (band_ + 1) + d]; }  // of row i, d columns before i
+  double lower(size_t i, size_t d) const { return lower_[i * (band_ + 1) + d]; }
 
   // Cholesky's, in place of the normal equations.
   void factor() {
     constexpr double kLeastPivot = 1e-6;
-    lower_.assign(side_ * (kBand + 1), 0);
+    lower_.assign(side_ * (band_ + 1), 0);
     for (const std::vector<Tap>& row : rows_)
       for (const Tap& a : row)
         for (const Tap& b : row)
           if (b.at <= a.at) lower(static_cast<size_t>(a.at), static_cast<size_t>(a.at - b.at)) += a.weight * b.weight;
     for (size_t i = 0; i < side_; ++i) {
-      for (size_t d = std::min(i, kBand); d > 0; --d) {
-        for (size_t k = d + 1; k <= std::min(i, kBand); ++k) lower(i, d) -= lower(i, k) * lower(i - d, k - d);
+      for (size_t d = std::min(i, band_); d > 0; --d) {
+        for (size_t k = d + 1; k <= std::min(i, band_); ++k) lower(i, d) -= lower(i, k) * lower(i - d, k - d);
         lower(i, d) /= lower(i - d, 0);
       }
-      for (size_t d = 1; d <= std::min(i, kBand); ++d) lower(i, 0) -= lower(i, d) * lower(i, d);
+      for (size_t d = 1; d <= std::min(i, band_); ++d) lower(i, 0) -= lower(i, d) * lower(i, d);
       if (lower(i, 0) < kLeastPivot) return;
       lower(i, 0) = std::sqrt(lower(i, 0));
     }
     solvable_ = true;
   }
 
-  size_t side_;
+  size_t side_, band_ = 0;
   std::vector<std::vector<Tap>> rows_;
   std::vector<double> lower_;
   bool solvable_ = false;
@@ -148,26 +150,78 @@ bool is_misread(int64_t i, int64_t n, int64_t side, int64_t padding) {
   return x > std::floor(x) && padded == std::floor(padded) && padded - static_cast<double>(padding) == std::floor(x);
 }
 
+// What an entry weighs that is so far from the place.
+double weight_at(double distance, bool is_linear, double cubic) {
+  const double d = std::abs(distance);
+  if (is_linear) return std::max(0.0, 1 - d);
+  if (d <= 1) return ((cubic + 2) * d - (cubic + 3)) * d * d + 1;
+  return d < 2 ? ((cubic * d - 5 * cubic) * d + 8 * cubic) * d - 4 * cubic : 0;
+}
+
 }  // namespace
+
+std::vector<Resizing> possible_resizings(bool antialias) {
+  std::vector<Resizing> methods{{"cubic", "half_pixel"},
+                                {"linear", "half_pixel"},
+                                {"cubic", "align_corners"},
+                                {"linear", "align_corners"},
+                                {"cubic", "half_pixel", false, true},
+                                {"linear", "half_pixel", false, true}};
+  if (antialias)
+    for (const bool misread : {false, true})
+      for (const char* mode : {"cubic", "linear"}) methods.push_back({mode, "half_pixel", true, misread});
+  return methods;
+}
+
+bool is_same_where_longer(const Resizing& method) {
+  return std::string_view(method.mode) == "linear" && std::string_view(method.coordinates) == "half_pixel";
+}
+
+bool has_antialiasing(const ir::Model& model) {
+  constexpr int64_t kFirstOpset = 18;
+  return model.opset("").value_or(0) >= kFirstOpset;
+}
 
 std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method) {
   const bool corners = std::string_view(method.coordinates) == "align_corners";
+  const bool is_linear = std::string_view(method.mode) == "linear";
   const double x = corners ? (n > 1 ? static_cast<double>(i * (side - 1)) / static_cast<double>(n - 1) : 0)
                            : (static_cast<double>(i) + .5) * static_cast<double>(side) / static_cast<double>(n) - .5;
-  const bool is_linear = std::string_view(method.mode) == "linear";
-  const bool misread = method.misread && is_misread(i, n, side, is_linear ? 1 : 2);
+  const double shrunk = method.antialias && n < side ? static_cast<double>(n) / static_cast<double>(side) : 1;
+  const int64_t before =
+      -static_cast<int64_t>(std::floor((is_linear ? -1 : -2) / shrunk) + 1);  // entries before the place's
+  const bool misread = method.misread && is_misread(i, n, side, before + 1);
   // Then x may be a bit less than the entry here.
   const double low = misread ? std::round(x) - 1 : std::floor(x), t = misread ? 0 : x - low;
-  const auto inside = [&](double at) {
-    return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(side - 1)));
-  };
-  if (is_linear) return {{inside(low), 1 - t}, {inside(low + 1), t}};
-  const auto near = [](double d) { return ((kCubic + 2) * d - (kCubic + 3)) * d * d + 1; };
-  const auto far = [](double d) { return ((kCubic * d - 5 * kCubic) * d + 8 * kCubic) * d - 4 * kCubic; };
-  return {{inside(low - 1), far(t + 1)},
-          {inside(low), near(t)},
-          {inside(low + 1), near(1 - t)},
-          {inside(low + 2), far(2 - t)}};
+  std::vector<Tap> taps;
+  double sum = 0;
+  for (int64_t d = -before; d <= before + 1; ++d) {
+    const double at = low + static_cast<double>(d), inside = std::clamp(at, 0.0, static_cast<double>(side - 1));
+    const double weight = weight_at((static_cast<double>(d) - t) * shrunk, is_linear, method.antialias ? -0.5 : -0.75);
+    if (method.antialias && (at != inside || weight == 0)) continue;
+    taps.push_back({static_cast<int64_t>(inside), weight});
+    sum += weight;
+  }
+  if (method.antialias)
+    for (Tap& tap : taps) tap.weight /= sum;
+  return taps;
+}
+
+ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& method, TableEmitter& emitter) {
+  ops::Attributes attributes{{"mode", std::string(method.mode)},
+                             {"coordinate_transformation_mode", std::string(method.coordinates)}};
+  if (method.antialias) {
+    attributes.emplace_back("antialias", int64_t{1});
+    attributes.emplace_back("exclude_outside", int64_t{1});
+    if (std::string_view(method.mode) == "cubic") attributes.emplace_back("cubic_coeff_a", -0.5F);
+  }
+  return emitter.emit("Resize", {table, nullptr, nullptr, sizes}, std::move(attributes));
+}
+
+ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& e) {
+  ir::Value* lacking = e.emit("Min", {e.sub(e.size(side), e.list({least})), e.list({0})});
+  return e.emit("Gather",
+                {e.size(side), e.mul(lacking, e.list({2}))});  // at -1 stands the last one, which is the first
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {

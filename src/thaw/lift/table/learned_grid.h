@@ -5,18 +5,25 @@
 #include <optional>
 #include <vector>
 
+#include "thaw/ir/graph/model.h"
+#include "thaw/lift/table/table_emitter.h"
+
 namespace thaw::lifting {
 
-// How an operator Resize takes its entries, as ONNX names it. Cubic: with -0.75, as torch has it.
+// How an operator Resize takes its entries, as ONNX names it. Cubic: with -0.75, as torch has it, and -0.5 with anti-aliasing, which
+// leaves out what is outside, and where a side becomes shorter averages over as many more entries.
 struct Resizing {
   const char *mode, *coordinates;
+  bool antialias = false;
   // As torch's exporter folds it, with ONNX's reference evaluator: where a place is a last bit behind the entry that it falls on, what
   // is added to pad the entries rounds that away, and the entry before it is taken. Only tables tell that; what is written resizes as meant.
   bool misread = false;
 };
-constexpr Resizing kResizings[] = {{"cubic", "half_pixel"},       {"linear", "half_pixel"},
-                                   {"cubic", "align_corners"},    {"linear", "align_corners"},
-                                   {"cubic", "half_pixel", true}, {"linear", "half_pixel", true}};
+// What a table may have been resized by; with anti-aliasing, which opset 18 brought, where the model may have it.
+std::vector<Resizing> possible_resizings(bool antialias);
+// Whether it is the same with and without anti-aliasing where no side becomes shorter: there nothing tells the two apart.
+bool is_same_where_longer(const Resizing& method);
+bool has_antialiasing(const ir::Model& model);
 
 // Which entries of a side a position takes, and how much of each.
 struct Tap {
@@ -25,6 +32,12 @@ struct Tap {
 };
 // Of position i of n over `side` entries.
 std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method);
+
+// A table [1, channels, height, width] in other sizes, of four elements.
+ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& method, TableEmitter& emitter);
+
+// A side, which ends with an error of Gather where it is shorter than `least`.
+ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& emitter);
 
 struct LearnedGrid {
   int64_t height, width, channels;

@@ -28,7 +28,9 @@ class Line {
         variables_(variables_of(line, context.variables)),
         solver_(length && length->at.size() == 1 ? Solver(variables_, decided(*length, context))
                                                  : Solver(variables_, nullptr, context.solver.tensors())),
-        context_{variables_, solver_, context.sides, context.around} {}
+        context_{variables_, solver_, context.sides, context.around} {
+    context_.antialias = context.antialias;
+  }
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
@@ -247,7 +249,8 @@ std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const>
   const auto inputs = context.lines.empty() ? lines_of_inputs(context.variables) : context.lines;
   for (const std::vector<InputLine>& lines : inputs) {
     const std::vector<Variable> sizes = sizes_of_parts(lines, context.variables);
-    const TableContext of_parts{sizes, context.solver, context.sides, context.around};
+    TableContext of_parts{sizes, context.solver, context.sides, context.around};
+    of_parts.antialias = context.antialias;
     // In one trace anything is a list of lengths.
     if (tensors.size() > 1)
       if (auto fit = fit_lengths(tensors, lines, of_parts, reason)) return fit;

@@ -12,17 +12,15 @@
 
 namespace thaw::lifting {
 
-namespace {
-
-// From a first guess on; 0: none, the first entry lies within half a turn.
-Angle refined(const std::vector<std::pair<double, double>>& entries, bool sine, double guess) {
+// 0: no guess, the first entry lies within half a turn.
+Angle angle_near(const std::vector<std::pair<double, double>>& entries, bool sine, double guess) {
   Angle angle;
   for (const auto& [x, entry] : entries) {
     const double bounded = std::clamp(entry, -1.0, 1.0);
     const double base = sine ? std::asin(bounded) : std::acos(bounded);
     const double weight = std::sqrt(1 - bounded * bounded) * x;
     if (weight <= angle.weight) continue;
-    const double expected = angle.weight > 0 ? angle.step * x : guess > 0 ? guess * x : base;
+    const double expected = angle.weight > 0 ? angle.step * x : guess != 0 ? guess * x : base;
     // All angles with that sine or cosine: the nearest to what is expected.
     double best = std::numeric_limits<double>::infinity();
     for (const double candidate : {base, sine ? std::numbers::pi - base : -base}) {
@@ -43,9 +41,29 @@ Angle refined(const std::vector<std::pair<double, double>>& entries, bool sine, 
   return angle;
 }
 
-}  // namespace
+Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine) {
+  return angle_near(entries, sine, 0);
+}
 
-Angle angle_of(const std::vector<std::pair<double, double>>& entries, bool sine) { return refined(entries, sine, 0); }
+std::vector<Angle> faster_angles_of(const std::vector<std::pair<double, double>>& entries, bool sine) {
+  constexpr int kMostTurns = 4;
+  constexpr double kNear = 1e-4;
+  std::vector<Angle> angles;
+  if (entries.empty()) return angles;
+  const auto [x, entry] = entries.front();
+  const double base = sine ? std::asin(std::clamp(entry, -1.0, 1.0)) : std::acos(std::clamp(entry, -1.0, 1.0));
+  for (int turns = 0; turns <= kMostTurns; ++turns) {
+    for (const double first : {base, sine ? std::numbers::pi - base : 2 * std::numbers::pi - base}) {
+      const Angle angle = angle_near(entries, sine, (first + 2 * std::numbers::pi * turns) / x);
+      const auto is_near = [&](const auto& e) {
+        return std::abs((sine ? std::sin(angle.step * e.first) : std::cos(angle.step * e.first)) - e.second) <= kNear;
+      };
+      if (angle.step > 0 && angle.weight > 0 && std::ranges::all_of(entries, is_near)) angles.push_back(angle);
+    }
+  }
+  std::ranges::sort(angles, {}, &Angle::step);
+  return angles;
+}
 
 Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entries, bool sine) {
   // f(x - 1) + f(x + 1) = 2 cos(step) f(x), of sines and cosines alike.
@@ -57,7 +75,7 @@ Angle angle_from_neighbours(const std::vector<std::pair<double, double>>& entrie
     under += 2 * middle * middle;
   }
   if (under == 0 || std::abs(above) >= under) return {};
-  return refined(entries, sine, std::acos(above / under));
+  return angle_near(entries, sine, std::acos(above / under));
 }
 
 double rounded_base(double base) {
@@ -159,14 +177,17 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
   for (const Span& span : kSpans) {
     const Entries entries = entries_at(column, span);
     for (const bool sine : {false, true}) {
-      const Angle angle = angle_of(entries, sine);
-      if (angle.weight == 0) continue;
-      const Formula turned = real_number(angle.step) * place_of(span, n);
-      const Formula formula = sine ? thaw::lifting::sine(turned) : cosine(turned);
-      if (!holds(column, formula, 0, 1)) continue;
-      return Sequence{fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
-                                  dim::to_string(n.dim)),
-                      formula};
+      std::vector<Angle> angles = faster_angles_of(entries, sine);
+      angles.insert(angles.begin(), angle_of(entries, sine));
+      for (const Angle& angle : angles) {
+        if (angle.weight == 0) continue;
+        const Formula turned = real_number(angle.step) * place_of(span, n);
+        const Formula formula = sine ? thaw::lifting::sine(turned) : cosine(turned);
+        if (!holds(column, formula, 0, 1)) continue;
+        return Sequence{fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
+                                    dim::to_string(n.dim)),
+                        formula};
+      }
     }
   }
   return std::nullopt;

@@ -115,8 +115,8 @@ RowTable rows_of(const View& view, TableContext& context) {
 }
 
 std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit :
-       {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation, fit_sequences})
+  for (const auto fit : {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation,
+                         fit_sequences, fit_mixed_angles})
     if (auto generated = fit(table)) return generated;
   return std::nullopt;
 }
@@ -211,16 +211,21 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   // What is not known in time may be a size of it.
   if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
   if (generated) return made_of(*view, std::move(*generated));
+  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
+  if (!is_one)
+    if (auto fit = fit_corner(*view)) return fit;
   if (auto fit = fit_tiled(*view)) return fit;
+  context.untold.clear();
   if (auto fit = fit_resized(*view, context)) return fit;
+  if (auto fit = fit_factorized(*view, context)) return fit;
   if (auto fit = fit_resized_distances(*view, context)) return fit;
   if (auto fit = fit_grid_distances(*view, context)) return fit;
-  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;
   if (is_one)
     if (auto fit = as_list()) return fit;
+  if (!context.untold.empty()) of_part = context.untold;
   if (!of_part.empty()) {
     reason = of_part;
     return std::nullopt;

@@ -1,0 +1,114 @@
+// Tables along two axes or more that no formula gives, and that are the first entries of one larger table along each: learned biases by
+// which of two positions of a window are read (Swin's of clips), also where a few positions stand behind those that grow (the patches
+// behind a text).
+//
+// The largest trace's is kept. A larger size is an error of Gather.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/lift/table/generators.h"
+
+namespace thaw::lifting {
+namespace {
+
+// The trace that is the largest along every axis.
+std::optional<size_t> largest_trace(const View& view) {
+  for (size_t k = 0; k < view.traces(); ++k)
+    if (std::ranges::all_of(view.growing, [&](const Size& n) { return n.at[k] == std::ranges::max(n.at); })) return k;
+  return std::nullopt;
+}
+
+// Where an entry of a trace stands in the kept table, whose last `behind` entries along each axis come first: those that grow end with
+// the table.
+int64_t kept_place(int64_t at, int64_t length, int64_t behind) {
+  return at < length - behind ? at + behind : at - (length - behind);
+}
+
+// Calls f(entry of the trace, entry of the kept table) as long as it is true.
+template <typename F>
+bool each_entry(const View& view, size_t trace, size_t largest, int64_t behind, const F& f) {
+  const size_t axes = view.growing.size();
+  std::vector<int64_t> at(axes, 0);
+  size_t entry = 0;
+  while (true) {
+    int64_t kept = 0;
+    for (size_t axis = 0; axis < axes; ++axis)
+      kept = kept * view.growing[axis].at[largest] + kept_place(at[axis], view.growing[axis].at[trace], behind);
+    for (int64_t c = 0; c < view.width; ++c, ++entry)
+      if (!f(entry, static_cast<size_t>(kept * view.width + c))) return false;
+    size_t axis = axes;
+    while (axis-- > 0) {
+      if (++at[axis] < view.growing[axis].at[trace]) break;
+      at[axis] = 0;
+    }
+    if (axis == static_cast<size_t>(-1)) return true;
+  }
+}
+
+std::vector<double> kept_table(const View& view, size_t largest, int64_t behind) {
+  std::vector<double> kept(view.entries[largest].size());
+  each_entry(view, largest, largest, behind, [&](size_t entry, size_t place) {
+    kept[place] = view.entries[largest][entry];
+    return true;
+  });
+  return kept;
+}
+
+bool is_corner(const View& view, size_t largest, int64_t behind) {
+  const std::vector<double> kept = kept_table(view, largest, behind);
+  for (size_t k = 0; k < view.traces(); ++k)
+    if (!each_entry(view, k, largest, behind,
+                    [&](size_t entry, size_t place) { return view.close(view.entries[k][entry], kept[place]); }))
+      return false;
+  return true;
+}
+
+// How many stand behind those that grow. One more must not be as good: then nothing tells which is meant.
+std::optional<int64_t> count_behind(const View& view, size_t largest) {
+  int64_t shortest = view.growing.front().at.front();
+  for (const Size& n : view.growing) shortest = std::min(shortest, std::ranges::min(n.at));
+  for (int64_t behind = 0; behind < shortest; ++behind)
+    if (is_corner(view, largest, behind))
+      return behind + 1 < shortest && !is_corner(view, largest, behind + 1) ? std::optional(behind) : std::nullopt;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TableFit> fit_corner(const View& view) {
+  if (view.growing.size() < 2 || view.traces() < 2) return std::nullopt;
+  if (std::ranges::any_of(view.entries, [](const auto& entries) { return entries.empty(); })) return std::nullopt;
+  const auto largest = largest_trace(view);
+  const auto behind = largest ? count_behind(view, *largest) : std::nullopt;
+  if (!behind) return std::nullopt;
+  std::vector<int64_t> dims;
+  for (const Size& n : view.growing) dims.push_back(n.at[*largest]);
+  TableFit out;
+  out.description =
+      fmt::format("the first entries of a kept table{}, known up to {}",
+                  *behind == 0 ? "" : fmt::format(" before its last {}", *behind), fmt::join(dims, " x "));
+  dims.push_back(view.width);
+  out.emit = [form = view.without_entries(), dims, behind = *behind,
+              kept = kept_table(view, *largest, *behind)](TableEmitter& e) {
+    ir::Value* table = nullptr;
+    if (form.kind == Kind::kReal) {
+      table = e.floats(dims, std::vector<float>(kept.begin(), kept.end()));
+    } else {
+      table = e.emit("Reshape", {e.list(std::vector<int64_t>(kept.begin(), kept.end())), e.list(dims)});
+      if (form.kind == Kind::kTruth) table = e.cast(table, ir::DataType::kBool);
+    }
+    for (size_t axis = 0; axis < form.growing.size(); ++axis) {
+      const Size& n = form.growing[axis];
+      const Formula grows = n - constant_size(behind, n.at.size()), at = position(0);
+      const Formula place = behind == 0 ? at : choose(less(at, grows), at + Formula(behind), at - grows);
+      const dim::Dim axes[] = {n.dim};
+      table = e.emit("Gather", {table, emit_formula(place, axes, e)}, {{"axis", static_cast<int64_t>(axis)}});
+    }
+    return emit_shaped(form, table, e);
+  };
+  return out;
+}
+
+}  // namespace thaw::lifting
