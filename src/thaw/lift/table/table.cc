@@ -212,9 +212,9 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
   if (generated) return made_of(*view, std::move(*generated));
   if (auto fit = fit_rows_of_cells(*view, context)) return fit;
+  if (auto fit = fit_tiled(*view)) return fit;
   if (!is_one)
     if (auto fit = fit_corner(*view)) return fit;
-  if (auto fit = fit_tiled(*view)) return fit;
   context.untold.clear();
   if (auto fit = fit_resized(*view, context)) return fit;
   if (auto fit = fit_factorized(*view, context)) return fit;
