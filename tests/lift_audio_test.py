@@ -185,3 +185,50 @@ def test_places_of_a_stride_before_the_last(thaw, save, tmp_path):
         wanted = session(save(trace(n), "wanted")).run(None, {"x": x})[0]
         got = run.run(None, {"x": x})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+
+
+def weights_of_frames(frames, step, size, cut):
+    """What squared Hann windows weigh where they overlap, less what is cut off at both ends."""
+    window = (np.sin(np.pi * np.arange(size) / size) ** 4).astype(np.float32)
+    total = np.zeros((frames - 1) * step + size, np.float32)
+    for frame in range(frames):
+        total[frame * step:frame * step + size] += window
+    return total[cut:len(total) - cut].clip(1e-11)
+
+
+@pytest.mark.parametrize("step, size, cut", [(8, 32, 12), (160, 640, 240), (10, 34, 12)])
+def test_windows_that_overlap(thaw, save, tmp_path, step, size, cut):
+    """What a signal is divided by that was put together of frames, as vocoders do (Vocos); an error where a place lacks windows at both ends."""
+    def trace(frames):
+        net = Net()
+        weights = weights_of_frames(frames, step, size, cut)
+        return net.model([frames, step], net.add("Mul", net.add("Reshape", "x", net.ints(len(weights))), net.constant(weights)))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    for n in (*TRACES, 4, 5, 8, 61, 127):
+        wanted = weights_of_frames(n, step, size, cut)
+        got = run.run(None, {"x": np.ones((n, step), np.float32)})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+    with pytest.raises(Exception, match=r"(?i)gather"):
+        run.run(None, {"x": np.ones((1, step), np.float32)})
+
+
+def test_short_traces_tell_what_both_ends_lack(thaw, save, tmp_path):
+    def trace(frames):
+        net = Net()
+        return net.model([frames, 8], net.add("Mul", net.add("Reshape", "x", net.ints(8 * frames)), net.constant(weights_of_frames(frames, 8, 32, 12))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (2, 34, 53)})
+    for n in (1, 2, 3, 4, 61):
+        assert np.abs(run.run(None, {"x": np.ones((n, 8), np.float32)})[0] - weights_of_frames(n, 8, 32, 12)).max() < 1e-5, n
+
+
+def test_a_list_with_one_entry_of_its_own_is_not_explained(thaw, save, tmp_path):
+    def trace(frames):
+        net, weights = Net(), weights_of_frames(frames, 8, 32, 12)
+        weights[frames * 4] += .25
+        return net.model([frames, 8], net.add("Mul", net.add("Reshape", "x", net.ints(8 * frames)), net.constant(weights)))
+
+    paths = [save(trace(n), f"trace_{n}") for n in TRACES]
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert not (tmp_path / "out.onnx").exists()

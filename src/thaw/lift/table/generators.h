@@ -31,6 +31,9 @@ Layouts& layouts_of(const Size& length, TableContext& context);
 // A column for each of a few cells that the rows are pooled to: what the entries of a cell weigh in its average, 0 elsewhere.
 std::optional<Generated> fit_averages(const RowTable& table);
 
+// Numbers that come again, but for what both ends lack of them: what windows weigh together that overlap.
+std::optional<Generated> fit_ends(const RowTable& table);
+
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);
