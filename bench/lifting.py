@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-import lifting_image_models  # noqa: F401 (adds its own to MODELS, as the next ones do)
+import lifting_fresh_models  # noqa: F401 (adds its own to MODELS, as the next ones do)
+import lifting_image_models  # noqa: F401
 import lifting_language_models  # noqa: F401
 import lifting_text_models  # noqa: F401
 import lifting_timm_models  # noqa: F401

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from conftest import session
 from lift_left_out_test import lifted
 from lift_net import Net
 
@@ -120,3 +121,114 @@ def test_sizes_that_are_whole_in_every_trace_are_rounded_as_a_tensor_is(thaw, sa
         wanted = np.exp(z) / np.exp(z).sum(0)
         got = run.run(None, {"x": x})[0]
         assert got.shape == (1, len(wanted), 2, 2) and np.abs(got[0].reshape(-1, 4) - wanted).max() < 1e-5, n
+
+
+def waves(rows):
+    """Sines of how far each row is from the one in the middle, as relative positions of Transformer-XL are."""
+    far = (rows - 1) / 2 - np.arange(rows)
+    return np.stack([np.sin(far * .3 ** i) for i in range(8)], 1).astype(np.float32)
+
+
+HALVES = (61, 94, 142)  # whose quarters are even, so that the quarter less 1 is as many as twice the eighth less 1
+ODD = (60, 92, 140)  # whose quarters are as many
+
+
+@pytest.mark.parametrize("sizes", [HALVES, ODD])
+@pytest.mark.parametrize("learned", [False, True])
+def test_distances_of_frames_behind_strides(thaw, save, tmp_path, learned, sizes):
+    """2 * n - 1 rows of n frames, moved into place as attention does, which fits as well with one row less."""
+    kernel = np.random.default_rng(0).standard_normal((4, 4, 3), dtype=np.float32) * .3
+    every = np.random.default_rng(1).standard_normal((4, 199), dtype=np.float32)
+
+    def rows(n):
+        return every[:, 100 - n:99 + n] if learned else np.ascontiguousarray((waves(2 * n - 1)[:, :4]).T)
+
+    def trace(length):
+        net, x = Net(), "x"
+        for _ in range(3):
+            x = net.add("Conv", x, net.constant(kernel), strides=[2], pads=[1, 1])
+        n = -(-length // 8)
+        count = 2 * n - 1
+        x = net.add("MatMul", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(rows(n)))
+        x = net.add("Pad", net.add("Reshape", x, net.ints(1, n, count)), net.ints(0, 0, 1, 0, 0, 0))
+        x = net.add("Slice", net.add("Reshape", x, net.ints(1, -1, n)), net.ints(1), net.ints(2 ** 31), net.ints(1))
+        x = net.add("Slice", net.add("Reshape", x, net.ints(1, n, count)), net.ints(0), net.ints(n), net.ints(2))
+        return net.model([1, 4, length], net.add("Softmax", x))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in sizes})
+    for n in (*sizes, 34, 60, 67, 101, 123, *(() if learned else (163, 300))):
+        x = np.random.default_rng(n).standard_normal((1, 4, n), dtype=np.float32)
+        wanted = session(save(trace(n), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+
+
+def test_places_of_a_stride_before_the_last(thaw, save, tmp_path):
+    """Counted from the first, as many as there are less 1 are that at any size."""
+    kernel = np.random.default_rng(0).standard_normal((4, 4, 3), dtype=np.float32) * .3
+
+    def places(m):
+        return np.cos(np.arange(m, dtype=np.float32) * np.float32(.2))[:, None]
+
+    def trace(length):
+        net, x = Net(), "x"
+        for _ in range(2):
+            x = net.add("Conv", x, net.constant(kernel), strides=[2], pads=[1, 1])
+        early = net.add("Transpose", net.add("Slice", x, net.ints(0), net.ints(-1), net.ints(2)), perm=[0, 2, 1])
+        late = net.add("ReduceSum", net.add("Conv", x, net.constant(kernel), strides=[2], pads=[1, 1]), net.ints(2), keepdims=1)
+        x = net.add("Add", net.add("Add", early, net.constant(places(-(-length // 4) - 1))), net.add("Transpose", late, perm=[0, 2, 1]))
+        return net.model([1, 4, length], x)
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in HALVES})
+    for n in (*HALVES, 34, 67, 163):
+        x = np.random.default_rng(n).standard_normal((1, 4, n), dtype=np.float32)
+        wanted = session(save(trace(n), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+
+
+def weights_of_frames(frames, step, size, cut):
+    """What squared Hann windows weigh where they overlap, less what is cut off at both ends."""
+    window = (np.sin(np.pi * np.arange(size) / size) ** 4).astype(np.float32)
+    total = np.zeros((frames - 1) * step + size, np.float32)
+    for frame in range(frames):
+        total[frame * step:frame * step + size] += window
+    return total[cut:len(total) - cut].clip(1e-11)
+
+
+@pytest.mark.parametrize("step, size, cut", [(8, 32, 12), (160, 640, 240), (10, 34, 12)])
+def test_windows_that_overlap(thaw, save, tmp_path, step, size, cut):
+    """What a signal is divided by that was put together of frames, as vocoders do (Vocos); an error where a place lacks windows at both ends."""
+    def trace(frames):
+        net = Net()
+        weights = weights_of_frames(frames, step, size, cut)
+        return net.model([frames, step], net.add("Mul", net.add("Reshape", "x", net.ints(len(weights))), net.constant(weights)))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
+    for n in (*TRACES, 4, 5, 8, 61, 127):
+        wanted = weights_of_frames(n, step, size, cut)
+        got = run.run(None, {"x": np.ones((n, step), np.float32)})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+    with pytest.raises(Exception, match=r"(?i)gather"):
+        run.run(None, {"x": np.ones((1, step), np.float32)})
+
+
+def test_short_traces_tell_what_both_ends_lack(thaw, save, tmp_path):
+    def trace(frames):
+        net = Net()
+        return net.model([frames, 8], net.add("Mul", net.add("Reshape", "x", net.ints(8 * frames)), net.constant(weights_of_frames(frames, 8, 32, 12))))
+
+    run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (2, 34, 53)})
+    for n in (1, 2, 3, 4, 61):
+        assert np.abs(run.run(None, {"x": np.ones((n, 8), np.float32)})[0] - weights_of_frames(n, 8, 32, 12)).max() < 1e-5, n
+
+
+def test_a_list_with_one_entry_of_its_own_is_not_explained(thaw, save, tmp_path):
+    def trace(frames):
+        net, weights = Net(), weights_of_frames(frames, 8, 32, 12)
+        weights[frames * 4] += .25
+        return net.model([frames, 8], net.add("Mul", net.add("Reshape", "x", net.ints(8 * frames)), net.constant(weights)))
+
+    paths = [save(trace(n), f"trace_{n}") for n in TRACES]
+    thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert not (tmp_path / "out.onnx").exists()

@@ -35,6 +35,15 @@ def test_learned_rows_of_a_grid(lift):
     fails_beyond(lift, make, PRIMES, [(28, 30), (2, 2), (29, 1)], [(30, 5), (5, 32)])
 
 
+@pytest.mark.parametrize("width", [3, 32])
+def test_two_learned_rows_are_no_line(lift, width):
+    """Nor a sine, a step, or combinations of lines: any two rows are."""
+    rows, columns = (np.random.default_rng(8).integers(-230, 230, (2, 40, width)) / 256).astype(np.float32)  # sums are exact
+    def make(h, w, t):
+        return dict(rows=rows[:h], cells=rows[:h, None] + columns[:w])
+    fails_beyond(lift, make, [(2, 1), (1, 1), (1, 2)], [(2, 2)], [(3, 1), (1, 3), (5, 4)])
+
+
 def test_padding(lift):
     def make(h, w, t):
         pad = np.full((h, 5), .5, np.float32)

@@ -515,3 +515,41 @@ def test_an_output_is_a_constant_and_a_node_is_left_out(thaw, save, tmp_path):
     for h, w in UNSEEN:
         got = run.run(["y", "positions"], {"x": image(h, w)})
         assert np.array_equal(got[0], -windows(image(h, w))) and np.array_equal(got[1], np.arange(h * w)), (h, w)
+
+
+@pytest.mark.parametrize("sizes", [[(63, 96), (77, 59), (91, 130)], [(96, 63), (59, 77), (130, 91)]])
+@pytest.mark.parametrize("before", [False, True])
+def test_padding_of_an_axis_that_is_odd_in_every_trace(thaw, save, tmp_path, sizes, before):
+    """Along it a Conv pads alike in all of them; along the other, which is cut alike, it does not."""
+    kernel = np.random.default_rng(5).standard_normal((3, 3, 5, 5), dtype=np.float32) * 0.2
+
+    def model(h, w):
+        net, pads = Net(), [1 + h % 2, 1 + w % 2, 2, 2]
+        if not before:
+            return net.model([1, 3, h, w], net.add("Conv", "x", net.constant(kernel), strides=[2, 2], pads=pads))
+        padded = net.add("Pad", "x", net.ints(0, 0, *pads[:2], 0, 0, *pads[2:]))
+        return net.model([1, 3, h, w], net.add("Conv", padded, net.constant(kernel), strides=[2, 2]))
+
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": model(h, w) for h, w in sizes})
+    for h, w in [*sizes, (64, 70), (70, 65), (65, 70), (101, 115), (8, 14)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(model(h, w), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-4, (h, w)
+
+
+def test_padding_of_an_axis_that_is_cut_otherwise_stays(thaw, save, tmp_path):
+    """A kernel of 3 x 5 in steps of 1 x 2 pads its first axis alike at any size."""
+    kernel = np.random.default_rng(6).standard_normal((3, 3, 3, 5), dtype=np.float32) * 0.2
+
+    def model(h, w):
+        net = Net()
+        return net.model([1, 3, h, w], net.add("Conv", "x", net.constant(kernel), strides=[1, 2], pads=[1, 1 + w % 2, 1, 2]))
+
+    sizes = [(63, 96), (77, 59), (91, 130)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": model(h, w) for h, w in sizes})
+    for h, w in [*sizes, (64, 70), (65, 71)]:
+        x = np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)
+        wanted = session(save(model(h, w), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-4, (h, w)

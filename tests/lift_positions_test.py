@@ -1,6 +1,8 @@
 """Traces whose tables hold positions: of another length in float32, of windows that are read, of positions beside positions."""
 import numpy as np
+import pytest
 
+from conftest import session
 from lift_kept_test import resized
 from lift_left_out_test import lifted
 from lift_net import Net
@@ -270,3 +272,34 @@ def test_positions_that_the_exporter_folded_one_entry_off(thaw, save, tmp_path):
         assert np.abs(run.run(None, {"x": x})[0] - true).max() < 1e-4, (h, w)
     paths = [save(trace(h, w, scale=1), f"visible_{h}x{w}") for h, w in sizes]
     assert "DIFFERS from visible_21x31.onnx" in thaw("lift", *paths, "-o", tmp_path / "visible_lifted.onnx", code=1).stdout
+
+
+@pytest.mark.parametrize("learned", [8, 14])
+def test_positions_that_are_resized_by_a_little_more(thaw, save, tmp_path, learned):
+    """DINO's: a tenth more than the sides are, so that what is rounded down is no row short."""
+    grid = np.random.default_rng(7).standard_normal((1, 6, learned, learned), dtype=np.float32)
+
+    def trace(h, w):
+        net = Net()
+        scales = net.constant(np.array([1, 1, (h + .1) / learned, (w + .1) / learned], np.float32))
+        return net.model([1, 6, h, w], net.add("Add", "x", net.add("Resize", net.constant(grid), "", scales, mode="cubic", cubic_coeff_a=-.75)))
+
+    sizes = [(8, 12), (11, 7), (12, 16)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
+    for h, w in [*sizes, (9, 13), (20, 5), (31, 40)]:
+        x = np.zeros((1, 6, h, w), np.float32)
+        wanted = session(save(trace(h, w), "wanted")).run(None, {"x": x})[0]
+        got = run.run(None, {"x": x})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
+
+
+def test_another_part_more_is_not_explained(thaw, save, tmp_path):
+    grid = np.ones((1, 2, 8, 8), np.float32)
+
+    def trace(n):
+        net = Net()
+        scales = net.constant(np.array([1, 1, (n + .37) / 8, 1], np.float32))
+        return net.model([1, 2, n, 8], net.add("Add", "x", net.add("Resize", net.constant(grid), "", scales, mode="linear")))
+
+    thaw("lift", *[save(trace(n), f"trace_{n}") for n in (9, 14, 21)], "-o", tmp_path / "out.onnx", code=1)
+    assert not (tmp_path / "out.onnx").exists()

@@ -32,6 +32,7 @@ using Step = void (*)(Lifting&);
 constexpr Step kExplain[] = {
     find_sizes,          // what differs between the traces' inputs gets names; sizes that inference knows are solved
     align_traces,        // node stands for node; what differs are constants, and loops that were unrolled
+    note_distances,      // which sizes count distances both ways
     fit_tables,          // each integer is solved as an expression, each table fitted by a generator
     question_distances,  // what a table goes on to where no trace reaches
     batch_windows,       // each loop over windows becomes one padded, masked batch

@@ -72,6 +72,7 @@ struct Lifting {
 // Explaining: what is not explained stands in the report. The traces' models stay what they are, less what nothing reads.
 void find_sizes(Lifting& lifting);
 void align_traces(Lifting& lifting);
+void note_distances(Lifting& lifting);
 void fit_tables(Lifting& lifting);
 void question_distances(Lifting& lifting);
 void batch_windows(Lifting& lifting);

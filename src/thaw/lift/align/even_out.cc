@@ -260,6 +260,7 @@ bool even(std::vector<Trace>& traces, const std::vector<const ir::Node*>& before
 
 void even_out(std::vector<Trace>& traces) {
   for (Trace& trace : traces) fold_pads(*trace.model);
+  take_pads_before(traces);
   if (aligned(traces)) return;
   unshare_constants(*traces.front().model);
   if (aligned(traces)) return;

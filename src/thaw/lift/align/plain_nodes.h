@@ -5,8 +5,11 @@
 
 namespace thaw::lifting {
 
-// Where a Conv pads otherwise in another trace, it keeps what all of them have at both ends of an axis, and a Pad before it
-// has the rest: padding up to whole strides, of which a size asks for more or less. The traces have as many Convs, in one
+// Where each trace has a Pad before a Conv, not of the same amounts, and a part of it at both ends of all axes, the Conv pads.
+void take_pads_before(std::vector<Trace>& traces);
+
+// Where a Conv pads otherwise in another trace, it keeps what all of them have at both ends of an axis, and of those cut
+// alike; a Pad before it has the rest: padding up to whole strides, of which a size asks for more or less. The traces have as many Convs, in one
 // order; else nothing is done.
 void part_pads_alike(std::vector<Trace>& traces);
 

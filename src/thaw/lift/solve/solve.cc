@@ -74,6 +74,17 @@ void search_tensors(Search& search, const TensorSizes& tensors, std::span<const 
   }
 }
 
+// Distances both ways of as many places as a variable says, or a tensor has.
+void search_distances(Search& search, std::span<const Variable> variables, const TensorSizes* tensors,
+                      std::span<const int64_t> wanted) {
+  Values places;
+  for (const int64_t count : wanted) places.push_back((count + 1) / 2);
+  for (const Variable& variable : variables)
+    if (variable.at == places) search.add(variable.symbol * Dim(2) - Dim(1), Rule::kTensorLine);
+  const auto known = tensors ? tensors->find(places) : TensorSizes::const_iterator();
+  if (tensors && known != tensors->end()) search.add(known->second * Dim(2) - Dim(1), Rule::kTensorLine);
+}
+
 // The distances between the cells of a grid that inference knows the sides of.
 void search_grids(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
   constexpr size_t kMostSizes = 32;  // pairs of them are tried
@@ -128,6 +139,8 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   Search search(wanted, most);
   if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
   if (search.is_full() || !are_sizes(wanted)) return search.take();
+  // Also where a tensor is as long as the distances are, as long as all traces have an odd number of it.
+  if (distances_.contains({wanted.begin(), wanted.end()})) search_distances(search, variables_, tensors_, wanted);
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
   // What cuts nothing off in any trace cuts down to the size of something else.

@@ -1,17 +1,19 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
-// In this order: a constant; a variable; the size of a tensor, which says how it is rounded where all traces are whole; a
-// variable's multiple or exact part; a product of two, times or over a constant; a part of one that stands around it, or
-// what windows make of it; twice a tensor's size and its neighbours; a sum with a constant, or what is left of one; one
-// over another; what windows make of one or two (window_sizes.h); a share, rounded; a product of three; the larger or
-// smaller of two; what whole pieces leave of one; lines of tensors' sizes (tensor_lines.h). Variables are tried in their
-// order, dims before values. Three traces at sizes that are no multiples of each other leave little room for chance; two
-// leave more. Where the sizes of the whole model contradict each other, the next solution is chosen (backtrack.h).
+// In this order: a constant; twice a size less 1 where it counts distances; a variable; the size of a tensor, which
+// says how it is rounded where all traces are whole; a variable's multiple or exact part; a product of two, times or
+// over a constant; a part of one that stands around it, or what windows make of it; twice a tensor's size and its
+// neighbours; a sum with a constant, or what is left of one; one over another; what windows make of one or two
+// (window_sizes.h); a share, rounded; a product of three; the larger or smaller of two; what whole pieces leave of
+// one; lines of tensors' sizes (tensor_lines.h). Variables are tried in their order, dims before values. Three
+// traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where the sizes
+// of the whole model contradict each other, the next solution is chosen (backtrack.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -107,6 +109,8 @@ class Solver {
   std::optional<dim::Dim> solve_surely(std::span<const int64_t> wanted);
   // While set, what leaves room for chance is left open: sizes of windows, shares, products of three, extremes.
   void be_sure(bool sure) { sure_ = sure; }
+  // What distances both ways of so many places are counted by: 2 * n - 1, of a variable or a tensor's size.
+  void note_distances(std::vector<int64_t> at) { distances_.insert(std::move(at)); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
   // Of each that leaves room for chance, solutions as plain as the one that was taken. Of two traces: more leave little.
@@ -121,6 +125,7 @@ class Solver {
   const TensorSizes* tensors_;
   std::map<int64_t, dim::Dim> decided_;
   bool sure_ = false;
+  std::set<std::vector<int64_t>> distances_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
 };

@@ -79,12 +79,20 @@ bool matches(const Values& values, const View& view, const ColumnFit& fit) {
   return true;
 }
 
+// A line goes through any two entries. Learned ones are not apart by a number that somebody would write.
+bool is_written(double number) {
+  constexpr double kParts = 64, kRounding = 1e-4;
+  return std::abs(number * kParts - std::round(number * kParts)) < kRounding;
+}
+
 bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
   size_t first = 0, last = values.at.size() - 1;
   while (first < last && std::isnan(values.at[first])) ++first;
   fit.scale = last == first ? 0 : (values.at[last] - values.at[first]) / static_cast<double>(last - first);
   if (view.exact() && fit.scale != std::round(fit.scale)) return false;
   fit.offset = values.at[first] - fit.scale * static_cast<double>(values.first + static_cast<int64_t>(first));
+  const auto known = std::ranges::count_if(values.at, [](double entry) { return !std::isnan(entry); });
+  if (known == 2 && !is_written(fit.scale)) return false;
   return matches(values, view, fit);
 }
 
@@ -97,6 +105,8 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
     if (std::abs(values.at[i]) > 1 + view.tolerance) return false;
     if (x > 0) entries.emplace_back(static_cast<double>(x), values.at[i]);
   }
+  // Any entry is a sine; that it is 0 where its angle is says nothing.
+  if (entries.size() == 1 && entries.front().second != (sine ? 0 : 1)) return false;
   const auto take = [&](const Angle& angle) {
     fit.scale = angle.step;
     fit.weight = angle.weight;

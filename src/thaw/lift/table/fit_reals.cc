@@ -25,6 +25,7 @@ constexpr int64_t kLargestWhole = int64_t{1} << 24;  // float32 holds every inte
 enum class RealForm : uint8_t {
   kWhole,
   kMore,
+  kMorePart,
   kQuotient,
   kMultiple,
   kPart,
@@ -41,6 +42,10 @@ struct RealFit {
   double factor = 1;
 };
 
+// What is added to a size before it is divided by the one that positions were learned at, so that what is rounded down afterwards
+// is not one less (Caron et al. 2021, DINO).
+constexpr double kLittle = 0.1;
+
 double round_as(double value, ir::DataType type) {
   return type == ir::DataType::kDouble ? value : static_cast<double>(static_cast<float>(value));
 }
@@ -54,6 +59,8 @@ double value_of(const RealFit& fit, size_t k, ir::DataType type) {
       return rounded(n);
     case RealForm::kMore:
       return rounded(n + rounded(fit.factor));
+    case RealForm::kMorePart:
+      return rounded(rounded(n + rounded(kLittle)) / rounded(fit.factor));
     case RealForm::kQuotient:
       return rounded(n / static_cast<double>(fit.other.at[k]));
     case RealForm::kMultiple:
@@ -82,6 +89,8 @@ std::string written_form(const RealFit& fit) {
       return n;
     case RealForm::kMore:
       return fmt::format("{} + {:.9g}", n, fit.factor);
+    case RealForm::kMorePart:
+      return fmt::format("({} + {}) / {:.9g}", n, kLittle, fit.factor);
     case RealForm::kQuotient:
       return fmt::format("{} / ({})", size, dim::to_string(fit.other.dim));
     case RealForm::kMultiple:
@@ -117,6 +126,8 @@ ir::Value* emit_real(const RealFit& fit, ir::DataType type, TableEmitter& e) {
       return n;
     case RealForm::kMore:
       return e.emit("Add", {n, number(fit.factor)});
+    case RealForm::kMorePart:
+      return e.emit("Div", {e.emit("Add", {n, number(kLittle)}), number(fit.factor)});
     case RealForm::kQuotient:
       return e.emit("Div", {n, real(fit.other.dim)});
     case RealForm::kMultiple:
@@ -175,14 +186,15 @@ class RealSearch {
     };
     for (const Size& n : sizes_) {
       const auto first = static_cast<double>(n.at[0]);
-      const std::array<RealFit, 7> forms = {
+      const std::array<RealFit, 8> forms = {
           {{RealForm::kOver, n, {}, written(wanted[0] * first)},
            {RealForm::kPart, n, {}, written(first / wanted[0])},
            {RealForm::kMultiple, n, {}, written(wanted[0] / first)},
            {RealForm::kRoot, n, {}, written(wanted[0] / std::sqrt(first))},
            {RealForm::kOverRoot, n, {}, written(wanted[0] * std::sqrt(first))},
            {RealForm::kRootPart, n, {}, written(std::sqrt(first) / wanted[0])},
-           {RealForm::kRootOver, n, {}, written(wanted[0] * wanted[0] * std::sqrt(first))}}};
+           {RealForm::kRootOver, n, {}, written(wanted[0] * wanted[0] * std::sqrt(first))},
+           {RealForm::kMorePart, n, {}, std::round((first + kLittle) / wanted[0])}}};
       for (const RealFit& fit : forms)
         if (attempt(fit)) return fit;
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;

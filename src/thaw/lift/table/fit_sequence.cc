@@ -56,15 +56,16 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   std::vector<int64_t> ends;
   const double before = view.entries[0].front();
   double after = before;
-  bool shown = false;
+  bool shown = false, goes_on = view.kind != Kind::kReal;
   for (const auto& list : view.entries) {
     const auto end = std::find_if(list.begin(), list.end(), [&](double entry) { return entry != before; });
     ends.push_back(end - list.begin());
+    goes_on |= ends.back() > 1 || list.end() - end > 1;
     if (end != list.end()) after = *end;
     shown |= end != list.begin() && end != list.end();
   }
-  // Where each trace has one value alone, nothing tells that they follow a position.
-  if (!shown) return std::nullopt;
+  // Where each trace has one value alone, nothing tells that they follow a position; nor do two reals, whatever they are.
+  if (!shown || !goes_on) return std::nullopt;
   auto end = solve_size(ends, solver);
   if (!end) end = part_of_last_window(ends, view.length(), solver);
   if (after == before || !end) return std::nullopt;

@@ -34,6 +34,9 @@ std::optional<Generated> fit_averages(const RowTable& table);
 std::optional<TableFit> fit_growing_averages(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                              const Around& around);
 
+// Numbers that come again, but for what both ends lack of them: what windows weigh together that overlap.
+std::optional<Generated> fit_ends(const RowTable& table);
+
 // Columns that are affine in a coordinate (arange, positions, an outer product with a vector), or cosines or sines of a
 // multiple of it (rotary angles).
 std::optional<Generated> fit_columns(const RowTable& table);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,6 +64,16 @@ double largest(const std::vector<double>& column) {
   double most = 0;
   for (const double entry : column) most = std::max(most, std::abs(entry));
   return most;
+}
+
+// How many rows differ, counted up to one more than these.
+size_t rows_apart(const View& view, size_t most) {
+  const auto width = static_cast<size_t>(view.width);
+  std::set<std::vector<double>> apart;
+  for (const auto& entries : view.entries)
+    for (auto row = entries.begin(); row != entries.end() && apart.size() <= most; row += view.width)
+      apart.emplace(row, row + static_cast<std::ptrdiff_t>(width));
+  return apart.size();
 }
 
 // The columns that give all others: weights[s][c] of source s in column c, and what is added to the sum.
@@ -129,7 +142,9 @@ std::optional<Generated> fit_learned_combinations(const View& view, TableContext
   for (const auto& entries : view.entries)
     if (!std::ranges::all_of(entries, [](double entry) { return std::isfinite(entry); })) return std::nullopt;
   const auto combination = combination_of(samples_of(view));
-  if (!combination) return std::nullopt;
+  // Any few rows are combinations of as many columns less one.
+  if (!combination || rows_apart(view, combination->sources.size() + 1) <= combination->sources.size() + 1)
+    return std::nullopt;
   const int columns = view.last_axis();
   Formula sum;
   std::vector<std::string> made;

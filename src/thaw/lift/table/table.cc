@@ -127,6 +127,7 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (auto generated = fit_whole_list(table)) return generated;
   if (auto generated = fit_learned_combinations(view, context)) return generated;
   if (auto generated = fit_after_first(table)) return generated;
+  if (auto generated = fit_ends(table)) return generated;
   if (auto generated = fit_folded(view, context)) return generated;
   if (auto generated = fit_tiled_list(view)) return generated;
   return fit_lookup_table(table);

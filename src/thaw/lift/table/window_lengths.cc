@@ -82,7 +82,7 @@ bool gives(const Windows& windows, const Lengths& lengths) {
 }
 
 // Whether it is every s-th place, as many as some tensor has, rather than where windows end: all of them are whole, and
-// nothing else is as long as they are together.
+// nothing else is as long as they are together, or each is one place.
 bool counts_places(const Lengths& lengths, int64_t side, const Solver& solver) {
   if (!lengths.summed) return false;
   for (const auto& list : lengths.lists)
@@ -93,7 +93,7 @@ bool counts_places(const Lengths& lengths, int64_t side, const Solver& solver) {
     const std::vector<Solution> found = solver.solutions(wanted, 1);
     return !found.empty() && found.front().rule <= Rule::kTensor;
   };
-  return is_sure(places) && !is_sure(lengths.totals);
+  return is_sure(places) && (side == 1 || !is_sure(lengths.totals));
 }
 
 // [s, s, …, rest] of a sequence.
