@@ -2,7 +2,6 @@
 import numpy as np
 import pytest
 
-from conftest import session
 from lift_left_out_test import lifted
 from lift_net import Net
 from lift_tables import LEARNED, raster
@@ -86,7 +85,7 @@ def test_averages_of_many_positions_leave_them_open(thaw, save, tmp_path):
 def test_linear_positions_do_not_tell_of_antialiasing_where_all_traces_are_larger(thaw, save, tmp_path):
     """With and without it a larger grid is the same: a smaller one is an error, not a guess."""
     learned = LEARNED[:8 * 8].reshape(8, 8, WIDTH)
-    table = lambda h, w: resized(learned, h, w, False).reshape(-1, WIDTH)  # noqa: E731
+    table = lambda h, w: resized(learned, h, w, False).reshape(-1, WIDTH)
     run = check(thaw, save, tmp_path, table, sizes=[(8, 12), (12, 20), (20, 16)], unseen=[(9, 8), (31, 29)])
     for h, w in [(7, 9), (12, 7), (5, 5)]:
         with pytest.raises(Exception, match=r"(?i)gather"):
@@ -133,13 +132,13 @@ def test_angles_that_were_learned_along_both_sides(thaw, save, tmp_path):
 
 def test_angles_that_hardly_turn_along_a_side_are_not_guessed(thaw, save, tmp_path):
     """Cosines of angles that are almost 0 everywhere."""
-    table = lambda h, w: angles(h, w, np.array([1e-5, 0.7]), np.array([2e-5, 0.3]))[:, :2]  # noqa: E731
+    table = lambda h, w: angles(h, w, np.array([1e-5, 0.7]), np.array([2e-5, 0.3]))[:, :2]
     said = refused(thaw, save, tmp_path, {f"{h}x{w}": patches(h, w, table(h, w)) for h, w in [(4, 6), (10, 5), (7, 12)]})
     assert "nothing was written" in said
 
 
 def test_angles_that_begin_elsewhere_are_others(thaw, save, tmp_path):
-    table = lambda h, w: angles(h, w, np.array([0.9, 0.3]), np.array([0.2, 0.7]), np.array([0.0, 0.4]))  # noqa: E731
+    table = lambda h, w: angles(h, w, np.array([0.9, 0.3]), np.array([0.2, 0.7]), np.array([0.0, 0.4]))
     said = refused(thaw, save, tmp_path, {f"{h}x{w}": patches(h, w, table(h, w)) for h, w in [(4, 6), (10, 5), (7, 12)]})
     assert "nothing was written" in said
 

@@ -121,3 +121,17 @@ def test_sizes_that_no_tensor_has_are_refused(thaw, save, tmp_path):
         traces.append(save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)))
     line = thaw.error("lift", *traces, "-o", tmp_path / "out.onnx", "--no-check")
     assert "axis 1 of the input 'x' has the size 9223372036854775807" in line
+
+
+def test_traces_that_contradict_themselves_are_said_to(thaw, save, tmp_path):
+    """As an exporter writes them: what is joined to the data fits it in no trace."""
+    def trace(n):
+        nodes = [onnx.helper.make_node("Reshape", ["x", "shape"], ["y"]), onnx.helper.make_node("Concat", ["y", "odd"], ["z"], axis=1)]
+        constants = [onnx.numpy_helper.from_array(np.array([n, 4]), "shape"),
+                     onnx.numpy_helper.from_array(np.ones((n + 1, 2), np.float32), "odd")]
+        graph = onnx.helper.make_graph(nodes, "g", [onnx.helper.make_tensor_value_info("x", 1, [n * 4])],
+                                       [onnx.helper.make_tensor_value_info("z", 1, None)], constants)
+        return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+    run = thaw("lift", *[save(trace(n), f"trace_{n}") for n in (5, 7, 11)], "-o", tmp_path / "out.onnx", code=1)
+    assert "trace_11.onnx contradicts itself there" in " ".join(run.stdout.split())
+    assert not (tmp_path / "out.onnx").exists()

@@ -9,6 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/infer/infer.h"
 #include "thaw/lift/align/constant_outputs.h"
 #include "thaw/lift/align/diagonal_blocks.h"
 #include "thaw/lift/align/even_out.h"
@@ -116,6 +117,20 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   return made;
 }
 
+// Where not all is explained: a trace that contradicts itself is why, as some that an exporter writes do.
+void note_broken_trace(const Trace& trace, LiftReport& report) {
+  if (report.unexplained.empty()) return;
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(*trace.model, scope);
+  if (facts.problems().empty()) return;
+  const infer::Problem& first = facts.problems().front();
+  report.unexplained.insert(report.unexplained.begin(),
+                            {first.node ? first.node->describe() : trace.name,
+                             fmt::format("{} contradicts itself there, and ONNX Runtime may not take it: {}; export it "
+                                         "again, with another exporter or other options",
+                                         trace.name, first.message)});
+}
+
 }  // namespace
 
 LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
@@ -146,6 +161,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     Attempt best = require_decided(backtrack(attempt_with), attempt_with);
     if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
     if (best.is_whole()) best.edit->keep();
+    note_broken_trace(traces.back(), best.report);  // the first may hold what was tried
     return best;
   };
   Attempt best = lift_evened(traces, lift_even);

@@ -81,6 +81,7 @@ TEST_F(EmitDim, CannotEmitWhatOnlyRunningTells) {
   DimEmitter emitter(nodes, *model, shapes);
   EXPECT_FALSE(emitter.can_emit(scope.fresh("count", dim::SymbolKind::kDataDependent)));
   EXPECT_FALSE(emitter.can_emit(dim::Dim()));
+  EXPECT_THROW(emitter.emit(dim::Dim()), Error);
   EXPECT_TRUE(emitter.can_emit(parse("floor(h/2)")));
 }
 
