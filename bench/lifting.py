@@ -28,7 +28,9 @@ import lifting_timm_models  # noqa: F401
 from lifting_models import MODELS
 
 EXPORTERS = ("script", "dynamo")
-TOLERANCE = 1e-3  # of the largest element: a wrong mask or position is more
+TOLERANCE = 1e-3   # of the largest element: beyond it a trace is no longer torch's
+ROUNDING = 2e-5    # what is lifted may differ by this, or by a few times as much as its traces do: a wrong place at the edge is little more
+TIMES_THE_TRACES = 5
 
 
 def text_of(size):
@@ -90,15 +92,16 @@ def differences(outputs, truth):
                else float(np.abs(got.astype(np.float64) - wanted).max(initial=0)) / max(1e-6, float(np.abs(wanted).max(initial=0))))
 
 
-def exporters_own(session_of, architecture, folder):
-    """Outputs that a trace has otherwise than torch at its own size: nothing that lifting could mend."""
-    own = set()
+def differences_of_traces(session_of, architecture, folder):
+    """Of each output of the traces, the largest difference from torch at their own sizes: nothing that lifting could mend."""
+    worst = []
     for size in architecture.sizes:
         feeds = architecture.inputs(*size)
         session = session_of(folder / f"trace_{text_of(size)}.onnx")
         outputs = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
-        own |= {i for i, worst in enumerate(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz"))) if not worst <= TOLERANCE}
-    return own
+        each = list(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz")))
+        worst = [max(a, b) for a, b in zip(worst, each, strict=True)] if worst else each
+    return worst
 
 
 def judged(path, architecture, folder):
@@ -110,10 +113,12 @@ def judged(path, architecture, folder):
         return onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
 
     session = session_of(path)
-    own = exporters_own(session_of, architecture, folder)
-    if len(own) == len(session.get_outputs()):
+    in_traces = differences_of_traces(session_of, architecture, folder)
+    judges = [i for i, worst in enumerate(in_traces) if worst <= TOLERANCE]
+    if not judges:
         return "not judged", "the exporter's traces are otherwise than torch at their own sizes"
-    verdict, seen = "right", [f"{len(own)} outputs the exporter's own"] if own else []
+    own = len(in_traces) - len(judges)
+    verdict, seen = "right", [f"{own} outputs the exporter's own"] if own else []
     for size in architecture.unseen:
         feeds = architecture.inputs(*size)
         try:
@@ -123,10 +128,9 @@ def judged(path, architecture, folder):
             seen.append(f"{text_of(size)}: {'beyond the table' if beyond else str(error)[:160]}")
             verdict = "up to a table" if beyond and verdict != "wrong" else "wrong"
             continue
-        truth = np.load(folder / f"truth_{text_of(size)}.npz")
-        worst = max((each for i, each in enumerate(differences(outputs, truth)) if i not in own), default=0.0)
-        seen.append(f"{text_of(size)}: {worst:.1e}")
-        if not worst <= TOLERANCE:
+        found = list(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz")))
+        seen.append(f"{text_of(size)}: {max(found[i] for i in judges):.1e}")
+        if any(not found[i] <= max(ROUNDING, TIMES_THE_TRACES * in_traces[i]) for i in judges):
             verdict = "wrong"
     return verdict, ", ".join(seen)
 

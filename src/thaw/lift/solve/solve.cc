@@ -202,17 +202,22 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
                                                       const Around& around) const {
   const size_t rank = around.axes.size();
   const bool by_axis = rank * 2 == wanted.size();
-  const bool before = std::any_of(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(wanted.size() / 2),
-                                  [](const std::vector<int64_t>& at) { return !is_constant(at); });
+  const auto differ = [&](size_t first, size_t end) {
+    return std::any_of(wanted.begin() + static_cast<std::ptrdiff_t>(first),
+                       wanted.begin() + static_cast<std::ptrdiff_t>(end),
+                       [](const std::vector<int64_t>& at) { return !is_constant(at); });
+  };
+  const bool before = differ(0, wanted.size() / 2), after = differ(wanted.size() / 2, wanted.size());
   const auto each = [&](auto amount_of, bool alike) -> std::optional<std::vector<Dim>> {
     std::vector<Dim> found;
     for (size_t i = 0; i < wanted.size(); ++i) {
       const std::vector<int64_t>& at = wanted[i];
       std::optional<Dim> amount;
       const Variable* axis = by_axis && around.axes[i % rank].symbol.is_known() ? &around.axes[i % rank] : nullptr;
-      // Where windows are filled along one axis, they are along others: sizes that lack as much everywhere hide it.
-      const bool fills = i < rank ? around.fills_before : around.fills_after;
-      const bool hidden = alike && axis && axis->varies() && (fills || before || i >= rank);
+      // Where windows are filled at one end of an axis, they are at that of others: sizes that lack as much everywhere hide it.
+      const bool fills = i < rank ? around.fills_before || before : around.fills_after || after;
+      const bool nothing = (before || i >= rank) && at.front() == 0;
+      const bool hidden = alike && axis && axis->varies() && (fills || nothing);
       if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
       if (is_constant(at) && !amount) amount = Dim(at.front());
       for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);
