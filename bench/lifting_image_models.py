@@ -105,6 +105,12 @@ _add("sam2_vision", "Sam2VisionConfig", "Sam2VisionModel", dict(backbone_channel
      {"backbone_config": ("Sam2HieraDetConfig", dict(hidden_size=16, image_size=[128, 128], embed_dim_per_stage=[16, 32, 48, 64],
                           blocks_per_stage=[1, 2, 1, 1], num_attention_heads_per_stage=[1, 2, 2, 4], window_size_per_stage=[8, 4, 7, 4],
                           global_attention_blocks=[2], window_positional_embedding_background_size=[7, 7]))})
+# Positions too wide for the exporter to fold.
+_add("sam2_vision_wide", "Sam2VisionConfig", "Sam2VisionModel", dict(backbone_channel_list=[64, 48, 32, 96], backbone_feature_sizes=[[32, 32], [16, 16], [8, 8]],
+     fpn_hidden_size=16), _image, ([(192, 288), (256, 384), (352, 192)], [(288, 256), (384, 352)]), {}, None,
+     {"backbone_config": ("Sam2HieraDetConfig", dict(hidden_size=96, image_size=[128, 128], embed_dim_per_stage=[96, 32, 48, 64],
+                          blocks_per_stage=[1, 2, 1, 1], num_attention_heads_per_stage=[1, 2, 2, 4], window_size_per_stage=[8, 4, 7, 4],
+                          global_attention_blocks=[2], window_positional_embedding_background_size=[7, 7]))})
 _part("owlvit_detection", "owlvit", "OwlViTForObjectDetection", "OwlViTConfig", dict(text_config=SMALL | dict(max_position_embeddings=16),
       vision_config=VIT, projection_dim=32), inputs=lambda h, w: _image(h, w) | dict(input_ids=np.array([[1, 5, 2], [1, 7, 2]])), call=INTERPOLATED)
 _add("rt_detr_v2", "RTDetrV2Config", "RTDetrV2Model", dict(d_model=32, encoder_hidden_dim=32, encoder_in_channels=[24, 32, 40], encoder_ffn_dim=48,

@@ -73,3 +73,11 @@ def test_positions_on_several_axes(lift):
                     all=shape + np.arange(t)[:, None, None] * 1000 + np.arange(h)[:, None] * w + np.arange(w),
                     mask=(far(w, w) >= 0)[None] & np.ones((h, 1, 1), bool))
     check_primes(lift, make, sizes=[(11, 23, 2), (17, 31, 3), (29, 19, 5)], unseen=[(31, 17, 7), (2, 2, 1), (37, 5, 2)], tolerance=2e-5)
+
+
+def test_a_column_whose_steps_are_no_larger_than_a_rounding(lift):
+    """It stays the same from each entry to the next, all but, and not from the first to the last."""
+    def make(h, w, t):
+        slow = np.broadcast_to(1 - 1.5e-6 * np.arange(w), (h, w))
+        return dict(table=np.stack([np.broadcast_to(np.arange(h)[:, None], (h, w)), slow], -1).astype(np.float32))
+    check_primes(lift, make)

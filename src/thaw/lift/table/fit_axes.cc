@@ -21,7 +21,7 @@ std::vector<size_t> strides_of(const View& view, size_t trace) {
   return strides;
 }
 
-// Whether the entries of a column change along an axis in some trace.
+// Whether the entries of a column change along an axis in some trace: from the first one on, as steps may be too small to tell.
 bool depends_on(const View& view, int64_t column, size_t axis) {
   const auto width = static_cast<size_t>(view.width);
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -29,7 +29,7 @@ bool depends_on(const View& view, int64_t column, size_t axis) {
     const std::vector<double>& entries = view.entries[k];
     for (size_t block = 0; size > 1 && block < entries.size(); block += stride * size)
       for (size_t at = block + stride + static_cast<size_t>(column); at < block + stride * size; at += width)
-        if (!view.close(entries[at], entries[at - stride])) return true;
+        if (!view.close(entries[at], entries[block + (at - block) % stride])) return true;
   }
   return false;
 }
