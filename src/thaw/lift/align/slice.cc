@@ -1,5 +1,6 @@
 #include "thaw/lift/align/slice.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -20,6 +21,9 @@ std::optional<Slice> slice_of_split(ir::Node& node, int output) {
     lengths.assign(attribute.begin(), attribute.end());
   }
   if (lengths.size() != node.outputs().size()) return std::nullopt;
+  // No tensor has more; hostile ones would overflow.
+  if (std::ranges::any_of(lengths, [](int64_t length) { return length < 0 || length > kToTheEnd; }))
+    return std::nullopt;
   const int64_t begin = std::accumulate(lengths.begin(), lengths.begin() + output, int64_t{0});
   return Slice{&node, node.attribute_int("axis", 0), begin, begin + lengths[static_cast<size_t>(output)]};
 }
