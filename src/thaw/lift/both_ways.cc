@@ -23,15 +23,13 @@ std::optional<size_t> growing_axis(std::span<const ir::Tensor* const> tables) {
   return axis;
 }
 
-// Rows of the largest table, from one on, that another has.
-bool holds_rows(const ir::Tensor& largest, const ir::Tensor& table, size_t axis, int64_t from) {
+// Rows of the largest table, from one on, that another has. all, entries: what the two hold; scale: the largest of `all`.
+bool holds_rows(const ir::Tensor& largest, const std::vector<double>& all, double scale, const ir::Tensor& table,
+                const std::vector<double>& entries, size_t axis, int64_t from) {
   constexpr double kUnequal = 1e-5;
-  const std::vector<double> all = largest.to_double(), entries = table.to_double();
   int64_t width = 1;  // of what stands behind the axis
   for (size_t i = axis + 1; i < table.dims.size(); ++i) width *= table.dims[i];
   const int64_t block = table.dims[axis] * width, whole = largest.dims[axis] * width;
-  double scale = 0;
-  for (const double entry : all) scale = std::max(scale, std::abs(entry));
   for (int64_t i = 0; i < std::ssize(entries); ++i) {
     const auto there = static_cast<size_t>(i / block * whole + from * width + i % block);
     if (!(std::abs(entries[static_cast<size_t>(i)] - all[there]) <= kUnequal * scale)) return false;
@@ -47,13 +45,18 @@ std::optional<std::vector<int64_t>> rows_both_ways(std::span<const ir::Tensor* c
   const auto rows_of = [&](const ir::Tensor* table) { return table->dims[*axis]; };
   const ir::Tensor& largest = **std::ranges::max_element(tables, {}, rows_of);
   std::vector<int64_t> rows;
+  for (const ir::Tensor* table : tables) rows.push_back(rows_of(table));
+  if (std::ranges::any_of(rows, [](int64_t count) { return count % 2 == 0; })) return std::nullopt;
+  const std::vector<double> all = largest.to_double();
+  double scale = 0;
+  for (const double entry : all) scale = std::max(scale, std::abs(entry));
   bool from_first = true, from_middle = true;
   for (const ir::Tensor* table : tables) {
-    const int64_t count = rows.emplace_back(rows_of(table)), more = rows_of(&largest) - count;
-    if (count % 2 == 0 || count == 0) return std::nullopt;
+    const int64_t more = rows_of(&largest) - rows_of(table);
     if (more == 0) continue;
-    from_middle = from_middle && holds_rows(largest, *table, *axis, more / 2);
-    from_first = from_first && holds_rows(largest, *table, *axis, 0);
+    const std::vector<double> entries = table->to_double();
+    from_middle = from_middle && holds_rows(largest, all, scale, *table, entries, *axis, more / 2);
+    from_first = from_first && holds_rows(largest, all, scale, *table, entries, *axis, 0);
   }
   return from_middle && !from_first ? std::optional(std::move(rows)) : std::nullopt;
 }

@@ -143,6 +143,11 @@ FittedTable* known_table(Lifting& l, const Difference& difference, const std::ve
   return known == l.tables.end() ? nullptr : &*known;
 }
 
+void add_table(Lifting& l, const Difference& difference, TableFit fit, std::vector<std::vector<int64_t>> padded) {
+  l.tables.push_back({{&difference}, std::move(fit), std::move(padded)});
+  l.tables.back().is_given_back = !l.context->around.given_back.empty();
+}
+
 void fit_each(Lifting& l, const SizesAround& sizes) {
   std::vector<size_t> waves;  // tables of frequencies that another may tell better
   for (const Difference& difference : l.alignment.differences) {
@@ -160,8 +165,7 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
       if (l.context->frequencies.badly) waves.push_back(l.tables.size());
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
       l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
-      l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
-      l.tables.back().is_given_back = !l.context->around.given_back.empty();
+      add_table(l, difference, std::move(*fit), std::move(padded));
     } else {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
@@ -250,8 +254,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       waited |= is_waiting;
       auto fit = is_waiting ? std::nullopt : (reads ? fit_shape : fit_sizes)(difference.tensors, *l.context, reason);
       if (fit) {
-        l.tables.push_back({{&difference}, std::move(*fit), std::move(padded)});
-        l.tables.back().is_given_back = !l.context->around.given_back.empty();
+        add_table(l, difference, std::move(*fit), std::move(padded));
       } else if (!open && !reads && (is_waiting || (!reason.empty() && !guessed.contains(&difference)))) {
         open = &difference;
       }

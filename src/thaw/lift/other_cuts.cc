@@ -29,12 +29,12 @@ bool takes_alike(const ir::Node& node) {
 }
 
 // The axes that a chain of Slices cuts, up to its last one; nullopt where one of them does not say.
-std::optional<std::set<int64_t>> axes_of_chain(ir::Node* last, size_t rank) {
-  std::set<int64_t> axes;
+std::optional<std::set<size_t>> axes_of_chain(ir::Node* last, size_t rank) {
+  std::set<size_t> axes;
   for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
     const auto slice = written_slice(*node);
     if (!slice) return std::nullopt;
-    axes.insert(slice->axis < 0 ? slice->axis + static_cast<int64_t>(rank) : slice->axis);
+    axes.insert(slice->axis_of(rank));
   }
   return axes;
 }
@@ -62,9 +62,9 @@ struct Cut {
 };
 
 // Whether the node cuts the axis itself, as the next of a chain.
-bool cuts_axis(ir::Node& node, size_t axis) {
+bool cuts_axis(ir::Node& node, size_t axis, size_t rank) {
   const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
-  return slice && slice->axis == static_cast<int64_t>(axis);
+  return slice && slice->axis_of(rank) == axis;
 }
 
 // What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
@@ -75,8 +75,7 @@ void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t
   const ops::Shape &here = cut->second, &there = other->second;
   const auto known = here.size() == there.size() ? axes_of_chain(last, here.size()) : std::nullopt;
   for (size_t axis = 0; known && axis < here.size(); ++axis) {
-    if (known->contains(static_cast<int64_t>(axis)) || !here[axis].is_symbolic() || !there[axis].is_symbolic())
-      continue;
+    if (known->contains(axis) || !here[axis].is_symbolic() || !there[axis].is_symbolic()) continue;
     std::vector<int64_t> ends = in_traces(here[axis], l.variables);
     const bool is_large = std::ranges::all_of(ends, [](int64_t end) { return end > 1; });
     if (dim::same(here[axis], there[axis]) || !is_large || ends != in_traces(there[axis], l.variables)) continue;
@@ -118,14 +117,11 @@ bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables)
   if (dim::same(a, b)) return true;
   if (!a.is_symbolic() || !b.is_symbolic()) return false;
   for (int64_t n = 0; n < kSamples; ++n) {
-    dim::Assignment at;
-    for (size_t i = 0; i < variables.size(); ++i) {
+    const auto sample = [&](size_t i) {
       const Variable& v = variables[i];
-      const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
-      const int64_t more = v.varies() ? kStep * n + static_cast<int64_t>(i) : 0;
-      if (id >= 0) at[id] = v.at[static_cast<size_t>(n) % v.at.size()] + more;
-    }
-    const auto x = dim::evaluate(a, at), y = dim::evaluate(b, at);
+      return v.at[static_cast<size_t>(n) % v.at.size()] + (v.varies() ? kStep * n + static_cast<int64_t>(i) : 0);
+    };
+    const auto x = value_at(a, variables, sample), y = value_at(b, variables, sample);
     if (!x || !y || *x != *y) return false;
   }
   return true;
@@ -151,7 +147,8 @@ void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padd
       std::vector<int64_t> ends = axis ? in_traces(side.size, l.variables) : std::vector<int64_t>();
       if (ends.empty() || ends != in_traces(side.whole, l.variables)) continue;
       for (const ir::Use& use : slice->output(0)->uses())
-        if (const auto reader = places.find(use.node); reader != places.end() && !cuts_axis(*use.node, *axis))
+        if (const auto reader = places.find(use.node);
+            reader != places.end() && !cuts_axis(*use.node, *axis, made->second.size()))
           cuts.push_back({reader->second, use.index, *axis, ends, fmt::format("{}_along_{}", slice->name, *axis)});
     }
     return;

@@ -15,14 +15,6 @@ bool is_steady(const std::vector<int64_t>& at) {
   return std::ranges::all_of(at, [&](int64_t size) { return size == at.front(); });
 }
 
-size_t counted(int64_t axis, size_t rank) {
-  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
-}
-
-bool joins_along(const ir::Node& node, size_t axis, size_t rank) {
-  return joins_pieces(node) && counted(node.attribute_int("axis", 0), rank) == axis;
-}
-
 // Whether a node joins what two give, along an axis.
 bool are_joined(const ir::Node& a, const ir::Node& b, size_t axis, size_t rank) {
   const auto reads_b = [&](const ir::Use& use) {
@@ -69,9 +61,10 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
     if (other && (i == 0 || !other->constant())) add(context.around, place->second, i);
   }
   context.around.windows = windows_after(*difference.node);
-  if (context.around.cuts) context.around.given_back = cut_back(difference);
-  if (context.around.cuts && context.around.given_back.empty())
-    context.around.given_back = rolled_by(difference, context.around.axes);
+  if (context.around.cuts) {
+    context.around.given_back = cut_back(difference);
+    if (context.around.given_back.empty()) context.around.given_back = rolled_by(difference, context.around.axes);
+  }
   if (resizes(*difference.node) && ops::role_of(*difference.node, difference.input) == ops::Role::kShape) {
     context.around.pieces = pieces_after(place->second);
     context.around.given_back = resized_back(place->second);
@@ -156,7 +149,7 @@ ops::Shape SizesAround::cut_back(const Difference& difference) const {
   const auto shape = lifting_.tensor_shapes.find(beside.node->input(beside.other));
   const auto axes = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
   if (shape == lifting_.tensor_shapes.end() || !axes || axes->size() != shape->second.size()) return {};
-  const size_t axis = counted(slice->axis, axes->size());
+  const size_t axis = slice->axis_of(axes->size());
   if (axis >= axes->size() || is_steady((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
   for (size_t k = 0; k < difference.tensors.size(); ++k)
     if (difference.tensors[k]->num_elements() != 1 || difference.tensors[k]->to_int64().front() != (*axes)[axis][k])
@@ -166,7 +159,7 @@ ops::Shape SizesAround::cut_back(const Difference& difference) const {
 
 ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const Variable> axes) const {
   const auto slice = written_slice(*difference.node);
-  const size_t axis = slice ? counted(slice->axis, axes.size()) : axes.size();
+  const size_t axis = slice ? slice->axis_of(axes.size()) : axes.size();
   if (axis >= axes.size() || !axes[axis].varies() || !axes[axis].symbol.is_symbolic()) return {};
   std::set<int64_t> behind;  // how far before the end of the axis
   for (size_t k = 0; k < difference.tensors.size(); ++k) {
@@ -176,7 +169,7 @@ ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const 
   if (behind.size() != 1 || *behind.begin() < 0) return {};
   const auto is_other_part = [&](const ir::Use& use) {
     const auto other = use.index == 0 ? written_slice(*use.node) : std::nullopt;
-    if (!other || use.node == difference.node || counted(other->axis, axes.size()) != axis) return false;
+    if (!other || use.node == difference.node || other->axis_of(axes.size()) != axis) return false;
     const auto meet = [](const Slice& first, const Slice& next) { return first.begin == 0 && first.end == next.begin; };
     return (meet(*slice, *other) || meet(*other, *slice)) && are_joined(*difference.node, *use.node, axis, axes.size());
   };

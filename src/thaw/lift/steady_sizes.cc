@@ -12,14 +12,6 @@
 namespace thaw::lifting {
 namespace {
 
-std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables, auto value_of) {
-  dim::Assignment at;
-  for (size_t i = 0; i < variables.size(); ++i)
-    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0)
-      at[id] = value_of(i);
-  return dim::evaluate(size, at);
-}
-
 // Sizes of the inputs at which one of these is not what the traces have.
 std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> steady,
                                                   std::span<const Variable> variables) {
@@ -35,6 +27,15 @@ std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> st
 }
 
 }  // namespace
+
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
+                                const std::function<int64_t(size_t)>& value_of) {
+  dim::Assignment at;
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0)
+      at[id] = value_of(i);
+  return dim::evaluate(size, at);
+}
 
 std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {
   std::vector<int64_t> at;

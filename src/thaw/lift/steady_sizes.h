@@ -3,6 +3,7 @@
 // What was frozen of them does not differ between the traces, and would pass for a constant of the model. Internal to lift/.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,6 +27,10 @@ struct SteadySize {
 // Of what the nodes of the first trace give, in their order.
 std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, const TensorShapes& shapes,
                                           std::span<const Variable> variables);
+
+// What a size is where variable i has value_of(i); nullopt where that cannot be told.
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
+                                const std::function<int64_t(size_t)>& value_of);
 
 // What a size is in each trace; empty where that cannot be told.
 std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables);

@@ -8,6 +8,9 @@
 
 namespace thaw::lifting {
 
+// Whether such a matrix is too large to be made.
+bool is_large_average(int64_t cells, int64_t side);
+
 // [cells, side]; turned: [side, cells].
 ir::Tensor averages_matrix(std::string name, int64_t cells, int64_t side, bool turned);
 

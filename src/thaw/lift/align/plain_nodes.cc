@@ -121,15 +121,15 @@ void join_pads(ir::Node& node, ir::Graph& graph) {
 std::optional<Pads> pads_with_pad_before(const ir::Node& conv) {
   const ir::Node* pad = conv.input(0) ? conv.input(0)->producer() : nullptr;
   if (conv.attribute_string("auto_pad", "NOTSET") != "NOTSET") return std::nullopt;
-  if (!pad || !amounts_of(*pad) || pad->output(0)->uses().size() != 1 || pad->output(0)->is_output() || pad->input(3) ||
+  const ir::Tensor* amounts = pad ? amounts_of(*pad) : nullptr;
+  if (!amounts || pad->output(0)->uses().size() != 1 || pad->output(0)->is_output() || pad->input(3) ||
       pad->attribute_string("mode", "constant") != "constant")
     return std::nullopt;
   const ir::Tensor* value = pad->input(2) ? constant_operand(*pad, 2) : nullptr;
   if (pad->input(2) && (!value || value->num_elements() != 1 || value->to_double().front() != 0)) return std::nullopt;
-  const ir::Tensor* amounts = amounts_of(*pad);
   Pads sum = pads_of(conv);
   const auto axes = static_cast<int64_t>(sum.size() / 2);
-  if (!amounts || amounts->num_elements() != 2 * (axes + 2)) return std::nullopt;
+  if (amounts->num_elements() != 2 * (axes + 2)) return std::nullopt;
   const std::vector<int64_t> more = amounts->to_int64();
   for (int64_t i = 0; i < 2 * (axes + 2); ++i) {
     const int64_t axis = i % (axes + 2) - 2, amount = more[static_cast<size_t>(i)];

@@ -18,8 +18,6 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kMostAverages = int64_t{1} << 24;  // entries of a matrix
-
 // A window along each of the last two axes.
 struct Pool {
   ir::Node* node = nullptr;  // whose result is what was pooled
@@ -31,6 +29,7 @@ struct Pool {
   bool taken_apart = false;
 
   int64_t side(size_t axis) const { return sizes[sizes.size() - 2 + axis]; }
+  bool is_large(size_t axis) const { return is_large_average(cells[axis], side(axis)); }
 };
 
 bool is_average_pool(const ir::Node& node) { return node.op_type() == "AveragePool" && node.domain().empty(); }
@@ -97,11 +96,7 @@ Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
     const auto alike = [&](const auto& each) { return each[i].cells[axis] == first.cells[axis]; };
     const auto is_whole = [&](const auto& each) { return !taken_apart && each[i].kernel[axis] == 1; };
     if (std::ranges::all_of(pools, is_whole)) continue;
-    const auto is_large = [&](const auto& each) {
-      const Pool& pool = each[i];
-      return pool.side(axis) > kMostAverages || pool.cells[axis] * pool.side(axis) > kMostAverages;
-    };
-    if (std::ranges::any_of(pools, is_large)) return Form::kKept;
+    if (std::ranges::any_of(pools, [&](const auto& each) { return each[i].is_large(axis); })) return Form::kKept;
     if (first.cells[axis] == 0 || !std::ranges::all_of(pools, alike)) return Form::kKept;
   }
   return taken_apart ? Form::kProduct : Form::kReshape;
@@ -148,10 +143,7 @@ void write_parted_pools_as_products(ir::Model& model) {
   if (std::ranges::none_of(pools, &Pool::taken_apart)) return;
   rewrite::Emitter emitter(model, "pooled");
   for (const Pool& pool : pools) {
-    const auto is_large = [&](size_t axis) {
-      return pool.side(axis) > kMostAverages || pool.cells[axis] * pool.side(axis) > kMostAverages;
-    };
-    if (!pool.taken_apart || is_large(0) || is_large(1)) continue;
+    if (!pool.taken_apart || pool.is_large(0) || pool.is_large(1)) continue;
     emitter.set_origin(pool.node->name);
     rewrite::replace_value(*pool.node->output(0), *as_product(pool, emitter.before(pool.node)));
   }

@@ -28,7 +28,13 @@ std::optional<Slice> slice_of_split(ir::Node& node, int output) {
   return Slice{&node, node.attribute_int("axis", 0), begin, begin + lengths[static_cast<size_t>(output)]};
 }
 
+size_t counted(int64_t axis, size_t rank) {
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
 }  // namespace
+
+size_t Slice::axis_of(size_t rank) const { return counted(axis, rank); }
 
 std::optional<Slice> written_slice(ir::Node& node) {
   const auto begin = only_integer(node, 1), end = only_integer(node, 2);
@@ -48,6 +54,10 @@ std::optional<Slice> slice_of(const ir::Value& value) {
 }
 
 bool joins_pieces(const ir::Node& node) { return node.op_type() == "Concat" && node.domain().empty(); }
+
+bool joins_along(const ir::Node& node, size_t axis, size_t rank) {
+  return joins_pieces(node) && counted(node.attribute_int("axis", 0), rank) == axis;
+}
 
 bool gives_bounds(const ir::Node& cut, int input) { return ops::holds_size(ops::role_of(cut, input)); }
 

@@ -79,8 +79,7 @@ struct Around {
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
   std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces
-  std::vector<int64_t> pieces =
-      {};  // by axis of what a Resize makes, how long the pieces are that it is cut into; or 0
+  std::vector<int64_t> pieces = {};                // by axis of what a Resize makes, into how long ones it is cut; or 0
   std::vector<dim::Dim> given_back = {};  // what was as large in every trace before it became this data's shape
 };
 
