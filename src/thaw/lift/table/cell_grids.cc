@@ -21,6 +21,11 @@ int64_t common_rows(const View& view, bool at_end) {
   return least;
 }
 
+std::vector<float> rows_of_first(const View& view, int64_t begin, int64_t count) {
+  const auto from = view.entries[0].begin() + begin * view.width;
+  return {from, from + count * view.width};
+}
+
 }  // namespace
 
 std::vector<CellGrid> possible_cell_grids(const View& view, TableContext& context) {
@@ -58,15 +63,6 @@ std::vector<int64_t> CellGrid::rows(size_t trace) const {
   }
   return rows;
 }
-
-namespace {
-
-std::vector<float> rows_of_first(const View& view, int64_t begin, int64_t count) {
-  const auto from = view.entries[0].begin() + begin * view.width;
-  return {from, from + count * view.width};
-}
-
-}  // namespace
 
 std::vector<float> rows_before(const View& view, const CellGrid& grid) { return rows_of_first(view, 0, grid.first); }
 

@@ -55,15 +55,9 @@ std::optional<Sequence> fit_cut_mask(const View& view, TableContext& context) {
   if (view.growing[0].at != view.growing[1].at) return std::nullopt;
   for (const auto& list : view.entries)
     if (list.empty()) return std::nullopt;
-  const double inner = view.entries[0].front();
-  std::optional<double> outer;
-  for (const auto& list : view.entries)
-    for (const double entry : list) {
-      if (entry == inner) continue;
-      if (outer && entry != *outer) return std::nullopt;
-      outer = entry;
-    }
-  if (!outer) return std::nullopt;
+  const auto values = two_values(view);
+  if (!values) return std::nullopt;
+  const auto [inner, outer] = *values;
   for (const LayoutPtr& layout : layouts_of(view.growing[0], context).plain_and_grids()) {
     if (!layout->is_grid() || layout->block() > 1) continue;
     if ((layout->height() * layout->width()).at != view.growing[0].at) continue;
@@ -80,10 +74,10 @@ std::optional<Sequence> fit_cut_mask(const View& view, TableContext& context) {
       if (same) inside = inside ? both(inside, *same) : *same;
     }
     if (!known || !inside) continue;
-    const Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({*outer}, view.kind, 0));
+    const Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({outer}, view.kind, 0));
     if (holds(view, formula, 0, 1))
       return Sequence{fmt::format("{} where both are of the last {} of {}, or neither, else {}", inner, text,
-                                  layout->describe(), *outer),
+                                  layout->describe(), outer),
                       formula};
   }
   return std::nullopt;

@@ -144,46 +144,35 @@ TableFit factorized(const View& view, const CellGrid& grid, const Lengths& lengt
 std::optional<TableFit> fit_factorized(const View& view, TableContext& context) {
   constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 28, kLongest = 160;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
-  double scale = 1;
-  for (const auto& entries : view.entries) {
-    if (entries.empty()) return std::nullopt;
-    for (const double entry : entries) {
-      if (!std::isfinite(entry)) return std::nullopt;
-      scale = std::max(scale, std::abs(entry));
-    }
-  }
-  constexpr size_t kConfirmed = 4;  // one of so many sums follows from the others
+  const auto scale = scale_of(view);
+  if (!scale) return std::nullopt;
   int64_t work = kMostWork;
   for (const CellGrid& grid : possible_cell_grids(view, context)) {
     const auto is_thin = [](const Size& side) { return std::ranges::min(side.at) < 2; };
     if (is_thin(grid.height) || is_thin(grid.width)) continue;
     const Factorized fit(view, grid);
-    if (!fit.is_sum(scale)) continue;
+    if (!fit.is_sum(*scale)) continue;
     int64_t told = 0;  // by all traces: what a list may hold is less
     for (size_t k = 0; k < view.traces(); ++k) told += grid.height.at[k] + grid.width.at[k] - 1;
     for (int64_t side = 2; side <= std::min(kLongest, told * 4 / 5 / 2); ++side) {
       for (const Lengths& lengths : possible_lengths(grid)) {
         for (const Resizing& method : possible_resizings(context.antialias)) {
           const LinearSums sums = fit.sums(lengths, side, method);
-          const auto holds = [&](int64_t c) { return sums.hold(fit.wanted(c), scale, work); };
+          const auto holds = [&](int64_t c) { return sums.hold(fit.wanted(c), *scale, work); };
           if (!holds(0) || !holds(view.width / 2)) continue;
           const LeastSquares squares(sums);
           if (!squares.is_told()) {
-            // What the traces could not contradict is no reason.
-            const bool is_confirmed = sums.redundant() * kConfirmed >= sums.count();
-            if (!is_confirmed) continue;
+            if (!sums.is_confirmed()) continue;
             context.untold = fmt::format(
                 "its entries look like {} rows and {} columns that were learned and interpolated to {} before the "
-                "export "
-                "({}{}), "
-                "added; some of them no trace tells: add one of at least {} x {} cells",
+                "export ({}{}), added; some of them no trace tells: add one of at least {} x {} cells",
                 side, side, lengths.is_longer_side ? "the longer side of the grid" : "its sides", method.mode,
                 method.antialias ? ", with anti-aliasing" : "", side, side);
             return std::nullopt;
           }
           Learned learned{side, {}};
           for (int64_t c = 0; c < view.width; ++c) learned.channels.push_back(squares.solve(fit.wanted(c)));
-          if (gives(sums, fit, learned, std::max(kRounded, view.tolerance) * scale))
+          if (gives(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
             return factorized(view, grid, lengths, method, learned, context.antialias);
         }
       }

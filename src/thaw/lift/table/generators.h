@@ -169,6 +169,8 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context);
 std::optional<Sequence> fit_distance_table(const View& distances, const View& table);
 // Of entries that are told by the distance of two positions, in a list that counts from 0 again behind its first part.
 std::optional<Sequence> fit_positions_again(const View& view, TableContext& context);
+// The two values of such tables, the first entry's first; nullopt of others.
+std::optional<std::pair<double, double>> two_values(const View& view);
 // Two values: one where the groups of i and j (windows, frames, chunks, the positions themselves) are so far apart.
 std::optional<Sequence> fit_mask(const View& view, TableContext& context);
 // Two values, of the cells of a grid that grows: one where both are before a cut along its rows, or columns, or both behind it.

@@ -68,7 +68,6 @@ JointGrid recover_together(std::span<const LearnedGrid> resized, const Resizing&
   int64_t given = 0;
   for (const LearnedGrid& trace : resized) given += trace.height * trace.width;
   if (given > kMostGiven) return {};
-  constexpr size_t kConfirmed = 4;  // one of so many sums follows from the others
   const int64_t channels = resized.front().channels;
   for (const auto& [height, width] : possible_sizes(resized)) {
     const LinearSums sums = sums_of(resized, height, width, method);
@@ -78,7 +77,7 @@ JointGrid recover_together(std::span<const LearnedGrid> resized, const Resizing&
     }
     JointGrid out{{height, width, channels, {}}, false};
     const LeastSquares squares(sums);
-    if (!squares.is_told()) return sums.redundant() * kConfirmed >= sums.count() ? out : JointGrid();
+    if (!squares.is_told()) return sums.is_confirmed() ? out : JointGrid();
     out.is_told = true;
     out.grid.entries.resize(static_cast<size_t>(height * width * channels));
     for (int64_t c = 0; c < channels; ++c) {

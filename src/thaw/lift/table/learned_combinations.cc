@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/linear_sums.h"
 
 namespace thaw::lifting {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 constexpr int64_t kLeastColumns = 8, kMostColumns = 8192;
 constexpr size_t kMostSources = 3;       // coordinates of a clip
 constexpr int64_t kMostWork = 1 << 24;   // entries that are looked at
-constexpr double kMostUnequal = 4e-6;    // relative to the largest entry
 constexpr double kLeastOfSource = 1e-3;  // of the widest column: what is narrower may be a curve that looks straight
 
 // Some rows of all traces, column by column, each without its mean.
@@ -56,10 +56,6 @@ Samples samples_of(const View& view) {
   return out;
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 double largest(const std::vector<double>& column) {
   double most = 0;
   for (const double entry : column) most = std::max(most, std::abs(entry));
@@ -84,11 +80,10 @@ struct Combination {
 };
 
 // Gram and Schmidt's way, the column next that is farthest from those before it.
-std::optional<Combination> combination_of(const Samples& samples) {
-  const size_t width = samples.columns.size();
-  std::vector<std::vector<double>> rest = samples.columns,
-                                   along;   // along[s]: orthogonal to those before it, of length 1
-  std::vector<std::vector<double>> shares;  // shares[s][c]: of along[s] in column c
+std::optional<Combination> combination_of(Samples samples) {
+  std::vector<std::vector<double>>& rest = samples.columns;  // of each, what is orthogonal to the sources so far
+  const size_t width = rest.size();
+  std::vector<std::vector<double>> shares;  // shares[s][c]: of what source s brings, at length 1, in column c
   Combination out;
   double widest = 0;
   for (;;) {
@@ -108,7 +103,6 @@ std::optional<Combination> combination_of(const Samples& samples) {
       for (size_t i = 0; i < column.size(); ++i) column[i] -= share.back() * unit[i];
     }
     out.sources.push_back(farthest);
-    along.push_back(std::move(unit));
   }
   if (out.sources.empty()) return std::nullopt;
   // Of the orthogonal ones to the columns themselves, from the last on.

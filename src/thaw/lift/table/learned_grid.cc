@@ -47,16 +47,8 @@ class SideMap {
     return x;
   }
 
-  // By how much the largest error of a sum may grow.
   double magnification() const {
-    std::vector<double> most(side_, 0), unit(rows_.size(), 0);
-    for (size_t i = 0; i < unit.size(); ++i) {
-      unit[i] = 1;
-      const std::vector<double> x = solve(unit);
-      for (size_t k = 0; k < side_; ++k) most[k] += std::abs(x[k]);
-      unit[i] = 0;
-    }
-    return *std::max_element(most.begin(), most.end());
+    return lifting::magnification(rows_.size(), [this](const auto& sums) { return solve(sums); });
   }
 
  private:
@@ -222,6 +214,18 @@ ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& e) {
   ir::Value* lacking = e.emit("Min", {e.sub(e.size(side), e.list({least})), e.list({0})});
   return e.emit("Gather",
                 {e.size(side), e.mul(lacking, e.list({2}))});  // at -1 stands the last one, which is the first
+}
+
+double magnification(size_t sums, const std::function<std::vector<double>(const std::vector<double>&)>& solve) {
+  std::vector<double> most, unit(sums, 0);
+  for (double& one : unit) {
+    one = 1;
+    const std::vector<double> x = solve(unit);
+    most.resize(x.size(), 0);
+    for (size_t k = 0; k < x.size(); ++k) most[k] += std::abs(x[k]);
+    one = 0;
+  }
+  return *std::ranges::max_element(most);
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -49,6 +50,9 @@ struct LearnedGrid {
 
 // Of equations that hold, relative to the largest entry; and by how much the rounding of an entry to float32 may grow in what they give.
 constexpr double kMostUnequal = 4e-6, kMostMagnified = 100;
+
+// By how much the largest error of one of so many sums may grow in what solves them.
+double magnification(size_t sums, const std::function<std::vector<double>(const std::vector<double>&)>& solve);
 
 // The smallest grid that `resized` is the larger version of, along both sides or one. Each side is a linear map of the
 // learned one, of more equations than unknowns: a length is right where they hold, and the numbers are what solves them.

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace thaw::lifting {
-namespace {
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
-
-}  // namespace
 
 std::vector<double> LinearSums::times(const std::vector<double>& entries) const {
   std::vector<double> out(sums_.size(), 0);
@@ -38,7 +34,7 @@ std::vector<double> LinearSums::squares() const {
 }
 
 // By elimination in the normal equations, the largest that is left first.
-size_t LinearSums::redundant() const {
+size_t LinearSums::rank() const {
   constexpr double kLeastPivot = 1e-6;
   std::vector<double> all = squares();
   const size_t n = unknowns_;
@@ -56,8 +52,10 @@ size_t LinearSums::redundant() const {
       for (size_t j = 0; j < n; ++j) all[i * n + j] -= share * all[pivot * n + j];
     }
   }
-  return sums_.size() - rank;
+  return rank;
 }
+
+bool LinearSums::is_confirmed() const { return (sums_.size() - rank()) * 4 >= sums_.size(); }
 
 // By conjugate gradients on the normal equations, which need no factors.
 bool LinearSums::hold(std::vector<double> left, double scale, int64_t& work) const {
@@ -86,7 +84,8 @@ LeastSquares::LeastSquares(const LinearSums& sums)
     : sums_(sums),
       n_(sums.unknowns()),
       lower_(sums.squares()),
-      is_told_(factor() && magnification() <= kMostMagnified) {}
+      is_told_(factor() &&
+               magnification(sums.count(), [this](const auto& wanted) { return solve(wanted); }) <= kMostMagnified) {}
 
 // Cholesky's, in place of the normal equations.
 bool LeastSquares::factor() {
@@ -112,18 +111,6 @@ std::vector<double> LeastSquares::back(std::vector<double> x) const {
     for (size_t k = 0; k < i; ++k) x[k] -= at(i, k) * x[i];
   }
   return x;
-}
-
-// By how much the largest error of a sum may grow.
-double LeastSquares::magnification() const {
-  std::vector<double> most(n_, 0), unit(sums_.count(), 0);
-  for (size_t i = 0; i < unit.size(); ++i) {
-    unit[i] = 1;
-    const std::vector<double> x = solve(unit);
-    for (size_t k = 0; k < n_; ++k) most[k] += std::abs(x[k]);
-    unit[i] = 0;
-  }
-  return *std::ranges::max_element(most);
 }
 
 }  // namespace thaw::lifting

@@ -9,6 +9,8 @@
 
 namespace thaw::lifting {
 
+double dot(const std::vector<double>& a, const std::vector<double>& b);
+
 class LinearSums {
  public:
   explicit LinearSums(int64_t unknowns) : unknowns_(static_cast<size_t>(unknowns)) {}
@@ -22,10 +24,12 @@ class LinearSums {
   std::vector<double> times(const std::vector<double>& entries) const;
   std::vector<double> transposed_times(const std::vector<double>& sums) const;
   std::vector<double> squares() const;  // the normal equations, row by row
-  // How many of the sums follow from the others, so that they could contradict them.
-  size_t redundant() const;
+  // Whether a quarter of the sums or more follow from the others, so that they could contradict them: what none could is no reason.
+  bool is_confirmed() const;
 
  private:
+  size_t rank() const;
+
   size_t unknowns_;
   std::vector<std::vector<Tap>> sums_;
 };
@@ -42,7 +46,6 @@ class LeastSquares {
   double at(size_t row, size_t column) const { return lower_[row * n_ + column]; }
   bool factor();
   std::vector<double> back(std::vector<double> x) const;
-  double magnification() const;
 
   const LinearSums& sums_;
   size_t n_;

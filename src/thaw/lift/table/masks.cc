@@ -244,7 +244,7 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
   return Sequence{fit->description + ", where index is row - column + the last column", *formula};
 }
 
-std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
+std::optional<std::pair<double, double>> two_values(const View& view) {
   std::vector<double> values;
   for (const auto& list : view.entries) {
     for (const double entry : list) {
@@ -253,11 +253,16 @@ std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
       if (values.size() > 2) return std::nullopt;
     }
   }
-  if (values.size() != 2) return std::nullopt;
+  return values.size() == 2 ? std::optional(std::pair(values[0], values[1])) : std::nullopt;
+}
+
+std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
+  const auto values = two_values(view);
+  if (!values) return std::nullopt;
   for (const Group& group : possible_groups(view, context)) {
     for (const bool causal : {false, true}) {
-      if (auto fit = fit_band(view, group, values[0], values[1], causal, context.solver)) return fit;
-      if (auto fit = fit_band(view, group, values[1], values[0], causal, context.solver)) return fit;
+      if (auto fit = fit_band(view, group, values->first, values->second, causal, context.solver)) return fit;
+      if (auto fit = fit_band(view, group, values->second, values->first, causal, context.solver)) return fit;
     }
   }
   return std::nullopt;

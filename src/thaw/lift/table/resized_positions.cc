@@ -71,9 +71,7 @@ std::string untold(const CellGrid& grid, int64_t height, int64_t width, const Re
   const std::string size = grid.is_list() ? std::to_string(width) : fmt::format("{} x {}", height, width);
   return fmt::format(
       "its entries look like {} positions that were learned and interpolated before the export ({}{}), some of which "
-      "no "
-      "trace "
-      "tells: add a trace of at least {} positions",
+      "no trace tells: add a trace of at least {} positions",
       size, method.mode, method.antialias ? ", with anti-aliasing" : "", size);
 }
 
@@ -127,14 +125,9 @@ TableFit resized(const View& view, const CellGrid& grid, const Resizing& method,
 std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 30;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
-  for (const auto& entries : view.entries)
-    if (entries.empty()) return std::nullopt;
-  double scale = 1;
-  for (const auto& entries : view.entries)
-    for (const double entry : entries) {
-      if (!std::isfinite(entry)) return std::nullopt;
-      scale = std::max(scale, std::abs(entry));
-    }
+  const auto largest = scale_of(view);
+  if (!largest) return std::nullopt;
+  const double scale = *largest;
   const std::vector<Resizing> methods = possible_resizings(context.antialias);
   const std::vector<CellGrid> grids = possible_cell_grids(view, context);
   for (const CellGrid& grid : grids) {

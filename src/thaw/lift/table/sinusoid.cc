@@ -177,17 +177,16 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
   for (const Span& span : kSpans) {
     const Entries entries = entries_at(column, span);
     for (const bool sine : {false, true}) {
-      std::vector<Angle> angles = faster_angles_of(entries, sine);
-      angles.insert(angles.begin(), angle_of(entries, sine));
-      for (const Angle& angle : angles) {
-        if (angle.weight == 0) continue;
+      const auto fit_of = [&](const Angle& angle) -> std::optional<Sequence> {
+        if (angle.weight == 0) return std::nullopt;
         const Formula turned = real_number(angle.step) * place_of(span, n);
-        const Formula formula = sine ? thaw::lifting::sine(turned) : cosine(turned);
-        if (!holds(column, formula, 0, 1)) continue;
-        return Sequence{fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
-                                    dim::to_string(n.dim)),
-                        formula};
-      }
+        return checked(column, sine ? thaw::lifting::sine(turned) : cosine(turned),
+                       fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
+                                   dim::to_string(n.dim)));
+      };
+      if (auto fit = fit_of(angle_of(entries, sine))) return fit;
+      for (const Angle& angle : faster_angles_of(entries, sine))
+        if (auto fit = fit_of(angle)) return fit;
     }
   }
   return std::nullopt;

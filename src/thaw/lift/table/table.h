@@ -35,9 +35,8 @@ struct TableContext {
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};
-  bool antialias = false;  // whether the model's opset has anti-aliasing, so that what was folded may have had it
-  std::string untold =
-      {};  // why what a table was interpolated from is not told by the traces, where that is all that is lacking
+  bool antialias = false;   // whether the model's opset has anti-aliasing, so that what was folded may have had it
+  std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known
 };
 
 // A list of sizes, of the type and shape of a tensor.

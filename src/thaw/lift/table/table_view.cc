@@ -159,6 +159,18 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
   return view;
 }
 
+std::optional<double> scale_of(const View& view) {
+  double scale = 1;
+  for (const auto& entries : view.entries) {
+    if (entries.empty()) return std::nullopt;
+    for (const double entry : entries) {
+      if (!std::isfinite(entry)) return std::nullopt;
+      scale = std::max(scale, std::abs(entry));
+    }
+  }
+  return scale;
+}
+
 View column_of(const View& view, int64_t column) {
   View out = view.without_entries();
   out.width = 1;

@@ -40,6 +40,9 @@ struct View {
 std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const Solver& solver, std::string& reason,
                             std::span<const std::optional<Size>> sizes = {}, const Around& around = {});
 
+// The largest entry, or 1; nullopt where a trace has none, or an infinite one.
+std::optional<double> scale_of(const View& view);
+
 // One of the columns, as a table of its own.
 View column_of(const View& view, int64_t column);
 
