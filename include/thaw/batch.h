@@ -1,7 +1,7 @@
 // A model for one sample becomes the same model over a batch.
 //
 //   thaw::BatchReport report = thaw::batch(model, {.name = "batch"});
-//   if (report.agrees()) model.save("batched.onnx");
+//   if (report.accepted()) model.save("batched.onnx");
 //
 // Result i of the batched model equals the model on sample i. This is vmap as a program transformation (Frostig et al.,
 // "Compiling machine learning programs via high-level tracing", 2018; JAX's batching rules): every operator that the
@@ -16,6 +16,7 @@
 // axis is 1 in a sample, else leading. Convolutions, norms and all that is elementwise run merged as they are.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -44,7 +46,17 @@ struct BatchedNodes {
   int kept = 0, rewritten = 0, untouched = 0, loops = 0;
 };
 
+// An input or output of the model for one sample, and over a batch: "float32[1, 3, h, w]", "float32[batch, 3, h, w]".
+struct BatchedPort {
+  bool is_input = true;
+  std::string name, before, after;
+};
+
 struct BatchReport {
+  std::string model;               // the path that it was loaded from
+  std::string output;              // and that it was to be written to
+  Files files;                     // that were written
+  std::vector<BatchedPort> ports;  // but for inputs that an initializer gives
   std::vector<Note> inputs, outputs;              // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
   int kept = 0;                                   // nodes that batch as they are
   int rewritten = 0;                              // nodes whose axes, shapes or operands changed
@@ -52,15 +64,21 @@ struct BatchReport {
   std::vector<Note> loops;                        // nodes that run sample by sample, and why
   std::map<std::string, BatchedNodes> operators;  // the same numbers by operator
   std::vector<Note> kept_batches;                 // inputs whose free first axis was found to be a batch already
+  bool is_checked = false;                        // as BatchOptions::check asks
+  int64_t samples = 0;                            // that were drawn for a check
   std::vector<RunCheck> checks;                   // by sizes; empty where it was not checked
   std::string unchecked;                          // what was not compared, where that was asked for
 
-  // Whether every run agrees and nothing that was asked for stayed unchecked. A caller who wants proof asks for checks.
-  THAW_API bool agrees() const;
+  // Every run agrees, and where a check was asked for, every output was compared. Without one: always.
+  THAW_API bool accepted() const;
 };
 
-// Changes the model in place. Throws thaw::Error (kUnsupported), naming the node and the reason, where it cannot be
-// batched. The model is then as it was, and so it is where the check does not agree.
-THAW_API BatchReport batch(Model& model, const BatchOptions& options = {});
+// Changes the model in place, and writes it, where the result is accepted; else the model is as it was. Throws thaw::Error
+// (kUnsupported), naming the node and the reason, where it cannot be batched.
+THAW_API BatchReport batch(Model& model, const BatchOptions& options = {}, const Output& output = {});
+
+THAW_API std::string to_json(const BatchReport& report);
+THAW_API std::string to_text(const BatchReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const BatchReport& report);
 
 }  // namespace thaw

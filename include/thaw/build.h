@@ -16,6 +16,8 @@
 #include "thaw/array.h"
 #include "thaw/convert.h"
 #include "thaw/export.h"
+#include "thaw/model.h"
+#include "thaw/report.h"
 
 namespace thaw {
 
@@ -50,7 +52,7 @@ struct BuildOptions {
   bool genai = false;
   Lora lora = Lora::kVision;
   VisionInput input = VisionInput::kPatches;
-  std::vector<std::pair<std::string, std::string>> rename = {};  // sizes, and what they are called instead
+  SizeRenames rename = {};
 };
 
 struct BuiltFile {
@@ -67,6 +69,8 @@ struct BuildReport {
   std::vector<std::filesystem::path> others;  // with a cache: what is no model, and is read beside the models
   std::vector<std::string> unused;    // tensors of the checkpoint that no part of the model reads, where all were built
   std::vector<std::string> warnings;  // what may not be meant, a sentence each
+
+  bool accepted() const { return !files.empty(); }  // every part that was asked for was built and written
 };
 
 // `checkpoint` is the folder with config.json and *.safetensors, as transformers saves it; `folder` is made where it is
@@ -74,5 +78,8 @@ struct BuildReport {
 // everything that is wrong with the checkpoint. Nothing is written before every part is built.
 THAW_API BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                            const BuildOptions& options = {});
+
+THAW_API std::string to_json(const BuildReport& report);
+THAW_API std::string to_text(const BuildReport& report, const TextOptions& how = {});
 
 }  // namespace thaw

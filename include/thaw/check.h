@@ -7,13 +7,18 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "thaw/error.h"
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -31,6 +36,7 @@ struct CheckOptions {
   // With dims: the model is run at the sizes that the proof says break it, and what came of it is said.
   bool run = false;
   FeedOptions feeds = {};  // for those runs
+  bool modules = false;    // the nodes are summed up by module, for to_html()
 };
 
 struct RuleInfo {
@@ -47,20 +53,57 @@ struct SizeProof {
   size_t statements = 0, proven = 0, broken = 0, open = 0;
 };
 
-struct CheckReport {
-  std::vector<Finding> findings;  // by rule, and then in the order of the nodes
-  SizeProof proof;
+// Nodes whose names begin alike, by slashes or dots.
+struct ModuleSummary {
+  std::string name;
+  size_t nodes = 0;
+  std::string comes_out;  // its last output and the sizes of that, in what `thaw inspect` prints
+  size_t marked = 0;      // nodes with findings
+  std::vector<std::string> findings;
+};
 
-  // Whether there is an error or a warning; notes alone do not fail.
-  THAW_API bool failed() const;
+struct CheckReport {
+  std::string model;              // the path that it was loaded from
+  std::vector<Finding> findings;  // by rule, and then in the order of the nodes
+  bool is_proven = false;         // sizes were given: `proof` says what of them was shown
+  SizeProof proof;
+  std::vector<ModuleSummary> modules;  // in the order in which they first run, the first thousand
+  size_t more_modules = 0;             // those that are left out
+
+  // No error and no warning; notes alone do not count.
+  THAW_API bool accepted() const;
 };
 
 // Throws thaw::Error (kInvalidArgument) for an unknown code, size name or target.
 THAW_API CheckReport check(const Model& model, const CheckOptions& options = {});
 
-// {"model", "findings": […], "counts": {"errors", "warnings", "notes"}}, as `thaw check --format json`; a SARIF 2.1.0
-// log for code-scanning tools. `model` is the path to name in it.
-THAW_API std::string findings_json(const std::string& model, const std::vector<Finding>& findings);
-THAW_API std::string findings_sarif(const std::string& model, const std::vector<Finding>& findings);
+THAW_API std::string to_json(const CheckReport& report);
+THAW_API std::string to_text(const CheckReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const CheckReport& report);
+// A SARIF 2.1.0 log, for code-scanning tools; and lines that GitHub's actions show beside a change (`::error file=…`).
+THAW_API std::string to_sarif(const CheckReport& report);
+THAW_API std::string to_github(const CheckReport& report);
+
+// One of several models, and what came of it.
+struct CheckedFile {
+  CheckReport report;                // of one that could not be checked: its path alone
+  std::optional<Error> error = {};   // why it could not
+  bool is_accepted_anyway = false;   // whoever called does not mind findings
+
+  bool accepted() const { return !error && (is_accepted_anyway || report.accepted()); }
+};
+
+// The same of several at once.
+THAW_API std::string to_json(std::span<const CheckedFile> files);
+THAW_API std::string to_text(std::span<const CheckedFile> files, const TextOptions& how = {});
+THAW_API std::string to_html(std::span<const CheckedFile> files);
+THAW_API std::string to_sarif(std::span<const CheckedFile> files);
+THAW_API std::string to_github(std::span<const CheckedFile> files);
+
+// The rules as JSON, and as a table; one rule as JSON, and as a page of text.
+THAW_API std::string to_json(std::span<const RuleInfo> rules);
+THAW_API std::string to_text(std::span<const RuleInfo> rules, const TextOptions& how = {});
+THAW_API std::string to_json(const RuleInfo& rule);
+THAW_API std::string to_text(const RuleInfo& rule, const TextOptions& how = {});
 
 }  // namespace thaw

@@ -4,7 +4,7 @@
 //   options.precision.to = thaw::NumberFormat::kInt4;
 //   thaw::ConvertReport report = thaw::convert(model, options);
 //   for (const thaw::OutputError& error : report.errors) …  // each output beside the original's
-//   if (report.runs()) model.save("decoder_int4.onnx");
+//   if (report.accepted()) model.save("decoder_int4.onnx");
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "thaw/finding.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -106,6 +107,8 @@ struct ConvertOptions {
   bool check = true;                // the result is run beside the model
   FeedOptions feeds = {};           // for the check; the rest is drawn
   std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
+  // How images or recordings of `data` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
+  std::vector<std::string> fed = {};
 };
 
 // One output of the result beside the original's, at one choice of sizes.
@@ -121,7 +124,10 @@ struct OutputError {
 };
 
 struct ConvertReport {
-  std::vector<Change> changed;             // by node
+  std::string model;                       // the path that it was loaded from
+  std::string output;                      // and that it was to be written to
+  Files files = {};                        // that were written
+  std::vector<Change> changed = {};        // by node
   std::vector<Change> left = {};           // what was to be converted and could not be, and why
   std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
   std::optional<OptimizeReport> optimized = {};
@@ -130,16 +136,30 @@ struct ConvertReport {
   std::vector<OutputError> errors = {};            // empty where it was not checked
   std::vector<std::string> failures =
       {};  // runs of the result that failed where the original's did not; broken outputs
-  std::vector<std::string> uncompared = {};
-  bool runs() const { return failures.empty(); }
+  std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
+  bool is_checked = false;                   // as ConvertOptions::check asks
+
+  // It runs wherever the model does and breaks no output; where a check was asked for, something was compared, or there was
+  // nothing to compare.
+  bool accepted() const {
+    return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty());
+  }
 };
 
 // Changes the model in place. Its inputs (but for weights among them, where those are
 // constants), outputs and symbols stay, and so does the shape of everything; weights are
-// converted when the model is saved, a piece at a time. A model whose result does not run, or gives a NaN or an infinity
-// where it gave none, is left as it is.
+// converted when the model is saved, a piece at a time. A model whose result is not accepted is left as it is, and nothing
+// is written. Data that was outside the model's file is written outside it.
 // Throws thaw::Error (kInvalidArgument) for options that contradict each other, and for names in `plan` and patterns in
 // `keep` that fit no node.
-THAW_API ConvertReport convert(Model& model, const ConvertOptions& options);
+THAW_API ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output = {});
+
+// Sets ConvertOptions::plan, and the default for other nodes, as a file of plan_json() says (docs/converting.md has the schema); what
+// an entry does not say is as in `precision`. Throws thaw::Error where the file is missing or no plan.
+THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options);
+
+THAW_API std::string to_json(const ConvertReport& report);
+THAW_API std::string to_text(const ConvertReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const ConvertReport& report);
 
 }  // namespace thaw

@@ -1,7 +1,7 @@
 // The rewrites that are safe without a reference, and those that a reference confirms.
 //
 //   thaw::FixReport report = thaw::fix(model);
-//   if (report.modified() && report.agrees()) model.save("fixed.onnx");
+//   if (report.modified() && report.accepted()) model.save("fixed.onnx");
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/verify.h"
 
 namespace thaw {
@@ -29,18 +30,26 @@ struct FixOptions {
 };
 
 struct FixReport {
-  std::vector<Change> changed;
-  std::vector<Change> left;                  // what a rule finds and no rewrite answers
+  std::string model = {};                    // the path that it was loaded from
+  Files files = {};                          // that were written
+  std::vector<Change> changed = {};
+  std::vector<Change> left = {};             // what a rule finds and no rewrite answers
   std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};  // what was not compared with the original, and why
   bool modified() const { return !changed.empty(); }
-  THAW_API bool agrees() const;       // no run contradicts the result
+  // No run contradicts the result. A model that does not run itself is no reference: what is mended of it is accepted
+  // without one, and `uncompared` says so.
+  THAW_API bool accepted() const;
   THAW_API bool left_errors() const;  // an error of `check` is left
 };
 
-// Changes the model in place. A model that needs nothing is left as it is, byte for byte, and so is one whose result
-// does not agree with it. Declared names that are true stay.
-THAW_API FixReport fix(Model& model, const FixOptions& options = {});
+// Changes the model in place, and writes it where something was changed. A model that needs nothing is left as it is, byte for
+// byte, and so is one whose result is not accepted. Declared names that are true stay.
+THAW_API FixReport fix(Model& model, const FixOptions& options = {}, const Output& output = {});
+
+THAW_API std::string to_json(const FixReport& report);
+THAW_API std::string to_text(const FixReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const FixReport& report);
 
 // An input that is not in the traces: the exporter took it out or wrote its values into the graph.
 struct AddedInput {
@@ -68,18 +77,25 @@ struct ReferenceCase {
 };
 
 struct FixReferenceReport {
-  bool confirmed = false;                  // all cases agree
+  std::string model = {};                  // the path that it was loaded from
+  Files files = {};                        // that were written
+  bool all_agree = false;                  // all cases do
   std::vector<Note> sizes, changed, left;  // of constants: what each stands for, or why it is left
   std::vector<ReferenceCase> cases;        // of the result; where nothing is confirmed, of the most likely choice
   std::vector<std::string> notes;          // cases left out, arrays not used, limits reached
   int tries = 0;                           // choices that were run
   bool modified() const { return !changed.empty(); }
+  bool accepted() const { return all_agree; }
 };
 
 // One static trace and a reference: which of the trace's integers are sizes, found by proposing and confirmed by running
 // at the reference's sizes. `reference` is an .npz file (thaw/verify.h) of what the true model was fed and gave at other
-// sizes. Changes the model where all cases agree, else leaves it as it is.
+// sizes. Changes the model, and writes it, where the result is accepted; else leaves it as it is.
 THAW_API FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
-                                               const FixReferenceOptions& options = {});
+                                               const FixReferenceOptions& options = {}, const Output& output = {});
+
+THAW_API std::string to_json(const FixReferenceReport& report);
+THAW_API std::string to_text(const FixReferenceReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const FixReferenceReport& report);
 
 }  // namespace thaw

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "thaw/export.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -49,5 +50,8 @@ struct Generated {
 // Greedy: each token is the one of the largest logit. Throws thaw::Error for a folder that lacks a model or whose decoder has no
 // cache, for files and texts as inputs() does, and where a model does not run.
 THAW_API Generated generate(const std::filesystem::path& folder, const GenerateOptions& options);
+
+THAW_API std::string to_json(const Generated& made);
+THAW_API std::string to_text(const Generated& made, const TextOptions& how = {});  // what it took, in one line
 
 }  // namespace thaw

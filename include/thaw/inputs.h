@@ -16,6 +16,7 @@
 
 #include "thaw/array.h"
 #include "thaw/export.h"
+#include "thaw/report.h"
 
 namespace thaw {
 
@@ -84,6 +85,7 @@ struct PreparedFile {
 };
 
 struct PreparedInputs {
+  std::string output = {};  // the file that was written
   Arrays arrays;  // by the names of the inputs of what `build` makes, or of the model's own input
   std::vector<PreparedFile> files;
   std::vector<std::string> warnings;  // elements of an input of integers that are past its type's ends
@@ -91,6 +93,11 @@ struct PreparedInputs {
 
 // Throws thaw::Error for files that cannot be read, are damaged or ask for too much, sizes that the family cannot take
 // (the message says which it can), and options that do not go together.
-THAW_API PreparedInputs inputs(std::span<const std::filesystem::path> files, const InputsOptions& options);
+// `output`: an .npz file for the arrays; empty: none is written.
+THAW_API PreparedInputs inputs(std::span<const std::filesystem::path> files, const InputsOptions& options,
+                               const std::filesystem::path& output = {});
+
+THAW_API std::string to_json(const PreparedInputs& made);
+THAW_API std::string to_text(const PreparedInputs& made, const TextOptions& how = {});
 
 }  // namespace thaw

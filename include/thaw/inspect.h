@@ -18,13 +18,15 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 
 namespace thaw {
 
 struct InspectOptions {
   NamedSizes sizes;       // the model is looked at with these: {"height", 640}, {"grid_thw[1]", 22}
   bool values = false;    // the elements of small integer tensors too
-  bool weights = false;   // JSON: lists the initializers
+  bool weights = false;   // text and JSON: lists the initializers
+  bool cost = false;      // text and JSON: what the nodes compute and move
   std::string only = {};  // shell pattern for the names that `values` and JSON list; empty: all
 };
 
@@ -70,7 +72,8 @@ struct Inspection {
 
 // Throws thaw::Error (kInvalidArgument) for a size that the model hasn't.
 THAW_API Inspection inspect(const Model& model, const InspectOptions& options = {});
-// The same as `thaw inspect --format json` prints it: docs/cli.md has it member by member.
+// The same as `thaw inspect` prints it: docs/cli.md has the JSON member by member.
 THAW_API std::string inspect_json(const Model& model, const InspectOptions& options = {});
+THAW_API std::string inspect_text(const Model& model, const InspectOptions& options = {}, const TextOptions& how = {});
 
 }  // namespace thaw

@@ -1,7 +1,7 @@
 // Several static traces of one model in, one model for every size out.
 //
 //   thaw::LiftResult result = thaw::lift({{"vision_22x30.onnx"}, {"vision_28x20.onnx"}, {"vision_16x24.onnx"}});
-//   if (result.model) result.model->save("vision.onnx");
+//   if (result.report.accepted()) result.model->save("vision.onnx");
 //
 // Traces of one model differ only where sizes were frozen. Aligned node by node, what differs are integers, each solved
 // as the simplest expression of the inputs' dims and values, and tables, each fitted by a generator. A fit must give
@@ -20,6 +20,7 @@
 #include "thaw/finding.h"
 #include "thaw/fix.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -38,9 +39,27 @@ struct LiftOptions {
   std::vector<AddedInput> added;
   std::set<std::string> keep_static;  // constants (by name in the first trace) that stay as they are there
   bool check = true;                  // run the result beside each trace at its own size
+  // Files of what the traces were made with, read into LiftTrace::values: a JSON file of all ({"trace_22x30.onnx":
+  // {"grid_thw": [[1, 22, 30]]}}), or an .npz file of the arrays of the trace that is called as it is.
+  std::vector<std::filesystem::path> values = {};
+};
+
+// An input or output, with its type and sizes as text: "float32[num_patches, 1536]".
+struct PortText {
+  std::string name, type;
+};
+
+// What one trace was fed: "int64[1, 3] = 1, 22, 30".
+struct TraceInputs {
+  std::string trace;
+  std::vector<PortText> inputs;
 };
 
 struct LiftReport {
+  Files files;                    // that were written
+  std::string output;             // the path that it was to be written to
+  std::vector<TraceInputs> traces;
+  std::vector<PortText> inputs, outputs;  // of the lifted model, where it is whole
   std::vector<Note> variables;    // "num_patches": "384, 660, 560"
   std::vector<Note> passed_over;  // inputs whose values were told and are data: no size is read of them
   std::vector<Note> lifted;
@@ -50,14 +69,21 @@ struct LiftReport {
   std::vector<Note> inferred;
   std::vector<Note> unexplained;  // empty: the model is whole
   std::vector<RunCheck> checks;   // by trace; empty where it was not run
+
+  // Everything is explained, and no trace that was run contradicts the result.
+  THAW_API bool accepted() const;
 };
 
 struct LiftResult {
   LiftReport report;
-  std::optional<Model> model;  // where everything is explained and every trace agrees
+  std::optional<Model> model;  // where the report is accepted
 };
 
-// Throws thaw::Error where the traces cannot be aligned or one of them does not run.
-THAW_API LiftResult lift(const std::vector<LiftTrace>& traces, const LiftOptions& options = {});
+// Writes the model where it is accepted. Throws thaw::Error where the traces cannot be aligned or one of them does not run.
+THAW_API LiftResult lift(const std::vector<LiftTrace>& traces, const LiftOptions& options = {}, const Output& output = {});
+
+THAW_API std::string to_json(const LiftReport& report);
+THAW_API std::string to_text(const LiftReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const LiftReport& report);
 
 }  // namespace thaw

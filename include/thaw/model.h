@@ -52,6 +52,17 @@ struct SaveOptions {
   std::string location = {};
 };
 
+// Sizes of inputs and what they are called instead: {{"input_dim2", "height"}, {"input[3]", "width"}}.
+using SizeRenames = std::vector<std::pair<std::string, std::string>>;
+
+// Where a verb writes its result, and what it is called there.
+struct Output {
+  std::filesystem::path path = {};  // empty: it is written nowhere
+  SaveOptions save = {};
+  SizeRenames rename = {};  // of the result, as Model::rename_sizes has it
+  bool in_place = false;    // the path may be the file that the model was loaded from
+};
+
 class THAW_API Model {
  public:
   // Opens and maps a model file. Throws thaw::Error (kCannotRead, kInvalidFile) for anything that is not a valid ONNX
@@ -76,7 +87,7 @@ class THAW_API Model {
   // Gives sizes of the inputs other names, wherever they are declared: {{"input_dim2", "height"}, {"input[3]", "width"}}.
   // Throws thaw::Error (kInvalidArgument) for a size that there is not, and for a name that another size has: equal names
   // mean equal sizes.
-  void rename_sizes(const std::vector<std::pair<std::string, std::string>>& names);
+  void rename_sizes(const SizeRenames& names);
   // A copy that can be changed by itself; the bytes of weights are shared.
   Model clone() const;
 
@@ -85,6 +96,7 @@ class THAW_API Model {
   // The imported version of a domain, "" for ai.onnx; nullopt where it is not imported.
   std::optional<int64_t> opset(const std::string& domain = {}) const;
   const std::filesystem::path& path() const;  // where it was loaded from; empty for a parsed model
+  std::vector<std::filesystem::path> data_files() const;  // that hold its weights, beside the model's own; each once
 
  private:
   friend struct ModelAccess;

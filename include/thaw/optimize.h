@@ -1,17 +1,19 @@
 // Smaller and faster models that still work at every size.
 //
 //   thaw::OptimizeReport report = thaw::optimize(model);
-//   if (report.modified() && report.agrees()) model.save("optimized.onnx");
+//   if (report.modified() && report.accepted()) model.save("optimized.onnx");
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -44,6 +46,7 @@ struct OptimizeOptions {
   // The result is run beside the model: at the model's own sizes, and at two others where there are free ones.
   bool check = true;
   FeedOptions feeds = {};  // for the check; the rest is drawn
+  bool count_moved = false;  // OptimizeReport::moved_before and moved_after
 };
 
 // A pass of `optimize`, in the order in which they run.
@@ -52,8 +55,17 @@ struct OptimizePass {
   std::string summary;  // one clause
 };
 
+// What all nodes read and write, weights too, in bytes, as often as they are run; free sizes count as 64.
+struct MovedBytes {
+  uint64_t bytes = 0;
+  size_t unknown = 0;  // nodes that are not counted
+};
+
 struct OptimizeReport {
-  std::vector<Change> changed;
+  std::string model = {};                          // the path that it was loaded from
+  Files files = {};                                // that were written
+  OptimizeTarget target = OptimizeTarget::kPortable;
+  std::vector<Change> changed = {};
   std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node
   size_t nodes_before = 0, nodes_after = 0;        // subgraphs' nodes counted
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
@@ -64,8 +76,12 @@ struct OptimizeReport {
   std::vector<Change> left_out = {};
   std::vector<std::string> passes = {};  // that did something
   std::vector<Finding> untaken = {};     // for kDirectml: what `check` with that target still finds
+  std::optional<MovedBytes> moved_before = {}, moved_after = {};
+  bool is_checked = false;  // as OptimizeOptions::check asks
   bool modified() const { return !changed.empty(); }
-  THAW_API bool agrees() const;  // no run contradicts the result
+
+  // No run contradicts the result; where a check was asked for and something was changed, something was compared.
+  THAW_API bool accepted() const;
 };
 
 THAW_API std::vector<OptimizePass> optimize_passes();
@@ -73,8 +89,13 @@ THAW_API std::vector<OptimizePass> optimize_passes();
 // Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the
 // same numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol
 // renamed or dropped (but for what `constant_weights` asks for); weights stay one tensor and are read where folding them pays only. A model that needs nothing is
-// left as it is, byte for byte, and so is one whose result does not agree with it.
+// left as it is, byte for byte, and so is one whose result is not accepted. What is accepted is written, changed or not: the next
+// step of a script finds its file.
 // Throws thaw::Error (kInvalidArgument) for a pass that there is not, and for an opset in which a node has no equal.
-THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {});
+THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {}, const Output& output = {});
+
+THAW_API std::string to_json(const OptimizeReport& report);
+THAW_API std::string to_text(const OptimizeReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const OptimizeReport& report);
 
 }  // namespace thaw

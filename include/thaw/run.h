@@ -21,7 +21,9 @@
 
 #include "thaw/array.h"
 #include "thaw/export.h"
+#include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 
 namespace thaw {
 
@@ -82,6 +84,9 @@ struct FeedOptions {
   std::map<std::string, std::vector<std::string>> values;
   std::map<std::string, ValueRange> ranges;  // uniform over the range instead of the defaults above
   uint64_t seed = 0;
+  // Arrays of files, read when the model's inputs are known: "NAME=FILE.npy", "NAME=FILE.npz" (its array NAME, or its only one),
+  // "FILE.npz" (those that are called as inputs are).
+  std::vector<std::string> files = {};
 };
 
 // One run of a new model beside what it was made of, on the same inputs: the evidence that it is right.
@@ -94,5 +99,32 @@ struct RunCheck {
   bool agrees = true;     // each output within 1e-3 of its largest element; 1e-2 for floats of 16 bits and fewer
   std::string message;    // why it does not
 };
+
+struct RunOptions {
+  std::filesystem::path model;
+  FeedOptions feeds = {};
+  std::string sizes = {};  // of inputs that are not given, which are drawn then: "batch=3,height=320"
+  bool random = false;     // inputs that are not given are drawn, at sizes that the model runs at
+  bool cast = false;       // inputs of another element type are converted
+  std::vector<std::string> outputs = {};  // that are wanted; empty: all
+  SessionOptions session = {};
+  std::filesystem::path output = {};  // a file for what comes out: .npz, or .npy for one array; empty: none
+};
+
+struct RunReport {
+  std::string model;  // path
+  Arrays inputs, outputs;
+  std::vector<std::string> order;     // of the outputs, as the model has them
+  std::vector<std::string> warnings;  // of ONNX Runtime
+  double seconds = 0;                 // of the run
+  NamedSizes sizes;                   // that were chosen
+  std::string output;                 // the file that was written
+};
+
+// Feeds a model once. Throws thaw::Error for inputs that are missing or do not fit, and where it does not run.
+THAW_API RunReport run_model(const RunOptions& options);
+
+THAW_API std::string to_json(const RunReport& report);
+THAW_API std::string to_text(const RunReport& report, const TextOptions& how = {});
 
 }  // namespace thaw

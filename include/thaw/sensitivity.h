@@ -18,6 +18,7 @@
 #include "thaw/convert.h"
 #include "thaw/export.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 
 namespace thaw {
 
@@ -117,18 +118,24 @@ struct SensitivityReport {
   std::vector<int64_t> all_bytes;                 // by precision: by which constants shrink then
   uint64_t weights = 0;                           // bytes of all constants, before
   size_t measured = 0, predicted = 0, failed = 0;
+
+  bool accepted() const { return measured + predicted > 0; }  // something is known
 };
 
 // Of a unit's figures. Two or more samples are needed for an interval: of one it is the figure itself.
 THAW_API Estimate estimate(const std::vector<ErrorFigures>& samples, ErrorMetric metric, uint64_t seed);
 
+// `folder`: where the report is written (write_report), with a journal of what is measured; empty: nowhere.
 // Throws thaw::Error (kInvalidArgument) without samples, for samples that the model does not run on, and for outputs that it
 // does not have; (kRuntimeFailed) where the model itself does not run.
-THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options);
+THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
+                                       const std::filesystem::path& folder = {});
 
 // One report of several shards of one run. Throws thaw::Error (kInvalidArgument) where their keys differ, where one measured what
-// another did and found another figure, and where a node is in none of them.
+// another did and found another figure, and where a node is in none of them. The second reads them of folders and writes to one.
 THAW_API SensitivityReport merge(const std::vector<SensitivityReport>& shards);
+THAW_API SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders,
+                                         const std::filesystem::path& folder);
 
 struct PlanOptions {
   // One of them is given.
@@ -162,6 +169,33 @@ struct MeasuredPlan {
 // (kInvalidArgument) where the model is not the one that the report is of.
 THAW_API MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                               const std::filesystem::path& data = {});
+
+// The plan that is best once it has run, of all that are within the options.
+struct BestPlanOptions {
+  PlanOptions within = {};
+  std::filesystem::path model = {};   // where it is now; empty: where the report says
+  std::filesystem::path data = {};    // samples to measure it on; empty: those of the report
+  std::vector<std::string> fed = {};  // as SensitivityOptions has it; empty: as the report says
+  bool check = true;                  // it is measured; else the report's predictions decide, and nothing is run
+  std::filesystem::path report = {};  // the report's folder, whose page is drawn anew with the plan in it; empty: none
+};
+struct PlanReport {
+  MixedPlan plan;
+  std::optional<MeasuredPlan> measured = {};
+  std::string warning = {};  // what was asked for does not hold once the plan has run; empty: it does
+  std::string output = {};   // the file that was written
+
+  bool accepted() const { return true; }  // a plan that is not within its limits is none: it is thrown
+};
+// `output`: a file for the plan, as `convert` reads it; empty: none is written. Throws as plan() and measure() do.
+THAW_API PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
+                              const std::filesystem::path& output = {});
+
+THAW_API std::string to_json(const SensitivityReport& report);
+THAW_API std::string to_text(const SensitivityReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const SensitivityReport& report);
+THAW_API std::string to_json(const PlanReport& plan, const SensitivityReport& report);
+THAW_API std::string to_text(const PlanReport& plan, const SensitivityReport& report);
 
 // A report as files in a folder: report.json, errors.csv, and report.html for people, with a plan drawn in where one is given.
 // read_report() reads the first. They throw thaw::Error where a file cannot be written or read, or is none of ours.

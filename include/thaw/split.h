@@ -1,7 +1,7 @@
 // A model cut into parts that run one after the other: a frontend and a backend, a half for each device.
 //
 //   thaw::Split split = thaw::split(model, {.at = {{"hidden_states"}}});
-//   if (split.report.agrees()) for (…) split.parts[i].save(…);
+//   if (split.report.accepted()) for (…) split.parts[i].save(…);
 //
 //   for (const thaw::CutPoint& point : thaw::cut_points(model)) …  // where few numbers pass
 #pragma once
@@ -15,6 +15,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -49,11 +50,16 @@ struct SplitPart {
 };
 
 struct SplitReport {
-  std::vector<SplitPart> parts;
+  std::string model = {};                    // the path that it was loaded from
+  Files files = {};                          // that were written
+  std::vector<SplitPart> parts = {};
   std::vector<std::string> carried = {};     // tensors that pass cuts beside those that were named
   std::vector<RunCheck> checks = {};         // by sizes
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
-  THAW_API bool agrees() const;              // no run contradicts the parts
+  bool is_checked = false;                   // as SplitOptions::check asks
+
+  // No run contradicts the parts; where a check was asked for, something was compared.
+  THAW_API bool accepted() const;
 };
 
 struct Split {
@@ -65,9 +71,18 @@ struct Split {
 // computed anew from the part's own inputs, where these tell. Weights stand where they are used.
 // Throws thaw::Error (kInvalidArgument) for a tensor that the model does not have, that is an input, an output of a graph
 // inside a node or a constant, or after which nothing is left; and where what passes is no tensor.
-THAW_API Split split(const Model& model, const SplitOptions& options);
+// `output`: a folder, in which they are part_1.onnx, part_2.onnx, … and their data shared.data. Throws too where the folder has
+// parts of another split behind the last of this.
+THAW_API Split split(const Model& model, const SplitOptions& options, const Output& output = {});
 
 // Narrow places, in the model's order, some dozen at most, spread over its weights.
 THAW_API std::vector<CutPoint> cut_points(const Model& model, const NamedSizes& sizes = {});
+
+THAW_API std::string to_json(const SplitReport& report);
+THAW_API std::string to_text(const SplitReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const SplitReport& report);
+// Of cut_points(); `model` is the path to name.
+THAW_API std::string to_json(const std::vector<CutPoint>& points, const std::string& model);
+THAW_API std::string to_text(const std::vector<CutPoint>& points);
 
 }  // namespace thaw

@@ -1,6 +1,7 @@
 // Thaw: ONNX models that work at every size. One header for all that it does; docs/library.md has an example of each.
 //
 //   inspect   every tensor's dims as expressions of the inputs
+//   diff      what differs between two models
 //   check     what is wrong, where it comes from and what mends it; a proof over sizes
 //   fix       the rewrites that are safe, and those that a reference confirms
 //   optimize  a smaller and faster model, at every size
@@ -24,6 +25,7 @@
 #include "thaw/build.h"
 #include "thaw/check.h"
 #include "thaw/convert.h"
+#include "thaw/diff.h"
 #include "thaw/error.h"
 #include "thaw/finding.h"
 #include "thaw/fix.h"
@@ -35,6 +37,7 @@
 #include "thaw/model.h"
 #include "thaw/optimize.h"
 #include "thaw/pin.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 #include "thaw/sensitivity.h"
 #include "thaw/split.h"

@@ -2,7 +2,7 @@
 //
 //   thaw::VerifyReport report = thaw::verify({.model = "fixed.onnx", .reference = "model.onnx",
 //                                             .sweep = "height=320|352,width=224|416"});
-//   if (!report.passed()) …
+//   if (!report.accepted()) …
 //
 // "It runs" proves nothing: a size counts when the numbers agree.
 #pragma once
@@ -19,6 +19,7 @@
 
 #include "thaw/export.h"
 #include "thaw/finding.h"
+#include "thaw/report.h"
 #include "thaw/run.h"
 
 namespace thaw {
@@ -98,14 +99,19 @@ struct PointResult {
 };
 
 struct VerifyReport {
+  std::string model, reference;  // paths
   std::vector<PointResult> points;
   std::vector<std::string> notes;     // what was left out, what had to be done
   std::vector<std::string> warnings;  // of ONNX Runtime about the model
-  THAW_API bool passed() const;       // at least one point, and all agree
+  THAW_API bool accepted() const;     // at least one point, and all agree
 };
 
 // Throws thaw::Error when the call or a file is wrong; a model or reference that does not run at a size is in the
 // report.
 THAW_API VerifyReport verify(const VerifyOptions& options);
+
+THAW_API std::string to_json(const VerifyReport& report);
+THAW_API std::string to_text(const VerifyReport& report, const TextOptions& how = {});
+THAW_API std::string to_html(const VerifyReport& report);
 
 }  // namespace thaw

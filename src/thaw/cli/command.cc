@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "thaw/cli/error_json.h"
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
@@ -20,6 +19,7 @@
 #include "thaw/core/suggest.h"
 #include "thaw/report/fit.h"
 #include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
 #include "thaw/report/table.h"
@@ -48,8 +48,8 @@ int fail(const Error& error, bool json) {
   if (json) {
     std::string text;
     report::JsonWriter writer(text);
-    writer.begin_object();
-    write_error(writer, error);
+    report::begin_report(writer);
+    report::write_error(writer, error);
     writer.end_object();
     try {
       write_output(text + "\n");
@@ -76,28 +76,6 @@ const Verb& find_verb(std::string_view name) {
                .next = "see `thaw --help`"});
 }
 
-// A mistyped option says more than what is missing on its account, so it comes first.
-Error usage_error(const Verb& verb, const CLI::App& app, const CLI::ParseError& error) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  std::string what = error.what();
-  for (const std::string& word : app.remaining()) {
-    if (word.starts_with("-") && word != "-") {
-      const std::string name = word.substr(0, word.find('='));
-      what = fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
-      break;
-    }
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) what = fmt::format("unexpected argument '{}'", word);
-  }
-  return Error(ErrorCode::kInvalidArgument, {.what = what,
-                                             .where = std::string(verb.name),
-                                             .expected = {},
-                                             .next = fmt::format("see `thaw {} --help`", verb.name)});
-}
-
 // How long each phase took, the longest first.
 std::string phases_text() {
   std::vector<PhaseTime> times = phase_times();
@@ -117,19 +95,14 @@ void write_help(std::string_view text) {
 int run_verb(const Verb& verb, int argc, char** argv) {
   Action action;
   CommonOptions common;
-  const std::unique_ptr<CLI::App> app = make_app(verb, &action, &common);
-  try {
-    app->parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    write_help(help_of(verb, *app));
+  const std::unique_ptr<Options> options = declared(verb, &action, &common);
+  if (options->parse(argc, argv) == Options::Parsed::kHelp) {
+    write_help(help_of(verb, *options));
     return kFine;
-  } catch (const CLI::ParseError& error) {
-    throw usage_error(verb, *app, error);
   }
-  const CLI::Option* format = app->get_option_no_throw("--format");
-  const bool is_text =
-      verb.name != "completion" && (format == nullptr || format->empty() || format->as<std::string>() == "text");
-  if (is_text) set_output_mode(common.quiet ? OutputMode::kQuiet : OutputMode::kText);
+  const std::vector<std::string> format = options->words("--format");
+  if (verb.name != "completion" && (format.empty() || format.back() == "text"))
+    set_output_mode(common.quiet ? OutputMode::kQuiet : OutputMode::kText);
   report::Style::choose(common.color);
   int code = kWrong;
   {
@@ -156,7 +129,7 @@ int dispatch(int argc, char** argv) {
       write_help(help_of_command(given_verbs));
     } else {
       const Verb& verb = find_verb(argv[2]);
-      write_help(help_of(verb, *make_app(verb)));
+      write_help(help_of(verb, *declared(verb)));
     }
     return kFine;
   }

@@ -1,7 +1,9 @@
 // thaw completion: a completion script for bash, zsh or fish, made from what the verbs declare.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/options.h"
@@ -27,28 +29,22 @@ std::string fish_word(std::string_view text) {
   return word + "'";
 }
 
-std::vector<std::string> spellings(const CLI::Option& option) {
+std::vector<std::string> spellings(const OptionInfo& option) {
   std::vector<std::string> words;
-  for (const std::string& name : option.get_snames()) words.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) words.push_back("--" + name);
+  for (const std::string& name : option.short_names) words.push_back("-" + name);
+  for (const std::string& name : option.long_names) words.push_back("--" + name);
   return words;
 }
 
-bool is_path(const CLI::Option& option) {
-  return takes_value(option) && (type_of(option) == "FILE" || type_of(option) == "FOLDER");
+std::vector<std::string> positional_choices(const std::vector<OptionInfo>& options) {
+  const auto at = std::ranges::find_if(options, [](const OptionInfo& option) { return !option.position.empty(); });
+  return at == options.end() ? std::vector<std::string>() : at->choices();
 }
 
-std::vector<std::string> positional_choices(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) return choices_of(*option);
-  }
-  return {};
-}
-
-std::string bash_values(const CLI::Option& option) {
-  const std::vector<std::string> choices = choices_of(option);
+std::string bash_values(const OptionInfo& option) {
+  const std::vector<std::string> choices = option.choices();
   if (!choices.empty()) return fmt::format("_thaw_words '{}'", fmt::join(choices, " "));
-  return is_path(option) ? "_thaw_files" : ":";
+  return option.is_path() ? "_thaw_files" : ":";
 }
 
 std::string bash_script() {
@@ -56,19 +52,19 @@ std::string bash_script() {
   std::string options;  // a verb's options, and what stands for its arguments
   std::string names;
   for (const Verb& verb : all_verbs()) {
-    const auto app = make_app(verb);
+    const std::vector<OptionInfo> all = declared(verb)->all();
     names += std::string(verb.name) + " ";
     std::vector<std::string> words;
-    for (const CLI::Option* option : app->get_options()) {
+    for (const OptionInfo& option : all) {
       std::string pattern;
-      for (const std::string& word : spellings(*option)) {
+      for (const std::string& word : spellings(option)) {
         words.push_back(word);
         pattern += fmt::format("{}{}:{}", pattern.empty() ? "" : "|", verb.name, word);
       }
-      if (pattern.empty() || !takes_value(*option)) continue;
-      values += fmt::format("    {}) {}; return ;;\n", pattern, bash_values(*option));
+      if (pattern.empty() || !option.takes_value()) continue;
+      values += fmt::format("    {}) {}; return ;;\n", pattern, bash_values(option));
     }
-    const std::vector<std::string> choices = positional_choices(*app);
+    const std::vector<std::string> choices = positional_choices(all);
     const std::string arguments =
         choices.empty() ? "_thaw_files" : fmt::format("_thaw_words '{}'", fmt::join(choices, " "));
     options += fmt::format("    {})\n      if [[ $cur == -* ]]; then _thaw_words '{}'; else {}; fi ;;\n", verb.name,
@@ -114,33 +110,33 @@ std::string zsh_text(std::string_view text) {
   return safe;
 }
 
-std::string zsh_action(const CLI::Option& option) {
-  const std::vector<std::string> choices = choices_of(option);
+std::string zsh_action(const OptionInfo& option) {
+  const std::vector<std::string> choices = option.choices();
   if (!choices.empty()) return fmt::format("({})", fmt::join(choices, " "));
-  return is_path(option) ? "_files" : " ";
+  return option.is_path() ? "_files" : " ";
 }
 
 std::string zsh_script() {
   std::string names;
   std::string cases;
   for (const Verb& verb : all_verbs()) {
-    const auto app = make_app(verb);
+    const std::vector<OptionInfo> all = declared(verb)->all();
     names += fmt::format("    {}\n", shell_word(fmt::format("{}:{}", verb.name, zsh_text(verb.summary))));
     cases += fmt::format("    {})\n      _arguments -s", verb.name);
-    for (const CLI::Option* option : app->get_options()) {
-      const std::string type = zsh_text(type_of(*option));
-      const std::string text = zsh_text(option->get_description());
-      if (option->get_positional()) {
-        const std::string each = option->get_expected_max() > 1 ? "*:" : ":";
+    for (const OptionInfo& option : all) {
+      const std::string type = zsh_text(option.type);
+      const std::string text = zsh_text(option.help);
+      if (!option.position.empty()) {
+        const std::string each = option.repeats ? "*:" : ":";
         cases += " \\\n        " +
-                 shell_word(fmt::format("{}{}:{}", each, zsh_text(names_of(*option)), zsh_action(*option)));
+                 shell_word(fmt::format("{}{}:{}", each, zsh_text(option.names()), zsh_action(option)));
         continue;
       }
-      for (const std::string& word : spellings(*option)) {
+      for (const std::string& word : spellings(option)) {
         // "--name=" takes its value as the next word or after the sign; "-n" as the next word.
-        const std::string name = takes_value(*option) && word.starts_with("--") ? word + "=" : word;
-        const std::string value = takes_value(*option) ? fmt::format(":{}:{}", type, zsh_action(*option)) : "";
-        const std::string repeat = option->get_expected_max() > 1 ? "*" : "";
+        const std::string name = option.takes_value() && word.starts_with("--") ? word + "=" : word;
+        const std::string value = option.takes_value() ? fmt::format(":{}:{}", type, zsh_action(option)) : "";
+        const std::string repeat = option.repeats ? "*" : "";
         cases += " \\\n        " + shell_word(fmt::format("{}{}[{}]{}", repeat, name, text, value));
       }
     }
@@ -173,20 +169,20 @@ std::string fish_script() {
   for (const Verb& verb : all_verbs()) {
     lines += fmt::format("complete -c thaw -n __fish_use_subcommand -a {} -d {}\n", verb.name, fish_word(verb.summary));
     const std::string of_verb = fmt::format("complete -c thaw -n '__fish_seen_subcommand_from {}'", verb.name);
-    const auto app = make_app(verb);
-    if (const auto choices = positional_choices(*app); !choices.empty())
+    const std::vector<OptionInfo> all = declared(verb)->all();
+    if (const auto choices = positional_choices(all); !choices.empty())
       lines += fmt::format("{} -f -a {}\n", of_verb, fish_word(fmt::format("{}", fmt::join(choices, " "))));
-    for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional()) continue;
+    for (const OptionInfo& option : all) {
+      if (!option.position.empty()) continue;
       std::string line = of_verb;
-      for (const std::string& name : option->get_snames()) line += " -s " + name;
-      for (const std::string& name : option->get_lnames()) line += " -l " + name;
-      const std::vector<std::string> choices = choices_of(*option);
+      for (const std::string& name : option.short_names) line += " -s " + name;
+      for (const std::string& name : option.long_names) line += " -l " + name;
+      const std::vector<std::string> choices = option.choices();
       if (!choices.empty())
         line += " -x -a " + fish_word(fmt::format("{}", fmt::join(choices, " ")));
-      else if (takes_value(*option))
-        line += is_path(*option) ? " -r -F" : " -x";
-      lines += line + " -d " + fish_word(option->get_description()) + "\n";
+      else if (option.takes_value())
+        line += option.is_path() ? " -r -F" : " -x";
+      lines += line + " -d " + fish_word(option.help) + "\n";
     }
   }
   return "# fish completion for thaw: thaw completion fish >~/.config/fish/completions/thaw.fish\n" + lines +
@@ -196,12 +192,11 @@ std::string fish_script() {
 
 }  // namespace
 
-Action define_completion(CLI::App& app) {
+Action define_completion(Options& options) {
   auto shell = std::make_shared<Shell>(Shell::kNone);
-  add_choice<Shell>(app, "SHELL", *shell, {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
-                    "bash, zsh or fish")
-      ->required();
-  app.footer("source <(thaw completion bash)");
+  options.choice<Shell>("SHELL", *shell, {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
+                        "bash, zsh or fish");
+  options.examples("source <(thaw completion bash)");
   return [shell] {
     write_output(*shell == Shell::kBash ? bash_script() : *shell == Shell::kZsh ? zsh_script() : fish_script());
     return kFine;

@@ -1,141 +1,91 @@
 // thaw convert: a model in fewer bits, and what that costs.
+#include "thaw/convert.h"
+
 #include <memory>
+#include <optional>
 
-#include <fmt/format.h>
-
-#include "thaw/cli/block_options.h"
-#include "thaw/cli/convert_page.h"
-#include "thaw/cli/convert_report.h"
-#include "thaw/cli/feed_options.h"
-#include "thaw/cli/fitting_options.h"
-#include "thaw/cli/int8_options.h"
-#include "thaw/cli/limit_options.h"
-#include "thaw/cli/options.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
-#include "thaw/cli/run_options.h"
-#include "thaw/cli/save_options.h"
+#include "thaw/cli/shared_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
-#include "thaw/confirm/converted.h"
 #include "thaw/core/error.h"
-#include "thaw/media/file_samples.h"
-#include "thaw/quant/plan_file.h"
-#include "thaw/run/input_text.h"
 
 namespace thaw::cli {
 namespace {
 
 struct ConvertArguments {
-  std::string model, output, plan, report;
-  std::vector<std::string> values;
+  std::string model, plan, report;
+  FeedArguments feeds;
+  OutputArguments output;
   bool no_check = false, no_optimize = false, explain = false;
   std::optional<OptimizeTarget> target;
   ConvertOptions convert;
-  InputsOptions feed;
-  bool has_feed = false;
-  ExternalPolicy external = ExternalPolicy::kKeep;
-  SaveArguments saving;
   Format format = Format::kText;
 };
 
-int convert_model(const ConvertArguments& options) {
-  ReportFile file(options.report, {options.model, options.output, options.plan});
-  ConvertOptions how = options.convert;
-  if (!options.plan.empty()) quantizing::read_plan(options.plan, how);
+int convert_model(const ConvertArguments& arguments, std::vector<std::string> fed) {
+  const ReportFile file(arguments.report, {arguments.model, arguments.output.path, arguments.plan});
+  ConvertOptions how = arguments.convert;
+  if (!arguments.plan.empty()) read_plan(arguments.plan, how);
   if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "nothing says what to convert to",
                  .where = "thaw convert",
                  .expected = "--to f16, bf16, int8, int4, int3 or int2, or --plan plan.json"});
-  how.optimize = !options.no_optimize;
-  how.check = !options.no_check;
-  how.target = options.target.value_or(OptimizeTarget::kPortable);
-  run::add_values(options.values, how.feeds);
-  if (options.has_feed && how.data.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
-                                              .where = "--for, --resize",
-                                              .expected = "--data with their folder"});
-  ir::Model& model = *until_exit(ir::load(options.model));
-  options.saving.require(model, options.output);
-  file.require_other(ir::data_files_of(model));
-  rewrite::require_renames(model, options.saving.renames());
-  const bool has_data_files = !ir::data_files_of(model).empty();
-  const ir::Model& original = *until_exit(ir::load(options.model));
-  std::shared_ptr<const quantizing::SampleSource> samples;
-  if (options.has_feed) samples = std::make_shared<media::FileSamples>(how.data, options.feed, original);
-  const ConvertReport report = confirm::convert(model, original, how, std::move(samples));
-  Written files;
-  // What was asked to be compared and could not be is not written either.
-  const bool is_proven = report.runs() && (options.no_check || !report.errors.empty() || report.uncompared.empty());
-  if (is_proven) {
-    SaveOptions save;
-    save.external = options.external;
-    // What was outside the file and is made anew stays outside.
-    if (save.external == ExternalPolicy::kKeep && has_data_files) save.external = ExternalPolicy::kSingle;
-    rewrite::rename_sizes(model, options.saving.renames());
-    files = ir::save(model, options.output, save);
-  }
-  const std::string json = convert_json(options.model, report, files);
-  file.write(json, [&] { return convert_page(options.model, options.output, report, files); });
-  write_output(options.format == Format::kJson ? json : convert_text(report, files, options.explain));
-  return is_proven ? kFine : kFindings;
+  how.optimize = !arguments.no_optimize;
+  how.check = !arguments.no_check;
+  how.target = arguments.target.value_or(OptimizeTarget::kPortable);
+  how.feeds = arguments.feeds.feeds();
+  how.fed = std::move(fed);
+  Model& model = until_exit(Model::load(arguments.model));
+  file.require_other(model.data_files());
+  const ConvertReport report = convert(model, how, arguments.output.output());
+  file.write(report);
+  print(report, arguments.format, arguments.explain);
+  return report.accepted() ? kFine : kFindings;
 }
 
-void add_formats(CLI::App& app, ConvertArguments& options) {
-  using enum NumberFormat;
-  add_choice<NumberFormat>(app, "--to", options.convert.precision.to,
-                           {{"f16", kFloat16},
-                            {"bf16", kBfloat16},
-                            {"int8", kInt8},
-                            {"int4", kInt4},
-                            {"int3", kInt3},
-                            {"int2", kInt2},
-                            {"int8-blocks", kInt8Blocks}},
-                           "what its nodes compute with, or what its weights are stored in");
-  app.add_option("--plan", options.plan, "JSON that gives nodes a precision by name (docs/converting.md)")
-      ->type_name("FILE");
-  add_list(app, "--keep", options.convert.keep, "PATTERN",
-           "nodes that stay as they are, by name or operator, such as '*lm_head*'");
-  add_choice<bool>(app, "--io", options.convert.convert_io, {{"keep", false}, {"convert", true}},
-                   "inputs and outputs keep their types, with Casts, or are converted too (keep)");
+void add_formats(Options& options, ConvertArguments& arguments) {
+  options.choice<NumberFormat>("--to", arguments.convert.precision.to, number_formats(),
+                               "what its nodes compute with, or what its weights are stored in");
+  options.value("--plan", arguments.plan, "FILE", "JSON that gives nodes a precision by name (docs/converting.md)");
+  options.list("--keep", arguments.convert.keep, "PATTERN",
+               "nodes that stay as they are, by name or operator, such as '*lm_head*'");
+  options.choice<bool>("--io", arguments.convert.convert_io, {{"keep", false}, {"convert", true}},
+                       "inputs and outputs keep their types, with Casts, or are converted too (keep)");
 }
 
 }  // namespace
 
-Action define_convert(CLI::App& app) {
-  auto options = std::make_shared<ConvertArguments>();
-  add_model(app, options->model);
-  app.add_option("-o,--output", options->output, "the file to write")->type_name("FILE")->required();
-  add_formats(app, *options);
-  BlockOptions& blocks = options->convert.precision.blocks;
-  add_blocks(app, blocks, true);
-  add_choice<BlockForm>(app, "--form", blocks.form,
-                        {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
-                        "ONNX Runtime's operators, or ONNX's DequantizeLinear (matmulnbits; --target portable: qdq)");
-  add_int8(app, options->convert.precision.int8);
-  app.add_option_function<std::string>(
-         "--data", [options](const std::string& path) { options->convert.data = path; },
-         "samples: .npz files with the inputs by name; with --for images or recordings")
-      ->type_name("PATH");
-  add_choice<std::optional<OptimizeTarget>>(
-      app, "--target", options->target,
-      {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
-      "whose operators the result may have (portable)");
-  add_feed_options(app, options->feed);
-  app.add_flag("--constant-weights", options->convert.constant_weights,
+Action define_convert(Options& options) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  add_model(options, arguments->model);
+  options.required("-o,--output", arguments->output.path, "FILE", "the file to write");
+  add_formats(options, *arguments);
+  BlockOptions& blocks = arguments->convert.precision.blocks;
+  add_blocks(options, blocks, true);
+  options.choice<BlockForm>(
+      "--form", blocks.form, {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
+      "ONNX Runtime's operators, or ONNX's DequantizeLinear (matmulnbits; --target portable: qdq)");
+  add_int8(options, arguments->convert.precision.int8);
+  options.text(
+      "--data", [arguments](const std::string& path) { arguments->convert.data = path; }, "PATH",
+      "samples: .npz files with the inputs by name; with --for images or recordings");
+  add_target(options, arguments->target, "whose operators the result may have (portable)");
+  add_feed_words(options);
+  options.flag("--constant-weights", arguments->convert.constant_weights,
                "weights that are inputs too become constants, and are no inputs any more");
-  app.add_flag("--no-optimize", options->no_optimize, "do not run `thaw optimize` on it first");
-  app.add_flag("--explain", options->explain, "print every node, and why what stays does");
-  add_report(app, options->report);
-  add_external(app, options->external);
-  add_save_options(app, options->saving);
-  app.add_flag("--no-check", options->no_check, "do not run the result beside the model");
-  add_texts(app, "--values", options->values, "NAME=1,22,30",
-            "the elements of a small input, for the check; the rest is drawn");
-  add_limits(app);
-  add_format(app, options->format);
-  app.footer(
+  options.flag("--no-optimize", arguments->no_optimize, "do not run `thaw optimize` on it first");
+  options.flag("--explain", arguments->explain, "print every node, and why what stays does");
+  add_report(options, arguments->report);
+  add_external(options, arguments->output);
+  add_rename_and_in_place(options, arguments->output);
+  options.flag("--no-check", arguments->no_check, "do not run the result beside the model");
+  add_values(options, arguments->feeds);
+  add_limits(options);
+  add_format(options, arguments->format);
+  options.examples(
       "thaw convert model.onnx -o model_f16.onnx --to f16\n"
       "thaw convert model.onnx -o model_f16.onnx --to f16 --data samples/\n"
       "thaw convert model.onnx -o model_bf16.onnx --to bf16 --io convert\n"
@@ -145,13 +95,12 @@ Action define_convert(CLI::App& app) {
       "thaw convert model.onnx -o model_int4.onnx --to int4 --block 64\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
-  return [options, &app] {
-    if (options->plan.empty()) require_fitting(app, options->convert.precision);
-    BlockOptions& blocks = options->convert.precision.blocks;
+  return [arguments, &options] {
+    if (arguments->plan.empty()) require_fitting(options, arguments->convert.precision);
     // What was said to be portable has no operators but ONNX's.
-    if (options->target == OptimizeTarget::kPortable && app.count("--form") == 0) blocks.form = BlockForm::kQdq;
-    options->has_feed = has_feed_options(app);
-    return convert_model(*options);
+    if (arguments->target == OptimizeTarget::kPortable && !options.given("--form"))
+      arguments->convert.precision.blocks.form = BlockForm::kQdq;
+    return convert_model(*arguments, given_feed_words(options));
   };
 }
 

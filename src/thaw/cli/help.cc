@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "thaw/cli/options.h"
 #include "thaw/version.h"
 
 namespace thaw::cli {
@@ -23,66 +22,38 @@ void add_row(std::string& text, const std::string& left, std::string_view right)
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_app(const Verb& verb, Action* action, CommonOptions* common) {
-  auto app = std::make_unique<CLI::App>(std::string(verb.summary), "thaw " + std::string(verb.name));
-  app->set_help_flag("-h,--help", "print this");
-  Action defined = verb.define(*app);
+std::unique_ptr<Options> declared(const Verb& verb, Action* action, CommonOptions* common) {
+  auto options = std::make_unique<Options>(verb.summary, verb.name);
+  Action defined = verb.define(*options);
   if (action != nullptr) *action = std::move(defined);
   static CommonOptions unparsed;
-  CommonOptions& options = common != nullptr ? *common : unparsed;
+  CommonOptions& shared = common != nullptr ? *common : unparsed;
   using enum report::Style::Choice;
-  app->add_flag("-q,--quiet", options.quiet, "print nothing where all is well");
-  app->add_flag("-v,--verbose", options.verbose, "say on stderr how long each phase took");
-  add_choice<report::Style::Choice>(*app, "--color", options.color,
-                                    {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}},
-                                    "colour: on a terminal, or whatever it goes to (auto)");
-  return app;
+  options->flag("-q,--quiet", shared.quiet, "print nothing where all is well");
+  options->flag("-v,--verbose", shared.verbose, "say on stderr how long each phase took");
+  options->choice<report::Style::Choice>("--color", shared.color,
+                                         {{"auto", kAuto}, {"always", kAlways}, {"never", kNever}},
+                                         "colour: on a terminal, or whatever it goes to (auto)");
+  return options;
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
-
-std::string type_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
-}
-
-std::string names_of(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name(true);
-  std::string names;
-  for (const std::string& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
-  for (const std::string& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
-  return names;
-}
-
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = takes_value(option) ? type_of(option) : "";
-  std::vector<std::string> words;
-  if (type.find('|') == std::string::npos) return words;
-  std::istringstream stream(type);
-  for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
-  return words;
-}
-
-std::string help_of(const Verb& verb, const CLI::App& app) {
+std::string help_of(const Verb& verb, const Options& options) {
   std::string usage = fmt::format("Usage: thaw {}", verb.name);
-  std::string arguments;
-  std::string options;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string names = names_of(*option);
-    if (option->get_positional()) {
-      usage += option->get_required() ? " " + names : " [" + names + "]";
-      if (option->get_expected_max() > 1) usage += "...";
-      add_row(arguments, names, option->get_description());
-    } else if (takes_value(*option)) {
-      add_row(options, names + " " + type_of(*option), option->get_description());
+  std::string arguments, listed;
+  for (const OptionInfo& option : options.all()) {
+    const std::string names = option.names();
+    if (!option.position.empty()) {
+      usage += option.is_required ? " " + names : " [" + names + "]";
+      if (option.repeats) usage += "...";
+      add_row(arguments, names, option.help);
     } else {
-      add_row(options, names, option->get_description());
+      add_row(listed, option.takes_value() ? names + " " + option.type : names, option.help);
     }
   }
   std::string text = fmt::format("thaw {}: {}\n\n{} [options]\n", verb.name, verb.summary, usage);
   if (!arguments.empty()) text += "\n" + arguments;
-  text += "\nOptions\n" + options;
-  std::istringstream examples(app.get_footer());
+  text += "\nOptions\n" + listed;
+  std::istringstream examples(options.examples());
   std::string shown;
   for (std::string line; std::getline(examples, line);) shown += "  " + line + "\n";
   if (!shown.empty()) text += (std::ranges::count(shown, '\n') > 1 ? "\nExamples\n" : "\nExample\n") + shown;

@@ -2,8 +2,7 @@
 #include "thaw/cli/large_pages.h"
 #include "thaw/cli/shrunk_files.h"
 #include "thaw/cli/verb.h"
-#include "thaw/run/worker.h"
-#include "thaw/run/worker_main.h"
+#include "thaw/verbs/worker.h"
 
 namespace {
 
@@ -33,9 +32,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // It is its own worker: models run in a second process of it.
-  if (thaw::run::is_worker(argc, argv)) thaw::run::serve_as_worker(argv);
-  thaw::run::use_worker_program("/proc/self/exe");
+  thaw::verbs::serve_if_worker(argc, argv);
   thaw::cli::prefer_large_pages();
   thaw::cli::refuse_shrunk_files();
   return thaw::cli::run_command(kVerbs, argc, argv);

@@ -1,53 +1,225 @@
 #include "thaw/cli/options.h"
 
-#include "thaw/cli/size_option.h"
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "thaw/core/error.h"
-#include "thaw/dim/text/range_spec.h"
+#include "thaw/core/suggest.h"
 
 namespace thaw::cli {
+namespace {
 
-CLI::Option* add_model(CLI::App& app, std::string& path, const std::string& name, const std::string& help) {
-  return app.add_option(name, path, help)->required()->type_name("FILE");
+constexpr double kMostBytes = 0x1p62;
+
+std::optional<uint64_t> parse_bytes(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  std::string unit(end);
+  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::erase(unit, ' ');
+  if (unit.ends_with('b')) unit.pop_back();
+  if (unit.size() == 2 && unit.ends_with('i')) unit.pop_back();
+  const size_t power = unit.empty() ? 0 : std::string_view("kmgt").find(unit) + 1;
+  if (end == text.c_str() || unit.size() > 1 || (power == 0 && !unit.empty())) return std::nullopt;
+  const double bytes = number * std::pow(1024.0, static_cast<double>(power));
+  if (!(bytes >= 0 && bytes <= kMostBytes)) return std::nullopt;
+  return static_cast<uint64_t>(bytes);
 }
 
-void add_format(CLI::App& app, Format& format, bool sarif) {
-  std::vector<std::pair<std::string_view, Format>> formats = {{"text", Format::kText}, {"json", Format::kJson}};
-  if (sarif) formats.emplace_back("sarif", Format::kSarif);
-  add_choice(app, "--format", format, std::move(formats), "how to print (text)");
+[[noreturn]] void refuse(const std::string& what) {
+  throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError);
 }
 
-void add_external(CLI::App& app, ExternalPolicy& external) {
-  add_choice<ExternalPolicy>(
-      app, "--external", external,
-      {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
-      "where weights outside the model file go: as they are, into one data file, or inside");
-}
-
-void add_max_growth(CLI::App& app, uint64_t& bytes) {
-  add_size(
-      app, "--max-growth", [&bytes](uint64_t given) { bytes = given; }, "BYTES",
-      "bytes that folded constants may add to the file (0)");
-}
-
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
-                      const std::string& help) {
-  return app.add_option(name, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
-}
-
-std::vector<std::pair<std::string, int64_t>> parse_sizes(const std::string& text, const std::string& option) {
-  std::vector<std::pair<std::string, int64_t>> sizes;
-  if (text.empty()) return sizes;
-  const std::vector<dim::SpecGroup> groups = dim::parse_range_spec(text);
-  for (const dim::SpecEntry& entry : groups.front()) {
-    if (groups.size() > 1 || entry.ranges.size() != 1 || !entry.ranges.front().is_single()) {
-      throw Error(ErrorCode::kInvalidArgument, {.what = "'" + entry.name + "' is given more than one value",
-                                                .where = option,
-                                                .expected = "one number for each size, such as h=640,w=480",
-                                                .next = {}});
+// A mistyped option says more than what is missing on its account, so it comes first.
+Error usage_error(const std::string& verb, const CLI::App& app, const CLI::ParseError& error) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  std::string what = error.what();
+  for (const std::string& word : app.remaining()) {
+    if (word.starts_with("-") && word != "-") {
+      const std::string name = word.substr(0, word.find('='));
+      what = fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
+      break;
     }
-    sizes.emplace_back(entry.name, entry.ranges.front().first);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) what = fmt::format("unexpected argument '{}'", word);
   }
-  return sizes;
+  return Error(ErrorCode::kInvalidArgument,
+               {.what = what, .where = verb, .expected = {}, .next = fmt::format("see `thaw {} --help`", verb)});
 }
+
+OptionInfo info_of(const CLI::Option& option) {
+  OptionInfo info{.short_names = option.get_snames(),
+                  .long_names = option.get_lnames(),
+                  .position = option.get_positional() ? option.get_name(true) : std::string(),
+                  .type = {},
+                  .help = option.get_description(),
+                  .is_required = option.get_required(),
+                  .repeats = option.get_expected_max() > 1};
+  // Without what CLI11 appends for a validator.
+  if (option.get_items_expected_max() > 0) info.type = option.get_type_name().substr(0, option.get_type_name().find(':'));
+  return info;
+}
+
+}  // namespace
+
+std::string OptionInfo::names() const {
+  if (!position.empty()) return position;
+  std::string text;
+  for (const std::string& name : short_names) text += (text.empty() ? "-" : ", -") + name;
+  for (const std::string& name : long_names) text += (text.empty() ? "--" : ", --") + name;
+  return text;
+}
+
+std::vector<std::string> OptionInfo::choices() const {
+  std::vector<std::string> words;
+  if (type.find('|') == std::string::npos) return words;
+  std::istringstream stream(type);
+  for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
+  return words;
+}
+
+Options::Options(std::string_view summary, std::string_view verb)
+    : verb_(verb), app_(std::make_unique<CLI::App>(std::string(summary), fmt::format("thaw {}", verb))) {
+  app_->set_help_flag("-h,--help", "print this");
+}
+Options::~Options() = default;
+
+void Options::argument(const std::string& name, std::string& value, const std::string& type, const std::string& help,
+                       bool is_required) {
+  app_->add_option(name, value, help)->type_name(type)->required(is_required);
+}
+
+void Options::arguments(const std::string& name, std::vector<std::string>& values, const std::string& type,
+                        const std::string& help, bool is_required) {
+  app_->add_option(name, values, help)->type_name(type)->required(is_required);
+}
+
+template <typename T>
+void Options::value(const std::string& names, T& value, const std::string& type, const std::string& help,
+                    std::optional<Bounds> bounds) {
+  CLI::Option* option = app_->add_option(names, value, help)->type_name(type);
+  if (!bounds) return;
+  option->check(CLI::Validator(
+      [bounds = *bounds](const std::string& text) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        if (is_number && number >= bounds.least && number <= bounds.most) return std::string();
+        return fmt::format("{} is not from {} to {}", text, bounds.least, bounds.most);
+      },
+      ""));
+}
+template void Options::value(const std::string&, std::string&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, int&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, int64_t&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, uint64_t&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, double&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, std::optional<std::string>&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
+template void Options::value(const std::string&, std::optional<double>&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
+
+void Options::required(const std::string& names, std::string& value, const std::string& type, const std::string& help) {
+  app_->add_option(names, value, help)->type_name(type)->required();
+}
+
+void Options::text(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
+                   const std::string& help) {
+  const auto checked = [take = std::move(take)](const std::string& text) {
+    try {
+      take(text);
+    } catch (const Error& error) {
+      refuse(error.parts().what);
+    }
+  };
+  app_->add_option_function<std::string>(names, checked, help)->type_name(type);
+}
+
+void Options::size(const std::string& names, std::function<void(uint64_t)> take, const std::string& type,
+                   const std::string& help) {
+  const auto read = [names, take = std::move(take)](const std::string& text) {
+    const std::optional<uint64_t> bytes = parse_bytes(text);
+    if (!bytes) refuse(fmt::format("{} takes a number of bytes, such as 64mb or 1.5G, not '{}'", names, text));
+    take(*bytes);
+  };
+  app_->add_option_function<std::string>(names, read, help)->type_name(type);
+}
+
+void Options::list(const std::string& names, std::vector<std::string>& list, const std::string& type,
+                   const std::string& help) {
+  app_->add_option(names, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
+}
+
+void Options::texts(const std::string& names, std::vector<std::string>& texts, const std::string& type,
+                    const std::string& help) {
+  app_->add_option(names, texts, help)->type_name(type)->allow_extra_args(false);
+}
+
+void Options::groups(const std::string& names, std::vector<std::vector<std::string>>& groups, const std::string& type,
+                     const std::string& help) {
+  app_->add_option(names, groups, help)->type_name(type);
+}
+
+void Options::flag(const std::string& names, bool& value, const std::string& help) {
+  app_->add_flag(names, value, help);
+}
+void Options::flag_off(const std::string& names, bool& value, const std::string& help) {
+  app_->add_flag(names + "{false}", value, help);
+}
+void Options::flag_call(const std::string& names, std::function<void()> take, const std::string& help) {
+  app_->add_flag_callback(names, std::move(take), help);
+}
+
+void Options::choose(const std::string& name, std::vector<std::string> words, std::function<void(size_t)> take,
+                     const std::string& help) {
+  const std::string type = fmt::format("{}", fmt::join(words, "|"));
+  const auto read = [name, type, words = std::move(words), take = std::move(take)](const std::string& given) {
+    const auto at = std::ranges::find(words, given);
+    const std::vector<std::string_view> known(words.begin(), words.end());
+    if (at == words.end()) refuse(fmt::format("{} takes {}, not '{}'{}", name, type, given, did_you_mean(given, known)));
+    take(static_cast<size_t>(at - words.begin()));
+  };
+  app_->add_option_function<std::string>(name, read, help)->type_name(type)->required(!name.starts_with('-'));
+}
+
+void Options::exclude(const std::string& a, const std::string& b) { app_->get_option(a)->excludes(app_->get_option(b)); }
+void Options::examples(const std::string& lines) { app_->footer(lines); }
+void Options::when_parsed(std::function<void()> call) { app_->parse_complete_callback(std::move(call)); }
+
+bool Options::given(std::string_view name) const {
+  const CLI::Option* option = app_->get_option_no_throw(std::string(name));
+  return option != nullptr && option->count() > 0;
+}
+
+std::vector<std::string> Options::words(std::string_view name) const {
+  return given(name) ? app_->get_option(std::string(name))->results() : std::vector<std::string>();
+}
+
+Options::Parsed Options::parse(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Parsed::kHelp;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(verb_, *app_, error);
+  }
+  return Parsed::kRun;
+}
+
+std::vector<OptionInfo> Options::all() const {
+  std::vector<OptionInfo> infos;
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) infos.push_back(info_of(*option));
+  return infos;
+}
+
+std::string Options::examples() const { return app_->get_footer(); }
 
 }  // namespace thaw::cli

@@ -1,64 +1,116 @@
-// Options that verbs share, declared the same way by each: same name, same help, same completion.
+// The options of a verb: what it declares, and what was given. CLI11 reads them (options.cc, the only source that knows it).
 //
-// The type name of an option is what --help shows after it and what completion goes by: FILE and FOLDER complete paths,
-// "a|b|c" completes those words, anything else completes nothing.
+// The type of an option is what --help shows after it and what completion goes by: FILE and FOLDER complete paths, "a|b|c"
+// completes those words, anything else completes nothing. What is given wrongly is a thaw::Error that names the option.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "thaw/core/suggest.h"
-#include "thaw/model.h"
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace thaw::cli {
 
-enum class Format : uint8_t { kText, kJson, kSarif };
+// What of an option help and completion show.
+struct OptionInfo {
+  std::vector<std::string> short_names, long_names;  // without dashes
+  std::string position;                              // the name of an argument that has none: "MODEL"
+  std::string type;                                  // of its value: "FILE", "text|json"; empty where it takes none
+  std::string help;
+  bool is_required = false, repeats = false;
 
-// A model file, as a required positional argument.
-CLI::Option* add_model(CLI::App& app, std::string& path, const std::string& name = "MODEL",
-                       const std::string& help = "the ONNX file");
+  bool takes_value() const { return !type.empty(); }
+  std::string names() const;                 // "-o, --output"; "MODEL"
+  std::vector<std::string> choices() const;  // the words that its value may be; none when it is free
+  bool is_path() const { return type == "FILE" || type == "FOLDER"; }
+};
 
-// --format text|json, and sarif for verbs with findings.
-void add_format(CLI::App& app, Format& format, bool sarif = false);
+// Bounds of a number, both among what it may be.
+struct Bounds {
+  double least, most;
+};
+inline constexpr Bounds kNotNegative{0, 1e18};
 
-// --external keep|single|inline, of verbs that write a model.
-void add_external(CLI::App& app, ExternalPolicy& external);
+class Options {
+ public:
+  Options(std::string_view summary, std::string_view verb);
+  ~Options();
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
 
-// --max-growth BYTES, of verbs that fold constants.
-void add_max_growth(CLI::App& app, uint64_t& bytes);
+  // Arguments without a name, in their order.
+  void argument(const std::string& name, std::string& value, const std::string& type, const std::string& help,
+                bool is_required = true);
+  void arguments(const std::string& name, std::vector<std::string>& values, const std::string& type,
+                 const std::string& help, bool is_required = true);
 
-// A list of words, given as --name A,B or --name A --name B. It never swallows the argument after its value.
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& list, const std::string& type,
-                      const std::string& help);
+  // A value: T is std::string, int, int64_t, uint64_t, double or an optional one of these.
+  template <typename T>
+  void value(const std::string& names, T& value, const std::string& type, const std::string& help,
+             std::optional<Bounds> bounds = {});
+  void required(const std::string& names, std::string& value, const std::string& type, const std::string& help);
 
-// "h=640,w=480" as names and numbers; none for an empty text. Throws thaw::Error for ranges and expressions; `option`
-// is for its message.
-std::vector<std::pair<std::string, int64_t>> parse_sizes(const std::string& text, const std::string& option);
+  // Values that `take` reads; a thaw::Error of it is one of the call.
+  void text(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
+            const std::string& help);
+  // A number of bytes: "400000000", "1e5", "64mb", "1.5 GiB"; K is 1024 however it is spelled.
+  void size(const std::string& names, std::function<void(uint64_t)> take, const std::string& type,
+            const std::string& help);
 
-// An option whose value is one of a few words.
-template <typename T>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value,
-                        std::vector<std::pair<std::string_view, T>> choices, const std::string& help) {
-  std::string words;
-  for (const auto& [word, meaning] : choices) words.append(words.empty() ? "" : "|").append(word);
-  auto take = [&value, choices = std::move(choices), words, name](const std::string& given) {
-    for (const auto& [word, meaning] : choices) {
-      if (word == given) {
-        value = meaning;
-        return;
-      }
-    }
-    std::vector<std::string_view> known;
-    for (const auto& [word, meaning] : choices) known.push_back(word);
-    throw CLI::ValidationError(name + " takes " + words + ", not '" + given + "'" + did_you_mean(given, known),
-                               CLI::ExitCodes::ValidationError);
-  };
-  return app.add_option_function<std::string>(name, take, help)->type_name(words);
-}
+  // Given as --name A,B or --name A --name B. None swallows the argument after its value.
+  void list(const std::string& names, std::vector<std::string>& list, const std::string& type, const std::string& help);
+  // Given once or more, and not cut at commas.
+  void texts(const std::string& names, std::vector<std::string>& texts, const std::string& type,
+             const std::string& help);
+  // Several words behind each.
+  void groups(const std::string& names, std::vector<std::vector<std::string>>& groups, const std::string& type,
+              const std::string& help);
+
+  void flag(const std::string& names, bool& value, const std::string& help);
+  void flag_off(const std::string& names, bool& value, const std::string& help);  // sets it to false
+  void flag_call(const std::string& names, std::function<void()> take, const std::string& help);
+
+  // One of a few words. As an argument without a name where `name` has no dashes; it must then be given.
+  template <typename T>
+  void choice(const std::string& name, T& value, std::vector<std::pair<std::string_view, T>> choices,
+              const std::string& help) {
+    std::vector<std::string> words;
+    for (const auto& [word, meaning] : choices) words.emplace_back(word);
+    choose(
+        name, std::move(words),
+        [&value, choices = std::move(choices)](size_t i) { value = choices[i].second; }, help);
+  }
+
+  void exclude(const std::string& a, const std::string& b);  // only one of the two may be given
+  void examples(const std::string& lines);                   // that --help shows
+  void when_parsed(std::function<void()> call);
+
+  // Once they are parsed.
+  bool given(std::string_view name) const;
+  std::vector<std::string> words(std::string_view name) const;  // as they were given
+
+  enum class Parsed : uint8_t { kRun, kHelp };
+  // Throws thaw::Error for what is wrong with the call. `arguments`: the verb, and what follows it.
+  Parsed parse(int argc, char** argv);
+
+  std::vector<OptionInfo> all() const;
+  std::string examples() const;
+
+ private:
+  void choose(const std::string& name, std::vector<std::string> words, std::function<void(size_t)> take,
+              const std::string& help);
+
+  std::string verb_;
+  std::unique_ptr<CLI::App> app_;
+};
 
 }  // namespace thaw::cli

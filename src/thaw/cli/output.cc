@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/report/fit.h"
 #include "thaw/report/fold.h"
+#include "thaw/report/style.h"
 
 namespace thaw::cli {
 
@@ -44,6 +45,10 @@ void write_fitted(std::string_view text) {
 }
 
 }  // namespace
+
+TextOptions text_options(bool all) {
+  return {.all = all, .colour = report::Style::of(STDOUT_FILENO).colour()};
+}
 
 void set_output_mode(OutputMode mode) { output_mode = mode; }
 

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "thaw/cli/options.h"
 
 namespace thaw::cli {
 
-void add_report(CLI::App& app, std::string& path);
+void add_report(Options& options, std::string& path);
 
 class ReportFile {
  public:
@@ -24,10 +24,13 @@ class ReportFile {
   // Throws when the report would replace one of these files: the data of a model, which only the model names.
   void require_other(const std::vector<std::filesystem::path>& others) const;
 
-  // Writes the one that the ending asks for; html() makes the page.
-  template <typename Html>
-  void write(std::string_view json, const Html& html) {
-    if (!path_.empty()) publish(is_page_ ? html() : std::string(json));
+  bool is_page() const { return is_page_; }
+  bool is_wanted() const { return !path_.empty(); }
+
+  // Writes to_html() or to_json() of a report, as the ending asks for.
+  template <typename Report>
+  void write(const Report& report) const {
+    if (is_wanted()) publish(is_page_ ? to_html(report) : to_json(report));
   }
 
  private:

@@ -1,22 +1,23 @@
 // A verb of the command: one file in this folder, one line in main.cc. `thaw NAME --help` prints what it declares.
 //
 //   namespace {
-//   struct Options {
+//   struct ShowArguments {
 //     std::string model;
 //     Format format = Format::kText;
 //   };
-//   int show(const Options& options);  // does it and returns the exit code
+//   int show(const ShowArguments& arguments);  // does it and returns the exit code
 //   }  // namespace
 //
-//   Action define_show(CLI::App& app) {
-//     auto options = std::make_shared<Options>();
-//     add_model(app, options->model);
-//     add_format(app, options->format);
-//     app.footer("thaw show model.onnx");            // the example, shown by --help
-//     return [options] { return show(*options); };
+//   Action define_show(Options& options) {
+//     auto arguments = std::make_shared<ShowArguments>();
+//     add_model(options, arguments->model);
+//     add_format(options, arguments->format);
+//     options.examples("thaw show model.onnx");      // shown by --help
+//     return [arguments] { return show(*arguments); };
 //   }
 //
-// cli/options.h has the options that verbs share, cli/output.h the ways out. Errors are thrown (thaw::Error, or
+// A verb parses its options, calls the library (include/thaw, verbs/) and prints what report/ makes of the result: it decides nothing.
+// cli/shared_options.h has the options that several have, cli/output.h the ways out. Errors are thrown (thaw::Error, or
 // anything): run_command turns them into one line and exit code 2.
 #pragma once
 
@@ -24,11 +25,9 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
-class App;
-}
-
 namespace thaw::cli {
+
+class Options;
 
 // What a verb does once its options are parsed. Returns the exit code.
 using Action = std::function<int()>;
@@ -40,28 +39,28 @@ struct Verb {
   std::string_view group;           // heading in `thaw --help`
   std::string_view name;            // "inspect"
   std::string_view summary;         // one line, lower case, no full stop
-  Action (*define)(CLI::App& app);  // adds the verb's options; nothing is parsed yet
+  Action (*define)(Options& options);  // adds the verb's options; nothing is parsed yet
 };
 
 // Each stands in the file of its name.
-Action define_inspect(CLI::App& app);
-Action define_inputs(CLI::App& app);
-Action define_diff(CLI::App& app);
-Action define_check(CLI::App& app);
-Action define_completion(CLI::App& app);
-Action define_rule(CLI::App& app);
-Action define_batch(CLI::App& app);
-Action define_fix(CLI::App& app);
-Action define_lift(CLI::App& app);
-Action define_optimize(CLI::App& app);
-Action define_convert(CLI::App& app);
-Action define_sensitivity(CLI::App& app);
-Action define_plan(CLI::App& app);
-Action define_pin(CLI::App& app);
-Action define_split(CLI::App& app);
-Action define_build(CLI::App& app);
-Action define_run(CLI::App& app);
-Action define_verify(CLI::App& app);
+Action define_inspect(Options& options);
+Action define_inputs(Options& options);
+Action define_diff(Options& options);
+Action define_check(Options& options);
+Action define_completion(Options& options);
+Action define_rule(Options& options);
+Action define_batch(Options& options);
+Action define_fix(Options& options);
+Action define_lift(Options& options);
+Action define_optimize(Options& options);
+Action define_convert(Options& options);
+Action define_sensitivity(Options& options);
+Action define_plan(Options& options);
+Action define_pin(Options& options);
+Action define_split(Options& options);
+Action define_build(Options& options);
+Action define_run(Options& options);
+Action define_verify(Options& options);
 
 // The verbs that run_command was given, in the order of `thaw --help`.
 std::span<const Verb> all_verbs();

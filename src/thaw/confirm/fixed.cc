@@ -8,14 +8,11 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/cost_of_runs.h"
-#include "thaw/confirm/fed_items.h"
 #include "thaw/confirm/likely_feeds.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/original.h"
 #include "thaw/confirm/own_sizes.h"
-#include "thaw/confirm/same_noise.h"
 #include "thaw/core/error.h"
-#include "thaw/fix/fix.h"
 #include "thaw/run/chosen_sizes.h"
 #include "thaw/run/relax.h"
 #include "thaw/run/session.h"
@@ -281,9 +278,10 @@ class FixComparison {
   bool has_timed_out_ = false;
 };
 
-// Of models that give the same in every run and take arrays.
-FixCheck compare_as_they_are(const ir::Model& fixed, const ir::Model& original, bool rewritten,
-                             const FeedOptions& feeds, const Closeness& closeness) {
+}  // namespace
+
+FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
+                               const FeedOptions& feeds, const Closeness& closeness) {
   if (std::string reason = lacks_memory(fixed); !reason.empty()) return {{}, {"nothing was compared: " + reason}};
   const auto compare_with = [&](const std::vector<FeedOptions>& group) {
     FixCheck together;
@@ -303,46 +301,6 @@ FixCheck compare_as_they_are(const ir::Model& fixed, const ir::Model& original, 
   for (const std::vector<FeedOptions>& group : likely_feeds(original, feeds))
     if (FixCheck likely = compare_with(group); !likely.runs.empty()) return likely;
   return check;
-}
-
-// What was compared is a copy with other nodes.
-void require_loads(const ir::Model& written, FixCheck& check) {
-  try {
-    const run::Session session(written);
-  } catch (const Error& error) {
-    RunCheck& failed = check.runs.emplace_back();
-    failed.name = "any size";
-    fail_check(failed, error.what());
-  }
-}
-
-}  // namespace
-
-FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
-                               const FeedOptions& feeds, const Closeness& closeness) {
-  const bool is_fed_by_items = takes_sequences(original), draws = draws_numbers(original) || draws_numbers(fixed);
-  if (!is_fed_by_items && !draws) return compare_as_they_are(fixed, original, rewritten, feeds, closeness);
-  const auto comparable = [&](const ir::Model& model) {
-    return is_fed_by_items ? with_same_noise(*fed_by_items(model)) : with_same_noise(model);
-  };
-  FixCheck check = compare_as_they_are(*comparable(fixed), *comparable(original), rewritten, feeds, closeness);
-  if (!check.runs.empty() && all_agree(check.runs)) require_loads(fixed, check);
-  return check;
-}
-
-FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options,
-              const std::function<void(ir::Model&)>& require) {
-  rewrite::Changes changes = fixing::fix(model, options);
-  FixReport report{.changed = std::move(changes.made), .left = std::move(changes.left)};
-  if (report.modified() && require) require(model);
-  if (!report.modified() || !options.check) return report;
-  // The rules of frozen sizes; the others mend what is declared, or write the same sizes another way.
-  const bool rewritten = std::any_of(report.changed.begin(), report.changed.end(),
-                                     [](const Change& change) { return change.kind.starts_with("THAW01"); });
-  FixCheck check = compare_with_original(model, original, rewritten, options.feeds);
-  report.checks = std::move(check.runs);
-  report.uncompared = std::move(check.uncompared);
-  return report;
 }
 
 }  // namespace thaw::confirm

@@ -8,12 +8,10 @@
 // What could not be compared is said. "It runs" proves nothing of a size at which nothing was compared.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "thaw/confirm/run_check.h"
-#include "thaw/fix.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::confirm {
@@ -24,15 +22,9 @@ struct FixCheck {
 };
 
 // `rewritten`: constants or nodes were changed, not declarations alone; where the original runs at other sizes it is
-// then no reference. `feeds` says what inputs are given rather than drawn. Throws thaw::Error where it names what is no
-// input.
+// then no reference. `feeds` says what inputs are given rather than drawn. Both give the same in every run, and take arrays
+// (rewrite/same_noise.h, fed_items.h). Throws thaw::Error where it names what is no input.
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
                                const FeedOptions& feeds, const Closeness& closeness = {});
-
-// Mends `model` in place (fix/fix.h) and, where that changed something and FixOptions::check asks for it, runs it beside
-// the original. A model that does not agree must not be written. `require` is asked before that, and throws what would keep
-// the result from being written.
-FixReport fix(ir::Model& model, const ir::Model& original, const FixOptions& options,
-              const std::function<void(ir::Model&)>& require = {});
 
 }  // namespace thaw::confirm

@@ -1,58 +1,32 @@
 #include "thaw/confirm/pinned.h"
 
-#include "thaw/confirm/beside.h"
+#include <memory>
+#include <optional>
+
 #include "thaw/confirm/original.h"
-#include "thaw/confirm/run_check.h"
-#include "thaw/confirm/same_noise.h"
-#include "thaw/optimize/optimize.h"
-#include "thaw/pin/pin.h"
 #include "thaw/run/session.h"
 
 namespace thaw::confirm {
 namespace {
 
-constexpr int kPoints = 2;  // where sizes are left open
+constexpr int kPinnedPoints = 2;  // where sizes are left open
 
 }  // namespace
 
-Pinned pin_unchecked(ir::Model& model, const PinOptions& options) {
-  Pinned result;
-  PinReport& report = result.report;
-  report.nodes_before = optimizing::weigh(*model.graph).nodes;
-  pinning::Pinned pinned = pinning::pin(model, options);
-  report.changed = std::move(pinned.changes.made);
-  report.open = std::move(pinned.open);
-  report.nodes_after = optimizing::weigh(*model.graph).nodes;
-  result.given = std::move(pinned.given);
-  return result;
-}
-
-void check(Pinned& pinned, const ir::Model& model, const ir::Model& original, const PinOptions& options) {
-  if (!options.check) return;
-  const std::unique_ptr<ir::Model> own = with_same_noise(original);
-  std::unique_ptr<ir::Model> made;
-  const ir::Model& result = with_same_noise(model, made);
+Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given, const FeedOptions& feeds) {
+  const std::unique_ptr<ir::Model> own = ir::clone(original);  // it may lose what it declares inside
   Original before(*own, check_session());
   std::optional<run::Session> after;
-  const auto run_before = [&](const Arrays& feeds) {
-    Arrays all = feeds;
-    all.insert(pinned.given.begin(), pinned.given.end());
+  const auto run_before = [&](const Arrays& fed) {
+    Arrays all = fed;
+    all.insert(given.begin(), given.end());
     return before.run(all);
   };
-  const auto run_after = [&](const Arrays& feeds) {
-    if (made) const run::Session as_written(model, check_session());
-    if (!after) after.emplace(result, check_session());
-    return after->run(feeds);
+  const auto run_after = [&](const Arrays& fed) {
+    if (!after) after.emplace(pinned, check_session());
+    return after->run(fed);
   };
-  Beside beside = run_beside(model, options.feeds, kPoints, run_before, run_after);
-  pinned.report.checks = std::move(beside.checks);
-  pinned.report.uncompared = std::move(beside.uncompared);
-}
-
-PinReport pin(ir::Model& model, const ir::Model& original, const PinOptions& options) {
-  Pinned pinned = pin_unchecked(model, options);
-  check(pinned, model, original, options);
-  return std::move(pinned.report);
+  return run_beside(pinned, feeds, kPinnedPoints, run_before, run_after);
 }
 
 }  // namespace thaw::confirm

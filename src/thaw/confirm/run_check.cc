@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/error.h"
 #include "thaw/core/memory.h"
 #include "thaw/run/compare.h"
 #include "thaw/run/elements.h"
+#include "thaw/run/session.h"
 #include "thaw/run/summary.h"
 
 namespace thaw::confirm {
@@ -88,6 +90,16 @@ void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check, c
     } else {
       fail_check(check, fmt::format("there is no output '{}'", name));
     }
+  }
+}
+
+void require_loads(const ir::Model& written, std::vector<RunCheck>& checks) {
+  try {
+    const run::Session session(written, check_session());
+  } catch (const Error& error) {
+    RunCheck& failed = checks.emplace_back();
+    failed.name = "any size";
+    fail_check(failed, error.what());
   }
 }
 

@@ -14,7 +14,7 @@ namespace thaw::confirm {
 namespace {
 
 // The shape of an input in a trace: as declared, or as the trace's sizes tell.
-std::vector<dim::Dim> dims_in(const ir::Value& input, const lifting::Trace& trace) {
+std::vector<dim::Dim> dims_in(const ir::Value& input, const TraceToRun& trace) {
   std::vector<dim::Dim> dims;
   for (const ir::DeclaredDim& dim : *input.type.shape) {
     const auto known = trace.sizes.find(dim.param);
@@ -24,7 +24,7 @@ std::vector<dim::Dim> dims_in(const ir::Value& input, const lifting::Trace& trac
 }
 
 // What the lifted model is fed at a trace's size. most: indices stay below it.
-Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const lifting::Trace& trace,
+Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const TraceToRun& trace,
                 std::optional<int64_t> most = {}) {
   Arrays feeds;
   std::vector<run::InputSpec> drawn;
@@ -86,9 +86,9 @@ struct Ran {
 
 // A trace on what may be fed to it. An index that is added to before it is read, as the codes of several codebooks in one table
 // are, has less room than the table says.
-Ran run_trace(const ir::Model& lifted, const lifting::Trace& trace) {
+Ran run_trace(const ir::Model& lifted, const TraceToRun& trace) {
   constexpr int64_t kFew[] = {16, 2};
-  const auto model = ir::load(trace.model->path);
+  const auto model = ir::load(trace.path);
   Ran ran{feeds_at(lifted, *model, trace), {}};
   try {
     ran.outputs = outputs_of(*model, lifted, ran.feeds, {});
@@ -115,12 +115,12 @@ bool differs(const RunCheck& check) { return !check.agrees && check.elements > 0
 // ONNX Runtime joins other nodes in the one than in the other, and rounds otherwise there. Where a model takes the best of scores
 // that are next to the same (the queries of a detector), another order is all that comes of it, and that is no difference where both are
 // run as they are written.
-void compare_as_written(const ir::Model& lifted, const lifting::Trace& trace, const Arrays& feeds, RunCheck& check) {
+void compare_as_written(const ir::Model& lifted, const TraceToRun& trace, const Arrays& feeds, RunCheck& check) {
   const SessionOptions as_written{.optimization = Optimization::kNone};
   RunCheck again{.name = check.name + " as both are written, without ONNX Runtime's optimizations",
                  .inputs = check.inputs};
   try {
-    const Arrays wanted = outputs_of(*ir::load(trace.model->path), lifted, feeds, as_written);
+    const Arrays wanted = outputs_of(*ir::load(trace.path), lifted, feeds, as_written);
     compare_outputs(wanted, run::Session(lifted, as_written).run(feeds), again);
   } catch (const Error&) {
     return;
@@ -130,7 +130,7 @@ void compare_as_written(const ir::Model& lifted, const lifting::Trace& trace, co
 
 }  // namespace
 
-std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<lifting::Trace>& traces) {
+std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces) {
   if (std::string reason = lacks_memory(lifted); !reason.empty()) {
     throw Error(ErrorCode::kOutOfBudget, {.what = std::move(reason),
                                           .where = "the check of the lifted model",

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "thaw/infer/infer.h"
+#include "thaw/optimize.h"
 
 namespace thaw::infer {
+
+using thaw::MovedBytes;
 
 // Of a tensor's elements; unknown where its type or a size is.
 dim::Dim bytes_of(const ops::Fact& fact);
@@ -45,11 +48,7 @@ struct ModelCost {
 };
 ModelCost cost_of(const ir::Model& model, const Result& facts);
 
-// What all nodes read and write, weights too, in bytes, at assumed_sizes, as often as they are run.
-struct MovedBytes {
-  uint64_t bytes = 0;
-  size_t unknown = 0;  // nodes that are not counted
-};
+// At assumed_sizes.
 MovedBytes bytes_moved(const ir::Model& model);
 
 }  // namespace thaw::infer

@@ -258,14 +258,4 @@ void write_findings(JsonWriter& json, std::span<const Finding> findings) {
   json.end_object();
 }
 
-std::string findings_json(std::string_view model, std::span<const Finding> findings) {
-  std::string text;
-  JsonWriter json(text);
-  json.begin_object();
-  json.member("model", model);
-  write_findings(json, findings);
-  json.end_object();
-  return text + "\n";
-}
-
 }  // namespace thaw::report

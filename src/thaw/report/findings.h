@@ -1,6 +1,6 @@
-// Prints findings: as text for people, as JSON, and as SARIF 2.1.0 for code-scanning tools.
+// Prints findings: as text for people, as JSON, as SARIF 2.1.0 for code-scanning tools, and for GitHub's actions.
 //
-// All three print every finding they are given, the worst first and otherwise in the order given; text may be cut to a
+// All of them print every finding they are given, the worst first and otherwise in the order given; text may be cut to a
 // number of findings per rule, and says so.
 #pragma once
 
@@ -35,9 +35,7 @@ std::string describe(const Place& place);
 std::string findings_text(std::string_view model, std::span<const Finding> findings, const Style& style,
                           size_t most_per_rule = std::numeric_limits<size_t>::max());
 
-// {"model", "findings": […], "counts": {"errors", "warnings", "notes"}}
-std::string findings_json(std::string_view model, std::span<const Finding> findings);
-// The members "findings" and "counts" alone, inside an object that the caller has begun.
+// The members "findings": […] and "counts": {"errors", "warnings", "notes"}, inside an object that the caller has begun.
 void write_findings(JsonWriter& json, std::span<const Finding> findings);
 
 // A SARIF log of one run. `model` is the path as given: relative paths stay relative, absolute ones become file URIs.
@@ -49,6 +47,10 @@ struct CheckedModel {
   std::vector<Finding> findings;
 };
 std::string findings_sarif(std::span<const CheckedModel> models);
+
+// A line each as GitHub's actions show it beside a change: "::error file=model.onnx,title=THAW003 one name for two
+// sizes::Conv 'Conv_1': …". Notes are notices.
+std::string findings_github(std::span<const CheckedModel> models);
 
 // Finding numbers, worst first, otherwise in the order given.
 std::vector<size_t> by_severity(std::span<const Finding> findings);

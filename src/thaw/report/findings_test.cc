@@ -72,8 +72,12 @@ TEST(Findings, ColourOnlyWhenAsked) {
 }
 
 TEST(Findings, JsonHasAllParts) {
-  const json report = json::parse(findings_json("m.onnx", examples()));
-  EXPECT_EQ(report["model"], "m.onnx");
+  std::string text;
+  JsonWriter writer(text);
+  writer.begin_object();
+  write_findings(writer, examples());
+  writer.end_object();
+  const json report = json::parse(text);
   EXPECT_EQ(report["counts"], json::parse(R"({"errors": 2, "warnings": 0, "notes": 1})"));
   ASSERT_EQ(report["findings"].size(), 3u);
   EXPECT_EQ(report["findings"][0], json::parse(R"({
@@ -125,6 +129,21 @@ TEST(Sarif, AnAbsolutePathIsAFileUri) {
   const json log = json::parse(findings_sarif("/a b/m#1.onnx", {}));
   EXPECT_EQ(log["runs"][0]["artifacts"][0]["location"]["uri"], "file:///a%20b/m%231.onnx");
   EXPECT_EQ(log["runs"][0]["results"], json::array());
+}
+
+TEST(Sarif, AModelFromNoFileHasAName) {
+  const json log = json::parse(findings_sarif("", examples()));
+  for (const json& result : log["runs"][0]["results"])
+    EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "model.onnx");
+}
+
+TEST(Github, ALineEachWithWhatItsActionsEscape) {
+  Finding finding = examples()[1];
+  finding.message = "100 % of\nit: a,b";
+  const CheckedModel model{"some,dir/m.onnx", {finding}};
+  EXPECT_EQ(findings_github(std::span(&model, 1)),
+            "::error title=Thaw (THAW003),file=some%2Cdir/m.onnx::some,dir/m.onnx: THAW003 Resize 'Resize_119', tensor "
+            "'401': 100 %25 of\\nit: a,b\n");
 }
 
 TEST(BySeverity, KeepsTheOrderOfEquals) { EXPECT_THAT(by_severity(examples()), ElementsAre(1, 2, 0)); }

@@ -3,6 +3,7 @@
 #include "thaw/report/inspection.h"
 #include "thaw/report/inspection_cost.h"
 #include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
 
 namespace thaw::report {
 namespace {
@@ -15,7 +16,7 @@ class Writer {
       : seen_(seen), view_(view), model_(*seen.model), json_(text) {}
 
   void write() {
-    json_.begin_object();
+    begin_report(json_);
     if (!model_.path.empty()) json_.member("model", model_.path.string());
     write_sizes();
     write_interface();

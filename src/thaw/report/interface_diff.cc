@@ -52,10 +52,10 @@ void compare_interface(const std::vector<ir::Value*>& a, const std::vector<ir::V
     in_a.insert(value->name());
     const auto partner = in_b.find(value->name());
     if (partner == in_b.end()) {
-      out.push_back({fmt::format("'{}'", value->name()), Change::kRemoved, {}});
+      out.push_back({fmt::format("'{}'", value->name()), DiffKind::kRemoved, {}});
       continue;
     }
-    DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
+    DiffItem item{fmt::format("'{}'", value->name()), DiffKind::kChanged, {}};
     note_difference(item.differences, "type", declared_text(value->type), declared_text(partner->second->type));
     if (!item.differences.empty()) out.push_back(std::move(item));
   }
@@ -63,13 +63,13 @@ void compare_interface(const std::vector<ir::Value*>& a, const std::vector<ir::V
   for (const ir::Value* value : b) {
     if (in_a.contains(value->name())) continue;
     added = true;
-    out.push_back({fmt::format("'{}'", value->name()), Change::kAdded, {}});
+    out.push_back({fmt::format("'{}'", value->name()), DiffKind::kAdded, {}});
   }
   if (added || a.size() != b.size()) return;
   const std::vector<std::string> order_a = names(a);
   const std::vector<std::string> order_b = names(b);
   if (order_a == order_b) return;
-  DiffItem item{"all of them", Change::kChanged, {}};
+  DiffItem item{"all of them", DiffKind::kChanged, {}};
   note_difference(item.differences, "order", fmt::format("{}", fmt::join(order_a, ", ")),
                   fmt::format("{}", fmt::join(order_b, ", ")));
   out.push_back(std::move(item));

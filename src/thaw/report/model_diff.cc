@@ -106,11 +106,11 @@ class Comparison {
       if (pairs.b_of_a[i]) {
         compare_nodes(*pairs.a[i], *pairs.b[*pairs.b_of_a[i]], graphs.path);
       } else {
-        diff_.nodes.push_back({node_name(*pairs.a[i], graphs.path), Change::kRemoved, {}});
+        diff_.nodes.push_back({node_name(*pairs.a[i], graphs.path), DiffKind::kRemoved, {}});
       }
     }
     for (size_t j = 0; j < pairs.b.size(); ++j) {
-      if (!pairs.a_of_b[j]) diff_.nodes.push_back({node_name(*pairs.b[j], graphs.path), Change::kAdded, {}});
+      if (!pairs.a_of_b[j]) diff_.nodes.push_back({node_name(*pairs.b[j], graphs.path), DiffKind::kAdded, {}});
     }
     compare_results(graphs);
     report_lone_weights(graphs);
@@ -121,7 +121,7 @@ class Comparison {
     const auto& a = graphs.a->outputs();
     const auto& b = graphs.b->outputs();
     const std::string where = graphs.path.empty() ? std::string("the model") : graphs.path;
-    DiffItem item{where, Change::kChanged, {}};
+    DiffItem item{where, DiffKind::kChanged, {}};
     for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
       const ir::Value* x = i < a.size() ? a[i] : nullptr;
       const ir::Value* y = i < b.size() ? b[i] : nullptr;
@@ -166,7 +166,7 @@ class Comparison {
     weights_of_b_.insert(b);
     const ir::SparseTensor& x = *a->sparse_initializer();
     const ir::SparseTensor& y = *b->sparse_initializer();
-    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
+    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), DiffKind::kChanged, {}};
     note_difference(item.differences, "dims", fmt::format("[{}]", fmt::join(x.dims, ", ")),
                     fmt::format("[{}]", fmt::join(y.dims, ", ")));
     for (const auto& [name, part] :
@@ -188,7 +188,7 @@ class Comparison {
       options_.progress(bytes_done_, bytes_total_);
       bytes_done_ += a->initializer()->num_bytes();
     }
-    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), Change::kChanged, {}};
+    DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), DiffKind::kChanged, {}};
     item.differences = compare({*a->initializer(), a_.path.parent_path()}, {*b->initializer(), b_.path.parent_path()},
                                options_.weights);
     if (!item.differences.empty()) diff_.weights.push_back(std::move(item));
@@ -204,19 +204,19 @@ class Comparison {
     };
     for (const auto* list : {&graphs.a->initializers(), &graphs.a->sparse_initializers()}) {
       for (const ir::Value* value : *list) {
-        if (!weights_of_a_.contains(value)) diff_.weights.push_back({text(value), Change::kRemoved, {}});
+        if (!weights_of_a_.contains(value)) diff_.weights.push_back({text(value), DiffKind::kRemoved, {}});
       }
     }
     for (const auto* list : {&graphs.b->initializers(), &graphs.b->sparse_initializers()}) {
       for (const ir::Value* value : *list) {
-        if (!weights_of_b_.contains(value)) diff_.weights.push_back({text(value), Change::kAdded, {}});
+        if (!weights_of_b_.contains(value)) diff_.weights.push_back({text(value), DiffKind::kAdded, {}});
       }
     }
   }
 
   void compare_nodes(const ir::Node& a, const ir::Node& b, const std::string& path) {
     ++diff_.paired_nodes;
-    DiffItem item{node_name(a, path), Change::kChanged, {}};
+    DiffItem item{node_name(a, path), DiffKind::kChanged, {}};
     compare_attributes(a, b, item);
     const size_t inputs = std::max(a.inputs().size(), b.inputs().size());
     for (size_t i = 0; i < inputs; ++i) {
@@ -279,7 +279,7 @@ class Comparison {
     for (const ir::Value* value : a_.graph->value_infos()) {
       const auto it = partners_.find(value);
       if (it == partners_.end() || value->is_output()) continue;
-      DiffItem item{fmt::format("'{}'", value->name()), Change::kChanged, {}};
+      DiffItem item{fmt::format("'{}'", value->name()), DiffKind::kChanged, {}};
       note_difference(item.differences, "declared", declared_text(value->type), declared_text(it->second->type));
       if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
     }
@@ -288,7 +288,7 @@ class Comparison {
     for (const ir::Value* value : b_.graph->value_infos()) {
       const auto it = back.find(value);
       if (it == back.end() || value->is_output() || it->second->type.kind != ir::Type::Kind::kNone) continue;
-      DiffItem item{fmt::format("'{}'", it->second->name()), Change::kChanged, {}};
+      DiffItem item{fmt::format("'{}'", it->second->name()), DiffKind::kChanged, {}};
       note_difference(item.differences, "declared", "none", declared_text(value->type));
       if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
     }
@@ -302,7 +302,7 @@ class Comparison {
     const auto compare_value = [&](const ir::Value& value) {
       const auto it = partners_.find(&value);
       if (it == partners_.end()) return;
-      DiffItem item{fmt::format("'{}'", value.name()), Change::kChanged, {}};
+      DiffItem item{fmt::format("'{}'", value.name()), DiffKind::kChanged, {}};
       const ops::Fact& x = a.result.fact(&value);
       const ops::Fact& y = b.result.fact(it->second);
       note_difference(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
@@ -325,6 +325,14 @@ class Comparison {
 
 }  // namespace
 
+ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& options) {
+  return Comparison(a, b, options).run();
+}
+
+}  // namespace thaw::report
+
+namespace thaw {
+
 bool ModelDiff::equal_but_for_names() const {
   return header.empty() && inputs.empty() && outputs.empty() && operators.empty() && nodes.empty() && weights.empty() &&
          declared.empty() && inferred.empty();
@@ -332,8 +340,4 @@ bool ModelDiff::equal_but_for_names() const {
 
 bool ModelDiff::equal() const { return equal_but_for_names() && renamed.empty(); }
 
-ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& options) {
-  return Comparison(a, b, options).run();
-}
-
-}  // namespace thaw::report
+}  // namespace thaw

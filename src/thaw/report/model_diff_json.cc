@@ -1,4 +1,5 @@
 #include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
 #include "thaw/report/model_diff.h"
 
 namespace thaw::report {
@@ -38,27 +39,33 @@ void write_items(JsonWriter& json, const char* name, const std::vector<DiffItem>
 
 }  // namespace
 
-std::string diff_json(const ModelDiff& diff, std::string_view name_a, std::string_view name_b) {
+}  // namespace thaw::report
+
+namespace thaw {
+
+using report::JsonWriter;
+
+std::string to_json(const ModelDiff& diff) {
   std::string text;
   JsonWriter json(text);
-  json.begin_object();
-  json.member("a", name_a);
-  json.member("b", name_b);
+  report::begin_report(json);
+  json.member("a", diff.a);
+  json.member("b", diff.b);
   json.member("equal", diff.equal());
   json.member("equal_but_for_names", diff.equal_but_for_names());
   json.member("values_compared", diff.values_compared);
   json.member("paired_nodes", diff.paired_nodes);
-  write_differences(json, "header", diff.header, JsonWriter::Layout::kLines);
-  write_items(json, "inputs", diff.inputs);
-  write_items(json, "outputs", diff.outputs);
-  write_differences(json, "operators", diff.operators, JsonWriter::Layout::kLines);
-  write_items(json, "nodes", diff.nodes);
-  write_items(json, "weights", diff.weights);
-  write_items(json, "declared", diff.declared);
-  write_items(json, "inferred", diff.inferred);
+  report::write_differences(json, "header", diff.header, JsonWriter::Layout::kLines);
+  report::write_items(json, "inputs", diff.inputs);
+  report::write_items(json, "outputs", diff.outputs);
+  report::write_differences(json, "operators", diff.operators, JsonWriter::Layout::kLines);
+  report::write_items(json, "nodes", diff.nodes);
+  report::write_items(json, "weights", diff.weights);
+  report::write_items(json, "declared", diff.declared);
+  report::write_items(json, "inferred", diff.inferred);
   json.member_array("renamed");
   for (const auto& [a, b] : diff.renamed) {
-    json.begin_array(kLine);
+    json.begin_array(JsonWriter::Layout::kLine);
     json.value(a);
     json.value(b);
     json.end_array();
@@ -68,4 +75,4 @@ std::string diff_json(const ModelDiff& diff, std::string_view name_a, std::strin
   return text + "\n";
 }
 
-}  // namespace thaw::report
+}  // namespace thaw

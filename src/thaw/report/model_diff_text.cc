@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "thaw/report/model_diff.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/style.h"
 #include "thaw/report/table.h"
 
 namespace thaw::report {
@@ -32,9 +34,9 @@ class Writer {
     heading(name, list.size());
     for (size_t i = 0; i < std::min(list.size(), most_); ++i) {
       const DiffItem& item = list[i];
-      if (item.change == Change::kAdded) {
+      if (item.change == DiffKind::kAdded) {
         text += style_(Style::Look::kGreen, "  + " + printable(item.name)) + "\n";
-      } else if (item.change == Change::kRemoved) {
+      } else if (item.change == DiffKind::kRemoved) {
         text += style_(Style::Look::kRed, "  - " + printable(item.name)) + "\n";
       } else if (item.differences.size() == 1) {
         text +=
@@ -82,12 +84,11 @@ class Writer {
   size_t most_;
 };
 
-}  // namespace
+constexpr size_t kMostListed = 20;  // of each kind, unless all are asked for
 
-std::string diff_text(const ModelDiff& diff, std::string_view name_a, std::string_view name_b, const Style& style,
-                      size_t most) {
+std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
   Writer writer(style, most);
-  writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(name_a), printable(name_b))) + "\n";
+  writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(diff.a), printable(diff.b))) + "\n";
   const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
   if (diff.equal()) return writer.text + fmt::format("Equal: {}{}.\n", counted(diff.paired_nodes, "node"), but);
   writer.differences("Model", diff.header);
@@ -107,4 +108,14 @@ std::string diff_text(const ModelDiff& diff, std::string_view name_a, std::strin
   return writer.text;
 }
 
+}  // namespace
 }  // namespace thaw::report
+
+namespace thaw {
+
+std::string to_text(const ModelDiff& diff, const TextOptions& how) {
+  const size_t most = how.all ? std::numeric_limits<size_t>::max() : report::kMostListed;
+  return report::diff_text(diff, report::Style(how.colour), most);
+}
+
+}  // namespace thaw

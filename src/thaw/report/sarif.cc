@@ -15,7 +15,9 @@ namespace {
 
 constexpr auto kLine = JsonWriter::Layout::kLine;
 
+// Of a model that comes from no file, a name all the same: who reads the log asks for one.
 std::string uri_of(std::string_view path) {
+  if (path.empty()) return "model.onnx";
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

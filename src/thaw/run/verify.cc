@@ -195,7 +195,7 @@ VerifyReport verify(const VerifyOptions& options, const VerifiedModel& model, co
 
 namespace thaw {
 
-bool VerifyReport::passed() const {
+bool VerifyReport::accepted() const {
   return !points.empty() && std::all_of(points.begin(), points.end(),
                                         [](const PointResult& point) { return point.status == VerifyStatus::kAgrees; });
 }

@@ -75,10 +75,10 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
       report.tries += one.tries;
       plan.is_open = one.bounded;
       any_joined |= one.joined;
-      report.confirmed = one.confirmed;
+      report.all_agree = one.confirmed;
       if (one.confirmed) model = std::move(copy);
       if ((few && i == 0) || one.confirmed) best = std::move(one);
-      if (report.confirmed) return false;
+      if (report.all_agree) return false;
     }
   }
   return std::any_of(plans.begin(), plans.end(), [&](const Plan& p) { return p.is_open && (p.joined || any_joined); });
@@ -113,7 +113,7 @@ FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::file
   const Task task{sizes, options.added, tables, options.tolerance, options.fix};
   AttemptReport best;
   const bool bounded = run_plans(model, scope, task, lengths, options.most_tries, report, best);
-  if (bounded && !report.confirmed)
+  if (bounded && !report.all_agree)
     report.notes.emplace_back("not all that is possible was run: --tries says how many choices may be");
   report.changed = std::move(best.changed);
   report.left = std::move(best.left);

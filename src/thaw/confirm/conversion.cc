@@ -1,0 +1,148 @@
+#include "thaw/confirm/conversion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/confirm/beside.h"
+#include "thaw/confirm/output_error.h"
+#include "thaw/confirm/run_check.h"
+#include "thaw/core/error.h"
+
+namespace thaw::confirm {
+namespace {
+
+constexpr int kConvertedPoints = 3;  // sizes that are drawn: the model's own, and two others
+constexpr size_t kMostSamples = 8;   // that are run beside the original
+constexpr double kNoiseOnly = 0;     // dB: the error is as large as the output
+constexpr double kPoor = 10;         // dB
+
+Array to_type(const Array& array, DataType type) {
+  if (array.dtype == type || array.is_string()) return array;
+  return Array::from_doubles(type, array.dims, to_doubles(array));
+}
+
+}  // namespace
+
+bool has_type(const ir::Model& model, DataType type) {
+  return std::ranges::any_of(model.graph->initializers(),
+                             [&](const ir::Value* value) { return value->initializer()->data_type == type; }) ||
+         std::ranges::any_of(model.graph->nodes(), [&](const ir::Node* node) {
+           return node->attribute_int("to", 0) == static_cast<int64_t>(type);
+         });
+}
+
+// Where a kernel lacks float16, ONNX Runtime casts around it; bfloat16 it does not, and makes no session.
+void warn_of_bfloat16(const ir::Model& converted, ConvertReport& report) {
+  if (!has_type(converted, DataType::kBfloat16)) return;
+  try {
+    const run::Session session(converted, check_session());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    report.warnings.push_back(fmt::format(
+        "ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run it "
+        "where they are, as on a GPU, or convert --to f16",
+        error.parts().what));
+  }
+}
+
+ConversionCheck::ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original,
+                                 bool with_samples, ConvertReport& report)
+    : converted_(std::move(converted)),
+      given_(std::move(original)),
+      own_(ir::clone(*given_)),  // it may lose what it declares inside
+      before_(*own_, check_session()),
+      with_samples_(with_samples),
+      report_(report) {}
+
+bool ConversionCheck::load() {
+  try {
+    after_.emplace(*converted_, check_session());
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    report_.failures.push_back(fmt::format("it does not load: {}", error.what()));
+    return false;
+  }
+}
+
+void ConversionCheck::run_samples(const quantizing::Samples& samples) {
+  const std::vector<std::string> inputs = quantizing::inputs_to_feed(*given_);
+  for (size_t i = 0; i < std::min(samples.size(), kMostSamples); ++i) {
+    const Arrays fed = samples.read(i, inputs);
+    const Arrays wanted = before_.run(fed);
+    try {
+      add(samples.name(i), fed, wanted, Fed::kSample);
+    } catch (const Error& error) {
+      report_.failures.push_back(fmt::format("on {} it does not run: {}", samples.name(i), error.what()));
+      return;
+    }
+  }
+}
+
+std::vector<Arrays> ConversionCheck::run_drawn(const FeedOptions& feeds) {
+  std::vector<Arrays> drawn;
+  const auto run_original = [&](const Arrays& fed) { return before_.run(fed); };
+  const auto judge_run = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {
+    drawn.push_back(fed);
+    add(check.name, fed, wanted, Fed::kDrawn);
+  };
+  const Beside beside = judge_beside(*given_, feeds, kConvertedPoints, run_original, judge_run);
+  for (const RunCheck& check : beside.checks)
+    if (!check.agrees) report_.failures.push_back(fmt::format("at {} it does not run: {}", check.name, check.message));
+  report_.uncompared = beside.uncompared;
+  return drawn;
+}
+
+// Adds what every output of numbers costs to the report. Throws where the result does not run.
+void ConversionCheck::add(const std::string& name, const Arrays& feeds, const Arrays& wanted, Fed how) {
+  Arrays fed;
+  for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
+  const Arrays got = after_->run(fed);
+  for (const auto& [output, array] : wanted) {
+    const auto result = got.find(output);
+    if (result == got.end() || result->second.dims != array.dims) {
+      report_.failures.push_back(fmt::format("at {}, output '{}' is not there, or of another shape", name, output));
+      continue;
+    }
+    if (!ir::is_floating(array.dtype)) continue;
+    OutputError error = output_error(output, array, result->second);
+    error.sizes = name;
+    judge(error, how);
+    report_.errors.push_back(std::move(error));
+  }
+}
+
+DataType ConversionCheck::type_of(const std::string& input, DataType otherwise) const {
+  const ir::Value* value = converted_->graph->find(input);
+  return value && value->type.elem_type != DataType::kUndefined ? value->type.elem_type : otherwise;
+}
+
+void ConversionCheck::judge(const OutputError& error, Fed how) {
+  if (error.broken > 0) {
+    report_.failures.push_back(fmt::format("at {}, {} of the {} elements of output '{}' are NaN or infinite",
+                                           error.sizes, error.broken, error.elements, error.output));
+  } else if (error.largest == 0) {
+    // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
+    if (error.max_abs > 0 && warned_.insert(error.output).second)
+      report_.warnings.push_back(
+          fmt::format("output '{}' is 0 throughout at {}, and up to {:.3g} in the result: other "
+                      "inputs tell what that is worth",
+                      error.output, error.sizes, error.max_abs));
+  } else if (error.sqnr < kNoiseOnly && (how == Fed::kSample || !with_samples_)) {
+    const std::string_view next =
+        how == Fed::kSample ? "" : "; if the model is fed no such noise in use, --data with samples decides by them";
+    report_.failures.push_back(
+        fmt::format("at {}, output '{}' is off by more than it is (signal to noise {:.1f} dB){}", error.sizes,
+                    error.output, error.sqnr, next));
+  } else if (error.sqnr < kPoor && warned_.insert(error.output).second) {
+    report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: signal to noise {:.1f} dB at {}",
+                                           error.output, error.sqnr, error.sizes));
+  }
+}
+
+}  // namespace thaw::confirm

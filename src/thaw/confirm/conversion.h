@@ -1,0 +1,55 @@
+// A conversion beside its original, before it is written: what each output loses.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "thaw/confirm/original.h"
+#include "thaw/convert.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/quant/samples/samples.h"
+#include "thaw/run/session.h"
+
+namespace thaw::confirm {
+
+// Adds to a report what it finds: errors of outputs, failures, warnings, what could not be compared.
+class ConversionCheck {
+ public:
+  // `converted` and `original` as they are run: with the same numbers where they draw some. `with_samples`: what drawn inputs lose
+  // does not decide then. They may be nothing that the model is fed in use.
+  ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original, bool with_samples,
+                  ConvertReport& report);
+
+  // Loads the result; false, with the reason among the failures, where ONNX Runtime refuses it. What is wrong with a weight,
+  // which is converted now, is thrown.
+  bool load();
+  // The first few of the samples.
+  void run_samples(const quantizing::Samples& samples);
+  // At sizes that are drawn, the model's own first. Returns what was fed.
+  std::vector<Arrays> run_drawn(const FeedOptions& feeds);
+
+ private:
+  enum class Fed : uint8_t { kSample, kDrawn };
+
+  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted, Fed how);
+  void judge(const OutputError& error, Fed how);
+  DataType type_of(const std::string& input, DataType otherwise) const;
+
+  std::unique_ptr<ir::Model> converted_, given_, own_;
+  Original before_;
+  std::optional<run::Session> after_;
+  bool with_samples_;
+  ConvertReport& report_;
+  std::set<std::string> warned_;
+};
+
+// Warns of a result in bfloat16, as it will be written, that ONNX Runtime does not load on processors.
+void warn_of_bfloat16(const ir::Model& written, ConvertReport& report);
+
+// Whether weights or Casts of the model have the type.
+bool has_type(const ir::Model& model, DataType type);
+
+}  // namespace thaw::confirm

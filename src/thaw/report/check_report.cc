@@ -1,0 +1,209 @@
+// What `thaw check` found, of one model or several: text, JSON, pages, and what code scanning and GitHub's actions read.
+#include "thaw/check.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/report/findings.h"
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
+#include "thaw/report/printable.h"
+#include "thaw/report/style.h"
+
+namespace thaw {
+namespace {
+
+using report::HtmlCell;
+using report::HtmlPage;
+using report::JsonWriter;
+using report::Outcome;
+
+constexpr size_t kMostPerRule = 8;  // in text, unless all are asked for
+
+std::string proof_text(const SizeProof& proof) {
+  if (proof.statements == 0) return "proof: every statement that the nodes make about sizes follows from the ranges\n";
+  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements,
+                     proof.proven, proof.broken, proof.open);
+}
+
+void write_checked(JsonWriter& json, const CheckedFile& file) {
+  json.member("model", file.report.model);
+  if (file.error) return report::write_error(json, *file.error);
+  report::write_findings(json, file.report.findings);
+  if (!file.report.is_proven) return;
+  const SizeProof& proof = file.report.proof;
+  json.member_object("proof");
+  json.member("statements", proof.statements);
+  json.member("proven", proof.proven);
+  json.member("broken", proof.broken);
+  json.member("open", proof.open);
+  json.end_object();
+}
+
+std::vector<report::CheckedModel> checked_models(std::span<const CheckedFile> files) {
+  std::vector<report::CheckedModel> models;
+  for (const CheckedFile& file : files) models.push_back({file.report.model, file.report.findings});
+  return models;
+}
+
+Outcome severity_outcome(Severity severity) {
+  return severity == Severity::kError     ? Outcome::kBad
+         : severity == Severity::kWarning ? Outcome::kOpen
+                                          : Outcome::kGood;
+}
+
+void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
+  std::map<std::pair<int, std::string>, std::vector<const Finding*>> by_rule;  // the worst first
+  for (const Finding& finding : findings)
+    by_rule[{-static_cast<int>(finding.severity), finding.code}].push_back(&finding);
+  for (const auto& [key, found] : by_rule) {
+    const Finding& first = *found.front();
+    page.heading(fmt::format("{} {} ({})", first.code, first.title, report::name_of(first.severity)));
+    if (!first.happens.empty()) page.sentence(fmt::format("What happens: {}.", first.happens));
+    if (!first.fix.empty()) page.sentence(fmt::format("What mends it: {}.", first.fix));
+    for (const std::string& command : first.commands)
+      page.markup(fmt::format("<pre><code>{}</code></pre>\n", report::html_text(command)));
+    // Columns that say nothing of any of them are left out.
+    const bool has_source = std::ranges::any_of(found, [](const Finding* f) { return !f->source.empty(); });
+    const bool has_more =
+        std::ranges::any_of(found, [](const Finding* f) { return !f->details.empty() || !f->related.empty(); });
+    std::vector<std::string> columns{"where", "what"};
+    if (has_source) columns.emplace_back("comes from");
+    if (has_more) columns.emplace_back("more");
+    std::vector<std::vector<HtmlCell>> rows;
+    for (const Finding* finding : found) {
+      std::vector<std::string> more;
+      for (const auto& [name, text] : finding->details) more.push_back(fmt::format("{}: {}", name, text));
+      for (const Related& related : finding->related)
+        more.push_back(fmt::format("{}: {}", report::describe(related.where), related.message));
+      rows.push_back({HtmlCell::verdict(severity_outcome(finding->severity), report::describe(finding->where)),
+                      HtmlCell::text(finding->message)});
+      if (has_source) rows.back().push_back(HtmlCell::text(finding->source));
+      if (has_more) rows.back().push_back(HtmlCell::list(more));
+    }
+    page.table(columns, rows);
+  }
+}
+
+void add_modules(HtmlPage& page, const CheckReport& report) {
+  page.heading("The graph by module");
+  page.sentence(
+      "In the order in which they first run: what comes out of each, with its sizes, and the findings in it.");
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const ModuleSummary& module : report.modules) {
+    rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(module.comes_out),
+                    module.marked == 0 ? HtmlCell::text("")
+                                       : HtmlCell::verdict(Outcome::kBad, report::counted(module.marked, "node")),
+                    HtmlCell::list(module.findings)});
+  }
+  page.table({"module", "nodes", "comes out", "marked", "findings"}, rows);
+  if (report.more_modules > 0) page.sentence(fmt::format("{} more modules are left out.", report::grouped(report.more_modules)));
+}
+
+void add_checked_model(HtmlPage& page, const CheckedFile& file) {
+  const SizeProof& proof = file.report.proof;
+  if (proof.statements > 0)
+    page.sentence(
+        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open.",
+                    proof.statements, proof.proven, proof.broken, proof.open));
+  add_findings(page, file.report.findings);
+  add_modules(page, file.report);
+}
+
+std::pair<Outcome, std::string_view> check_outcome(const CheckedFile& file) {
+  if (file.error) return {Outcome::kBad, "not checked"};
+  const report::FindingCounts counts = report::count(file.report.findings);
+  if (!report::worth_failing(counts)) return {Outcome::kGood, "fine"};
+  return {counts.errors > 0 ? Outcome::kBad : Outcome::kOpen, "findings"};
+}
+
+std::string check_words(const CheckedFile& file) {
+  return file.error ? std::string(file.error->what()) : report::describe(report::count(file.report.findings));
+}
+
+std::string page_of_one(const CheckedFile& file) {
+  HtmlPage page(fmt::format("thaw check: {}", file.report.model));
+  const auto [outcome, word] = check_outcome(file);
+  page.verdict(outcome, word, check_words(file));
+  add_checked_model(page, file);
+  return page.finish();
+}
+
+}  // namespace
+
+std::string to_html(std::span<const CheckedFile> files) {
+  if (files.size() == 1 && !files.front().error) return page_of_one(files.front());
+  HtmlPage page(fmt::format("thaw check: {}", report::counted(files.size(), "model")));
+  Outcome worst = Outcome::kGood;
+  size_t failed = 0;
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const CheckedFile& file : files) {
+    const auto [outcome, word] = check_outcome(file);
+    if (outcome == Outcome::kBad || worst == Outcome::kGood) worst = outcome;
+    failed += outcome == Outcome::kGood ? 0 : 1;
+    rows.push_back({HtmlCell::code(file.report.model), HtmlCell::verdict(outcome, word), HtmlCell::text(check_words(file))});
+  }
+  page.verdict(worst, failed > 0 ? "findings" : "fine",
+               fmt::format("{} of {} with findings that count", failed, report::counted(files.size(), "model")));
+  page.table({"model", "outcome", "what was found"}, rows);
+  for (const CheckedFile& file : files) {
+    if (file.error) continue;
+    page.heading(file.report.model);
+    add_checked_model(page, file);
+  }
+  return page.finish();
+}
+
+
+std::string to_json(std::span<const CheckedFile> files) {
+  std::string text;
+  JsonWriter json(text);
+  report::begin_report(json);
+  if (files.size() == 1) {
+    write_checked(json, files.front());
+  } else {
+    json.member_array("models");
+    for (const CheckedFile& file : files) {
+      json.begin_object();
+      write_checked(json, file);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  json.end_object();
+  return text + "\n";
+}
+
+std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) {
+  std::string text;
+  size_t failed = 0;
+  for (const CheckedFile& file : files) {
+    failed += file.accepted() ? 0 : 1;
+    if (file.error) continue;
+    text += (text.empty() ? "" : "\n") +
+            report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
+                                  how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
+    if (file.report.is_proven) text += proof_text(file.report.proof);
+  }
+  if (files.size() > 1) text += fmt::format("\n{} models, {} with findings that count\n", files.size(), failed);
+  return text;
+}
+
+std::string to_sarif(std::span<const CheckedFile> files) { return report::findings_sarif(checked_models(files)); }
+std::string to_github(std::span<const CheckedFile> files) { return report::findings_github(checked_models(files)); }
+
+std::string to_json(const CheckReport& report) { return to_json(std::vector<CheckedFile>{{.report = report}}); }
+std::string to_text(const CheckReport& report, const TextOptions& how) {
+  return to_text(std::vector<CheckedFile>{{.report = report}}, how);
+}
+std::string to_html(const CheckReport& report) { return to_html(std::vector<CheckedFile>{{.report = report}}); }
+std::string to_sarif(const CheckReport& report) { return to_sarif(std::vector<CheckedFile>{{.report = report}}); }
+std::string to_github(const CheckReport& report) { return to_github(std::vector<CheckedFile>{{.report = report}}); }
+
+}  // namespace thaw

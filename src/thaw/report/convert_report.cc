@@ -1,0 +1,156 @@
+// What `thaw convert` did: which nodes, what stays and why, and what each output loses.
+#include "thaw/convert.h"
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
+#include "thaw/report/notes.h"
+#include "thaw/report/run_checks.h"
+#include "thaw/report/table.h"
+
+namespace thaw {
+namespace {
+
+using report::HtmlCell;
+using report::HtmlPage;
+using report::JsonWriter;
+using report::Outcome;
+
+constexpr double kConvertedMegabyte = 1e6;
+
+std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
+
+// Of each output the worst of all sizes, with how many there were.
+std::string costs_text(const std::vector<OutputError>& errors) {
+  std::map<std::string, std::pair<const OutputError*, size_t>> worst;
+  std::vector<std::string> order;
+  for (const OutputError& error : errors) {
+    auto [at, fresh] = worst.try_emplace(error.output, &error, 0);
+    if (fresh) order.push_back(error.output);
+    if (error.sqnr < at->second.first->sqnr) at->second.first = &error;
+    ++at->second.second;
+  }
+  if (order.empty()) return {};
+  report::Table table;
+  table.add({"output", "largest error", "of", "cosine", "signal to noise", "worst of"});
+  for (const std::string& name : order) {
+    const auto& [error, count] = worst.at(name);
+    table.add({name, fmt::format("{:.3g}", error->max_abs), fmt::format("{:.3g}", error->largest),
+               fmt::format("{:.7f}", error->cosine), decibels(error->sqnr),
+               fmt::format("{} runs, {}", count, error->sizes)});
+  }
+  return "cost\n" + table.text();
+}
+
+std::string prefixed(std::string_view heading, const std::vector<std::string>& texts) {
+  std::string text;
+  for (const std::string& each : texts) text += fmt::format("{}: {}\n", heading, each);
+  return text;
+}
+
+std::vector<report::NoteView> convert_notes(const std::vector<Change>& changes) {
+  std::vector<report::NoteView> notes;
+  for (const Change& change : changes)
+    notes.push_back({.code = {},
+                     .where = change.place,
+                     .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
+                     .at = {}});
+  return notes;
+}
+
+void add_costs(HtmlPage& page, const std::vector<OutputError>& errors) {
+  if (errors.empty()) return;
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const OutputError& error : errors)
+    rows.push_back({HtmlCell::code(error.output), HtmlCell::code(error.sizes), HtmlCell::number(error.max_abs),
+                    HtmlCell::number(error.largest), HtmlCell::number(error.cosine),
+                    std::isfinite(error.sqnr) ? HtmlCell::number(error.sqnr) : HtmlCell::text("equal"),
+                    HtmlCell::count(error.elements), HtmlCell::count(error.broken)});
+  page.heading("Cost");
+  page.sentence("The result beside the model, on samples and at sizes that were not looked at before.");
+  page.table({"output", "sizes", "largest error", "of", "cosine", "signal to noise, dB", "elements", "broken"}, rows);
+}
+
+}  // namespace
+
+std::string to_text(const ConvertReport& report, const TextOptions& how) {
+  std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
+                                 report.nodes_after, static_cast<double>(report.weights_before) / kConvertedMegabyte,
+                                 static_cast<double>(report.weights_after) / kConvertedMegabyte);
+  text += report::groups_text("converted", convert_notes(report.changed), how.all, "--explain");
+  if (!report.left.empty()) text += report::groups_text("kept", convert_notes(report.left), how.all, "--explain");
+  text += costs_text(report.errors);
+  text += prefixed("warning", report.warnings);
+  text += prefixed("FAILS", report.failures);
+  text += report::uncompared_text(report.uncompared);
+  if (!report.files.empty()) return text + report::written_text(report.files);
+  if (report.failures.empty())
+    text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
+  return text + "nothing was written\n";
+}
+
+std::string to_json(const ConvertReport& report) {
+  std::string text;
+  JsonWriter json(text);
+  report::begin_report(json);
+  json.member("model", report.model);
+  report::write_output_member(json, report.files);
+  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
+  json.member("weights_before", static_cast<int64_t>(report.weights_before));
+  json.member("weights_after", static_cast<int64_t>(report.weights_after));
+  report::write_notes(json, "converted", convert_notes(report.changed));
+  report::write_notes(json, "kept", convert_notes(report.left));
+  json.member_array("errors");
+  for (const OutputError& error : report.errors) {
+    json.begin_object();
+    json.member("sizes", error.sizes);
+    json.member("output", error.output);
+    json.member("max_abs", error.max_abs);
+    json.member("largest", error.largest);
+    json.member("cosine", error.cosine);
+    json.member("sqnr", error.sqnr);
+    json.member("elements", static_cast<int64_t>(error.elements));
+    json.member("broken", static_cast<int64_t>(error.broken));
+    json.end_object();
+  }
+  json.end_array();
+  report::write_texts(json, "warnings", report.warnings);
+  report::write_texts(json, "failures", report.failures);
+  report::write_uncompared(json, report.uncompared);
+  report::write_files_member(json, report.files);
+  json.end_object();
+  return text + "\n";
+}
+
+std::string to_html(const ConvertReport& report) {
+  HtmlPage page(fmt::format("thaw convert: {}", report.output));
+  const bool is_written = !report.files.empty(), is_compared = !report.errors.empty();
+  page.verdict(!is_written   ? Outcome::kBad
+               : is_compared ? Outcome::kGood
+                             : Outcome::kOpen,
+               is_written ? "written" : "not written",
+               fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
+  page.table({"", "before", "after"},
+             {{HtmlCell::text("nodes"), HtmlCell::count(report.nodes_before), HtmlCell::count(report.nodes_after)},
+              {HtmlCell::text("constants, bytes"), HtmlCell::count(report.weights_before),
+               HtmlCell::count(report.weights_after)}});
+  add_costs(page, report.errors);
+  report::add_sentences(page, "Failures", report.failures);
+  report::add_sentences(page, "Warnings", report.warnings);
+  report::add_sentences(page, "Not compared", report.uncompared);
+  report::add_notes(page, "Converted", convert_notes(report.changed));
+  report::add_notes(page, "Kept", convert_notes(report.left));
+  std::vector<std::string> paths;
+  for (const auto& path : report.files) paths.push_back(path.string());
+  report::add_sentences(page, "Files", paths);
+  return page.finish();
+}
+
+}  // namespace thaw

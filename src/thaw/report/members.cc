@@ -1,0 +1,71 @@
+#include "thaw/report/members.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "thaw/report/printable.h"
+
+namespace thaw::report {
+
+void begin_report(JsonWriter& json) {
+  json.begin_object();
+  json.member("schema", kJsonSchema);
+}
+
+void write_output_member(JsonWriter& json, const Files& files) {
+  json.key("output");
+  if (files.empty()) {
+    json.null();
+  } else {
+    json.value(files.front().string());
+  }
+}
+
+void write_files_member(JsonWriter& json, const Files& files) {
+  json.member_array("files");
+  for (const std::filesystem::path& path : files) json.value(path.string());
+  json.end_array();
+}
+
+std::string_view word_of_result(bool is_accepted, const Files& files) {
+  return !is_accepted ? "not written" : files.empty() ? "accepted" : "written";
+}
+
+std::string written_text(const Files& files) {
+  std::string text;
+  for (const std::filesystem::path& path : files) text += fmt::format("wrote {}\n", printable(path.string()));
+  return text;
+}
+
+void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {
+  json.member_array(name);
+  for (const std::string& text : texts) json.value(text);
+  json.end_array();
+}
+
+void write_array_type(JsonWriter& json, std::string_view name, const Array& array) {
+  json.member("name", name);
+  json.member("dtype", name_of(array.dtype));
+  json.member_array("dims");
+  for (const int64_t dim : array.dims) json.value(dim);
+  json.end_array();
+}
+
+void write_error(JsonWriter& json, const Error& error) {
+  const ErrorParts& parts = error.parts();
+  json.member_object("error");
+  json.member("code", name_of(error.code()));
+  json.member("what", parts.what);
+  json.member("where", parts.where);
+  json.member("expected", parts.expected);
+  json.member("next", parts.next);
+  json.end_object();
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kMega = 1e6, kKilo = 1e3;
+  return std::abs(bytes) < kMega ? fmt::format("{:.1f} kB", bytes / kKilo) : fmt::format("{:.1f} MB", bytes / kMega);
+}
+
+}  // namespace thaw::report

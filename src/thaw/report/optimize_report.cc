@@ -1,0 +1,161 @@
+// What `thaw optimize` did: how many nodes and bytes went, by which passes, and how the result did beside the model.
+#include "thaw/optimize.h"
+
+#include <fmt/format.h>
+
+#include "thaw/report/findings.h"
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
+#include "thaw/report/notes.h"
+#include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
+#include "thaw/rewrite/constant_weights.h"
+
+namespace thaw {
+namespace {
+
+using report::HtmlCell;
+using report::HtmlPage;
+using report::JsonWriter;
+using report::Outcome;
+
+constexpr double kMegabyteOfConstants = 1e6;
+
+// By what was done, then where: a model has hundreds of one kind.
+std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool explain) {
+  std::vector<report::NoteView> notes;
+  for (const Change& change : report.changed) {
+    std::string message = change.kind;
+    if (explain) message += ": " + change.message();
+    notes.push_back({.code = {}, .where = change.place, .message = std::move(message), .at = {}});
+  }
+  return notes;
+}
+
+std::vector<report::NoteView> untaken(const OptimizeReport& report) {
+  std::vector<report::NoteView> notes;
+  for (const Finding& finding : report.untaken)
+    notes.push_back({.code = finding.code,
+                     .where = finding.where.node.empty() ? std::string_view("the model") : finding.where.node,
+                     .message = finding.message,
+                     .at = {}});
+  return notes;
+}
+
+std::vector<report::NoteView> near_misses(const OptimizeReport& report) {
+  std::vector<report::NoteView> notes;
+  for (const Change& change : report.left)
+    notes.push_back({.code = {}, .where = change.place, .message = change.kind + ": " + change.why, .at = {}});
+  return notes;
+}
+
+void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& moved) {
+  json.member(fmt::format("bytes_moved_{}", when), moved.bytes);
+  json.member(fmt::format("nodes_not_counted_{}", when), static_cast<int64_t>(moved.unknown));
+}
+
+std::string moved_text(const OptimizeReport& report) {
+  const auto shown = [](const MovedBytes& one) {
+    return fmt::format("{:.2f} MB{}", static_cast<double>(one.bytes) / kMegabyteOfConstantsOfConstants,
+                       one.unknown > 0 ? fmt::format(" and what {} move", report::counted(one.unknown, "node")) : "");
+  };
+  return fmt::format("moved, each free size 64: {} -> {}\n", shown(*report.moved_before), shown(*report.moved_after));
+}
+
+std::vector<report::NoteView> left_out(const OptimizeReport& report) {
+  std::vector<report::NoteView> notes;
+  for (const Change& change : report.left_out)
+    notes.push_back({.code = {}, .where = change.kind, .message = "with it, " + change.why, .at = {}});
+  return notes;
+}
+
+std::string names_of(const std::vector<std::string>& passes) {
+  std::string text;
+  for (const std::string& pass : passes) text += (text.empty() ? "" : ",") + pass;
+  return text;
+}
+
+// Why nothing was written, and what to do.
+std::string unwritten_text(const OptimizeReport& report) {
+  constexpr std::string_view kNothing = "nothing was written";
+  if (!report.modified()) return fmt::format("{}\n", kNothing);
+  if (confirm::all_agree(report.checks))
+    return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
+  if (report.passes.empty())
+    return fmt::format(
+        "{}: it differs as it is too, as what draws random numbers does; --no-check writes it unproven\n", kNothing);
+  return fmt::format(
+      "{}: it differs without fusions too; --skip leaves out some of the passes that changed it, which are {}\n",
+      kNothing, names_of(report.passes));
+}
+
+}  // namespace
+
+std::string to_json(const OptimizeReport& report) {
+  std::string text;
+  JsonWriter json(text);
+  report::begin_report(json);
+  json.member("model", report.model);
+  report::write_output_member(json, report.files);
+  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
+  json.member("weights_before", static_cast<int64_t>(report.weights_before));
+  json.member("weights_after", static_cast<int64_t>(report.weights_after));
+  if (report.moved_before) write_moved(json, "before", *report.moved_before);
+  if (report.moved_after) write_moved(json, "after", *report.moved_after);
+  report::write_changes(json, "changed", report.changed);
+  report::write_changes(json, "left", report.left);
+  report::write_changes(json, "left_out", report.left_out);
+  json.member("replaceable_weights", static_cast<int64_t>(report.replaceable_weights));
+  report::write_checks(json, "sizes", report.checks);
+  report::write_uncompared(json, report.uncompared);
+  if (report.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
+  report::write_files_member(json, report.files);
+  json.end_object();
+  return text + "\n";
+}
+
+std::string to_text(const OptimizeReport& report, const TextOptions& how) {
+  std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
+                                 report.nodes_after, static_cast<double>(report.weights_before) / kMegabyteOfConstantsOfConstants,
+                                 static_cast<double>(report.weights_after) / kMegabyteOfConstants);
+  if (report.moved_before && report.moved_after) text += moved_text(report);
+  if (report.modified()) {
+    const std::vector<report::NoteView> notes = changes_by_kind(report, how.all);
+    text += how.all ? report::notes_text("changed", notes, true) : report::groups_text("changed", notes, false, "--explain");
+  }
+  if (how.all && !report.left.empty()) text += report::notes_text("not fused", near_misses(report), true);
+  if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);
+  if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
+  text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  text += report::uncompared_text(report.uncompared);
+  if (report.target == OptimizeTarget::kDirectml)
+    text += report.untaken.empty()
+                ? "DirectML takes all of it\n"
+                : report::notes_text("DirectML does not take", untaken(report), how.all, "--explain");
+  if (!report.files.empty()) return text + report::written_text(report.files);
+  if (report.accepted()) return text + "dry run; nothing was written\n";
+  return text + unwritten_text(report);
+}
+
+std::string to_html(const OptimizeReport& report) {
+  HtmlPage page(fmt::format("thaw optimize: {}", report.model));
+  page.verdict(!report.accepted()                           ? Outcome::kBad
+               : report.checks.empty() && report.modified() ? Outcome::kOpen
+                                                            : Outcome::kGood,
+               report::word_of_result(report.accepted(), report.files),
+               fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
+  page.table({"", "before", "after"},
+             {{HtmlCell::text("nodes"), HtmlCell::count(report.nodes_before), HtmlCell::count(report.nodes_after)},
+              {HtmlCell::text("constants, bytes"), HtmlCell::count(report.weights_before),
+               HtmlCell::count(report.weights_after)}});
+  report::add_notes(page, "Changed", changes_by_kind(report, false));
+  report::add_notes(page, "Not fused", near_misses(report));
+  report::add_notes(page, "Passes left out", left_out(report));
+  if (report.target == OptimizeTarget::kDirectml) report::add_notes(page, "DirectML does not take", untaken(report));
+  report::add_checked(page, report.checks, report.uncompared);
+  return page.finish();
+}
+
+}  // namespace thaw

@@ -1,0 +1,120 @@
+// What `thaw pin` made: the sizes, what follows from them, what is still no number, and how the result did beside the model.
+#include "thaw/pin.h"
+
+#include <fmt/format.h>
+
+#include "thaw/report/html_page.h"
+#include "thaw/report/json_writer.h"
+#include "thaw/report/members.h"
+#include "thaw/report/notes.h"
+#include "thaw/report/printable.h"
+#include "thaw/report/run_checks.h"
+
+namespace thaw {
+namespace {
+
+using report::HtmlCell;
+using report::HtmlPage;
+using report::JsonWriter;
+using report::Outcome;
+
+void write_pinned(JsonWriter& json, const PinReport& report) {
+  json.begin_object();
+  json.member("output", report.output);
+  json.member_object("dims");
+  for (const auto& [name, size] : report.sizes) json.member(name, size);
+  json.end_object();
+  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
+  report::write_changes(json, "changed", report.changed);
+  json.member_array("open");
+  for (const OpenSize& open : report.open) {
+    json.begin_object();
+    json.member("tensor", open.tensor);
+    json.member("axis", static_cast<int64_t>(open.axis));
+    json.member("size", open.size);
+    json.member("why", open.why);
+    json.end_object();
+  }
+  json.end_array();
+  report::write_checks(json, "sizes", report.checks);
+  report::write_uncompared(json, report.uncompared);
+  json.end_object();
+}
+
+std::string pinned_text(const PinReport& report, bool is_one_of_several) {
+  std::string text;
+  if (is_one_of_several) text += report.output + "\n";
+  text += fmt::format("nodes: {} -> {}\n", report.nodes_before, report.nodes_after);
+  std::vector<Note> pinned, open;
+  for (const Change& change : report.changed)
+    if (change.kind.starts_with("pin")) pinned.push_back({change.place, change.message(), {}});
+  for (const OpenSize& size : report.open)
+    open.push_back({fmt::format("{} axis {}{}", size.tensor, size.axis, size.size.empty() ? "" : " = " + size.size),
+                    size.why,
+                    {}});
+  text += report::notes_text("pinned", report::views(pinned), true);
+  text += open.empty() ? "every size is a number\n" : report::notes_text("no number", report::views(open), true);
+  text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  return text + report::uncompared_text(report.uncompared);
+}
+
+void add_pinned(HtmlPage& page, const PinReport& report) {
+  page.sentence(fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
+  report::add_notes(page, "Changed", report::views(report.changed));
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const OpenSize& open : report.open)
+    rows.push_back({HtmlCell::code(open.tensor), HtmlCell::count(static_cast<uint64_t>(open.axis)),
+                    HtmlCell::code(open.size), HtmlCell::text(open.why)});
+  if (!rows.empty()) {
+    page.heading("No number");
+    page.table({"tensor", "axis", "size", "why"}, rows);
+  }
+  report::add_checked(page, report.checks, report.uncompared);
+}
+
+PinnedModels as_one_of_one(const PinReport& report) {
+  return {.model = report.model, .files = report.files, .reports = {report}};
+}
+
+}  // namespace
+
+std::string to_json(const PinnedModels& pinned) {
+  std::string text;
+  JsonWriter json(text);
+  report::begin_report(json);
+  json.member("model", pinned.model);
+  json.member("written", !pinned.files.empty());
+  json.member_array("pinned");
+  for (const PinReport& report : pinned.reports) write_pinned(json, report);
+  json.end_array();
+  report::write_files_member(json, pinned.files);
+  json.end_object();
+  return text + "\n";
+}
+
+
+std::string to_text(const PinnedModels& pinned, const TextOptions&) {
+  std::string text;
+  for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1);
+  if (!pinned.accepted()) return text + "nothing was written\n";
+  return text + report::written_text(pinned.files);
+}
+
+std::string to_html(const PinnedModels& pinned) {
+  HtmlPage page(fmt::format("thaw pin: {}", pinned.model));
+  page.verdict(pinned.accepted() ? Outcome::kGood : Outcome::kBad,
+               report::word_of_result(pinned.accepted(), pinned.files),
+               fmt::format("{} for chosen sizes.", report::counted(pinned.reports.size(), "model")));
+  for (const PinReport& report : pinned.reports) {
+    if (pinned.reports.size() > 1) page.heading(report.output);
+    add_pinned(page, report);
+  }
+  return page.finish();
+}
+
+std::string to_json(const PinReport& report) { return to_json(as_one_of_one(report)); }
+std::string to_text(const PinReport& report, const TextOptions& how) { return to_text(as_one_of_one(report), how); }
+std::string to_html(const PinReport& report) { return to_html(as_one_of_one(report)); }
+
+}  // namespace thaw

@@ -1,0 +1,33 @@
+#include "thaw/check/check.h"
+
+#include "thaw/confirm/breaking_sizes.h"
+#include "thaw/core/error.h"
+#include "thaw/report/findings.h"
+#include "thaw/report/modules.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/feeds.h"
+
+namespace thaw {
+
+bool CheckReport::accepted() const { return !report::worth_failing(report::count(findings)); }
+
+CheckReport check(const Model& model, const CheckOptions& options) {
+  if (options.run && options.dims.empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "there are no sizes to run at",
+                 .where = "--run",
+                 .expected = "--dims too, such as --dims n=1..8,h=64..1024:32"});
+  const ir::Model& given = ModelAccess::begin(model);
+  CheckReport report = checking::check(given, options);
+  report.model = given.path.string();
+  report.is_proven = !options.dims.empty();
+  if (options.run) {
+    const auto own = ir::clone(given);  // the runs drop what it declares inside
+    confirm::run_at_breaking_sizes(*own, report.findings, checking::parse_dims(options.dims),
+                                   verbs::with_files(options.feeds, given));
+  }
+  if (options.modules) report::sum_up_modules(given, report);
+  return report;
+}
+
+}  // namespace thaw

@@ -1,0 +1,101 @@
+#include "thaw/quant/convert.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "thaw/confirm/conversion.h"
+#include "thaw/core/error.h"
+#include "thaw/quant/half/widened.h"
+#include "thaw/quant/plan_file.h"
+#include "thaw/quant/precisions.h"
+#include "thaw/quant/seen_ranges.h"
+#include "thaw/rewrite/same_noise.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/feeds.h"
+#include "thaw/verbs/output.h"
+#include "thaw/verbs/samples.h"
+
+namespace thaw {
+namespace {
+
+// As it can be run on a CPU: ONNX Runtime has no kernels for most of what has 16 bits there, and rounds where it likes, so that
+// what overflows on other devices does not. Those nodes are run in float32 and rounded to their type.
+std::unique_ptr<ir::Model> as_run_here(const ir::Model& converted) {
+  std::unique_ptr<ir::Model> model = rewrite::with_same_noise(converted);
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16})
+    if (confirm::has_type(*model, type)) quantizing::compute_in_float32(*model, type);
+  return model;
+}
+
+struct Conversion {
+  std::unique_ptr<ir::Model> model;
+  ConvertReport report;
+  std::vector<Arrays> drawn;  // what it was fed beside samples
+};
+
+Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
+                        const quantizing::Samples* samples) {
+  Conversion made{ir::clone(original), {}, {}};
+  quantizing::convert(*made.model, options, samples, made.report);
+  if (!options.check) return made;
+  const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
+  confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples, made.report);
+  if (!check.load()) return made;
+  confirm::warn_of_bfloat16(*made.model, made.report);
+  if (with_samples) check.run_samples(*samples);
+  made.drawn = check.run_drawn(feeds);
+  return made;
+}
+
+// Whether anything inside passes what float16 has: on what was drawn, it may without a trace in the outputs.
+bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn) {
+  try {
+    for (const auto& [value, range] : quantizing::seen_ranges(original, drawn))
+      if (std::max(-range.lowest, range.highest) > quantizing::kMostFloat16) return true;
+  } catch (const Error&) {  // with all of its values as outputs it may not run; then the outputs tell what they tell
+  }
+  return false;
+}
+
+Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
+  std::optional<quantizing::Samples> samples;
+  if (!options.data.empty()) samples.emplace(verbs::open_samples(options.data, options.fed, original));
+  Conversion first = convert_once(original, options, feeds, samples ? &*samples : nullptr);
+  if (!options.check || samples || first.drawn.empty() || !quantizing::any_is(options, NumberFormat::kFloat16))
+    return first;
+  const quantizing::Samples seen(std::move(first.drawn));
+  if (first.report.failures.empty() && !leaves_float16(original, seen)) return first;
+  // Where it leaves the range is measured, and stays in float32.
+  return convert_once(original, options, feeds, &seen);
+}
+
+}  // namespace
+
+void read_plan(const std::filesystem::path& path, ConvertOptions& options) { quantizing::read_plan(path, options); }
+
+ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
+  if (!options.fed.empty() && options.data.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
+                                              .where = "--for, --resize",
+                                              .expected = "--data with their folder"});
+  const ir::Model& original = ModelAccess::begin(model);
+  verbs::require_output(original, output);
+  verbs::require_renames(*ModelAccess::owner(model), output);
+  Conversion made = convert_checked(original, options, verbs::with_files(options.feeds, original));
+  ConvertReport report = std::move(made.report);
+  report.model = original.path.string();
+  report.output = output.path.string();
+  report.is_checked = options.check;
+  if (!report.accepted()) return report;
+  Output where = output;
+  // What was outside the file and is made anew stays outside.
+  if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())
+    where.save.external = ExternalPolicy::kSingle;
+  report.files = verbs::publish(*made.model, where);
+  ModelAccess::owner(model) = std::move(made.model);
+  return report;
+}
+
+}  // namespace thaw

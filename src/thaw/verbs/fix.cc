@@ -1,0 +1,102 @@
+#include "thaw/fix/fix.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "thaw/check.h"
+#include "thaw/core/error.h"
+#include "thaw/core/phase.h"
+#include "thaw/dim/expr/scope.h"
+#include "thaw/infer/size_names.h"
+#include "thaw/lift/onetrace/thaw_trace.h"
+#include "thaw/rewrite/rename_sizes.h"
+#include "thaw/run/compare.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/compared.h"
+#include "thaw/verbs/feeds.h"
+#include "thaw/verbs/output.h"
+
+#include <fmt/format.h>
+
+namespace thaw {
+namespace {
+
+// The rules of frozen sizes; the others mend what is declared, or write the same sizes another way.
+bool rewrites_sizes(const Change& change) { return change.kind.starts_with("THAW01"); }
+
+void list_renames(const SizeRenames& renames, FixReport& report) {
+  for (const auto& [from, to] : renames)
+    report.changed.push_back({.kind = "rename a size", .place = "size '" + from + "'", .replaced = {{from, to}}});
+}
+
+using SizesAt = std::map<std::string, std::vector<int64_t>>;
+
+// Axes of inputs, however they are spelled, by the names that inference goes by.
+SizesAt sizes_by_name(const ir::Model& model, const SizesAt& at) {
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const dim::SizeNames names = infer::size_names(model, facts, scope);
+  SizesAt named;
+  for (const auto& [name, values] : at) {
+    const auto found = names.find(name);
+    const bool is_axis = found && found->kind != dim::SizeName::Kind::kElement;
+    if (named.emplace(is_axis ? found->text : name, values).second) continue;
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = fmt::format("'{}' is given twice", name), .where = "--at", .expected = "one number for each size"});
+  }
+  return named;
+}
+
+}  // namespace
+
+bool FixReport::accepted() const { return confirm::all_agree(checks); }
+
+bool FixReport::left_errors() const {
+  const std::vector<RuleInfo> known = rules();
+  return std::any_of(left.begin(), left.end(), [&](const Change& change) {
+    return std::any_of(known.begin(), known.end(), [&](const RuleInfo& rule) {
+      return rule.code == change.kind && rule.severity == Severity::kError;
+    });
+  });
+}
+
+FixReport fix(Model& model, const FixOptions& options, const Output& output) {
+  const ir::Model& original = ModelAccess::begin(model);
+  verbs::require_output(original, output);
+  const FeedOptions feeds = verbs::with_files(options.feeds, original);
+  std::unique_ptr<ir::Model> fixed = ir::clone(original);
+  rewrite::Changes changes = fixing::fix(*fixed, options);
+  FixReport report{.model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
+  if (report.modified()) verbs::require_renames(*fixed, output);
+  if (report.modified() && options.check) {
+    const bool rewritten = std::ranges::any_of(report.changed, rewrites_sizes);
+    confirm::FixCheck check = verbs::compare_with_original(*fixed, original, rewritten, feeds);
+    report.checks = std::move(check.runs);
+    report.uncompared = std::move(check.uncompared);
+  }
+  if (!report.accepted()) return report;
+  // Names come last, as what is freed has its own only then; a model in which nothing else is to do is written for them alone.
+  list_renames(output.rename, report);
+  if (!report.modified()) return report;
+  report.files = verbs::publish(*fixed, output);
+  ModelAccess::owner(model) = std::move(fixed);
+  return report;
+}
+
+FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
+                                      const FixReferenceOptions& options, const Output& output) {
+  const ir::Model& trace = ModelAccess::begin(model);
+  const std::string path = trace.path.string();
+  verbs::require_output(trace, output);
+  run::require_tolerance(options.tolerance);
+  FixReferenceOptions how = options;
+  how.at = sizes_by_name(trace, options.at);
+  const Phase phase("looking for expressions that the reference confirms");
+  FixReferenceReport report = lifting::onetrace::thaw_trace(ModelAccess::owner(model), reference, how);
+  report.model = path;
+  if (report.accepted() && report.modified()) report.files = verbs::publish(*ModelAccess::owner(model), output);
+  return report;
+}
+
+}  // namespace thaw

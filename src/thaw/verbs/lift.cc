@@ -1,0 +1,143 @@
+#include "thaw/lift/lift.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/confirm/traces.h"
+#include "thaw/core/error.h"
+#include "thaw/core/phase.h"
+#include "thaw/lift/align/values.h"
+#include "thaw/run/npz.h"
+#include "thaw/run/session.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/output.h"
+
+namespace thaw {
+namespace {
+
+constexpr size_t kMostValues = 16;  // of an input, in a report
+
+std::string type_text(const ir::Type& type) {
+  return fmt::format("{}{}", ir::name_of(type.elem_type), ir::dims_text(type));
+}
+
+std::vector<PortText> port_texts(const std::vector<ir::Value*>& values) {
+  std::vector<PortText> ports;
+  for (const ir::Value* value : values)
+    if (value->initializer() == nullptr) ports.push_back({value->name(), type_text(value->type)});
+  return ports;
+}
+
+std::string values_text(const std::vector<int64_t>& values) {
+  const bool whole = values.size() <= kMostValues;
+  return fmt::format("{}{}", fmt::join(std::span(values).first(whole ? values.size() : kMostValues), ", "),
+                     whole ? "" : ", …");
+}
+
+// Of a trace, before it is changed: types as declared, values as they were told.
+struct TraceInput {
+  std::string name;
+  ir::Type type;  // undefined for an input that the exporter took out
+  std::string values;
+};
+
+std::vector<TraceInput> inputs_of(const lifting::Trace& trace) {
+  std::vector<TraceInput> inputs;
+  for (const ir::Value* value : trace.model->graph->inputs())
+    if (value->initializer() == nullptr) inputs.push_back({value->name(), value->type, {}});
+  for (const auto& [name, given] : trace.values) {
+    if (given.values.empty()) continue;
+    auto input = std::ranges::find(inputs, name, &TraceInput::name);
+    if (input == inputs.end()) input = inputs.insert(input, {name, {}, {}});
+    input->values = values_text(given.values);
+  }
+  return inputs;
+}
+
+// "float32[660, 1536]", "int64[1, 3] = 1, 22, 30". A name among the sizes is told by its value in the trace.
+std::string input_text(const TraceInput& input, const std::vector<Note>& sizes, size_t trace) {
+  std::string text = "added";
+  if (input.type.kind != ir::Type::Kind::kNone) {
+    ir::Type type = input.type;
+    if (type.shape) {
+      for (ir::DeclaredDim& dim : *type.shape)
+        for (const Note& size : sizes)
+          if (!dim.value && dim.param == size.where && trace < size.at.size()) dim.param = size.at[trace];
+    }
+    text = type_text(type);
+  }
+  return input.values.empty() ? text : text + " = " + input.values;
+}
+
+// An .npz file with the inputs of the trace that is called like it. Integers give values, other arrays their shape.
+void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>& traces) {
+  const auto trace = std::ranges::find_if(
+      traces, [&](const lifting::Trace& t) { return std::filesystem::path(t.name).stem() == path.stem(); });
+  if (trace == traces.end()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("'{}' is the name of no trace", path.stem().string()),
+                 .where = path.string(),
+                 .expected = "an archive that is called as its trace: trace_22x30.npz for trace_22x30.onnx",
+                 .next = "rename it, or give all values in a JSON file"});
+  }
+  run::NpzReader reader(path);
+  for (const std::string& name : reader.names()) {
+    const run::NpyShape shape = reader.shape(name);
+    InputValues& values = trace->values[name];
+    values.dims = shape.dims;
+    if (ir::is_integer(shape.dtype) || shape.dtype == ir::DataType::kBool)
+      values.values = run::to_int64s(reader.read(name));
+  }
+}
+
+std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>& traces) {
+  std::vector<confirm::TraceToRun> runs;
+  for (const lifting::Trace& trace : traces)
+    runs.push_back({.name = trace.name, .path = trace.model->path, .values = trace.values, .sizes = trace.sizes});
+  return runs;
+}
+
+}  // namespace
+
+bool LiftReport::accepted() const { return unexplained.empty() && confirm::all_agree(checks); }
+
+LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options, const Output& output) {
+  std::vector<lifting::Trace> traces;
+  for (const LiftTrace& trace : given)
+    traces.push_back({.name = trace.model.filename().string(), .model = ir::load(trace.model), .values = trace.values});
+  for (const lifting::Trace& trace : traces) verbs::require_output(*trace.model, output);
+  for (const std::filesystem::path& path : options.values)
+    path.extension() == ".npz" ? read_archive(path, traces) : lifting::read_values(path, traces);
+  if (options.check) run::prepare_sessions();
+  std::vector<std::vector<TraceInput>> inputs;
+  for (const lifting::Trace& trace : traces) inputs.push_back(inputs_of(trace));
+  LiftResult result;
+  LiftReport& report = result.report;
+  {
+    const Phase phase("lifting");
+    report = lifting::lift(traces, options);
+  }
+  report.output = output.path.string();
+  for (size_t k = 0; k < traces.size(); ++k) {
+    TraceInputs& told = report.traces.emplace_back(TraceInputs{traces[k].name, {}});
+    for (const TraceInput& input : inputs[k])
+      told.inputs.push_back({input.name, input_text(input, report.variables, k)});
+  }
+  if (!report.unexplained.empty()) return result;
+  std::unique_ptr<ir::Model>& model = traces.front().model;
+  verbs::require_renames(*model, output);
+  report.inputs = port_texts(model->graph->inputs());
+  report.outputs = port_texts(model->graph->outputs());
+  const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
+  if (options.check) report.checks = confirm::compare_with_traces(*model, runs);
+  if (!report.accepted()) return result;
+  report.files = verbs::publish(*model, output);
+  result.model = ModelAccess::make(std::move(model));
+  return result;
+}
+
+}  // namespace thaw

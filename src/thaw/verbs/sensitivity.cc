@@ -1,0 +1,134 @@
+#include "thaw/sensitivity.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "thaw/core/atomic_file.h"
+#include "thaw/core/error.h"
+#include "thaw/limits.h"
+#include "thaw/quant/plan_file.h"
+#include "thaw/report/sensitivity_page.h"
+#include "thaw/sensitivity/best_plan.h"
+#include "thaw/sensitivity/figures.h"
+#include "thaw/sensitivity/measure.h"
+#include "thaw/sensitivity/plan.h"
+#include "thaw/sensitivity/report_file.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/samples.h"
+
+namespace thaw {
+namespace {
+
+// How --data becomes samples: as the call says, else as a report says that its own did.
+quantizing::OpenSamples opened_as(std::span<const std::string> called, std::span<const std::string> reported,
+                                  const ir::Model& model) {
+  if (!called.empty())
+    return [called, &model](const std::filesystem::path& path) { return verbs::open_samples(path, called, model); };
+  if (reported.empty()) return {};
+  return [reported, &model](const std::filesystem::path& path) { return verbs::open_reported(path, reported, model); };
+}
+
+// Where what was asked for does not hold once the plan has run; else empty.
+std::string over_limit(const SensitivityReport& report, const PlanOptions& within, const MeasuredPlan& measured) {
+  if (within.max_bytes && measured.bytes > *within.max_bytes)
+    return fmt::format("the plan takes {} bytes, more than the {} that it is to stay within", measured.bytes,
+                       *within.max_bytes);
+  if (within.max_error)
+    if (const double error = measuring::mean_figure(measured.figures, report.metric); error > *within.max_error)
+      return fmt::format(
+          "the error measured, {:.3g}, is above the {:.3g} that the plan is to stay within: errors add up to "
+          "more than predicted; ask for less",
+          error, *within.max_error);
+  if (within.min_sqnr)
+    if (const double sqnr = measuring::mean_figure(measured.figures, ErrorMetric::kSqnr); sqnr < *within.min_sqnr)
+      return fmt::format(
+          "the signal to noise measured, {:.3g} dB, is below the {:.3g} dB that are asked for: errors add up to "
+          "more than predicted; ask for more",
+          sqnr, *within.min_sqnr);
+  return {};
+}
+
+}  // namespace
+
+SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
+                              const std::filesystem::path& folder) {
+  const ir::Model& given = ModelAccess::begin(model);
+  SensitivityOptions how = options;
+  // Of the limit, half is for activations; the rest is ONNX Runtime's.
+  if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
+  if (!folder.empty()) make_folder(folder);
+  if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
+  SensitivityReport report = measuring::measure(given, how, opened_as(how.fed, {}, given));
+  if (!folder.empty()) write_report(report, folder);
+  return report;
+}
+
+SensitivityReport merge(const std::vector<SensitivityReport>& shards) { return measuring::merge(shards); }
+
+SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& folder) {
+  std::vector<SensitivityReport> shards;
+  std::vector<std::string> names;
+  for (const std::filesystem::path& shard : folders) {
+    shards.push_back(read_report(shard));
+    names.push_back(shard.string());
+  }
+  SensitivityReport report = measuring::merge(shards, names);
+  write_report(report, folder);
+  return report;
+}
+
+MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) { return measuring::plan(report, options); }
+
+std::string plan_json(const SensitivityReport& report, const MixedPlan& plan) {
+  return quantizing::plan_text(measuring::convert_options(report, plan));
+}
+
+MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
+                     const std::filesystem::path& data) {
+  const ir::Model& given = ModelAccess::begin(model);
+  return measuring::measure_plan(given, report, plan, data, opened_as({}, report.fed, given));
+}
+
+PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
+                     const std::filesystem::path& output) {
+  PlanReport chosen;
+  if (options.check) {
+    const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
+    measuring::BestPlan best =
+        measuring::best_plan(*model, report, options.within, options.data, opened_as(options.fed, report.fed, *model));
+    chosen.plan = std::move(best.plan);
+    chosen.warning = over_limit(report, options.within, best.measured);
+    chosen.measured = std::move(best.measured);
+  } else {
+    chosen.plan = measuring::plan(report, options.within);
+  }
+  if (!output.empty()) write_whole(output, plan_json(report, chosen.plan));
+  chosen.output = output.string();
+  if (!options.report.empty())
+    write_report(report, options.report, &chosen.plan, chosen.measured ? &*chosen.measured : nullptr);
+  return chosen;
+}
+
+void write_report(const SensitivityReport& report, const std::filesystem::path& folder, const MixedPlan* plan,
+                  const MeasuredPlan* measured) {
+  make_folder(folder);
+  write_whole(folder / "errors.csv", measuring::report_csv(report));
+  write_whole(folder / "report.html", report::sensitivity_page(report, plan, measured));
+  write_whole(folder / "report.json", measuring::report_json(report));
+}
+
+SensitivityReport read_report(const std::filesystem::path& folder) {
+  const std::filesystem::path path = std::filesystem::is_directory(folder) ? folder / "report.json" : folder;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw Error(
+        ErrorCode::kCannotRead,
+        {.what = "there is no report", .where = path.string(), .expected = "a folder that `thaw sensitivity` wrote"});
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return measuring::parse_report(text, path.string());
+}
+
+}  // namespace thaw

@@ -1,0 +1,102 @@
+#include "thaw/split/split.h"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/confirm/divided.h"
+#include "thaw/core/atomic_file.h"
+#include "thaw/core/error.h"
+#include "thaw/optimize/optimize.h"
+#include "thaw/report/printable.h"
+#include "thaw/rewrite/same_noise.h"
+#include "thaw/verbs/access.h"
+#include "thaw/verbs/feeds.h"
+#include "thaw/verbs/output.h"
+
+namespace thaw {
+namespace {
+
+std::vector<ir::Model*> models_of(const std::vector<splitting::Part>& parts) {
+  std::vector<ir::Model*> models;
+  for (const splitting::Part& part : parts) models.push_back(part.model.get());
+  return models;
+}
+
+SplitPart summed_up(const splitting::Part& part) {
+  SplitPart told;
+  for (const ir::Value* input : part.model->graph->inputs()) told.inputs.push_back(input->name());
+  told.outputs = part.outputs;
+  const optimizing::Weight weight = optimizing::weigh(*part.model->graph);
+  told.nodes = weight.nodes;
+  told.weights = weight.bytes;
+  return told;
+}
+
+void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& whole, const FeedOptions& feeds,
+                 SplitReport& report) {
+  const std::unique_ptr<ir::Model> own = rewrite::with_same_noise(whole);
+  std::vector<std::unique_ptr<ir::Model>> same(parts.size());  // of parts that draw numbers
+  std::vector<const ir::Model*> chain;
+  for (size_t i = 0; i < parts.size(); ++i) chain.push_back(&rewrite::with_same_noise(*parts[i].model, same[i]));
+  confirm::Beside beside = confirm::compare_parts(chain, *own, feeds);
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (same[i]) confirm::require_loads(*parts[i].model, beside.checks);
+  report.checks = std::move(beside.checks);
+  report.uncompared = std::move(beside.uncompared);
+}
+
+std::filesystem::path path_of_part(const std::filesystem::path& folder, size_t number) {
+  return folder / fmt::format("part_{}.onnx", number);
+}
+
+// Parts of an earlier split would follow the last one, as if they were of this.
+void require_no_more(const std::filesystem::path& folder, size_t parts) {
+  std::error_code ignored;
+  const std::filesystem::path next = path_of_part(folder, parts + 1);
+  if (folder.empty() || !std::filesystem::exists(next, ignored)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("it is there already, and this split has {}", report::counted(parts, "part")),
+               .where = next.string(),
+               .expected = "a folder without parts of another split",
+               .next = "remove them, or name another folder"});
+}
+
+Files write_parts(const std::vector<ir::Model*>& parts, const Output& output) {
+  std::vector<std::filesystem::path> paths(parts.size());
+  if (!output.path.empty()) make_folder(output.path);
+  for (size_t i = 0; i < parts.size() && !output.path.empty(); ++i) paths[i] = path_of_part(output.path, i + 1);
+  Output together = output;
+  together.save.location = "shared.data";
+  return verbs::publish_together(parts, paths, together);
+}
+
+}  // namespace
+
+bool SplitReport::accepted() const { return confirm::all_agree(checks) && (!is_checked || !checks.empty()); }
+
+Split split(const Model& model, const SplitOptions& options, const Output& output) {
+  const ir::Model& whole = ModelAccess::begin(model);
+  const FeedOptions feeds = verbs::with_files(options.feeds, whole);
+  splitting::Result divided = splitting::split(whole, options);
+  const std::vector<ir::Model*> parts = models_of(divided.parts);
+  require_no_more(output.path, parts.size());
+  verbs::require_renames(parts, output);
+  Split result;
+  SplitReport& report = result.report;
+  report.model = whole.path.string();
+  report.is_checked = options.check;
+  report.carried = std::move(divided.carried);
+  for (const splitting::Part& part : divided.parts) report.parts.push_back(summed_up(part));
+  if (options.check) check_parts(divided.parts, whole, feeds, report);
+  if (report.accepted()) report.files = write_parts(parts, output);
+  for (splitting::Part& part : divided.parts) result.parts.push_back(ModelAccess::make(std::move(part.model)));
+  return result;
+}
+
+std::vector<CutPoint> cut_points(const Model& model, const NamedSizes& sizes) {
+  return splitting::cut_points(ModelAccess::begin(model), sizes);
+}
+
+}  // namespace thaw

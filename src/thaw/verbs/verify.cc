@@ -1,0 +1,71 @@
+#include "thaw/run/verify.h"
+
+#include <memory>
+
+#include "thaw/confirm/cost_of_runs.h"
+#include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/own_sizes.h"
+#include "thaw/core/error.h"
+#include "thaw/ops/rule/arity.h"
+#include "thaw/rewrite/same_noise.h"
+#include "thaw/run/input_text.h"
+#include "thaw/verbs/failure_hint.h"
+
+namespace thaw {
+namespace {
+
+constexpr std::string_view kSameNoise =
+    "the numbers that a model draws were the same on both sides, told by their places";
+
+run::Session open_with_same_noise(const std::filesystem::path& path, const SessionOptions& how) {
+  return run::Session(*rewrite::with_same_noise(*ir::load(path)), how);
+}
+
+// Files with a name become arrays, the others hold inputs by cases.
+VerifyOptions with_files(const VerifyOptions& options, const std::vector<run::InputSpec>& inputs) {
+  VerifyOptions read = options;
+  read.feeds.files.clear();
+  run::add_input_files(options.feeds.files, read.feeds, read.input_files, inputs);
+  return read;
+}
+
+VerifyReport verify_against(const VerifyOptions& options) {
+  dim::Scope scope;
+  run::VerifiedModel model;
+  {
+    const auto loaded = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
+    ops::require_arity(*loaded);
+    std::error_code failed;
+    const bool is_model =
+        options.reference.extension() != ".npz" && !std::filesystem::is_directory(options.reference, failed);
+    const std::unique_ptr<ir::Model> reference = is_model ? ir::load(options.reference) : nullptr;
+    if (reference) ops::require_arity(*reference);
+    run::prepare_sessions();
+    confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
+    model.inputs = std::move(known.inputs);
+    model.conditions = std::move(known.conditions);
+    model.cost = confirm::cost_of_runs(*loaded, known.facts);
+    if (reference) confirm::add_origin(model.cost, *reference, *loaded, scope);
+    if (reference && (rewrite::draws_numbers(*loaded) || rewrite::draws_numbers(*reference)))
+      model.open = open_with_same_noise;
+  }
+  model.frozen_sizes = [&] { return confirm::own_input_sizes(*ir::load(options.model), model.inputs, scope); };
+  VerifyReport report = run::verify(with_files(options, model.inputs), model, scope);
+  report.model = options.model.string();
+  report.reference = options.reference.string();
+  if (model.open) report.notes.emplace_back(kSameNoise);
+  return report;
+}
+
+}  // namespace
+
+VerifyReport verify(const VerifyOptions& options) {
+  try {
+    return verify_against(options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed || !error.parts().next.empty()) throw;
+    throw verbs::with_rule(error, options.model.string());
+  }
+}
+
+}  // namespace thaw

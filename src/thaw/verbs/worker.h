@@ -1,0 +1,9 @@
+// A program that is its own worker: models run in a second process of it (run/worker.h).
+#pragma once
+
+namespace thaw::verbs {
+
+// First thing in main. Does not return in the process that runs models.
+void serve_if_worker(int argc, char** argv);
+
+}  // namespace thaw::verbs
