@@ -48,8 +48,4 @@ Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t
   return reshape(turned, {0, heads * head_dim});
 }
 
-Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim) {
-  return rotate(x, unsqueeze(r.cos, {2}), unsqueeze(r.sin, {2}), head_dim, rotary_dim);
-}
-
 }  // namespace thaw::model

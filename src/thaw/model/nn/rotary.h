@@ -24,7 +24,4 @@ Var rotate(Var x, Var cos, Var sin, int64_t head_dim, int64_t rotary_dim);
 // where d is twice the last axis of r.cos; the rest stays.
 Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t rotary_dim);
 
-// x [batch, seq, heads, head_dim] with r.cos [batch or 1, seq, d/2].
-Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim);
-
 }  // namespace thaw::model
