@@ -1,18 +1,6 @@
 #include "thaw/model/nn/rotary.h"
 
-#include <cmath>
-
 namespace thaw::model {
-
-std::vector<float> inverse_frequencies(double theta, int64_t dim) {
-  std::vector<float> frequencies;
-  for (int64_t i = 0; i < dim; i += 2) {
-    // In float32 from the exponent on, as the models were trained with.
-    const float exponent = static_cast<float>(i) / static_cast<float>(dim);
-    frequencies.push_back(1.0F / std::pow(static_cast<float>(theta), exponent));
-  }
-  return frequencies;
-}
 
 Rotary rotary_from_angles(Var angles, ir::DataType type, double scale) {
   Var c = cos(angles), s = sin(angles);

@@ -1,14 +1,9 @@
 // Rotary position embedding (Su et al., 2021), with the halves of a head as the pairs: element j turns with j + d/2.
 #pragma once
 
-#include <vector>
-
 #include "thaw/model/nn/net.h"
 
 namespace thaw::model {
-
-// theta^(-2j/d) for j = 0 … d/2 - 1, rounded to float32 as PyTorch does it.
-std::vector<float> inverse_frequencies(double theta, int64_t dim);
 
 struct Rotary {
   Var cos, sin;  // [..., d/2] in the activations' type: the angles of one position, for half a head
