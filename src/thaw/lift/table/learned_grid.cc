@@ -113,8 +113,8 @@ std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& met
   const math::Kernel kernel = is_linear ? math::kLinear : method.antialias ? math::kCubic : math::kSharpCubic;
   const bool is_shrunk = method.antialias && n < side;
   const double shrunk = is_shrunk ? static_cast<double>(n) / static_cast<double>(side) : 1;
-  const auto padding =
-      static_cast<int64_t>(std::ceil(kernel.radius / shrunk));  // what the exporter adds before the first
+  // So many entries the exporter adds before the first.
+  const auto padding = static_cast<int64_t>(std::ceil(kernel.radius / shrunk));
   const bool misread = method.misread && is_misread(i, n, side, padding);
   // Then x may be a bit less than the entry here.
   const double low = misread ? std::round(x) - 1 : std::floor(x), part = misread ? 0 : x - low;
