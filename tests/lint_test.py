@@ -29,6 +29,7 @@ void add_some_ops(Registry& r) {
   r.group({})("Concat", concat);
 }
 """
+FINE = '#include "thaw/ops/onnx/ops.h"\n\nint main(int n, char**) { return add_some_ops(n), 2 * n; }\n'
 
 
 @pytest.fixture
@@ -48,11 +49,21 @@ def tree(tmp_path):
     return write
 
 
-def rooms(tree):
-    command = [sys.executable, SOURCE / "tools" / "lint_rooms.py", tree.root]
+def said_by(part, tree):
+    command = [sys.executable, SOURCE / "tools" / part, tree.root]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == (1 if run.stderr else 0)
     return run.stderr.splitlines()
+
+
+def rooms(tree):
+    return said_by("lint_rooms.py", tree)
+
+
+def unused(tree):
+    """Names that nothing calls, each with its file and line, of what the test wrote."""
+    said = [line.partition(": nothing calls ") for line in said_by("lint_unused.py", tree)]
+    return [f"{place.removeprefix('src/thaw/')} {name.strip(chr(39))}" for place, _, name in said if "ops/onnx" not in place]
 
 
 def test_this_checkout_keeps_the_order_of_rooms(tree):
@@ -120,6 +131,101 @@ def test_names_of_operators_are_counted_where_they_are_compared(tree):
     assert found[-1] == "names of operators are compared in 31 places outside ops/, more than 30"
 
 
+def test_this_checkout_has_nothing_that_nothing_calls(tree):
+    tree.root = SOURCE
+    assert unused(tree) == []
+
+
+DECLARED = """#pragma once
+#include <vector>
+namespace thaw {
+inline constexpr int kMost = 3;  // kMost in a comment calls nothing
+using Sizes = std::vector<int>;
+enum class Way : int { kUp, kDown };
+template <typename T>
+T twice(T x);
+struct Box {
+  explicit Box(int size) : size_(size) {}
+  int size() const { return size_; }
+  static Box of(int size);
+
+ private:
+  int size_ = 0;
+};
+}  // namespace thaw
+"""
+DEFINED = """#include "thaw/low/box.h"
+namespace thaw {
+template <typename T>
+T twice(T x) { return 2 * x; }
+Box Box::of(int size) { return Box(size); }
+namespace {
+constexpr int kHere = 4;
+}
+}  // namespace thaw
+"""
+
+
+def test_what_is_only_declared_and_defined_is_found(tree):
+    tree("low/box.h", DECLARED)
+    tree("low/box.cc", DEFINED)
+    assert unused(tree) == [
+        "low/box.cc:7 kHere", "low/box.h:4 kMost", "low/box.h:5 Sizes", "low/box.h:6 Way", "low/box.h:8 twice",
+        "low/box.h:11 size", "low/box.h:12 of",
+    ]  # fmt: skip
+
+
+def test_what_is_called_in_any_way_is_none_of_it(tree):
+    tree("low/box.h", DECLARED)
+    tree("low/box.cc", DEFINED.replace("constexpr int kHere = 4;", ""))
+    tree("low/more.h", '#include "thaw/low/box.h"\n')
+    calls = """#include "thaw/low/more.h"
+int main() {
+  const thaw::Sizes sizes(thaw::kMost);
+  auto each = &thaw::Box::size;
+  return thaw::twice<int>(thaw::Way::kUp == thaw::Way::kDown) + (thaw::Box::of(3).*each)() + sizes[0];
+}
+"""
+    tree("high/main.cc", calls)
+    assert unused(tree) == []
+    # One that does not read the header means something else.
+    tree("high/main.cc", calls.replace("low/more.h", "low/low.h"))
+    assert "low/box.h:4 kMost" in unused(tree)
+
+
+def test_tests_are_no_callers_but_of_what_is_there_for_tests(tree):
+    tree("low/box.h", "int most();\n")
+    tree("low/box_test.cc", '#include "thaw/low/box.h"\nint x = most();\n')
+    assert unused(tree) == ["low/box.h:1 most"]
+    (tree.root / "src/thaw/low/box.h").rename(tree.root / "src/thaw/low/box_testing.h")
+    tree("low/box_test.cc", '#include "thaw/low/box_testing.h"\nint x = most();\n')
+    assert unused(tree) == []
+
+
+def test_names_that_are_used_without_being_called_are_let_be(tree):
+    tree(
+        "low/all.h",
+        """struct Walker {
+  virtual ~Walker() = default;
+  virtual void visit(int at = start()) = 0;
+  friend bool operator==(const Walker&, const Walker&) = default;
+  static int start();
+  static bool is_before(int a, int b) { return a < b; }
+  void run() { sort(list, is_before); visit(3); run(); }
+  int list[3], place = 0;
+  int (*made)(int) = nullptr;
+};
+struct Printer : Walker {
+  void visit(int at) override;
+};
+#define FOR_ALL(x) walk_all(x)
+void walk_all(Walker& walker);
+""",
+    )
+    tree("low/all.cc", '#include "thaw/low/all.h"\nvoid f() { Printer p; FOR_ALL(p); f(); }\n')
+    assert unused(tree) == []
+
+
 @pytest.fixture
 def lint(tree):
     """tools/lint on the made-up checkout, up to where clang-tidy would begin: its build is another program here."""
@@ -127,7 +233,7 @@ def lint(tree):
     ruff = shutil.which("ruff", path=f"{deps}{os.pathsep}{os.environ['PATH']}")
     if not ruff or not shutil.which("clang-format-19"):
         pytest.skip("needs ruff and clang-format-19 (tools/setup lint)")
-    for path in ("tools/lint", "tools/lint_rooms.py", "ruff.toml", ".clang-format"):
+    for path in ("tools/lint", "tools/lint_rooms.py", "tools/lint_unused.py", "ruff.toml", ".clang-format"):
         (tree.root / path).parent.mkdir(exist_ok=True)
         shutil.copy(SOURCE / path, tree.root / path)
     for name, target in (("ruff", ruff), ("cmake", shutil.which("true"))):
@@ -135,7 +241,8 @@ def lint(tree):
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)
     tree("tests/fine_test.py", "import os\n\nprint(os.name)\n")
-    tree("high/fine.cc", "int twice(int x) { return 2 * x; }\n")
+    tree("ops/onnx/ops.h", "void add_some_ops(Registry& r);\n")
+    tree("high/fine.cc", FINE)
     subprocess.run(["git", "init", "-q", tree.root], check=True)
 
     def run():
@@ -145,6 +252,12 @@ def lint(tree):
     tree("ops/onnx/some.cc", OPERATORS.lstrip())
     assert run()[0] == 0, run()[1]
     return run
+
+
+def test_lint_fails_for_what_nothing_calls(tree, lint):
+    tree("low/low.h", "#pragma once\nint most();\n")
+    code, said = lint()
+    assert code != 0 and "low/low.h:2: nothing calls 'most'" in said
 
 
 def test_lint_fails_for_a_wrong_arrow(tree, lint):
@@ -161,14 +274,14 @@ def test_lint_fails_for_faults_in_python(tree, lint, fault, rule):
 
 
 def test_lint_fails_for_unformatted_sources(tree, lint):
-    tree("high/fine.cc", "int twice( int x ) { return 2*x; }\n")
+    tree("high/fine.cc", FINE.replace("(int n", "( int n"))
     code, said = lint()
     assert code != 0 and "fine.cc" in said
 
 
 def test_formatting_leaves_comments_as_they_are(tree, lint):
     drawing = "//   merged    " + "[1, 3, h, w] -> [batch, 3, h, w] " * 3 + "all\n//   leading   [n, 4]\n"
-    tree("high/fine.cc", drawing + "int twice(int x) { return 2 * x; }\n")
+    tree("high/fine.cc", FINE + drawing)
     assert lint()[0] == 0
     subprocess.run(["clang-format-19", "-i", tree.root / "src/thaw/high/fine.cc"], check=True)
-    assert (tree.root / "src/thaw/high/fine.cc").read_text().startswith(drawing)
+    assert (tree.root / "src/thaw/high/fine.cc").read_text().endswith(drawing)

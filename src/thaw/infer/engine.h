@@ -87,7 +87,6 @@ class Engine {
 
   void learn_constants(const ir::Node& node);
   void forget_nodes(const std::unordered_set<const ir::Node*>& nodes);
-  void order_by_place();
 
   const ir::Model& model_;
   dim::Scope& scope_;

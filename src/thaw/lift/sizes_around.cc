@@ -5,6 +5,7 @@
 
 #include "thaw/lift/align/slice.h"
 #include "thaw/lift/other_cuts.h"
+#include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 
@@ -199,22 +200,12 @@ ops::Shape SizesAround::resized_back(size_t place) const {
 int64_t SizesAround::piece_of(size_t place, size_t axis) const {
   const auto in = axes_of(place, Side::kOperand, 0), out = axes_of(place, Side::kResult, 0);
   if (!in || !out) return 0;
-  const auto multiply = [](std::vector<int64_t>& product, const std::vector<int64_t>& by) {
-    for (size_t k = 0; k < product.size(); ++k) product[k] *= by[k];
-  };
-  for (size_t i = 0, j = 0; i < in->size() && j < out->size();) {
-    std::vector<int64_t> before = (*in)[i++], behind = (*out)[j++];
-    const size_t first = j;
-    while (before != behind) {
-      const bool is_less = std::ranges::lexicographical_compare(before, behind);
-      if (is_less ? i == in->size() : j == out->size()) return 0;
-      is_less ? multiply(before, (*in)[i++]) : multiply(behind, (*out)[j++]);
-    }
-    if (axis >= i) continue;
-    const bool cuts = axis + 1 == i && j > first && is_steady((*out)[j - 1]);
-    return cuts ? (*out)[j - 1].front() : 0;
-  }
-  return 0;
+  const std::vector<ops::AxisGroup> groups = ops::leading_groups(*in, *out);
+  const auto of_axis = std::ranges::find_if(groups, [&](const ops::AxisGroup& group) { return axis < group.in_end; });
+  if (of_axis == groups.end()) return 0;
+  const auto& [in_begin, in_end, out_begin, out_end] = *of_axis;
+  const bool cuts = axis + 1 == in_end && out_end - out_begin > 1 && is_steady((*out)[out_end - 1]);
+  return cuts ? (*out)[out_end - 1].front() : 0;
 }
 
 int64_t SizesAround::pieces_after(size_t place, size_t axis) const {

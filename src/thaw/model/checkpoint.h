@@ -45,7 +45,6 @@ class Checkpoint {
 
   // Tensors that nothing asked for, sorted.
   std::vector<std::string> unused() const;
-  size_t num_tensors() const { return where_.size(); }
 
  private:
   explicit Checkpoint(Config config) : config_(std::move(config)) {}

@@ -35,7 +35,6 @@ class Weight {
   Weight reshaped(std::vector<int64_t> dims) const;
 
   int64_t num_rows() const { return rows_; }
-  int64_t num_columns() const { return columns_; }
   const std::vector<int64_t>& dims() const { return dims_; }
 
   // The tensor to put into a model, of kFloat, kFloat16 or kBfloat16. A value that float16 cannot hold throws

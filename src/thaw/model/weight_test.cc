@@ -160,7 +160,6 @@ TEST(Weight, KernelsAreMatricesAndVectorsAreColumns) {
   const Matrix m = random_matrix(random, 3, 20);
   const Weight kernel = Weight::of(tensor_of("k", {3, 5, 2, 2}, m.values));
   EXPECT_EQ(kernel.num_rows(), 3);
-  EXPECT_EQ(kernel.num_columns(), 20);
   EXPECT_THAT(kernel.dims(), ElementsAre(3, 5, 2, 2));
   EXPECT_EQ(floats_of(kernel.reshaped({3, 20}).transposed().tensor("w", DataType::kFloat)), turned(m).values);
   EXPECT_THAT(kernel.reshaped({6, 10}).tensor("w", DataType::kFloat).dims, ElementsAre(6, 10));

@@ -13,7 +13,7 @@
 namespace thaw::rewrite {
 
 struct PatternNode {
-  enum class Kind : uint8_t { kAny, kNumber, kAnyNumber, kNode, kMaybe, kEither, kProduct, kSum };
+  enum class Kind : uint8_t { kAny, kNumber, kAnyNumber, kNode, kEither, kProduct, kSum };
   Kind kind = Kind::kAny;
   std::string name;              // under which the value is captured; may be empty
   double number = 0;             // kNumber; the coefficient of a product, the constant of a sum
@@ -122,10 +122,6 @@ Pattern op_of(std::vector<std::string_view> names, std::vector<Pattern> operands
                .takes_more = true});
 }
 
-Pattern maybe(std::string_view name, const Pattern& operand) {
-  return make({.kind = Kind::kMaybe, .operators = {std::string(name)}, .operands = {operand}, .takes_more = true});
-}
-
 Pattern either(std::vector<Pattern> alternatives) {
   return make({.kind = Kind::kEither, .operands = std::move(alternatives)});
 }
@@ -170,8 +166,6 @@ class Matcher {
       }
       case Kind::kNode:
         return matches_node(pattern, value);
-      case Kind::kMaybe:
-        return attempt([&] { return matches_node(pattern, value); }) || matches(pattern.operands.front(), value);
       case Kind::kEither:
         return std::ranges::any_of(pattern.operands,
                                    [&](const Pattern& one) { return attempt([&] { return matches(one, value); }); });
@@ -350,9 +344,8 @@ std::vector<std::string_view> root_operators(const Pattern& pattern) {
       return {"Add", "Sub", "Sum", "Neg"};
     case Kind::kNode:
       return {node.operators.begin(), node.operators.end()};
-    case Kind::kMaybe:
     case Kind::kEither: {
-      std::vector<std::string_view> names(node.operators.begin(), node.operators.end());
+      std::vector<std::string_view> names;
       for (const Pattern& one : node.operands)
         for (const std::string_view name : root_operators(one))
           if (std::ranges::find(names, name) == names.end()) names.push_back(name);

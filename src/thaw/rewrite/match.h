@@ -51,8 +51,6 @@ Pattern op(std::string_view name, std::vector<Pattern> operands, std::string_vie
 Pattern op_of(std::vector<std::string_view> names, std::vector<Pattern> operands);
 // Any one of these: the first that matches. What only some of them capture is asked for by Match::has.
 Pattern either(std::vector<Pattern> alternatives);
-// The operator over the pattern, or the pattern alone.
-Pattern maybe(std::string_view name, const Pattern& operand);
 Pattern operator*(const Pattern& a, const Pattern& b);
 Pattern operator/(const Pattern& a, const Pattern& b);
 Pattern operator+(const Pattern& a, const Pattern& b);

@@ -172,13 +172,6 @@ NpyShape NpzReader::shape(std::string_view name) {
   return read_npy_shape(*source);
 }
 
-Arrays read_npz_file(const std::filesystem::path& path) {
-  NpzReader reader(path);
-  Arrays arrays;
-  for (const std::string& name : reader.names()) arrays.emplace(name, reader.read(name));
-  return arrays;
-}
-
 void write_npz_file(const std::filesystem::path& path, const Arrays& arrays) {
   for (const auto& [name, array] : arrays) require_member_name(name, path);
   AtomicFile file(path);

@@ -44,8 +44,6 @@ class NpzReader {
   std::map<std::string, size_t, std::less<>> by_name_;  // index into the zip's members
 };
 
-Arrays read_npz_file(const std::filesystem::path& path);
-
 // Stored, not compressed, as numpy.savez does; Zip64 where sizes ask for it.
 void write_npz_file(const std::filesystem::path& path, const Arrays& arrays);
 

@@ -24,7 +24,6 @@ constexpr const char* kNoTelemetry = "ORT_DISABLE_TELEMETRY";
 
 struct Loaded {
   fs::path path;
-  std::string version;
 };
 
 std::optional<Loaded> g_loaded;  // guarded by the mutex of load_runtime
@@ -78,10 +77,10 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
     return nullptr;
   }
   const OrtApiBase* base = get_base();
-  loaded.version = base->GetVersionString();
   const OrtApi* api = base->GetApi(ORT_API_VERSION);
   if (api == nullptr) {
-    reason = "is version " + loaded.version + ", too old for API " + std::to_string(ORT_API_VERSION);
+    reason =
+        std::string("is version ") + base->GetVersionString() + ", too old for API " + std::to_string(ORT_API_VERSION);
     dlclose(handle);
     return nullptr;
   }
@@ -129,8 +128,6 @@ const Loaded& loaded_runtime() {
 }  // namespace
 
 void load_runtime() { loaded_runtime(); }
-
-std::string runtime_version() { return loaded_runtime().version; }
 
 fs::path runtime_path() { return loaded_runtime().path; }
 

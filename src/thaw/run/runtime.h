@@ -14,8 +14,7 @@ namespace thaw::run {
 // Opens the library unless that is done already; throws thaw::Error, naming every place that was tried. Thread-safe.
 void load_runtime();
 
-// "1.31.1", and the file it was loaded from; both load it.
-std::string runtime_version();
+// The file it was loaded from, which loads it.
 std::filesystem::path runtime_path();
 
 }  // namespace thaw::run

@@ -32,10 +32,6 @@ class KeptArrays {
   bool has(size_t sample, const std::string& name) const;
   Array get(size_t sample, const std::string& name) const;
   uint64_t bytes(size_t sample) const;
-  uint64_t bytes_on_disk() const {
-    const std::lock_guard lock(mutex_);
-    return end_;
-  }
 
  private:
   struct Place {

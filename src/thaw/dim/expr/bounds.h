@@ -31,7 +31,6 @@ Bounds power(Bounds a, int exponent);  // exponent >= 1
 Bounds floor_div(Bounds a, Bounds b);
 
 inline Bounds hull(Bounds a, Bounds b) { return {std::min(a.lower, b.lower), std::max(a.upper, b.upper)}; }
-inline Bounds intersection(Bounds a, Bounds b) { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
 
 // Rounds toward minus infinity; b != 0, and not INT64_MIN / -1.
 constexpr int64_t floor_quotient(int64_t a, int64_t b) {

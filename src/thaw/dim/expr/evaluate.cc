@@ -4,11 +4,17 @@
 
 #include "thaw/dim/expr/bounds.h"
 #include "thaw/dim/expr/expr.h"
+#include "thaw/dim/expr/scope.h"
 
 namespace thaw::dim {
 namespace {
 
 __extension__ typedef __int128 Wide;
+
+struct Evaluated {
+  Outcome outcome = Outcome::kMissing;
+  int64_t value = 0;
+};
 
 Evaluated value_of(int64_t value) { return {Outcome::kValue, value}; }
 Evaluated failure(Outcome outcome) { return {outcome, 0}; }
@@ -73,8 +79,6 @@ Evaluated evaluate_expr(const Expr& e, const Assignment& values) {
 }
 
 }  // namespace
-
-Evaluated evaluate_with_outcome(Dim d, const Assignment& values) { return evaluate_operand(d, values); }
 
 std::optional<int64_t> evaluate(Dim d, const Assignment& values) {
   const Evaluated result = evaluate_operand(d, values);

@@ -1,9 +1,7 @@
-// Evaluation that says why there is no value. Internal to dim/.
+// What evaluation comes to: a value, or why there is none. Internal to dim/.
 #pragma once
 
 #include <cstdint>
-
-#include "thaw/dim/expr/scope.h"
 
 namespace thaw::dim {
 
@@ -13,12 +11,5 @@ enum class Outcome : uint8_t {
   kOverflow,
   kMissing,  // a symbol without a value, or an unknown Dim
 };
-
-struct Evaluated {
-  Outcome outcome = Outcome::kMissing;
-  int64_t value = 0;
-};
-
-Evaluated evaluate_with_outcome(Dim d, const Assignment& values);
 
 }  // namespace thaw::dim

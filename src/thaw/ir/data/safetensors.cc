@@ -83,9 +83,7 @@ Safetensors Safetensors::parse(std::span<const std::byte> bytes, std::shared_ptr
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()), header_size);
   made.data_ = bytes.subspan(header_size);
 
-  SafetensorsHeader read = read_safetensors_header(header, made.name_);
-  made.entries_ = std::move(read.entries);
-  made.metadata_ = std::move(read.metadata);
+  made.entries_ = read_safetensors_header(header, made.name_);
   // Empty tensors stand before the one that begins where they do.
   std::sort(made.entries_.begin(), made.entries_.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.offset, a.size, a.name) < std::tie(b.offset, b.size, b.name);

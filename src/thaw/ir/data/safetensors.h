@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,7 +36,6 @@ class Safetensors {
   // A view that keeps the file mapped.
   Tensor tensor(const Entry& entry) const;
 
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }  // "__metadata__"
   const std::string& file_name() const { return name_; }
 
  private:
@@ -46,7 +44,6 @@ class Safetensors {
   std::span<const std::byte> data_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> by_name_;  // indices of entries_, sorted by name
-  std::map<std::string, std::string> metadata_;
 };
 
 // The data type of a safetensors dtype ("F32", "BF16", "F8_E4M3", …); nullopt for one that ONNX has no type for.

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 // Takes the header as it is parsed: it has three levels, and nothing is kept that does not belong there.
 class Handler : public nlohmann::json_sax<Json> {
  public:
-  Handler(SafetensorsHeader& header, const std::string& file) : header_(header), file_(file) {}
+  Handler(std::vector<Safetensors::Entry>& entries, const std::string& file) : entries_(entries), file_(file) {}
 
   bool start_object(size_t) override {
     if (level_ == kRoot) {
@@ -43,7 +43,7 @@ class Handler : public nlohmann::json_sax<Json> {
       if (!has_type_ || !has_shape_ || !has_range_) {
         fail(fmt::format("tensor '{}' is not described in full", name_), "dtype, shape and data_offsets");
       }
-      header_.entries.push_back(std::move(entry_));
+      entries_.push_back(std::move(entry_));
     }
     level_ = level_ == kNames ? kDone : kNames;
     return true;
@@ -82,9 +82,8 @@ class Handler : public nlohmann::json_sax<Json> {
   }
 
   bool string(string_t& text) override {
-    if (level_ == kMetadata) {
-      header_.metadata[key_] = text;
-    } else if (level_ == kTensor && key_ == "dtype") {
+    if (level_ == kMetadata) return true;
+    if (level_ == kTensor && key_ == "dtype") {
       if (std::exchange(has_type_, true)) twice();
       const auto type = data_type_from_safetensors(text);
       if (!type) fail(fmt::format("tensor '{}' has the dtype '{}'", name_, text), "a dtype that ONNX has a type for");
@@ -118,7 +117,7 @@ class Handler : public nlohmann::json_sax<Json> {
   }
   [[noreturn]] void twice() const { fail(fmt::format("tensor '{}' has its {} twice", name_, key_), "each once"); }
 
-  SafetensorsHeader& header_;
+  std::vector<Safetensors::Entry>& entries_;
   const std::string& file_;
   Level level_ = kRoot;
   std::string name_, key_;
@@ -129,9 +128,9 @@ class Handler : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-SafetensorsHeader read_safetensors_header(std::string_view json, const std::string& file) {
-  SafetensorsHeader header;
-  Handler handler(header, file);
+std::vector<Safetensors::Entry> read_safetensors_header(std::string_view json, const std::string& file) {
+  std::vector<Safetensors::Entry> entries;
+  Handler handler(entries, file);
   if (json.empty() || json.front() != '{') {
     throw Error(ErrorCode::kInvalidFile, {.what = "the header does not begin with '{'",
                                           .where = file,
@@ -139,7 +138,7 @@ SafetensorsHeader read_safetensors_header(std::string_view json, const std::stri
                                           .next = "fetch the file again"});
   }
   Json::sax_parse(json.begin(), json.end(), &handler);
-  return header;
+  return entries;
 }
 
 }  // namespace thaw::ir

@@ -22,12 +22,6 @@ Type sequence_type(Type element) {
   return type;
 }
 
-Type optional_type(Type element) {
-  Type type = sequence_type(std::move(element));
-  type.kind = Type::Kind::kOptional;
-  return type;
-}
-
 std::string GraphBuilder::new_name(std::string name, std::string_view hint) {
   if (name.empty()) return names_->unique_name(hint);
   // A given name is taken as it is; asking for it keeps later ones away from it.

@@ -45,7 +45,6 @@ using Dims = std::vector<DimSpec>;
 Type tensor_type(DataType elem_type, const Dims& dims);
 Type tensor_type(DataType elem_type);  // of unknown rank
 Type sequence_type(Type element);
-Type optional_type(Type element);
 
 // What add_node may be told besides operator, inputs and attributes.
 struct NodeOptions {

@@ -109,8 +109,7 @@ class Value {
 
   bool is_input() const { return is_input_; }
   bool is_output() const { return output_count_ > 0; }  // of its own graph; a subgraph may return it too, see is_used
-  bool in_value_info() const { return value_info_slot_ >= 0; }
-  bool is_used() const;  // read by a node, or an output of its graph or of a subgraph
+  bool is_used() const;                                 // read by a node, or an output of its graph or of a subgraph
   // The constant behind the value: its initializer, or the tensor of the Constant node that makes it; null if none.
   // An initializer that is also a graph input is a default that the caller may replace: `is_input()` tells.
   const Tensor* constant() const;
@@ -331,7 +330,6 @@ class Graph {
   void rename(Value* value, std::string name);
   void set_value_info(Value* value, Type type);    // declares it (adds to value_info unless input or output)
   void clear_value_info(Value* value);             // drops its declaration from value_info
-  void move_node(Node* node, Node* before);        // null: to the end
   std::string unique_name(std::string_view hint);  // hint, or hint_1, hint_2, … not taken here, above or below
   void sort_topologically();                       // stable; throws thaw::Error naming a node on a cycle
 

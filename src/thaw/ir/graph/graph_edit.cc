@@ -222,21 +222,6 @@ void Graph::Editor::set_name(Graph& graph, Value* value, std::string to) {
   }
 }
 
-void Graph::move_node(Node* node, Node* before) {
-  if (node->graph_ != this || (before && before->graph_ != this)) {
-    Editor::refuse("a node can only be moved within its own graph", name);
-  }
-  if (node == before) return;
-  if (Transaction* edit = Editor::transaction(*this)) {
-    edit->record([this, node, next = node->next_] {
-      Editor::take_out(*this, node);
-      Editor::put_in(*this, node, next);
-    });
-  }
-  Editor::take_out(*this, node);
-  Editor::put_in(*this, node, before);
-}
-
 std::string Graph::unique_name(std::string_view hint) {
   Graph* root = this;
   while (root->parent_) root = root->parent_;

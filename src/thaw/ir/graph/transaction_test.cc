@@ -81,7 +81,7 @@ void edit(Model& model, std::mt19937& random) {
       if (v) values.push_back(v);
   Value* value = values.empty() ? nullptr : values[pick(values.size())];
   try {
-    switch (pick(19)) {
+    switch (pick(18)) {
       case 0:
         return void(graph.add_node("Abs", "", {value}, {graph.add_value(graph.unique_name("v"))}, "new", node));
       case 1:
@@ -119,8 +119,6 @@ void edit(Model& model, std::mt19937& random) {
       case 15:
         return graph.outputs().size() > 1 ? graph.remove_output(0) : void();
       case 16:
-        return node ? node->graph()->move_node(node, nullptr) : void();
-      case 17:
         return value ? graph.remove_input(value) : void();
       default:
         return graph.sort_topologically();

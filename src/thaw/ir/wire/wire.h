@@ -19,7 +19,6 @@ constexpr uint32_t tag(uint32_t number, WireType type) { return number << 3 | ty
 constexpr uint32_t varint_tag(uint32_t number) { return tag(number, kVarint); }
 constexpr uint32_t bytes_tag(uint32_t number) { return tag(number, kBytes); }
 constexpr uint32_t fixed32_tag(uint32_t number) { return tag(number, kFixed32); }
-constexpr uint32_t fixed64_tag(uint32_t number) { return tag(number, kFixed64); }
 
 struct Malformed {
   std::string what;

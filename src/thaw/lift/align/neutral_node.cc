@@ -1,11 +1,13 @@
 #include "thaw/lift/align/neutral_node.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "thaw/lift/align/averages_matrix.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -15,22 +17,22 @@ using ops::Role;
 
 // How many axes of `in`, one after the other, each axis of `out` is the product of.
 std::optional<std::vector<int64_t>> joined_axes(const Sizes& in, const Sizes& out) {
-  std::vector<int64_t> joins;
-  size_t at = 0;
-  for (size_t axis = 0; axis < out.size(); ++axis) {
-    int64_t product = 1, count = 0;
-    while (at < in.size() && (product < out[axis] || (count == 0 && in[at] == 1 && out[axis] == 1))) {
-      product *= in[at++];
-      ++count;
+  if (std::ranges::any_of(out, [](int64_t size) { return size <= 0; })) return std::nullopt;
+  std::vector<int64_t> joins(out.size(), 0);
+  if (in.empty()) return joins;
+  const auto groups = ops::group_by_product(in, out);
+  if (!groups) return std::nullopt;
+  for (const ops::AxisGroup& group : *groups) {
+    // All axes of the group are joined into one; beside it there are only ones.
+    size_t joined = group.out_begin, larger = 0;
+    for (size_t axis = group.out_begin; axis < group.out_end; ++axis) {
+      if (out[axis] == 1) continue;
+      joined = axis;
+      ++larger;
     }
-    if (product != out[axis]) return std::nullopt;
-    joins.push_back(count);
+    if (larger > 1) return std::nullopt;
+    joins[joined] = static_cast<int64_t>(group.in_end - group.in_begin);
   }
-  while (at < in.size() && in[at] == 1) {
-    ++joins.back();
-    ++at;
-  }
-  if (at != in.size()) return std::nullopt;
   return joins;
 }
 

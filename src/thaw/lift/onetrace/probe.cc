@@ -185,7 +185,6 @@ CaseResult Probe::run(const Choice& choice, size_t case_index, const Tolerance& 
     options.optimization = Optimization::kBasic;  // nodes keep their names
     session_.emplace(*model_, options);
   }
-  ++num_runs_;
   const Case& one = sizes_.cases[case_index];
   std::vector<std::vector<int64_t>> fed(constants_.size());
   for (size_t i = 0; i < unknowns_.size(); ++i) {

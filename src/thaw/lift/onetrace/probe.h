@@ -63,8 +63,6 @@ class Probe {
   // The unknowns that a failure depends on: whatever else is chosen, with these as they are it fails. nullopt: not
   // known.
   std::optional<std::vector<size_t>> find_unknowns_behind(const CaseResult& failure);
-  // Runs so far.
-  int num_runs() const { return num_runs_; }
 
  private:
   void replace(const ir::Model& original, const std::vector<Constant>& constants);
@@ -79,7 +77,6 @@ class Probe {
   std::vector<ir::Value*> inputs_;  // by constant; null where nothing in it is unknown
   infer::Result facts_;
   std::optional<run::Session> session_;
-  int num_runs_ = 0;
   std::unordered_map<std::string, std::optional<std::vector<size_t>>> known_;  // by node or output
 };
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/ops/rule/product_groups.h"
+
 namespace thaw::lifting {
 namespace {
 
@@ -15,10 +17,6 @@ std::optional<dim::Dim> left_for(size_t i, const ops::Shape& sizes, dim::Dim ele
 }
 
 using Values = std::vector<int64_t>;
-
-void multiply(Values& product, const Values& by) {
-  for (size_t k = 0; k < product.size(); ++k) product[k] *= by[k];
-}
 
 // Which of some numbers is what an axis leaves beside sizes that explain themselves, where all traces have as much of
 // it: windows of 7 rows, one in each trace. A number that is a factor of the axis stays what it is, and a 1 beside it is
@@ -69,20 +67,14 @@ void keep_group(std::span<dim::Dim> group, dim::Dim elements, std::span<const Va
 
 void keep_axes(ops::Shape& sizes, std::span<const Variable> data, std::span<const Values> made) {
   if (made.size() != sizes.size()) return;
-  for (size_t i = 0, j = 0; i < data.size() && j < made.size();) {
-    const size_t first = j;
-    Values in = data[i].at, out = made[j];
-    dim::Dim elements = data[i++].symbol;
-    ++j;
-    while (in != out) {
-      const bool is_less = std::ranges::lexicographical_compare(in, out);
-      if (is_less ? i == data.size() : j == made.size()) return;
-      if (is_less) multiply(in, data[i].at);
-      if (is_less) elements = elements * data[i++].symbol;
-      if (!is_less) multiply(out, made[j++]);
-    }
+  std::vector<Values> given;
+  for (const Variable& axis : data) given.push_back(axis.at);
+  for (const ops::AxisGroup& group : ops::leading_groups(given, made)) {
+    dim::Dim elements = 1;
+    for (size_t i = group.in_begin; i < group.in_end; ++i) elements = elements * data[i].symbol;
+    const size_t first = group.out_begin, count = group.out_end - first;
     if (elements.is_symbolic())
-      keep_group(std::span(sizes).subspan(first, j - first), elements, made.subspan(first, j - first));
+      keep_group(std::span(sizes).subspan(first, count), elements, made.subspan(first, count));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/cell_grids.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/learned_grid.h"
 #include "thaw/lift/table/linear_sums.h"
 
 namespace thaw::lifting {

@@ -9,6 +9,7 @@
 #include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/sinusoid.h"
+#include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
 namespace {
@@ -189,7 +190,7 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   };
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
-  if (std::abs(start) < 1e-5 && try_scales([&](double j) { return std::pow(base, -j / length); })) return;
+  if (std::abs(start) < 1e-5 && try_scales([&](double j) { return math::rotary_frequency(base, j, length); })) return;
   if (try_scales([&](double j) { return std::exp(start + slope * j); })) return;
   std::vector<Frequency> frequencies;
   for (size_t j = 0; j < count; ++j) {

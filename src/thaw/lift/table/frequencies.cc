@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "thaw/lift/table/sinusoid.h"
+#include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
 namespace {
@@ -22,14 +23,14 @@ double rounded_factor(double factor) {
 
 bool scale_slow_ones(std::vector<Frequency>& frequencies) {
   const auto count = static_cast<double>(frequencies.size());
-  std::vector<double> powers(frequencies.size());
+  std::vector<double> powers;
   const auto gives = [&](size_t j, double factor) {
     return std::abs(frequencies[j].step - powers[j] / factor) <= frequencies[j].within;
   };
   for (size_t told_by = std::min<size_t>(frequencies.size() / 2, 16); told_by > 0; --told_by) {
     const double base = rounded_base(std::pow(frequencies[told_by].step, -count / static_cast<double>(told_by)));
     if (!is_written(base)) continue;
-    for (size_t j = 0; j < powers.size(); ++j) powers[j] = std::pow(base, -static_cast<double>(j) / count);
+    powers = math::rotary_frequencies(base, frequencies.size());
     size_t fast = 0;
     while (fast < powers.size() && gives(fast, 1)) ++fast;
     if (fast < kFewest || fast + kFewest > powers.size()) continue;

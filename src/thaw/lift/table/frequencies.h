@@ -1,8 +1,8 @@
 // Rotary frequencies that go with no one power: what else makes them exact.
 //
-// Slow ones are badly known from the few positions of a trace, and what is known badly is wrong far behind them. Llama 3
-// and YaRN leave the fast ones as they are, divide the slow ones and pass from one to the other in between; and a cosine
-// hardly moves where the sine beside it says what both turn by. Internal to lift/.
+// Slow ones are badly known from the few positions of a trace, and what is known badly is wrong far behind them. Scaled ones
+// (math/rotary_frequencies.h) have a base and a factor all the same, which fewer of them tell; and a cosine hardly moves where
+// the sine beside it says what both turn by. Internal to lift/.
 #pragma once
 
 #include <vector>

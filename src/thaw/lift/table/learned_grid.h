@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/table/table_emitter.h"
+#include "thaw/math/interpolation.h"
 
 namespace thaw::lifting {
 
@@ -26,13 +26,8 @@ std::vector<Resizing> possible_resizings(bool antialias);
 bool is_same_where_longer(const Resizing& method);
 bool has_antialiasing(const ir::Model& model);
 
-// Which entries of a side a position takes, and how much of each.
-struct Tap {
-  int64_t at;
-  double weight;
-};
-// Of position i of n over `side` entries.
-std::vector<Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method);
+// Which entries position i of n takes over `side` of them.
+std::vector<math::Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizing& method);
 
 // A table [1, channels, height, width] in other sizes, of four elements.
 ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& method, TableEmitter& emitter);
@@ -47,12 +42,6 @@ struct LearnedGrid {
     return entries[static_cast<size_t>((row * width + column) * channels + c)];
   }
 };
-
-// Of equations that hold, relative to the largest entry; and by how much the rounding of an entry to float32 may grow in what they give.
-constexpr double kMostUnequal = 4e-6, kMostMagnified = 100;
-
-// By how much the largest error of one of so many sums may grow in what solves them.
-double magnification(size_t sums, const std::function<std::vector<double>(const std::vector<double>&)>& solve);
 
 // The smallest grid that `resized` is the larger version of, along both sides or one. Each side is a linear map of the
 // learned one, of more equations than unknowns: a length is right where they hold, and the numbers are what solves them.

@@ -5,6 +5,11 @@
 #include <numeric>
 
 namespace thaw::lifting {
+namespace {
+
+constexpr double kLeastPivot = 1e-6;
+
+}  // namespace
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -24,20 +29,28 @@ std::vector<double> LinearSums::transposed_times(const std::vector<double>& sums
   return out;
 }
 
-std::vector<double> LinearSums::squares() const {
-  std::vector<double> all(unknowns_ * unknowns_, 0);
+math::BandMatrix LinearSums::normal_equations() const {
+  size_t band = 0;
+  for (const std::vector<Tap>& sum : sums_) {
+    if (sum.empty()) continue;
+    const auto [first, last] = std::ranges::minmax(sum, {}, &Tap::at);
+    band = std::max(band, static_cast<size_t>(last.at - first.at));
+  }
+  math::BandMatrix all(unknowns_, band);
   for (const std::vector<Tap>& sum : sums_)
     for (const Tap& a : sum)
       for (const Tap& b : sum)
-        all[static_cast<size_t>(a.at) * unknowns_ + static_cast<size_t>(b.at)] += a.weight * b.weight;
+        if (b.at <= a.at) all.at(static_cast<size_t>(a.at), static_cast<size_t>(b.at)) += a.weight * b.weight;
   return all;
 }
 
 // By elimination in the normal equations, the largest that is left first.
 size_t LinearSums::rank() const {
-  constexpr double kLeastPivot = 1e-6;
-  std::vector<double> all = squares();
   const size_t n = unknowns_;
+  std::vector<double> all(n * n, 0);
+  for (const std::vector<Tap>& sum : sums_)
+    for (const Tap& a : sum)
+      for (const Tap& b : sum) all[static_cast<size_t>(a.at) * n + static_cast<size_t>(b.at)] += a.weight * b.weight;
   std::vector<bool> done(n, false);
   size_t rank = 0;
   for (; rank < n; ++rank) {
@@ -81,36 +94,18 @@ bool LinearSums::hold(std::vector<double> left, double scale, int64_t& work) con
 }
 
 LeastSquares::LeastSquares(const LinearSums& sums)
-    : sums_(sums),
-      n_(sums.unknowns()),
-      lower_(sums.squares()),
-      is_told_(factor() &&
-               magnification(sums.count(), [this](const auto& wanted) { return solve(wanted); }) <= kMostMagnified) {}
+    : sums_(sums), factor_(sums.normal_equations()), leaves_none_open_(factor_.factor(kLeastPivot)) {}
 
-// Cholesky's, in place of the normal equations.
-bool LeastSquares::factor() {
-  constexpr double kLeastPivot = 1e-6;
-  for (size_t i = 0; i < n_; ++i) {
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = at(i, j);
-      for (size_t k = 0; k < j; ++k) sum -= at(i, k) * at(j, k);
-      if (i == j && sum < kLeastPivot) return false;
-      at(i, j) = i == j ? std::sqrt(sum) : sum / at(j, j);
-    }
+double LeastSquares::magnification() const {
+  std::vector<double> most, unit(sums_.count(), 0);
+  for (double& one : unit) {
+    one = 1;
+    const std::vector<double> x = solve(unit);
+    most.resize(x.size(), 0);
+    for (size_t k = 0; k < x.size(); ++k) most[k] += std::abs(x[k]);
+    one = 0;
   }
-  return true;
-}
-
-std::vector<double> LeastSquares::back(std::vector<double> x) const {
-  for (size_t i = 0; i < n_; ++i) {
-    for (size_t k = 0; k < i; ++k) x[i] -= at(i, k) * x[k];
-    x[i] /= at(i, i);
-  }
-  for (size_t i = n_; i-- > 0;) {
-    x[i] /= at(i, i);
-    for (size_t k = 0; k < i; ++k) x[k] -= at(i, k) * x[i];
-  }
-  return x;
+  return *std::ranges::max_element(most);
 }
 
 }  // namespace thaw::lifting

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "thaw/lift/table/learned_grid.h"
+#include "thaw/math/cholesky.h"
+#include "thaw/math/interpolation.h"
 
 namespace thaw::lifting {
+
+using math::Tap;
+
+// Of equations that hold, relative to the largest entry; and by how much the rounding of an entry to float32 may grow in what they give.
+constexpr double kMostUnequal = 4e-6, kMostMagnified = 100;
 
 double dot(const std::vector<double>& a, const std::vector<double>& b);
 
@@ -15,7 +20,6 @@ class LinearSums {
  public:
   explicit LinearSums(int64_t unknowns) : unknowns_(static_cast<size_t>(unknowns)) {}
   void add(std::vector<Tap> sum) { sums_.push_back(std::move(sum)); }
-  size_t unknowns() const { return unknowns_; }
   size_t count() const { return sums_.size(); }
 
   // Whether some entries give these sums. scale: the largest of them. `work` is what may be spent, in multiplications.
@@ -23,7 +27,8 @@ class LinearSums {
 
   std::vector<double> times(const std::vector<double>& entries) const;
   std::vector<double> transposed_times(const std::vector<double>& sums) const;
-  std::vector<double> squares() const;  // the normal equations, row by row
+  // Where sums overlap with their neighbours alone, it is a narrow band.
+  math::BandMatrix normal_equations() const;
   // Whether a quarter of the sums or more follow from the others, so that they could contradict them: what none could is no reason.
   bool is_confirmed() const;
 
@@ -34,23 +39,22 @@ class LinearSums {
   std::vector<std::vector<Tap>> sums_;
 };
 
-// What solves them, where they leave no entry open and magnify the rounding of float32 no more than kMostMagnified.
 class LeastSquares {
  public:
   explicit LeastSquares(const LinearSums& sums);
-  bool is_told() const { return is_told_; }
-  std::vector<double> solve(const std::vector<double>& wanted) const { return back(sums_.transposed_times(wanted)); }
+  bool leaves_none_open() const { return leaves_none_open_; }
+  // Where none is left open: by how much the largest error of one of the sums may grow in what solves them.
+  double magnification() const;
+  // Whether they leave no entry open and magnify the rounding of float32 no more than kMostMagnified.
+  bool is_told() const { return leaves_none_open_ && magnification() <= kMostMagnified; }
+  std::vector<double> solve(const std::vector<double>& wanted) const {
+    return factor_.solve(sums_.transposed_times(wanted));
+  }
 
  private:
-  double& at(size_t row, size_t column) { return lower_[row * n_ + column]; }
-  double at(size_t row, size_t column) const { return lower_[row * n_ + column]; }
-  bool factor();
-  std::vector<double> back(std::vector<double> x) const;
-
   const LinearSums& sums_;
-  size_t n_;
-  std::vector<double> lower_;
-  bool is_told_;
+  math::BandMatrix factor_;
+  bool leaves_none_open_;
 };
 
 }  // namespace thaw::lifting

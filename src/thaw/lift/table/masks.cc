@@ -1,12 +1,12 @@
 // Tables between two axes: functions of the distance of two positions, and masks between groups of them.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/math/band.h"
 
 namespace thaw::lifting {
 namespace {
@@ -125,40 +125,27 @@ std::vector<Group> possible_groups(const View& view, TableContext& context) {
 }
 
 // Between which distances of groups the value is the inner one.
-struct Band {
+struct Limits {
   std::vector<std::optional<int64_t>> low, high;  // by trace; none where nothing lies beyond
 };
 
-std::optional<Band> band_of(const View& view, const Group& group, double inner, bool causal) {
-  Band band;
+std::optional<Limits> limits_of(const View& view, const Group& group, double inner, bool causal) {
+  Limits limits;
   for (size_t k = 0; k < view.traces(); ++k) {
-    constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-    int64_t low = kNone, high = -kNone, below = -kNone, above = kNone;
     const int64_t n = rows_in(view, k), m = columns_in(view, k);
-    const auto each_sample = [&](auto function) {
+    const auto each_sample = [&](const auto& visit) {
       for (const int64_t i : {int64_t{0}, int64_t{1}, n / 3, n / 2, n - n / 4 - 1, n - 1})
         for (int64_t j = 0; j < m && i >= 0 && i < n; ++j)
           if (!causal || j <= i)
-            function(group.rows[k][static_cast<size_t>(i)] - group.columns[k][static_cast<size_t>(j)],
-                     entry_of(view, k, i, j) == inner);
+            visit(group.rows[k][static_cast<size_t>(i)] - group.columns[k][static_cast<size_t>(j)],
+                  entry_of(view, k, i, j) == inner);
     };
-    each_sample([&](int64_t distance, bool inside) {
-      if (inside) low = std::min(low, distance);
-      if (inside) high = std::max(high, distance);
-    });
-    if (low == kNone) return std::nullopt;
-    bool whole = true;
-    each_sample([&](int64_t distance, bool inside) {
-      if (inside) return;
-      whole &= distance < low || distance > high;
-      if (distance < low) below = std::max(below, distance);
-      if (distance > high) above = std::min(above, distance);
-    });
-    if (!whole) return std::nullopt;
-    band.low.push_back(below == -kNone ? std::nullopt : std::optional(low));
-    band.high.push_back(above == kNone ? std::nullopt : std::optional(high));
+    const auto band = math::band_of(each_sample);
+    if (!band) return std::nullopt;
+    limits.low.push_back(band->low);
+    limits.high.push_back(band->high);
   }
-  return band;
+  return limits;
 }
 
 // A bound that all traces agree on; `told`: whether there is one.
@@ -178,10 +165,10 @@ std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, cons
 
 std::optional<Sequence> fit_band(const View& view, const Group& group, double inner, double outer, bool causal,
                                  const Solver& solver) {
-  const auto band = band_of(view, group, inner, causal);
-  if (!band) return std::nullopt;
+  const auto limits = limits_of(view, group, inner, causal);
+  if (!limits) return std::nullopt;
   bool has_low = false, has_high = false;
-  const auto low = bound_of(band->low, solver, has_low), high = bound_of(band->high, solver, has_high);
+  const auto low = bound_of(limits->low, solver, has_low), high = bound_of(limits->high, solver, has_high);
   if ((has_low && !low) || (has_high && !high) || (!has_low && !has_high)) return std::nullopt;
   const Formula &i = group.of_row, &j = group.of_column;
   Formula inside;

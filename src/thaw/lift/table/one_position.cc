@@ -11,6 +11,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/sinusoid.h"
+#include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
 namespace {
@@ -89,7 +90,7 @@ std::optional<Generated> fit_turns(const View& row, const Size& place, const std
   size_t count = 0;
   for (const Turn& turn : turns) count = std::max(count, turn.frequency + 1);
   const auto frequency = [&](double base, size_t i) {
-    return std::pow(base, -static_cast<double>(i) / static_cast<double>(count));
+    return math::rotary_frequency(base, static_cast<double>(i), static_cast<double>(count));
   };
   const auto gives_all = [&](double base) {
     for (size_t k = 0; k < row.traces(); ++k) {

@@ -38,15 +38,15 @@ class Fit {
     for (size_t k = 0; k < view_.traces(); ++k) {
       if (k == but) continue;
       const int64_t height = grid_.height.at[k], width = grid_.width.at[k];
-      std::vector<std::vector<Tap>> down, across;
+      std::vector<std::vector<math::Tap>> down, across;
       for (int64_t i = 0; i < height; ++i) down.push_back(taps_at(i, height, learned.height, method));
       for (int64_t i = 0; i < width; ++i) across.push_back(taps_at(i, width, learned.width, method));
       for (int64_t row = 0; row < height; ++row) {
         for (int64_t column = 0; column < width; ++column) {
           for (int64_t c = 0; c < view_.width; ++c) {
             double sum = 0;
-            for (const Tap& y : down[static_cast<size_t>(row)])
-              for (const Tap& x : across[static_cast<size_t>(column)])
+            for (const math::Tap& y : down[static_cast<size_t>(row)])
+              for (const math::Tap& x : across[static_cast<size_t>(column)])
                 sum += y.weight * x.weight * learned.at(y.at, x.at, c);
             if (std::abs(sum - entry(k, row, column, c)) > std::max(kTolerance, view_.tolerance) * scale) return false;
           }

@@ -3,45 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/math/interpolation.h"
 #include "thaw/media/image/opencv_linear.h"
 
 namespace thaw::media {
 namespace {
 
-double radius_of(Filter filter) {
+const math::Kernel& kernel_of(Filter filter) {
   switch (filter) {
     case Filter::kBox:
-      return 0.5;
+      return math::kBox;
     case Filter::kBicubic:
-      return 2;
+      return math::kCubic;
     case Filter::kLanczos:
-      return 3;
+      return math::kLanczos;
     default:
-      return 1;
-  }
-}
-
-double sinc(double x) { return x == 0 ? 1 : std::sin(x * std::numbers::pi) / (x * std::numbers::pi); }
-
-double weight_at(Filter filter, double x) {
-  constexpr double kA = -0.5;
-  const double far = std::abs(x);
-  switch (filter) {
-    case Filter::kBox:
-      return x > -0.5 && x <= 0.5 ? 1 : 0;
-    case Filter::kBicubic:
-      if (far < 1) return ((kA + 2) * far - (kA + 3)) * far * far + 1;
-      if (far < 2) return (((far - 5) * far + 8) * far - 4) * kA;
-      return 0;
-    case Filter::kLanczos:
-      return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0;
-    default:
-      return far < 1 ? 1 - far : 0;
+      return math::kLinear;
   }
 }
 
@@ -55,40 +36,26 @@ struct Taps {
   const int32_t* of(int64_t output) const { return weights.data() + output * most; }
 };
 
-// As both libraries round: toward zero once a half is added.
-int64_t truncated(double value) { return static_cast<int64_t>(value); }
-
 int bits_of_torch(double largest) {
   constexpr int kMostBits = 22;
   for (int bits = 0; bits < kMostBits; ++bits)
-    if (truncated(0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1))) >= 1 << 15) return bits;
+    if (static_cast<int64_t>(0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1))) >= 1 << 15) return bits;
   return kMostBits;
 }
 
 Taps taps_of(int64_t size, int64_t new_size, Filter filter, Arithmetic arithmetic) {
-  const double scale = static_cast<double>(size) / static_cast<double>(new_size);
-  const double widened = std::max(scale, 1.0);
-  const double support = radius_of(filter) * widened;
+  const double scale = static_cast<double>(size) / static_cast<double>(new_size), widened = std::max(scale, 1.0);
+  const math::Kernel& kernel = kernel_of(filter);
   Taps taps;
-  taps.most = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
+  taps.most = static_cast<int64_t>(std::ceil(kernel.radius * widened)) * 2 + 1;
   std::vector<double> weights(static_cast<size_t>(new_size * taps.most));
   double largest = 0;
   for (int64_t i = 0; i < new_size; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const int64_t first = std::max<int64_t>(truncated(center - support + 0.5), 0);
-    const int64_t past = std::min(truncated(center + support + 0.5), size);
-    double* row = weights.data() + i * taps.most;
-    double sum = 0;
-    for (int64_t k = 0; k < past - first; ++k) {
-      row[k] = weight_at(filter, (static_cast<double>(k + first) - center + 0.5) * (1.0 / widened));
-      sum += row[k];
-    }
-    for (int64_t k = 0; k < past - first && sum != 0; ++k) {
-      row[k] /= sum;
-      largest = std::max(largest, row[k]);
-    }
-    taps.first.push_back(first);
-    taps.count.push_back(past - first);
+    const auto row = math::taps_around((static_cast<double>(i) + 0.5) * scale, widened, size, kernel);
+    taps.first.push_back(row.empty() ? 0 : row.front().at);
+    taps.count.push_back(static_cast<int64_t>(row.size()));
+    double* to = weights.data() + i * taps.most;
+    for (const math::Tap& tap : row) largest = std::max(largest, *to++ = tap.weight);
   }
   constexpr int kPillowBits = 32 - 8 - 2;
   taps.bits = arithmetic == Arithmetic::kPillow ? kPillowBits : bits_of_torch(largest);
@@ -161,12 +128,11 @@ CubicTaps cubic_taps(int64_t output, int64_t size, int64_t new_size) {
   const float scale = static_cast<float>(size) / static_cast<float>(new_size);
   const float center = scale * (static_cast<float>(output) + 0.5F) - 0.5F;
   const float left = std::floor(center);
-  const float t = center - left;
-  const auto near = [&](float x) { return ((kA + 2) * x - (kA + 3)) * x * x + 1; };
-  const auto far = [&](float x) { return ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA; };
-  CubicTaps taps{.at = {}, .weights = {far(t + 1), near(t), near(1 - t), far(2 - t)}};
-  for (int64_t k = 0; k < 4; ++k)
+  CubicTaps taps;
+  for (int64_t k = 0; k < 4; ++k) {
     taps.at[static_cast<size_t>(k)] = std::clamp<int64_t>(static_cast<int64_t>(left) - 1 + k, 0, size - 1);
+    taps.weights[static_cast<size_t>(k)] = math::cubic_weight(static_cast<float>(k - 1) - (center - left), kA);
+  }
   return taps;
 }
 

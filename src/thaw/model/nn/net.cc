@@ -97,10 +97,6 @@ void Net::set_place(std::string place) {
   place_ = std::move(place);
 }
 
-void Net::note(std::string key, std::string value) {
-  builder_.model().metadata_props.emplace_back(std::move(key), std::move(value));
-}
-
 std::unique_ptr<ir::Model> Net::finish() { return builder_.build(); }
 
 namespace {
@@ -139,7 +135,6 @@ Var operator-(double a, Var b) { return b.net->scalar(a, b.type) - b; }
 Var operator*(Var a, double b) { return a * a.net->scalar(b, a.type); }
 Var operator/(Var a, double b) { return a / a.net->scalar(b, a.type); }
 Var operator-(Var a) { return unary("Neg", a); }
-Var remainder(Var a, Var b) { return a - a / b * b; }
 Var minimum(Var a, Var b) { return binary("Min", a, b); }
 Var maximum(Var a, Var b) { return binary("Max", a, b); }
 Var less(Var a, Var b) { return comparison("Less", a, b); }
@@ -148,7 +143,6 @@ Var greater_or_equal(Var a, Var b) { return comparison("GreaterOrEqual", a, b); 
 Var equal(Var a, Var b) { return comparison("Equal", a, b); }
 Var logical_and(Var a, Var b) { return comparison("And", a, b); }
 Var logical_or(Var a, Var b) { return comparison("Or", a, b); }
-Var logical_not(Var a) { return a.net->node("Not", {a}, ir::DataType::kBool); }
 
 Var where(Var condition, Var a, Var b) {
   require_alike(a, b, "Where");

@@ -69,8 +69,6 @@ class Net {
   const std::string& place() const { return place_; }
   void set_place(std::string place);
 
-  // Notes on the model (metadata_props).
-  void note(std::string key, std::string value);
   std::unique_ptr<ir::Model> finish();
 
  private:
@@ -92,7 +90,6 @@ Var operator-(double a, Var b);
 Var operator*(Var a, double b);
 Var operator/(Var a, double b);
 Var operator-(Var a);
-Var remainder(Var a, Var b);  // a - a / b * b, on integers: DirectML has no Mod for int64
 Var minimum(Var a, Var b);
 Var maximum(Var a, Var b);
 Var less(Var a, Var b);
@@ -101,7 +98,6 @@ Var greater_or_equal(Var a, Var b);
 Var equal(Var a, Var b);
 Var logical_and(Var a, Var b);
 Var logical_or(Var a, Var b);
-Var logical_not(Var a);
 Var where(Var condition, Var a, Var b);
 Var sqrt(Var x);
 Var cos(Var x);

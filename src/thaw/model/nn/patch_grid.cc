@@ -1,5 +1,6 @@
 #include "thaw/model/nn/patch_grid.h"
 
+#include "thaw/math/rotary_frequencies.h"
 #include "thaw/model/nn/rotary.h"
 #include "thaw/model/nn/scope.h"
 
@@ -160,7 +161,7 @@ Groups group_windows(const PatchGrid& grid, int64_t side) {
 Var patch_angles(const PatchGrid& grid, int64_t head_dim, double theta) {
   Net& net = *grid.image.net;
   const Here here(net, "rotary");
-  const std::vector<float> frequencies = inverse_frequencies(theta, head_dim / 2);
+  const std::vector<float> frequencies = math::rotary_frequencies_as_trained(theta, head_dim / 2);
   Var table = net.floats({1, static_cast<int64_t>(frequencies.size())}, frequencies);
   const auto angles = [&](Var position) { return unsqueeze(cast(position, DataType::kFloat), {1}) * table; };
   return concat({angles(grid.row), angles(grid.column)}, 1);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "thaw/math/rotary_frequencies.h"
 #include "thaw/model/nn/scope.h"
 
 namespace thaw::model {
@@ -38,6 +38,7 @@ struct Source {
     const int64_t inside = rope ? rope->size_or({kOutside}, otherwise) : otherwise;
     return text.size_or({kOutside}, inside);
   }
+  double longest() const { return static_cast<double>(text.size_or({"max_position_embeddings"}, 4096)); }
   std::string kind() const {
     if (!rope) return "default";
     std::string kind = rope->text_or({"rope_type", "type"}, "default");
@@ -47,51 +48,26 @@ struct Source {
   }
 };
 
-double stretch_of_cosines(double factor, double by) { return factor <= 1 ? 1 : 0.1 * by * std::log(factor) + 1; }
-
-// Frequencies below the trained context's are divided, those well above it stay, those between are blended (Llama 3.1).
 void scale_llama3(const Source& source, Rope& rope) {
-  const auto factor = static_cast<float>(source.number("factor"));
-  const double low = source.number("low_freq_factor"), high = source.number("high_freq_factor");
-  const auto length = static_cast<double>(source.original_length());
-  for (float& frequency : rope.frequencies) {
-    const auto wavelength = static_cast<float>(2 * std::numbers::pi) / frequency;
-    if (wavelength > static_cast<float>(length / low)) {
-      frequency /= factor;
-    } else if (wavelength >= static_cast<float>(length / high)) {
-      const float keep =
-          (static_cast<float>(length) / wavelength - static_cast<float>(low)) / static_cast<float>(high - low);
-      frequency = (1 - keep) * frequency / factor + keep * frequency;
-    }
-  }
+  math::scale(rope.frequencies, math::Llama3Scaling{.factor = source.number("factor"),
+                                                    .low_factor = source.number("low_freq_factor"),
+                                                    .high_factor = source.number("high_freq_factor"),
+                                                    .length = static_cast<double>(source.original_length())});
 }
 
-// NTK by parts (Peng et al., "YaRN", 2023, section 3.2): a ramp over the pairs from kept to divided frequencies.
 void scale_yarn(const Source& source, Rope& rope) {
   const auto length = static_cast<double>(source.original_length());
-  const auto longest = static_cast<double>(source.text.size_or({"max_position_embeddings"}, 4096));
-  const double factor = source.number_or("factor", longest / length);
-  const auto dim = static_cast<double>(rope.dim);
-  const auto pair_of = [&](double rotations) {
-    return dim * std::log(length / (rotations * 2 * std::numbers::pi)) / (2 * std::log(source.theta()));
-  };
-  double low = pair_of(source.number_or("beta_fast", 32)), high = pair_of(source.number_or("beta_slow", 1));
-  if (source.rope->boolean_or({"truncate"}, true)) {
-    low = std::floor(low);
-    high = std::ceil(high);
-  }
-  low = std::max(low, 0.0);
-  high = std::min(high, dim - 1);
-  if (low == high) high += 0.001;
-  for (size_t j = 0; j < rope.frequencies.size(); ++j) {
-    const auto ramp = static_cast<float>(std::clamp((static_cast<double>(j) - low) / (high - low), 0.0, 1.0));
-    const float kept = rope.frequencies[j], divided = kept / static_cast<float>(factor);
-    rope.frequencies[j] = divided * ramp + kept * (1 - ramp);
-  }
+  const double factor = source.number_or("factor", source.longest() / length);
+  math::scale(rope.frequencies, math::YarnScaling{.factor = factor,
+                                                  .base = source.theta(),
+                                                  .length = length,
+                                                  .fast = source.number_or("beta_fast", 32),
+                                                  .slow = source.number_or("beta_slow", 1),
+                                                  .is_cut = source.rope->boolean_or({"truncate"}, true)});
   const double mscale = source.number_or("mscale", 0), mscale_all = source.number_or("mscale_all_dim", 0);
   const double inferred = mscale != 0 && mscale_all != 0
-                              ? stretch_of_cosines(factor, mscale) / stretch_of_cosines(factor, mscale_all)
-                              : stretch_of_cosines(factor, 1);
+                              ? math::yarn_magnitude(factor, mscale) / math::yarn_magnitude(factor, mscale_all)
+                              : math::yarn_magnitude(factor, 1);
   rope.scale = source.number_or("attention_factor", inferred);
 }
 
@@ -99,23 +75,15 @@ void scale_yarn(const Source& source, Rope& rope) {
 void scale_longrope(const Source& source, Rope& rope) {
   rope.switch_at = source.original_length();
   const auto length = static_cast<double>(rope.switch_at);
-  const auto longest = static_cast<double>(source.text.size_or({"max_position_embeddings"}, 4096));
-  const double factor = source.number_or("factor", longest / length);
-  const double inferred = factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(length));
-  rope.scale = source.number_or("attention_factor", inferred);
+  const double factor = source.number_or("factor", source.longest() / length);
+  rope.scale = source.number_or("attention_factor", math::longrope_magnitude(factor, length));
   const auto divided = [&](std::string_view key) {
     const std::vector<double> factors = source.rope->numbers({key});
     if (factors.size() != rope.frequencies.size()) {
       source.rope->fail(key, fmt::format("has {} numbers", factors.size()),
                         fmt::format("{}, half the elements that turn", rope.frequencies.size()));
     }
-    std::vector<float> frequencies;
-    for (size_t j = 0; j < factors.size(); ++j) {
-      const float exponent = static_cast<float>(2 * j) / static_cast<float>(rope.dim);
-      frequencies.push_back(1.0F /
-                            (static_cast<float>(factors[j]) * std::pow(static_cast<float>(source.theta()), exponent)));
-    }
-    return frequencies;
+    return math::rotary_frequencies_as_trained(source.theta(), rope.dim, factors);
   };
   rope.long_context = divided("long_factor");
   rope.frequencies = divided("short_factor");
@@ -166,7 +134,7 @@ Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& default
     text.fail("partial_rotary_factor", fmt::format("makes {} of {} elements of a head turn", rope.dim, head_dim),
               "an even number of them");
   }
-  rope.frequencies = inverse_frequencies(source.theta(), rope.dim);
+  rope.frequencies = math::rotary_frequencies_as_trained(source.theta(), rope.dim);
   const std::string kind = source.kind();
   if (kind == "linear") {
     for (float& frequency : rope.frequencies) frequency /= static_cast<float>(source.number("factor"));

@@ -1,18 +1,6 @@
 #include "thaw/model/nn/rotary.h"
 
-#include <cmath>
-
 namespace thaw::model {
-
-std::vector<float> inverse_frequencies(double theta, int64_t dim) {
-  std::vector<float> frequencies;
-  for (int64_t i = 0; i < dim; i += 2) {
-    // In float32 from the exponent on, as the models were trained with.
-    const float exponent = static_cast<float>(i) / static_cast<float>(dim);
-    frequencies.push_back(1.0F / std::pow(static_cast<float>(theta), exponent));
-  }
-  return frequencies;
-}
 
 Rotary rotary_from_angles(Var angles, ir::DataType type, double scale) {
   Var c = cos(angles), s = sin(angles);
@@ -46,10 +34,6 @@ Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t
   Var split_heads = reshape(x, {0, heads, head_dim});
   Var turned = rotate(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
   return reshape(turned, {0, heads * head_dim});
-}
-
-Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim) {
-  return rotate(x, unsqueeze(r.cos, {2}), unsqueeze(r.sin, {2}), head_dim, rotary_dim);
 }
 
 }  // namespace thaw::model

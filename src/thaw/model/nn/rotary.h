@@ -1,14 +1,9 @@
 // Rotary position embedding (Su et al., 2021), with the halves of a head as the pairs: element j turns with j + d/2.
 #pragma once
 
-#include <vector>
-
 #include "thaw/model/nn/net.h"
 
 namespace thaw::model {
-
-// theta^(-2j/d) for j = 0 … d/2 - 1, rounded to float32 as PyTorch does it.
-std::vector<float> inverse_frequencies(double theta, int64_t dim);
 
 struct Rotary {
   Var cos, sin;  // [..., d/2] in the activations' type: the angles of one position, for half a head
@@ -23,8 +18,5 @@ Var rotate(Var x, Var cos, Var sin, int64_t head_dim, int64_t rotary_dim);
 // x [rows, heads * d] with r.cos [rows, d/2] -> the same, turned. The first d of each head's head_dim elements turn,
 // where d is twice the last axis of r.cos; the rest stays.
 Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t rotary_dim);
-
-// x [batch, seq, heads, head_dim] with r.cos [batch or 1, seq, d/2].
-Var rotate_heads(Var x, const Rotary& r, int64_t head_dim, int64_t rotary_dim);
 
 }  // namespace thaw::model

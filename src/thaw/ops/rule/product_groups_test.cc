@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "thaw/dim/expr/scope.h"
+
 namespace thaw::ops {
 namespace {
 
@@ -35,6 +37,42 @@ TEST(GroupByProduct, HasNoneWhereProductsDiffer) {
   EXPECT_EQ(text({}, {2}), "none");
 }
 TEST(GroupByProduct, DoesNotOverflow) { EXPECT_EQ(text({int64_t{1} << 62, 3, 5}, {3, 5, int64_t{1} << 62}), "none"); }
+
+TEST(LeadingGroups, EndWhereProductsDiffer) {
+  const Sizes in{2, 12, 5, 7}, out{2, 3, 4, 6, 7};
+  const std::vector<AxisGroup> groups = leading_groups(in, out);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[1].in_end, 2U);
+  EXPECT_EQ(groups[1].out_begin, 1U);
+  EXPECT_EQ(groups[1].out_end, 3U);
+}
+
+TEST(LeadingGroups, OfSeveralTracesAgreeInAll) {
+  const std::vector<Sizes> in{{6, 12}, {5, 5}}, cut{{2, 4}, {3, 3}, {5, 5}}, by_chance{{2, 2}, {3, 3}, {5, 10}};
+  const std::vector<AxisGroup> groups = leading_groups(in, cut);
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].out_end, 2U);
+  const std::vector<AxisGroup> whole = leading_groups(in, by_chance);
+  ASSERT_EQ(whole.size(), 1U);  // 6 = 2 * 3 in the first alone
+  EXPECT_EQ(whole[0].in_end, 2U);
+  EXPECT_EQ(whole[0].out_end, 3U);
+}
+
+TEST(CommonFactors, AreThoseThatDivideBoth) {
+  dim::Scope scope;
+  const dim::Dim n = scope.symbol("n"), h = scope.symbol("h");
+  const auto factors = common_factors({n, 12 * h, 1}, {n, 3, 1, 4, h});
+  ASSERT_TRUE(factors);
+  EXPECT_EQ(factors->axes, (std::vector<size_t>{0, 1, 1, 1}));
+  EXPECT_EQ(factors->of_out, (std::vector<std::vector<size_t>>{{0}, {1}, {}, {2}, {3}}));
+  const auto joined = common_factors({n, h, 6}, {n * h, 2, 3});
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->axes, (std::vector<size_t>{0, 1, 2, 2}));
+  EXPECT_EQ(joined->of_out, (std::vector<std::vector<size_t>>{{0, 1}, {2}, {3}}));
+  EXPECT_FALSE(common_factors({n, h}, {h, n}));
+  EXPECT_FALSE(common_factors({n, 6}, {n, 4, 2}));
+  EXPECT_FALSE(common_factors({dim::Dim()}, {n}));
+}
 
 // Whatever the sizes, groups cover both sides in order and agree in their products.
 TEST(GroupByProduct, CoversEverySmallCase) {

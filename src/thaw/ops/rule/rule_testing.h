@@ -23,7 +23,6 @@ class RuleModel : public ir::ModelBuilder {
  public:
   explicit RuleModel(int64_t opset = 21) : ir::ModelBuilder(opset) {}
 
-  dim::Scope& scope() { return scope_; }
   const infer::Result& result();
   const Fact& output(int i = 0);
   // "n, 3, ?"; "rank ?" where the rank is not known.

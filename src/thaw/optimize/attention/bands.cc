@@ -73,21 +73,15 @@ std::optional<Placed> table_of(const ir::Tensor& tensor, const std::vector<doubl
   const auto at = [&](size_t place) {
     return static_cast<int64_t>(place) % columns - (static_cast<int64_t>(place) / columns) % rows;
   };
-  Placed result = Placed::number(all.front());
-  int64_t low = 0, high = 0;
-  for (size_t place = 0; place < all.size(); ++place) {
-    if (all[place] == result.inside) {
-      low = std::min(low, at(place));
-      high = std::max(high, at(place));
-    } else {
-      result.outside = all[place];
-    }
-  }
-  for (size_t place = 0; place < all.size(); ++place)
-    if (all[place] != (low <= at(place) && at(place) <= high ? result.inside : result.outside)) return std::nullopt;
-  if (low > 1 - rows) result.band.low = low;
-  if (high < columns - 1) result.band.high = high;
-  return result;
+  const double inside = all.front();
+  const auto outside = std::ranges::find_if(all, [&](double number) { return number != inside; });
+  if (outside == all.end()) return std::nullopt;
+  if (std::any_of(outside, all.end(), [&](double number) { return number != inside && number != *outside; }))
+    return std::nullopt;
+  const auto band = math::band_of([&](const auto& visit) {
+    for (size_t place = 0; place < all.size(); ++place) visit(at(place), all[place] == inside);
+  });
+  return band ? std::optional(Placed{.inside = inside, .outside = *outside, .band = *band}) : std::nullopt;
 }
 
 std::optional<Placed> constant_places(const ir::Tensor& tensor) {

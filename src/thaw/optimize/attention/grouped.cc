@@ -18,7 +18,7 @@ bool has_grouped_kernel(const FoundAttention& found) {
   const bool has_sizes = heads.query.rank() == 4 && heads.kv_heads < heads.heads && heads.width % kWidths == 0 &&
                          heads.value_width == heads.width && dim::same(heads.queries(), heads.keys());
   const bool has_some = ops::at_least(heads.batch(), 1) && ops::at_least(heads.queries(), 1);
-  return has_sizes && has_some && !found.cache && found.band && found.band->is_causal() &&
+  return has_sizes && has_some && !found.cache && found.band && is_causal(*found.band) &&
          (type == ir::DataType::kFloat || type == ir::DataType::kFloat16);
 }
 

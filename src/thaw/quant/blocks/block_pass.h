@@ -23,7 +23,6 @@ class BlockPass {
   BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method, Importance importance);
 
   int64_t blocks() const { return blocks_; }
-  const WeightMatrix& weight() const { return weight_; }
   const BlockFormat& format() const { return format_; }
   Layout layout() const { return layout_; }
 

@@ -11,6 +11,7 @@
 #include <tbb/parallel_for.h>
 
 #include "thaw/core/error.h"
+#include "thaw/math/cholesky.h"
 #include "thaw/quant/blocks/matrix_kernels.h"
 
 namespace thaw::quantizing::blocks {
@@ -44,33 +45,6 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
   return order;
 }
 
-// In place: the lower half of the symmetric a [k, k] becomes L with a = L L^T. Returns whether a is positive definite.
-bool cholesky(std::vector<double>& a, int64_t k) {
-  constexpr int64_t kPanel = 64;
-  const auto row = [&](int64_t i) { return a.data() + i * k; };
-  for (int64_t first = 0; first < k; first += kPanel) {
-    const int64_t last = std::min(k, first + kPanel);
-    // Of row i, the places [first, end) below the diagonal.
-    const auto solve = [&](int64_t i, int64_t end) {
-      for (int64_t j = first; j < end; ++j)
-        row(i)[j] = (row(i)[j] - dot(row(i) + first, row(j) + first, static_cast<size_t>(j - first))) / row(j)[j];
-    };
-    for (int64_t i = first; i < last; ++i) {
-      solve(i, i);
-      const double pivot = row(i)[i] - dot(row(i) + first, row(i) + first, static_cast<size_t>(i - first));
-      if (!(pivot > 0)) return false;
-      row(i)[i] = std::sqrt(pivot);
-    }
-    // Rows below the panel, each by itself; then what the panel takes off the rest.
-    tbb::parallel_for(last, k, [&](int64_t i) { solve(i, last); });
-    tbb::parallel_for(last, k, [&](int64_t i) {
-      for (int64_t j = last; j <= i; ++j)
-        row(i)[j] -= dot(row(i) + first, row(j) + first, static_cast<size_t>(last - first));
-    });
-  }
-  return true;
-}
-
 // The upper factor U of the inverse Hessian, H^-1 = U^T U, in the order given; row j is divided by its diagonal, which
 // makes it what is taken off the places after j for an error of 1 at j.
 //
@@ -89,7 +63,7 @@ std::vector<float> corrections(const ColumnStatistics& statistics, const std::ve
             statistics.products[static_cast<size_t>(from * k + places[static_cast<size_t>(k - 1 - j)])];
       factor[static_cast<size_t>(i * k + i)] += damp * mean;
     }
-    if (cholesky(factor, k)) break;
+    if (math::factor_dense(factor, k)) break;
   }
   // Columns of M = L^-1, from L M = 1, sixteen at once so that L is read that much less often. Row j of U is row k-1-j of
   // M read backwards.

@@ -9,22 +9,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 
-double dot_of(const double* a, const double* b, size_t count) {
-  const hn::ScalableTag<double> d;
-  const size_t lanes = hn::Lanes(d);
-  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
-  size_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    sum0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum0);
-    sum1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), sum1);
-    sum2 = hn::MulAdd(hn::LoadU(d, a + i + 2 * lanes), hn::LoadU(d, b + i + 2 * lanes), sum2);
-    sum3 = hn::MulAdd(hn::LoadU(d, a + i + 3 * lanes), hn::LoadU(d, b + i + 3 * lanes), sum3);
-  }
-  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
-  for (; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 void combine_rows(const double* factors, const double* rows, size_t count, double* to) {
   const hn::CappedTag<double, kLanes / 2> d;
   const size_t lanes = hn::Lanes(d);
@@ -115,12 +99,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace thaw::quantizing::blocks {
 
-HWY_EXPORT(dot_of);
 HWY_EXPORT(combine_rows);
 HWY_EXPORT(add_rows);
 HWY_EXPORT(take_off_lanes);
-
-double dot(const double* a, const double* b, size_t count) { return HWY_DYNAMIC_DISPATCH(dot_of)(a, b, count); }
 
 void combine(const double* factors, const double* rows, size_t count, double* to) {
   HWY_DYNAMIC_DISPATCH(combine_rows)(factors, rows, count, to);

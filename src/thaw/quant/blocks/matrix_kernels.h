@@ -6,9 +6,6 @@
 
 namespace thaw::quantizing::blocks {
 
-// The sum of a[i] * b[i].
-double dot(const double* a, const double* b, size_t count);
-
 // to[l] = sum over i of factors[i] * rows[i * kLanes + l], of kLanes lanes.
 void combine(const double* factors, const double* rows, size_t count, double* to);
 

@@ -26,7 +26,6 @@ class WeightMatrix {
   int64_t n() const { return n_; }
   bool turned() const { return turned_; }
   const ir::Tensor& tensor() const { return tensor_; }
-  float gain() const { return gain_; }
 
   // Some rows of the tensor as they are stored: [k, n]'s, or turned, [n, k]'s.
   struct StoredRows {

@@ -12,7 +12,6 @@ namespace thaw::quantizing::int8 {
 struct Codes {
   ir::DataType type = ir::DataType::kUint8;  // or kInt8
   int lowest = 0, highest = 255;
-  int count() const { return highest - lowest + 1; }
 };
 
 struct Affine {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/disjoint_sets.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/quant/blocks/awq.h"
@@ -95,23 +96,15 @@ class Grouper {
   }
 
   std::vector<SmoothedGroup> joined(const std::vector<const ChosenNode*>& nodes) {
-    std::vector<size_t> parents;
-    const auto root = [&](size_t i) {
-      while (parents[i] != i) i = parents[i] = parents[parents[i]];
-      return i;
-    };
+    DisjointSets joined(nodes.size());
     std::unordered_map<const ir::Value*, size_t> first_of;  // that reads it, as input or as weight
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      parents.push_back(i);
-      for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.weights.front().value}) {
-        const size_t other = root(first_of.try_emplace(read, i).first->second), own = root(i);
-        parents[std::max(own, other)] = std::min(own, other);
-      }
-    }
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.weights.front().value})
+        joined.join(first_of.try_emplace(read, i).first->second, i);
     std::vector<SmoothedGroup> groups;
     std::unordered_map<size_t, size_t> group_of;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const auto [at, fresh] = group_of.try_emplace(root(i), groups.size());
+      const auto [at, fresh] = group_of.try_emplace(joined.first_of(i), groups.size());
       if (fresh) groups.emplace_back();
       add(*nodes[i], groups[at->second]);
     }
