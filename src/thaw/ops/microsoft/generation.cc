@@ -52,30 +52,28 @@ std::optional<std::vector<Dim>> sequence_sizes(ThawedView& view, int operand) {
 
 void add_microsoft_generation_ops(Registry& r) {
   using enum Role;
-  Operator beam{.domain = kMicrosoft,
-                .name = "BeamSearch",
-                .shape = beam_search_rule,
-                .operands = {kIndex, kSize, kSetting, kSetting, kSize, kSetting, kSetting, kCondition, kCondition,
-                             kMask, kIndex, kSetting},
-                .axes = no_axes(kGenerates),
-                .sizes = sequence_sizes,
-                .evaluation = Evaluation::kNever};
-  r.add(beam);
-  beam.name = "WhisperBeamSearch";
-  beam.operands = {kData,      kSize, kSetting, kSetting, kSize,  kSetting, kSetting, kCondition,
-                   kCondition, kMask, kIndex,   kSetting, kIndex, kIndex,   kSetting};
-  r.add(beam);
-  Operator search{.domain = kMicrosoft,
-                  .name = "GreedySearch",
-                  .shape = search_rule,
-                  .operands = {kIndex, kSize, kSetting, kSetting, kCondition, kCondition, kMask, kCondition, kSetting},
-                  .axes = no_axes(kGenerates),
-                  .sizes = sequence_sizes,
-                  .evaluation = Evaluation::kNever};
-  r.add(search);
-  search.name = "Sampling";
-  search.deterministic = false;
-  r.add(search);
+  const auto add_op = [&r](Operator op) {
+    op.domain = kMicrosoft;
+    op.axes = no_axes(kGenerates);
+    op.sizes = sequence_sizes;
+    op.evaluation = Evaluation::kNever;
+    r.add(std::move(op));
+  };
+  add_op({.name = "BeamSearch",
+          .shape = beam_search_rule,
+          .operands = {kIndex, kSize, kSetting, kSetting, kSize, kSetting, kSetting, kCondition, kCondition, kMask,
+                       kIndex, kSetting}});
+  add_op({.name = "WhisperBeamSearch",
+          .shape = beam_search_rule,
+          .operands = {kData, kSize, kSetting, kSetting, kSize, kSetting, kSetting, kCondition, kCondition, kMask,
+                       kIndex, kSetting, kIndex, kIndex, kSetting}});
+  add_op({.name = "GreedySearch",
+          .shape = search_rule,
+          .operands = {kIndex, kSize, kSetting, kSetting, kCondition, kCondition, kMask, kCondition, kSetting}});
+  add_op({.name = "Sampling",
+          .shape = search_rule,
+          .operands = {kIndex, kSize, kSetting, kSetting, kCondition, kCondition, kMask, kCondition, kSetting},
+          .deterministic = false});
   // A score depends on its token's number.
   r.add({.domain = kMicrosoft,
          .name = "NGramRepeatBlock",

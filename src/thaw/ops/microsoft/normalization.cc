@@ -83,46 +83,50 @@ std::optional<AxesMap> branchwise_axes(NodeView& view) {
 
 void add_microsoft_normalization_ops(Registry& r) {
   using enum Role;
+  // The kernels of these sum squares in the type of the input.
   r.add({.domain = kMicrosoft,
          .name = "SkipLayerNormalization",
          .shape = skip_layer_norm_rule,
          .operands = {kData, kData, kBias, kBias, kBias},
-         .axes = axes_by("... c~, ... c~, c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes)});
+         .axes = axes_by("... c~, ... c~, c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes),
+         .widens = true});
   r.add({.domain = kMicrosoft,
          .name = "SkipSimplifiedLayerNormalization",
          .shape = skip_layer_norm_rule,
          .operands = {kData, kData, kBias, kBias},
-         .axes = axes_by("... c~, ... c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes)});
+         .axes = axes_by("... c~, ... c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes),
+         .widens = true});
   r.add({.domain = kMicrosoft,
          .name = "GroupNorm",
          .shape = group_norm_rule,
          .operands = {kData, kBias, kBias},
-         .axes = axes_by(group_norm_axes)});
+         .axes = axes_by(group_norm_axes),
+         .magnitude = magnitude_of_norm});
   r.add({.domain = kMicrosoft,
          .name = "SkipGroupNorm",
          .shape = group_norm_rule,
          .operands = {kData, kBias, kBias, kData, kBias},
-         .axes = axes_by(group_norm_axes)});
+         .axes = axes_by(group_norm_axes),
+         .magnitude = magnitude_of_norm});
   r.add({.domain = kMicrosoft,
          .name = "GatedRMSNorm",
          .shape = keep_shape,
          .operands = {kData, kBias, kData},
-         .axes = axes_by("... c~, c~, ... c~ -> ... c~")});
+         .axes = axes_by("... c~, c~, ... c~ -> ... c~"),
+         .magnitude = magnitude_of_norm});
   r.add({.domain = kMicrosoft,
          .name = "BranchwiseRMSNorm",
          .shape = keep_shape,
          .operands = {kData, kBias},
-         .axes = axes_by(branchwise_axes)});
+         .axes = axes_by(branchwise_axes),
+         .magnitude = magnitude_of_norm});
   r.add({.name = "SimplifiedLayerNormalization",
          .shape = simplified_layer_norm_rule,
          .operands = {kData, kBias},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
          .axes = axes_by(layer_norm_axes),
-         .batch = batch_with(batch_shifting_axes)});
-  // Their kernels sum squares in the type of the input.
-  r.widens({"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}, kMicrosoft);
-  r.magnitude({"SimplifiedLayerNormalization"}, magnitude_of_norm);
-  r.magnitude({"GroupNorm", "SkipGroupNorm", "GatedRMSNorm", "BranchwiseRMSNorm"}, magnitude_of_norm, kMicrosoft);
+         .batch = batch_with(batch_shifting_axes),
+         .magnitude = magnitude_of_norm});
 }
 
 }  // namespace thaw::ops

@@ -159,24 +159,41 @@ void add_elementwise(Registry& r) {
 // What gathers several elements of one tensor.
 void add_reductions(Registry& r) {
   using enum Role;
-  Operator like{.domain = kMicrosoft, .operands = {kData, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint}};
-  const auto add_op = [&](std::string_view name, ShapeRule shape, OpClass op_class, Axes::Rule axes) {
-    like.name = name;
-    like.shape = shape;
-    like.op_class = op_class;
-    like.axes = axes_by(axes);
-    r.add(like);
-  };
-  add_op("QLinearAveragePool", qlinear_pool_rule, OpClass::kReduction, qlinear_pool_axes);
-  add_op("QLinearGlobalAveragePool", qlinear_global_pool_rule, OpClass::kReduction, qlinear_global_pool_axes);
-  like.attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}};
-  like.batch = batch_with(batch_shifting_axes);
-  add_op("QLinearSoftmax", keep_shape, OpClass::kOther, qlinear_softmax_axes);
-  like.attributes = {{.name = "axes", .role = kAxes}};
-  like.batch = batch_with(batch_reduce);
-  add_op("QLinearReduceMean", qlinear_reduce_mean_rule, OpClass::kReduction, reduction_axes<Combine::kOther>);
-  like.operands = {};
-  add_op("ReduceSumInteger", reduce_sum_integer_rule, OpClass::kReduction, reduction_axes<Combine::kSum>);
+  const OperandRoles quantized = {kData, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint};
+  r.add({.domain = kMicrosoft,
+         .name = "QLinearAveragePool",
+         .shape = qlinear_pool_rule,
+         .op_class = OpClass::kReduction,
+         .operands = quantized,
+         .axes = axes_by(qlinear_pool_axes)});
+  r.add({.domain = kMicrosoft,
+         .name = "QLinearGlobalAveragePool",
+         .shape = qlinear_global_pool_rule,
+         .op_class = OpClass::kReduction,
+         .operands = quantized,
+         .axes = axes_by(qlinear_global_pool_axes)});
+  r.add({.domain = kMicrosoft,
+         .name = "QLinearSoftmax",
+         .shape = keep_shape,
+         .operands = quantized,
+         .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
+         .axes = axes_by(qlinear_softmax_axes),
+         .batch = batch_with(batch_shifting_axes)});
+  r.add({.domain = kMicrosoft,
+         .name = "QLinearReduceMean",
+         .shape = qlinear_reduce_mean_rule,
+         .op_class = OpClass::kReduction,
+         .operands = quantized,
+         .attributes = {{.name = "axes", .role = kAxes}},
+         .axes = axes_by(reduction_axes<Combine::kOther>),
+         .batch = batch_with(batch_reduce)});
+  r.add({.domain = kMicrosoft,
+         .name = "ReduceSumInteger",
+         .shape = reduce_sum_integer_rule,
+         .op_class = OpClass::kReduction,
+         .attributes = {{.name = "axes", .role = kAxes}},
+         .axes = axes_by(reduction_axes<Combine::kSum>),
+         .batch = batch_with(batch_reduce)});
 }
 
 }  // namespace
@@ -193,12 +210,15 @@ void add_microsoft_quantized_ops(Registry& r) {
          .attributes = {{.name = "axis", .role = kAxes}},
          .axes = axes_by(qlinear_concat_axes),
          .batch = batch_with(batch_qlinear_concat)});
-  Operator quantize{.domain = kMicrosoft,
-                    .operands = {kData, kQuantScale, kZeroPoint},
-                    .attributes = {{.name = "axis", .role = kAxes, .otherwise = 1}},
-                    .axes = axes_by(quantize_axes),
-                    .batch = batch_with(batch_quantize)};
-  auto add_op = r.group(quantize);
+  const auto add_op = [&r](std::string_view name, ShapeRule shape) {
+    r.add({.domain = kMicrosoft,
+           .name = name,
+           .shape = shape,
+           .operands = {kData, kQuantScale, kZeroPoint},
+           .attributes = {{.name = "axis", .role = kAxes, .otherwise = 1}},
+           .axes = axes_by(quantize_axes),
+           .batch = batch_with(batch_quantize)});
+  };
   add_op("QuantizeLinear", quantize_rule);
   add_op("DequantizeLinear", dequantize_rule);
 }

@@ -1,6 +1,5 @@
 // Activations: the output has the input's shape. Softmax and its kin also need their axis to exist; PRelu's slope
 // broadcasts to the input.
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -62,9 +61,6 @@ std::optional<AxesMap> prelu_axes(NodeView& view) {
   return match_axes(view.opset() >= 7 ? "...* -> ..." : "... -> ...", view);
 }
 
-constexpr std::array kActivations = {"Celu",    "Elu",      "HardSigmoid", "LeakyRelu", "Selu",           "Shrink",
-                                     "Sigmoid", "Softplus", "Softsign",    "Tanh",      "ThresholdedRelu"};
-
 // Before opset 13 the axes from `axis` on are one.
 void newer_softmax(Rewording& n) {
   if (!n.crosses(13)) return;
@@ -124,12 +120,32 @@ void older_swish(Rewording& n) {
 }  // namespace
 
 void add_activation_ops(Registry& r) {
-  for (const char* name : kActivations) r.add({.name = name, .shape = activation, .op_class = OpClass::kElementwise});
-  r.add({.name = "Gelu", .shape = activation, .op_class = OpClass::kElementwise, .older = older_gelu});
-  r.add({.name = "HardSwish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_hard_swish});
-  r.add({.name = "Mish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_mish});
-  r.add({.name = "Swish", .shape = activation, .op_class = OpClass::kElementwise, .older = older_swish});
-  r.add({.name = "Relu", .shape = relu_rule, .op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
+  const auto add_op = [&r](Operator op) {
+    op.shape = activation;
+    op.op_class = OpClass::kElementwise;
+    r.add(std::move(op));
+  };
+  add_op({.name = "Celu"});
+  add_op({.name = "Elu"});
+  add_op({.name = "LeakyRelu"});
+  add_op({.name = "Selu"});
+  add_op({.name = "Shrink"});
+  add_op({.name = "Softplus"});
+  add_op({.name = "ThresholdedRelu"});
+  add_op({.name = "Sigmoid", .saturates = true, .magnitude = magnitude_of_share});
+  add_op({.name = "HardSigmoid", .saturates = true, .magnitude = magnitude_within_one});
+  add_op({.name = "Softsign", .saturates = true, .magnitude = magnitude_within_one});
+  add_op({.name = "Tanh", .saturates = true, .magnitude = magnitude_within_one});
+  add_op({.name = "Gelu", .older = older_gelu});
+  add_op({.name = "HardSwish", .older = older_hard_swish});
+  add_op({.name = "Mish", .older = older_mish});
+  add_op({.name = "Swish", .older = older_swish});
+  r.add({.name = "Relu",
+         .shape = relu_rule,
+         .op_class = OpClass::kElementwise,
+         .evaluation = Evaluation::kByRule,
+         .saturates = true,
+         .magnitude = magnitude_not_negative});
   r.add({.name = "PRelu",
          .shape = prelu_rule,
          .op_class = OpClass::kElementwise,
@@ -138,22 +154,18 @@ void add_activation_ops(Registry& r) {
          .newer = newer_prelu});
   r.add({.name = "SwiGLU", .shape = swiglu_rule, .op_class = OpClass::kElementwise});
   // One axis of these is seen whole: not element-wise, though shapes stay.
-  const auto add_softmax = [&](std::string_view name, Axes::Rule axes) {
-    r.add({.name = name,
-           .shape = softmax_rule,
-           .attributes = {{"axis", Role::kAxes, 1, 1, 12}, {"axis", Role::kAxes, -1, 13}},
-           .axes = axes_by(axes),
-           .batch = batch_with(batch_shifting_axes),
-           .newer = newer_softmax});
+  const auto add_softmax = [&r](Operator op) {
+    op.shape = softmax_rule;
+    op.attributes = {{"axis", Role::kAxes, 1, 1, 12}, {"axis", Role::kAxes, -1, 13}};
+    op.batch = batch_with(batch_shifting_axes);
+    op.newer = newer_softmax;
+    op.saturates = true;
+    r.add(std::move(op));
   };
-  add_softmax("Softmax", softmax_axes<Combine::kSoftmax>);
-  add_softmax("LogSoftmax", softmax_axes<Combine::kLogSoftmax>);
-  add_softmax("Hardmax", softmax_axes<Combine::kOther>);
-  r.magnitude({"Softmax", "Sigmoid"}, magnitude_of_share);
-  r.magnitude({"Tanh", "Softsign", "HardSigmoid", "Hardmax"}, magnitude_within_one);
-  r.magnitude({"Relu"}, magnitude_not_negative);
-  r.magnitude({"LogSoftmax"}, magnitude_of_logarithm);
-  r.saturates({"Softmax", "LogSoftmax", "Hardmax", "Sigmoid", "HardSigmoid", "Tanh", "Softsign", "Relu"});
+  add_softmax({.name = "Softmax", .axes = axes_by(softmax_axes<Combine::kSoftmax>), .magnitude = magnitude_of_share});
+  add_softmax(
+      {.name = "LogSoftmax", .axes = axes_by(softmax_axes<Combine::kLogSoftmax>), .magnitude = magnitude_of_logarithm});
+  add_softmax({.name = "Hardmax", .axes = axes_by(softmax_axes<Combine::kOther>), .magnitude = magnitude_within_one});
 }
 
 }  // namespace thaw::ops

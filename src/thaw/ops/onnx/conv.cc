@@ -189,7 +189,8 @@ void add_conv_ops(Registry& r) {
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .axes = kConvAxes,
-         .flops = flops_of_filters});
+         .flops = flops_of_filters,
+         .magnitude = magnitude_of_layer});
   r.add({.name = "ConvInteger",
          .shape = conv_integer_rule,
          .op_class = OpClass::kContraction,
@@ -209,7 +210,8 @@ void add_conv_ops(Registry& r) {
          .operands = {kData, kWeight, kBias},
          .attributes = {{"output_shape", kShape}},
          .axes = axes_by(conv_transpose_axes),
-         .flops = flops_of_spread_filters});
+         .flops = flops_of_spread_filters,
+         .magnitude = magnitude_of_layer});
   // The offsets and the mask have numbers of their own for each position of the output.
   r.add({.name = "DeformConv",
          .shape = deform_conv_rule,
@@ -217,7 +219,6 @@ void add_conv_ops(Registry& r) {
          .operands = {kData, kWeight, kData, kBias, kData},
          .axes = axes_by("n c x~..., m _ _..., n _ x~..., m, n _ x~... -> n m x~..."),
          .flops = flops_of_filters});
-  r.magnitude({"Conv", "ConvTranspose"}, magnitude_of_layer);
 }
 
 }  // namespace thaw::ops

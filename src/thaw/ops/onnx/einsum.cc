@@ -208,8 +208,8 @@ void add_einsum_ops(Registry& r) {
          .op_class = OpClass::kContraction,
          .axes = axes_by(einsum_axes),
          .batch = batch_with(batch_einsum),
-         .flops = einsum_flops});
-  r.magnitude({"Einsum"}, magnitude_of_layer);
+         .flops = einsum_flops,
+         .magnitude = magnitude_of_layer});
 }
 
 }  // namespace thaw::ops

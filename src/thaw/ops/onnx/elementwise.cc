@@ -1,6 +1,5 @@
 // Arithmetic, element by element: Add … Pow, Min … Mean, rounding, trigonometry, Clip. Before opset 7 (8 for the
 // variadic ones) operands did not broadcast to each other: the output has the first one's shape.
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -182,61 +181,67 @@ void batch_clip(BatchContext& n) {
   n.become(0, y, Form::kLeading);
 }
 
-constexpr std::array kUnaryWithoutValues = {"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Cos",
-                                            "Cosh", "Erf",   "Exp",  "Log",   "Sin",  "Sinh",  "Tan"};
-
 }  // namespace
 
 void add_elementwise_ops(Registry& r) {
-  auto add_op = r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
-  auto add_commutative_op =
-      r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule, .commutes = true});
-  add_commutative_op("Add", binary<add>);
-  add_op("Sub", binary<subtract>);
-  add_commutative_op("Mul", multiply_rule);
-  add_op("Div", divide_rule);
-  add_op("Mod", mod_rule);
-  add_op("Pow", power_rule);
-  add_op("Neg", unary<negate>);
-  add_op("Abs", unary<abs_value>);
-  add_op("Floor", unary<floor_value>);
-  add_op("Ceil", unary<ceil_value>);
-  add_op("Round", unary<round_value>);
-  add_op("Sqrt", unary<square_root>);
-  add_op("Reciprocal", unary<reciprocal>);
-  add_op("Sign", unary<sign>);
-  add_commutative_op("Sum", variadic<sum_of>);
-  add_commutative_op("Mean", variadic<mean_of>);
-  add_commutative_op("Min", variadic<min_of>);
-  add_commutative_op("Max", variadic<max_of>);
-  r.add({.name = "Clip",
-         .shape = clip_rule,
-         .op_class = OpClass::kElementwise,
-         .operands = {Role::kData, Role::kSetting, Role::kSetting},
-         .axes = axes_by("... -> ..."),
-         .batch = batch_with(batch_clip),
-         .evaluation = Evaluation::kByRule});
-  for (const char* name : kUnaryWithoutValues)
-    r.add({.name = name, .shape = unary_shape, .op_class = OpClass::kElementwise});
-  r.widens({"Pow", "Reciprocal", "Exp", "Cosh", "Sinh"});
-  r.magnitude({"Add", "Sum", "Mean"}, magnitude_of_sum);
-  r.magnitude({"Sub"}, magnitude_of_difference);
-  r.magnitude({"Mul"}, magnitude_of_product);
-  r.magnitude({"Div"}, magnitude_of_quotient);
-  r.magnitude({"Reciprocal"}, magnitude_of_reciprocal);
-  r.magnitude({"Sqrt"}, magnitude_of_root);
-  r.magnitude({"Pow"}, magnitude_of_power);
-  r.magnitude({"Exp"}, magnitude_of_exponential);
-  r.magnitude({"Cosh", "Sinh"}, magnitude_of_both_exponentials);
-  r.magnitude({"Log"}, magnitude_of_logarithm);
-  r.magnitude({"Neg"}, magnitude_negated);
-  r.magnitude({"Abs"}, magnitude_not_negative);
-  r.magnitude({"Min"}, magnitude_of_lesser);
-  r.magnitude({"Clip"}, magnitude_between);
-  r.magnitude({"Erf", "Sin", "Cos", "Sign"}, magnitude_within_one);
-  r.counts_small(0, {"Reciprocal", "Log"});
-  r.counts_small(1, {"Div"});
-  r.saturates({"Exp", "Min", "Max", "Clip", "Sign", "Erf", "Atan"});
+  const auto add_op = [&r](Operator op) {
+    op.op_class = OpClass::kElementwise;
+    op.evaluation = Evaluation::kByRule;
+    r.add(std::move(op));
+  };
+  add_op({.name = "Add", .shape = binary<add>, .commutes = true, .magnitude = magnitude_of_sum});
+  add_op({.name = "Sub", .shape = binary<subtract>, .magnitude = magnitude_of_difference});
+  add_op({.name = "Mul", .shape = multiply_rule, .commutes = true, .magnitude = magnitude_of_product});
+  add_op({.name = "Div", .shape = divide_rule, .magnitude = magnitude_of_quotient, .counts_small = 1});
+  add_op({.name = "Mod", .shape = mod_rule});
+  add_op({.name = "Pow", .shape = power_rule, .widens = true, .magnitude = magnitude_of_power});
+  add_op({.name = "Neg", .shape = unary<negate>, .magnitude = magnitude_negated});
+  add_op({.name = "Abs", .shape = unary<abs_value>, .magnitude = magnitude_not_negative});
+  add_op({.name = "Floor", .shape = unary<floor_value>});
+  add_op({.name = "Ceil", .shape = unary<ceil_value>});
+  add_op({.name = "Round", .shape = unary<round_value>});
+  add_op({.name = "Sqrt", .shape = unary<square_root>, .magnitude = magnitude_of_root});
+  add_op({.name = "Reciprocal",
+          .shape = unary<reciprocal>,
+          .widens = true,
+          .magnitude = magnitude_of_reciprocal,
+          .counts_small = 0});
+  add_op({.name = "Sign", .shape = unary<sign>, .saturates = true, .magnitude = magnitude_within_one});
+  add_op({.name = "Sum", .shape = variadic<sum_of>, .commutes = true, .magnitude = magnitude_of_sum});
+  add_op({.name = "Mean", .shape = variadic<mean_of>, .commutes = true, .magnitude = magnitude_of_sum});
+  add_op({.name = "Min",
+          .shape = variadic<min_of>,
+          .commutes = true,
+          .saturates = true,
+          .magnitude = magnitude_of_lesser});
+  add_op({.name = "Max", .shape = variadic<max_of>, .commutes = true, .saturates = true});
+  add_op({.name = "Clip",
+          .shape = clip_rule,
+          .operands = {Role::kData, Role::kSetting, Role::kSetting},
+          .axes = axes_by("... -> ..."),
+          .batch = batch_with(batch_clip),
+          .saturates = true,
+          .magnitude = magnitude_between});
+  // Functions whose values are not followed.
+  const auto add_function = [&r](Operator op) {
+    op.shape = unary_shape;
+    op.op_class = OpClass::kElementwise;
+    r.add(std::move(op));
+  };
+  add_function({.name = "Exp", .widens = true, .saturates = true, .magnitude = magnitude_of_exponential});
+  add_function({.name = "Log", .magnitude = magnitude_of_logarithm, .counts_small = 0});
+  add_function({.name = "Erf", .saturates = true, .magnitude = magnitude_within_one});
+  add_function({.name = "Sin", .magnitude = magnitude_within_one});
+  add_function({.name = "Cos", .magnitude = magnitude_within_one});
+  add_function({.name = "Tan"});
+  add_function({.name = "Asin"});
+  add_function({.name = "Acos"});
+  add_function({.name = "Atan", .saturates = true});
+  add_function({.name = "Sinh", .widens = true, .magnitude = magnitude_of_both_exponentials});
+  add_function({.name = "Cosh", .widens = true, .magnitude = magnitude_of_both_exponentials});
+  add_function({.name = "Asinh"});
+  add_function({.name = "Acosh"});
+  add_function({.name = "Atanh"});
 }
 
 }  // namespace thaw::ops

@@ -139,30 +139,28 @@ void bit_shift_rule(Context& ctx) {
 
 void add_logical_ops(Registry& r) {
   using enum Role;
-  auto add_op = r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule});
-  auto add_commutative_op =
-      r.group({.op_class = OpClass::kElementwise, .evaluation = Evaluation::kByRule, .commutes = true});
-  add_commutative_op("Equal", predicate<equal>);
-  add_op("Less", predicate<less>);
-  add_op("Greater", predicate<greater>);
-  add_op("LessOrEqual", predicate<less_or_equal>);
-  add_op("GreaterOrEqual", predicate<greater_or_equal>);
-  add_commutative_op("And", predicate<logical_and>);
-  add_commutative_op("Or", predicate<logical_or>);
-  add_commutative_op("Xor", predicate<logical_xor>);
-  add_op("Not", not_rule);
-  add_commutative_op("BitwiseAnd", bitwise<bit_and>);
-  add_commutative_op("BitwiseOr", bitwise<bit_or>);
-  add_commutative_op("BitwiseXor", bitwise<bit_xor>);
-  add_op("BitwiseNot", bit_not_rule);
-  add_op("BitShift", bit_shift_rule);
-  r.add({.name = "Where",
-         .shape = where_rule,
-         .op_class = OpClass::kElementwise,
-         .operands = {kCondition, kData},
-         .evaluation = Evaluation::kByRule});
-  r.add({"IsNaN", "IsInf"}, {.shape = test_rule, .op_class = OpClass::kElementwise});
-  r.saturates({"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "IsInf"});
+  const auto add_op = [&r](Operator op) {
+    op.op_class = OpClass::kElementwise;
+    op.evaluation = Evaluation::kByRule;
+    r.add(std::move(op));
+  };
+  add_op({.name = "Equal", .shape = predicate<equal>, .commutes = true, .saturates = true});
+  add_op({.name = "Less", .shape = predicate<less>, .saturates = true});
+  add_op({.name = "Greater", .shape = predicate<greater>, .saturates = true});
+  add_op({.name = "LessOrEqual", .shape = predicate<less_or_equal>, .saturates = true});
+  add_op({.name = "GreaterOrEqual", .shape = predicate<greater_or_equal>, .saturates = true});
+  add_op({.name = "And", .shape = predicate<logical_and>, .commutes = true});
+  add_op({.name = "Or", .shape = predicate<logical_or>, .commutes = true});
+  add_op({.name = "Xor", .shape = predicate<logical_xor>, .commutes = true});
+  add_op({.name = "Not", .shape = not_rule});
+  add_op({.name = "BitwiseAnd", .shape = bitwise<bit_and>, .commutes = true});
+  add_op({.name = "BitwiseOr", .shape = bitwise<bit_or>, .commutes = true});
+  add_op({.name = "BitwiseXor", .shape = bitwise<bit_xor>, .commutes = true});
+  add_op({.name = "BitwiseNot", .shape = bit_not_rule});
+  add_op({.name = "BitShift", .shape = bit_shift_rule});
+  add_op({.name = "Where", .shape = where_rule, .operands = {kCondition, kData}});
+  r.add({.name = "IsNaN", .shape = test_rule, .op_class = OpClass::kElementwise});
+  r.add({.name = "IsInf", .shape = test_rule, .op_class = OpClass::kElementwise, .saturates = true});
 }
 
 }  // namespace thaw::ops

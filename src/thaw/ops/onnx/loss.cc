@@ -115,10 +115,14 @@ void add_loss_ops(Registry& r) {
                                                                    .axes = axes_by(loss_axes),
                                                                    .batch = batch_with(batch_loss)});
   // Rate, count of updates, then tensors.
-  auto add_optimizer = r.group({.domain = kTraining,
-                                .operands = {kSetting, kSetting, kData},
-                                .axes = no_axes(kTrains),
-                                .evaluation = Evaluation::kNever});
+  const auto add_optimizer = [&r](std::string_view name, ShapeRule shape) {
+    r.add({.domain = kTraining,
+           .name = name,
+           .shape = shape,
+           .operands = {kSetting, kSetting, kData},
+           .axes = no_axes(kTrains),
+           .evaluation = Evaluation::kNever});
+  };
   add_optimizer("Adagrad", optimizer_rule<1>);
   add_optimizer("Adam", optimizer_rule<2>);
   add_optimizer("Momentum", optimizer_rule<1>);

@@ -254,7 +254,8 @@ void add_matmul_ops(Registry& r) {
          .operands = {kData, kWeight},
          .axes = kProductAxes,
          .batch = batch_with(batch_matmul),
-         .flops = flops_of_rows});
+         .flops = flops_of_rows,
+         .magnitude = magnitude_of_layer});
   r.add({.name = "MatMulInteger",
          .shape = matmul_integer_rule,
          .op_class = OpClass::kContraction,
@@ -275,10 +276,13 @@ void add_matmul_ops(Registry& r) {
          .operands = {kData, kWeight, kBias},
          .axes = axes_by(gemm_axes),
          .batch = batch_with(batch_plain_gemm),
-         .flops = flops_of_product});
-  r.add({.name = "Det", .shape = det_rule, .op_class = OpClass::kContraction, .axes = axes_by("... i~ j~ -> ...")});
-  r.widens({"Det"});
-  r.magnitude({"MatMul", "Gemm"}, magnitude_of_layer);
+         .flops = flops_of_product,
+         .magnitude = magnitude_of_layer});
+  r.add({.name = "Det",
+         .shape = det_rule,
+         .op_class = OpClass::kContraction,
+         .axes = axes_by("... i~ j~ -> ..."),
+         .widens = true});
 }
 
 }  // namespace thaw::ops

@@ -293,54 +293,63 @@ void add_normalization_ops(Registry& r) {
          .operands = {kData, kBias, kBias, kBias, kBias},
          .axes = axes_by(batch_norm_axes),
          .batch = batch_with(batch_batch_norm),
-         .newer = newer_batch_norm});
+         .newer = newer_batch_norm,
+         .magnitude = magnitude_of_norm});
   r.add({.name = "InstanceNormalization",
          .shape = instance_norm_rule,
          .operands = {kData, kBias, kBias},
-         .axes = axes_by("n c x~..., c, c -> n c x~...")});
+         .axes = axes_by("n c x~..., c, c -> n c x~..."),
+         .magnitude = magnitude_of_norm});
   // Scale and bias are one a channel, or one a group.
   r.add({.name = "GroupNormalization",
          .shape = group_norm_rule,
          .operands = {kData, kBias, kBias},
          .axes = axes_by("n c~ x~..., _, _ -> n c~ x~..."),
          .newer = newer_group_norm,
-         .older = older_group_norm});
+         .older = older_group_norm,
+         .magnitude = magnitude_of_norm});
   r.add({.name = "LayerNormalization",
          .shape = layer_norm_rule,
          .operands = {kData, kBias, kBias},
          .attributes = {{"axis", kAxes, -1}},
          .axes = axes_by(layer_norm_axes),
-         .batch = batch_with(batch_shifting_axes)});
+         .batch = batch_with(batch_shifting_axes),
+         .magnitude = magnitude_of_norm});
   r.add({.name = "RMSNormalization",
          .shape = rms_norm_rule,
          .operands = {kData, kBias},
          .attributes = {{"axis", kAxes, -1}},
          .axes = axes_by(layer_norm_axes),
          .batch = batch_with(batch_shifting_axes),
-         .older = older_rms_norm});
+         .older = older_rms_norm,
+         .magnitude = magnitude_of_norm});
   r.add({.name = "LpNormalization",
          .shape = lp_norm_rule,
          .attributes = {{"axis", kAxes, -1}},
          .axes = axes_by(lp_norm_axes),
-         .batch = batch_with(batch_shifting_axes)});
+         .batch = batch_with(batch_shifting_axes),
+         .widens = true,
+         .magnitude = magnitude_of_norm});
   r.add({.name = "MeanVarianceNormalization",
          .shape = mean_variance_rule,
          .attributes = {{"axes", kAxes}},
          .axes = axes_by(mean_variance_axes),
-         .batch = batch_with(batch_mean_variance)});
-  r.add({.name = "LRN", .shape = keep_shape, .axes = axes_by("n c~ x... -> n c~ x...")});
+         .batch = batch_with(batch_mean_variance),
+         .widens = true,
+         .magnitude = magnitude_of_norm});
+  r.add({.name = "LRN",
+         .shape = keep_shape,
+         .axes = axes_by("n c~ x... -> n c~ x..."),
+         .widens = true,
+         .magnitude = magnitude_passed});
   r.add({.name = "Dropout",
          .shape = dropout_rule,
          .operands = {kData, kSetting, kSetting},
          .axes = axes_by("... -> ..., ..."),
          .batch = batch_with(batch_dropout),
          .newer = newer_dropout,
-         .deterministic = false});
-  r.widens({"LpNormalization", "MeanVarianceNormalization", "LRN"});
-  r.magnitude({"BatchNormalization", "InstanceNormalization", "GroupNormalization", "LayerNormalization",
-               "RMSNormalization", "LpNormalization", "MeanVarianceNormalization"},
-              magnitude_of_norm);
-  r.magnitude({"LRN", "Dropout"}, magnitude_passed);
+         .deterministic = false,
+         .magnitude = magnitude_passed});
 }
 
 }  // namespace thaw::ops

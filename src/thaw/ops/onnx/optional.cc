@@ -66,10 +66,16 @@ void batch_optional(BatchContext& n) { n.keep_on(Form::kLeading); }
 }  // namespace
 
 void add_optional_ops(Registry& r) {
-  auto add_op =
-      r.group({.op_class = OpClass::kMovement, .axes = no_axes(kSequences), .batch = batch_with(batch_optional)});
-  add_op("Optional", optional);
-  add_op("OptionalGetElement", optional_get_element);
+  r.add({.name = "Optional",
+         .shape = optional,
+         .op_class = OpClass::kMovement,
+         .axes = no_axes(kSequences),
+         .batch = batch_with(batch_optional)});
+  r.add({.name = "OptionalGetElement",
+         .shape = optional_get_element,
+         .op_class = OpClass::kMovement,
+         .axes = no_axes(kSequences),
+         .batch = batch_with(batch_optional)});
   r.add({.name = "OptionalHasElement",
          .shape = optional_has_element,
          .operands = {Role::kShapeOnly},

@@ -233,21 +233,31 @@ void batch_regions(BatchContext& n) {
 
 void add_pool_ops(Registry& r) {
   using enum Role;
-  r.add({"AveragePool", "LpPool"},
-        {.shape = pool_rule, .op_class = OpClass::kReduction, .axes = kPoolAxes, .newer = newer_pool});
+  r.add({.name = "AveragePool",
+         .shape = pool_rule,
+         .op_class = OpClass::kReduction,
+         .axes = kPoolAxes,
+         .newer = newer_pool});
+  r.add({.name = "LpPool",
+         .shape = pool_rule,
+         .op_class = OpClass::kReduction,
+         .axes = kPoolAxes,
+         .newer = newer_pool,
+         .widens = true});
   r.add({.name = "MaxPool",
          .shape = max_pool_rule,
          .op_class = OpClass::kReduction,
          .axes = axes_by("n c x~... -> n c x~..., n c x~..."),
-         .batch = batch_with(batch_max_pool)});
-  const auto add_global = [&](std::string_view name, Axes::Rule axes) {
-    r.add({.name = name, .shape = global_pool_rule, .op_class = OpClass::kReduction, .axes = axes_by(axes)});
+         .batch = batch_with(batch_max_pool),
+         .saturates = true});
+  const auto add_global = [&r](Operator op) {
+    op.shape = global_pool_rule;
+    op.op_class = OpClass::kReduction;
+    r.add(std::move(op));
   };
-  add_global("GlobalAveragePool", global_axes<Combine::kMean>);
-  add_global("GlobalMaxPool", global_axes<Combine::kMaximum>);
-  add_global("GlobalLpPool", global_axes<Combine::kSum>);
-  r.widens({"LpPool", "GlobalLpPool"});
-  r.saturates({"MaxPool", "GlobalMaxPool"});
+  add_global({.name = "GlobalAveragePool", .axes = axes_by(global_axes<Combine::kMean>)});
+  add_global({.name = "GlobalMaxPool", .axes = axes_by(global_axes<Combine::kMaximum>), .saturates = true});
+  add_global({.name = "GlobalLpPool", .axes = axes_by(global_axes<Combine::kSum>), .widens = true});
   r.add({.name = "MaxUnpool",
          .shape = max_unpool_rule,
          .operands = {kData, kIndex, kShape},

@@ -144,16 +144,18 @@ Dim recurrent_flops(NodeView& view) {
 
 void add_recurrent_ops(Registry& r) {
   using enum Role;
-  Operator cell{.op_class = OpClass::kContraction,
-                .operands = {kData, kWeight, kWeight, kBias, kCount, kState},
-                .axes = axes_by(recurrent_axes),
-                .batch = batch_with(batch_recurrent),
-                .flops = recurrent_flops};
-  auto add_op = r.group(cell);
-  add_op("RNN", recurrent<1, 1>);
-  add_op("GRU", recurrent<3, 1>);
-  cell.operands = {kData, kWeight, kWeight, kBias, kCount, kState, kState, kBias};
-  r.group(cell)("LSTM", recurrent<4, 2>);
+  const auto add_op = [&r](Operator op) {
+    op.op_class = OpClass::kContraction;
+    op.axes = axes_by(recurrent_axes);
+    op.batch = batch_with(batch_recurrent);
+    op.flops = recurrent_flops;
+    r.add(std::move(op));
+  };
+  add_op({.name = "RNN", .shape = recurrent<1, 1>, .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
+  add_op({.name = "GRU", .shape = recurrent<3, 1>, .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
+  add_op({.name = "LSTM",
+          .shape = recurrent<4, 2>,
+          .operands = {kData, kWeight, kWeight, kBias, kCount, kState, kState, kBias}});
 }
 
 }  // namespace thaw::ops

@@ -284,54 +284,76 @@ void batch_reduce_over(BatchContext& n, std::vector<int64_t> axes) { batch_over(
 
 void add_reduction_ops(Registry& r) {
   using enum Role;
-  Operator like{.op_class = OpClass::kReduction, .operands = {kData, kAxes}, .batch = batch_with(batch_reduce)};
-  const auto add_op = [&](std::string_view name, ShapeRule shape, Axes::Rule axes, Evaluation evaluation) {
-    like.name = name;
-    like.shape = shape;
-    like.axes = axes_by(axes);
-    like.evaluation = evaluation;
-    r.add(like);
-  };
   using enum Evaluation;
-  like.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, 12}};
-  add_op("ReduceSum", reduction<total>, reduction_axes<Combine::kSum>, kByRule);
-  like.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, 17}};
-  add_op("ReduceProd", reduction<product>, reduction_axes<Combine::kOther>, kByRule);
-  add_op("ReduceMin", reduction<lowest>, reduction_axes<Combine::kMinimum>, kByRule);
-  add_op("ReduceMax", reduction<highest>, reduction_axes<Combine::kMaximum>, kByRule);
-  add_op("ReduceMean", reduction<nothing>, reduction_axes<Combine::kMean>, kByRunning);
-  add_op("ReduceLogSumExp", reduction<nothing>, reduction_axes<Combine::kOther>, kByRunning);
-  // A 0 adds nothing to these.
-  for (const char* name : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"})
-    add_op(name, reduction<nothing>, reduction_axes<Combine::kSum>, kByRunning);
-  for (const char* name : {"ArgMax", "ArgMin"})
-    r.add({.name = name,
-           .shape = arg_extreme,
-           .op_class = OpClass::kReduction,
-           .attributes = {{"axis", kAxes, 0}},
-           .axes = axes_by(arg_extreme_axes),
-           .batch = batch_with(batch_shifting_axes)});
-  const auto add_cumulative = [&](std::string_view name, ShapeRule shape) {
-    r.add({.name = name,
-           .shape = shape,
-           .operands = {kData, kAxes},
-           .axes = axes_by(cumulative_axes),
-           .batch = batch_with(batch_shifting_axes),
-           .evaluation = kByRule});
+  // Up to an opset the axes are an attribute.
+  const auto add_op = [&r](Operator op, int64_t last_of_attribute = 17) {
+    op.op_class = OpClass::kReduction;
+    op.operands = {kData, kAxes};
+    op.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, last_of_attribute}};
+    op.batch = batch_with(batch_reduce);
+    r.add(std::move(op));
   };
-  add_cumulative("CumSum", cumulative<total>);
-  add_cumulative("CumProd", cumulative<product>);
-  r.widens({"ReduceSum", "ReduceProd", "ReduceMean", "ReduceLogSumExp", "ReduceL1", "ReduceL2", "ReduceLogSum",
-            "ReduceSumSquare", "CumSum", "CumProd"});
-  r.magnitude({"ReduceSum", "CumSum"}, magnitude_of_many);
-  r.magnitude({"ReduceL1"}, magnitude_of_many_sizes);
-  r.magnitude({"ReduceSumSquare"}, magnitude_of_many_squares);
-  r.magnitude({"ReduceL2"}, magnitude_of_length);
-  r.magnitude({"ReduceProd", "CumProd"}, magnitude_of_many_factors);
-  r.magnitude({"ReduceLogSum"}, magnitude_of_logarithm);
-  r.magnitude({"ReduceMax", "ReduceLogSumExp"}, magnitude_of_maximum);
-  r.counts_small(0, {"ReduceLogSum"});
-  r.saturates({"ReduceMax", "ReduceMin", "ReduceLogSumExp", "ArgMax", "ArgMin"});
+  add_op({.name = "ReduceSum",
+          .shape = reduction<total>,
+          .axes = axes_by(reduction_axes<Combine::kSum>),
+          .evaluation = kByRule,
+          .widens = true,
+          .magnitude = magnitude_of_many},
+         12);
+  add_op({.name = "ReduceProd",
+          .shape = reduction<product>,
+          .axes = axes_by(reduction_axes<Combine::kOther>),
+          .evaluation = kByRule,
+          .widens = true,
+          .magnitude = magnitude_of_many_factors});
+  add_op({.name = "ReduceMin",
+          .shape = reduction<lowest>,
+          .axes = axes_by(reduction_axes<Combine::kMinimum>),
+          .evaluation = kByRule,
+          .saturates = true});
+  add_op({.name = "ReduceMax",
+          .shape = reduction<highest>,
+          .axes = axes_by(reduction_axes<Combine::kMaximum>),
+          .evaluation = kByRule,
+          .saturates = true,
+          .magnitude = magnitude_of_maximum});
+  add_op({.name = "ReduceMean",
+          .shape = reduction<nothing>,
+          .axes = axes_by(reduction_axes<Combine::kMean>),
+          .widens = true});
+  add_op({.name = "ReduceLogSumExp",
+          .shape = reduction<nothing>,
+          .axes = axes_by(reduction_axes<Combine::kOther>),
+          .widens = true,
+          .saturates = true,
+          .magnitude = magnitude_of_maximum});
+  // A 0 adds nothing to these.
+  const auto add_sum = [&add_op](Operator op) {
+    op.shape = reduction<nothing>;
+    op.axes = axes_by(reduction_axes<Combine::kSum>);
+    op.widens = true;
+    add_op(std::move(op));
+  };
+  add_sum({.name = "ReduceL1", .magnitude = magnitude_of_many_sizes});
+  add_sum({.name = "ReduceL2", .magnitude = magnitude_of_length});
+  add_sum({.name = "ReduceLogSum", .magnitude = magnitude_of_logarithm, .counts_small = 0});
+  add_sum({.name = "ReduceSumSquare", .magnitude = magnitude_of_many_squares});
+  r.add({"ArgMax", "ArgMin"}, {.shape = arg_extreme,
+                               .op_class = OpClass::kReduction,
+                               .attributes = {{"axis", kAxes, 0}},
+                               .axes = axes_by(arg_extreme_axes),
+                               .batch = batch_with(batch_shifting_axes),
+                               .saturates = true});
+  const auto add_cumulative = [&r](Operator op) {
+    op.operands = {kData, kAxes};
+    op.axes = axes_by(cumulative_axes);
+    op.batch = batch_with(batch_shifting_axes);
+    op.evaluation = kByRule;
+    op.widens = true;
+    r.add(std::move(op));
+  };
+  add_cumulative({.name = "CumSum", .shape = cumulative<total>, .magnitude = magnitude_of_many});
+  add_cumulative({.name = "CumProd", .shape = cumulative<product>, .magnitude = magnitude_of_many_factors});
 }
 
 }  // namespace thaw::ops

@@ -338,15 +338,16 @@ void add_resize_ops(Registry& r) {
          .batch = batch_with(batch_resize),
          .frozen = frozen_resize,
          .sizes = resize_sizes,
-         .newer = newer_resize});
+         .newer = newer_resize,
+         .magnitude = magnitude_passed});
   r.add({.name = "Upsample",
          .shape = upsample_rule,
          .operands = {kData, kScales},
          .attributes = {{"scales", kScales, AttributeRole::kRequired, 7, 8}},
          .axes = axes_by(upsample_axes),
          .batch = batch_with(batch_upsample),
-         .newer = newer_resize});
-  r.magnitude({"Resize", "Upsample"}, magnitude_passed);
+         .newer = newer_resize,
+         .magnitude = magnitude_passed});
 }
 
 }  // namespace thaw::ops

@@ -341,7 +341,8 @@ void add_select_ops(Registry& r) {
          .operands = {kData, kSize},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}, {.name = "k", .role = kSize}},
          .axes = axes_by(top_k_axes),
-         .batch = batch_with(batch_shifting_axes)});
+         .batch = batch_with(batch_shifting_axes),
+         .saturates = true});
   r.add({.name = "OneHot",
          .shape = one_hot,
          .operands = {kIndex, kSize, kData},
@@ -349,7 +350,6 @@ void add_select_ops(Registry& r) {
          .axes = axes_by(one_hot_axes),
          .batch = batch_with(batch_one_hot),
          .evaluation = Evaluation::kByRule});
-  r.saturates({"TopK"});
   r.add({.name = "NonMaxSuppression",
          .shape = non_max_suppression,
          .operands = {kRegion, kData, kSetting, kSetting, kSetting},

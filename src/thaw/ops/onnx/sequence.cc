@@ -279,12 +279,18 @@ void add_sequence_ops(Registry& r) {
          .shape = sequence_empty,
          .op_class = OpClass::kGenerator,
          .axes = no_axes("it has no operand")});
-  auto add_item_op = r.group({.op_class = OpClass::kMovement,
-                              .operands = {kData, kIndex},
-                              .axes = kNoAxes,
-                              .batch = batch_with(batch_items<1>)});
-  add_item_op("SequenceAt", sequence_at);
-  add_item_op("SequenceErase", sequence_erase);
+  r.add({.name = "SequenceAt",
+         .shape = sequence_at,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items<1>)});
+  r.add({.name = "SequenceErase",
+         .shape = sequence_erase,
+         .op_class = OpClass::kMovement,
+         .operands = {kData, kIndex},
+         .axes = kNoAxes,
+         .batch = batch_with(batch_items<1>)});
   r.add({.name = "SequenceInsert",
          .shape = sequence_insert,
          .op_class = OpClass::kMovement,

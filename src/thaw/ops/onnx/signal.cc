@@ -118,18 +118,19 @@ void add_signal_ops(Registry& r) {
          .operands = {kData, kSize, kAxes},
          .attributes = {{"axis", kAxes, 1, 17, 19}},
          .axes = axes_by(dft_axes),
-         .batch = batch_with(batch_shifting_axes)});
+         .batch = batch_with(batch_shifting_axes),
+         .widens = true});
   // Signal, step, window, length of a frame. Frames and frequencies are both made of the signal's positions.
   r.add({.name = "STFT",
          .shape = stft_rule,
          .operands = {kData, kSetting, kData, kSize},
-         .axes = axes_by("b t~ c~ -> b t~ t~ c~ | b t~ -> b t~ t~ _")});
+         .axes = axes_by("b t~ c~ -> b t~ t~ c~ | b t~ -> b t~ t~ _"),
+         .widens = true});
   r.add({.name = "MelWeightMatrix",
          .shape = mel_weight_rule,
          .op_class = OpClass::kGenerator,
          .operands = {kSize, kSize, kSetting},
          .axes = no_axes(kSizedByData)});
-  r.widens({"DFT", "STFT"});
   r.add({"HannWindow", "HammingWindow", "BlackmanWindow"},
         {.shape = window_rule, .op_class = OpClass::kGenerator, .operands = {kSize}, .axes = no_axes(kSizedByData)});
 }

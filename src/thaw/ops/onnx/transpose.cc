@@ -163,9 +163,14 @@ void add_transpose_ops(Registry& r) {
          .axes = axes_by(transpose_axes),
          .batch = batch_with(batch_transpose),
          .evaluation = Evaluation::kByRule});
-  auto add_image_op = r.group({.op_class = OpClass::kMovement, .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
-  add_image_op("DepthToSpace", depth_to_space);
-  add_image_op("SpaceToDepth", space_to_depth);
+  r.add({.name = "DepthToSpace",
+         .shape = depth_to_space,
+         .op_class = OpClass::kMovement,
+         .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
+  r.add({.name = "SpaceToDepth",
+         .shape = space_to_depth,
+         .op_class = OpClass::kMovement,
+         .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
   r.add({.name = "ReverseSequence",
          .shape = reverse_sequence,
          .op_class = OpClass::kMovement,

@@ -38,28 +38,6 @@ void Registry::add(std::initializer_list<std::string_view> names, Operator like)
   }
 }
 
-Operator& Registry::entry(std::string_view domain, std::string_view name) {
-  const auto found = entries_.find(Key{domain, name});
-  if (found == entries_.end()) throw std::logic_error("no such operator: " + std::string(name));
-  return found->second;
-}
-
-void Registry::widens(std::initializer_list<std::string_view> names, std::string_view domain) {
-  for (const std::string_view name : names) entry(domain, name).widens = true;
-}
-
-void Registry::saturates(std::initializer_list<std::string_view> names, std::string_view domain) {
-  for (const std::string_view name : names) entry(domain, name).saturates = true;
-}
-
-void Registry::magnitude(std::initializer_list<std::string_view> names, MagnitudeRule rule, std::string_view domain) {
-  for (const std::string_view name : names) entry(domain, name).magnitude = rule;
-}
-
-void Registry::counts_small(int operand, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names) entry({}, name).counts_small = operand;
-}
-
 const Operator* Registry::find(std::string_view domain, std::string_view name) const {
   auto it = entries_.find(Key{domain, name});
   return it == entries_.end() ? nullptr : &it->second;

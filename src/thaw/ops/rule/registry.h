@@ -90,20 +90,6 @@ class Registry {
   void add(Operator op);  // the same operator twice is a programming error: throws std::logic_error
   // Operators that differ by name only.
   void add(std::initializer_list<std::string_view> names, Operator like);
-  // Adds operators that differ by name and shape rule: add("Relu", relu).
-  auto group(Operator like) {
-    return [this, like = std::move(like)](std::string_view name, ShapeRule shape) mutable {
-      like.name = name;
-      like.shape = shape;
-      add(like);
-    };
-  }
-  // Entries that were added before, by name: their results may be far larger or smaller than their operands.
-  void widens(std::initializer_list<std::string_view> names, std::string_view domain = {});
-  // The same, of more that is known of how large numbers are.
-  void saturates(std::initializer_list<std::string_view> names, std::string_view domain = {});
-  void magnitude(std::initializer_list<std::string_view> names, MagnitudeRule rule, std::string_view domain = {});
-  void counts_small(int operand, std::initializer_list<std::string_view> names);
   const Operator* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
   const Operator* find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
   std::vector<const Operator*> all() const;  // sorted by domain and name
@@ -118,7 +104,6 @@ class Registry {
       return std::hash<std::string_view>()(key.name) * 31 + std::hash<std::string_view>()(key.domain);
     }
   };
-  Operator& entry(std::string_view domain, std::string_view name);
 
   std::unordered_map<Key, Operator, Hash> entries_;
 };

@@ -56,15 +56,41 @@ TEST(Registry, HasARoleForEveryOperandThatIsNotData) {
   }
 }
 
+// The most operands that a version of the operator takes; 0 where the schemas do not have it.
+size_t most_operands(const Operator& op) {
+  size_t most = 0;
+  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history())
+    if (schema.Name() == op.name && schema.domain() == op.domain)
+      most = std::max(most, static_cast<size_t>(schema.max_input()));
+  return most;
+}
+
 // A pattern that does not parse throws; one that names more operands than the operator takes is about another operator.
 TEST(Registry, HasNoRoleForOperandsThatDoNotExist) {
   for (const Operator* op : registry().all()) {
     if (!op->domain.empty() && op->domain != kMl) continue;
-    size_t most = 0;
-    for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history())
-      if (schema.Name() == op->name && schema.domain() == op->domain)
-        most = std::max(most, static_cast<size_t>(schema.max_input()));
+    const size_t most = most_operands(*op);
     EXPECT_TRUE(most == 0 || op->operands.size() <= most) << full_name(*op);
+  }
+}
+
+TEST(Registry, SaysOfOperandsThatExistThatTheyCommuteOrCountSmall) {
+  for (const Operator* op : registry().all()) {
+    if (op->commutes) {
+      EXPECT_GE(most_operands(*op), 2u) << full_name(*op);
+    }
+    if (op->counts_small >= 0) {
+      EXPECT_LT(static_cast<size_t>(op->counts_small), most_operands(*op)) << full_name(*op);
+      EXPECT_EQ(op->operands[op->counts_small], Role::kData) << full_name(*op);
+    }
+  }
+}
+
+// Numbers that are moved, converted or chosen are as large as they were.
+TEST(Registry, SaysNothingOfHowLargeNumbersArePassedOn) {
+  for (const Operator* op : registry().all()) {
+    if (!op->passes_numbers()) continue;
+    EXPECT_FALSE(op->widens || op->saturates || op->magnitude || op->counts_small >= 0) << full_name(*op);
   }
 }
 
