@@ -8,7 +8,7 @@ from conftest import SOURCE
 
 PAGES = {
     "adding-an-operator.md": ["ops/onnx/expand.cc", "ops/onnx/movement_test.cc"],
-    "adding-a-pass.md": ["rewrite/example_pass_test.cc"],
+    "adding-a-pass.md": ["rewrite/example_pass_test.cc", "optimize/optimize.cc"],
 }
 
 

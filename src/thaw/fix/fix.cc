@@ -5,49 +5,61 @@
 #include <string>
 #include <utility>
 
-#include "thaw/fix/declare_sizes.h"
-#include "thaw/fix/shorten_reshape.h"
-#include "thaw/fix/thaw_sizes.h"
+#include "thaw/fix/passes.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::fixing {
-
 namespace {
+
+using rewrite::Pass, rewrite::PassContext;
 
 // Each round frees or removes something, and one is nearly always enough.
 constexpr int kMostRounds = 8;
 
 // The model has each value once since it was loaded.
-void tell_repeated(ir::Model& model, rewrite::Changes& changes) {
-  for (const ir::Repeated& repeated : std::exchange(model.repeated, {}))
-    changes.made.push_back(
+int tell_repeated(PassContext& context) {
+  const std::vector<ir::Repeated> all = std::exchange(context.model.repeated, {});
+  for (const ir::Repeated& repeated : all)
+    context.changes.made.push_back(
         {"THAW006", repeated.name, {}, {{std::string(repeated.makers), "the one that ONNX Runtime reads"}}});
+  return static_cast<int>(all.size());
+}
+
+int remove_unused(PassContext& context) {
+  return context.changes.modified() ? rewrite::remove_unused(context.model) : 0;
+}
+
+// One round, in order. What a row runs is in the file of its name.
+std::vector<Pass> chosen_passes(const FixOptions& options) {
+  struct Row {
+    bool is_wanted;
+    Pass pass;
+  };
+  const Row rows[] = {
+      {options.declarations, {"repeated", "no name is made twice", tell_repeated}},
+      // Before declarations: what they free changes what is true of the shapes.
+      {options.sizes, {"sizes", "frozen sizes that follow from the inputs' move with them", thaw_sizes}},
+      {options.chains, {"chains", "a shape that a constant of 0 and -1 says is that constant", shorten_reshapes}},
+      {true, {"unused", "what a change left without use is gone", remove_unused}},
+      // Last: they describe the graph as it is then.
+      {options.declarations, {"declarations", "what is declared follows from the graph, one name a size", declare_sizes}},
+  };
+  std::vector<Pass> passes;
+  for (const auto& [is_wanted, pass] : rows)
+    if (is_wanted) passes.push_back(pass);
+  return passes;
 }
 
 }  // namespace
 
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   ops::require_arity(model);
-  std::vector<rewrite::Pass> pipeline;
-  if (options.declarations)
-    pipeline.push_back(
-        {.name = "make each value once", .expects = {}, .ensures = "no name is made twice", .run = tell_repeated});
-  // Sizes first: what they free changes what is true of the shapes.
-  if (options.sizes) pipeline.push_back(kThawSizes);
-  if (options.chains) pipeline.push_back(kShortenReshapes);
-  pipeline.push_back({.name = "remove what is left without use",
-                      .expects = {},
-                      .ensures = "nothing goes where nothing was changed",
-                      .run = [](ir::Model& m, rewrite::Changes& changes) {
-                        if (changes.modified()) rewrite::remove_unused(m);
-                      }});
-  // Declarations last: they describe the graph as it is then.
-  if (options.declarations) pipeline.push_back(kDeclareSizes);
-  rewrite::Changes changes = rewrite::run(pipeline, model);
+  const std::vector<Pass> passes = chosen_passes(options);
+  rewrite::Changes changes = rewrite::run(passes, model);
   // What went without use no longer stands in the way of the rest, so that a second fix of a result finds nothing to do.
   for (int round = 1; changes.modified() && round < kMostRounds; ++round) {
-    rewrite::Changes more = rewrite::run(pipeline, model);
+    rewrite::Changes more = rewrite::run(passes, model);
     if (!more.modified()) break;
     // What was left stays left unless it was answered after all: once the rest is mended, nothing points to it any more.
     std::erase_if(changes.left, [&](const Change& left) {

@@ -1,5 +1,4 @@
-#include "thaw/fix/thaw_sizes.h"
-
+// Frozen sizes as expressions of the inputs, axis by axis.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/fix/freedom.h"
+#include "thaw/fix/passes.h"
 #include "thaw/fix/thaw_attempt.h"
 #include "thaw/ir/graph/transaction.h"
 
@@ -23,9 +23,12 @@ constexpr int kMostTries = 24;
 // nothing new is held. What a try rewrote is taken back whole.
 class WholeAxes {
  public:
-  WholeAxes(ir::Model& model, rewrite::Changes& changes) : model_(model), changes_(changes), freedom_(model) {}
+  explicit WholeAxes(rewrite::PassContext& context)
+      : model_(context.model), changes_(context.changes), freedom_(context.model) {}
 
-  void run() {
+  // Returns how many changes it made.
+  int run() {
+    const size_t before = changes_.made.size();
     bool is_done = false;
     for (int tries = 0; tries < kMostTries && !is_done; ++tries) is_done = try_once();
     if (!is_done)
@@ -33,6 +36,7 @@ class WholeAxes {
                         .place = "the graph",
                         .why = "its sizes depend on each other in more ways than are tried"}};
     tell();
+    return static_cast<int>(changes_.made.size() - before);
   }
 
  private:
@@ -112,6 +116,6 @@ class WholeAxes {
 
 }  // namespace
 
-void thaw_sizes(ir::Model& model, rewrite::Changes& changes) { WholeAxes(model, changes).run(); }
+int thaw_sizes(rewrite::PassContext& context) { return WholeAxes(context).run(); }
 
 }  // namespace thaw::fixing

@@ -33,7 +33,8 @@ int num_without_kernel(const Counts& counts, int64_t opset, const ops::TargetDom
 
 const ops::TargetDomain& directml_operators() { return *ops::find_target("directml")->domain(""); }
 
-void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes) {
+void change_to_directml_opset(rewrite::PassContext& context) {
+  const ir::Model& model = context.model;
   const ops::TargetDomain& taken = directml_operators();
   const int64_t now = model.opset("").value_or(0), newest = std::min(now, taken.newest);
   Counts counts;
@@ -50,13 +51,13 @@ void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes) {
   for (const Choice& choice : choices) {
     if (choice.opset == now) return;
     try {
-      return rewrite::change_opset(model, choice.opset, changes);
+      return rewrite::change_opset(context, choice.opset);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
       if (why.empty()) why = error.parts().what;
     }
   }
-  changes.left.push_back({.kind = "directml", .place = "the model", .part = {}, .replaced = {}, .why = why});
+  context.changes.left.push_back({.kind = "directml", .place = "the model", .part = {}, .replaced = {}, .why = why});
 }
 
 }  // namespace thaw::optimizing

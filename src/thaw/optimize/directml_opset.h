@@ -11,6 +11,6 @@ const ops::TargetDomain& directml_operators();
 
 // Changes a model to the opset at which DirectML has no kernel for the fewest of its nodes: its own, or DirectML's newest where
 // that is older, or one before it. Where none has an equal of every node, the model stays as it is, and `changes.left` says why.
-void change_to_directml_opset(ir::Model& model, rewrite::Changes& changes);
+void change_to_directml_opset(rewrite::PassContext& context);
 
 }  // namespace thaw::optimizing

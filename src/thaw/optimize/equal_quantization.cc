@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

@@ -8,6 +8,7 @@
 #include "thaw/optimize/attention/grouped.h"
 #include "thaw/optimize/attention/sinks.h"
 #include "thaw/optimize/attention/write.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -20,8 +21,12 @@ constexpr std::string_view kPass = "attention";
 
 class AttentionFuser {
  public:
-  AttentionFuser(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes)
-      : model_(model), facts_(facts), target_(target), changes_(changes), opset_(model.opset("").value_or(0)) {}
+  explicit AttentionFuser(Context& context)
+      : model_(context.model),
+        facts_(context.facts()),
+        target_(context.target),
+        changes_(context.changes),
+        opset_(context.model.opset("").value_or(0)) {}
 
   bool fuse(ir::Node* product) {
     why_.clear();
@@ -245,9 +250,9 @@ class AttentionFuser {
 
 }  // namespace
 
-int fuse_attention(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
-  AttentionFuser fuser(model, facts, target, changes);
-  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+int fuse_attention(Context& context) {
+  AttentionFuser fuser(context);
+  return rewrite::for_sites(context, [&](ir::Node* node) {
     return may_be_matrix_product(*node) && node->output(0) && node->output(0)->is_used() && fuser.fuse(node);
   });
 }

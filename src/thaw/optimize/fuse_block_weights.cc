@@ -10,7 +10,7 @@
 
 #include "thaw/ir/data/tensor_source.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -141,19 +141,20 @@ std::optional<BlockWeight> block_weight(ir::Node& product) {
 
 }  // namespace
 
-int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::for_sites(model, facts, [&](ir::Node* product) {
+int fuse_block_weights(Context& context) {
+  infer::Inference& facts = context.facts();
+  return rewrite::for_sites(context, [&](ir::Node* product) {
     if (!is_product(*product) || !product->output(0)->is_used()) return 0;
     const auto found = block_weight(*product);
     if (!found || facts.fact(product->input(0)).rank() < 2) return 0;
     const DataType type = facts.fact(product->input(0)).dtype;
     if (found->scales->data_type != type || type != DataType::kFloat) return 0;
     const int64_t blocks = found->rows / found->block;
-    rewrite::Patch patch(model, {});
+    rewrite::Patch patch(context.model, {});
     patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     const auto listed = [&](ir::Tensor tensor, const ir::Value* old) {
-      tensor.name = model.graph->unique_name(old->name() + "_columns");
+      tensor.name = context.model.graph->unique_name(old->name() + "_columns");
       return product->graph()->add_initializer(std::move(tensor));
     };
     const ir::Node& dequantize = *found->dequantize;
@@ -163,9 +164,10 @@ int fuse_block_weights(ir::Model& model, infer::Inference& facts, rewrite::Chang
         listed(flat(*found->scales), dequantize.input(1))};
     if (found->zeros)
       inputs.push_back(listed(columns_of(*found->zeros, {found->columns * ((blocks + 1) / 2)}), dequantize.input(2)));
-    changes.made.push_back({.kind = "MatMulNBits",
-                            .place = product->describe(),
-                            .replaced = {{fmt::format("DequantizeLinear and {}", product->op_type()), "MatMulNBits"}}});
+    context.changes.made.push_back(
+        {.kind = "MatMulNBits",
+         .place = product->describe(),
+         .replaced = {{fmt::format("DequantizeLinear and {}", product->op_type()), "MatMulNBits"}}});
     ir::Value* made = rewrite::emit_node(at, {.op = "MatMulNBits",
                                               .inputs = std::move(inputs),
                                               .attributes = {{"K", found->rows},

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
@@ -53,8 +53,9 @@ ops::Attributes said_of(const ir::Node& activation, bool of_conv) {
 
 }  // namespace
 
-int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::for_sites(model, facts, [&](ir::Node* conv) {
+int fuse_conv_activations(Context& context) {
+  infer::Inference& facts = context.facts();
+  return rewrite::for_sites(context, [&](ir::Node* conv) {
     ir::Value* output = conv->output(0);
     const bool is_conv = is_of_onnx(*conv, "Conv");
     if ((!is_conv && !is_of_onnx(*conv, "Gemm")) || !output || !is_read_once(*output)) return 0;
@@ -66,11 +67,11 @@ int fuse_conv_activations(ir::Model& model, infer::Inference& facts, rewrite::Ch
     const std::string fused = "Fused" + conv->op_type();
     ops::Attributes attributes(conv->attributes().begin(), conv->attributes().end());
     attributes.insert(attributes.end(), said.begin(), said.end());
-    rewrite::Patch patch(model, {});
+    rewrite::Patch patch(context.model, {});
     patch.emitter().set_origin(conv->name.empty() ? output->name() : conv->name);
-    changes.made.push_back({.kind = fused,
-                            .place = conv->describe(),
-                            .replaced = {{conv->op_type() + " and " + activation->op_type(), fused}}});
+    context.changes.made.push_back({.kind = fused,
+                                    .place = conv->describe(),
+                                    .replaced = {{conv->op_type() + " and " + activation->op_type(), fused}}});
     const auto made =
         rewrite::emit_node(patch.before(activation), {.op = fused,
                                                       .inputs = {conv->inputs().begin(), conv->inputs().end()},

@@ -5,7 +5,7 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/optimize/channel_affine.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/scaled_weights.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
@@ -19,11 +19,11 @@ bool is_onnx(const ir::Node& node, std::string_view op) { return node.domain().e
 
 class ConvolutionFuser {
  public:
-  ConvolutionFuser(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes)
-      : model_(model), facts_(facts), changes_(changes) {}
+  explicit ConvolutionFuser(Context& context)
+      : context_(context), model_(context.model), facts_(context.facts()), changes_(context.changes) {}
 
   int run() {
-    return rewrite::for_sites(model_, facts_, [&](ir::Node* node) {
+    return rewrite::for_sites(context_, [&](ir::Node* node) {
       int applied = 0;
       const auto layout = layout_of(*node);
       if (!layout) return applied;
@@ -145,6 +145,7 @@ class ConvolutionFuser {
     return tensor && tensor->num_elements() <= 64 ? tensor->to_int64() : std::vector<int64_t>();
   }
 
+  Context& context_;
   ir::Model& model_;
   infer::Inference& facts_;
   rewrite::Changes& changes_;
@@ -152,8 +153,6 @@ class ConvolutionFuser {
 
 }  // namespace
 
-int fuse_convolutions(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return ConvolutionFuser(model, facts, changes).run();
-}
+int fuse_convolutions(Context& context) { return ConvolutionFuser(context).run(); }
 
 }  // namespace thaw::optimizing

@@ -4,7 +4,7 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/optimize/channel_affine.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/scaled_weights.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
@@ -56,8 +56,9 @@ std::optional<LinearNorm> find_linear_norm(ir::Node& product, const infer::Infer
 
 }  // namespace
 
-int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::for_sites(model, facts, [&](ir::Node* product) {
+int fuse_linear_norms(Context& context) {
+  infer::Inference& facts = context.facts();
+  return rewrite::for_sites(context, [&](ir::Node* product) {
     if (product->op_type() != "MatMul" || !product->domain().empty()) return 0;
     const auto found = find_linear_norm(*product, facts);
     if (!found) return 0;
@@ -72,7 +73,7 @@ int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Change
     }
     const uint64_t bytes = bias.size() * ir::bits_of(weight.data_type) / 8;
     if (!is_finite || (!own_constant(found->old_bias) && bytes > found->affine.bytes)) return 0;
-    rewrite::Patch patch(model, {});
+    rewrite::Patch patch(context.model, {});
     ir::Graph& graph = *product->graph();
     const auto listed = [&](ir::Tensor tensor, const std::string& name) {
       tensor.name = graph.unique_name(name + "_fused");
@@ -84,9 +85,9 @@ int fuse_linear_norms(ir::Model& model, infer::Inference& facts, rewrite::Change
     ir::Value* shift =
         listed(ir::Tensor::from_bytes({}, weight.data_type, {static_cast<int64_t>(bias.size())}, std::move(packed)),
                found->old_bias ? found->old_bias->name() : found->norm->input(2)->name());
-    changes.made.push_back({.kind = "fuse BatchNormalization into MatMul",
-                            .place = product->describe(),
-                            .replaced = {{"MatMul and BatchNormalization", "MatMul and Add"}}});
+    context.changes.made.push_back({.kind = "fuse BatchNormalization into MatMul",
+                                    .place = product->describe(),
+                                    .replaced = {{"MatMul and BatchNormalization", "MatMul and Add"}}});
     patch.emitter().set_origin(rewrite::name_of(*found->norm));
     const ops::Emit at = patch.before(found->norm);
     product->set_input(1, scaled_weight);

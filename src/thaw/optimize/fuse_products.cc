@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
@@ -87,8 +87,9 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
 
 }  // namespace
 
-int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+int fuse_products(Context& context) {
+  infer::Inference& facts = context.facts();
+  return rewrite::for_sites(context, [&](ir::Node* node) {
     if (!names(*node, "MatMul") || !node->output(0)->is_used()) return 0;
     auto product = product_around(*node, facts);
     if (!product) return 0;
@@ -103,11 +104,12 @@ int fuse_products(ir::Model& model, infer::Inference& facts, rewrite::Changes& c
       }
     }
     if (product->absorbed.size() == 1) return 0;
-    rewrite::Patch patch(model, {});
+    rewrite::Patch patch(context.model, {});
     patch.emitter().set_origin(rewrite::name_of(*node));
-    changes.made.push_back({.kind = "FusedMatMul",
-                            .place = node->describe(),
-                            .replaced = {{std::to_string(product->absorbed.size()) + " nodes", "FusedMatMul"}}});
+    context.changes.made.push_back(
+        {.kind = "FusedMatMul",
+         .place = node->describe(),
+         .replaced = {{std::to_string(product->absorbed.size()) + " nodes", "FusedMatMul"}}});
     const auto made =
         rewrite::emit_node(patch.before(last), {.op = "FusedMatMul",
                                                 .inputs = {product->operands[0], product->operands[1]},

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/rotary/find.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -112,8 +112,12 @@ class RotaryWriter {
 
 class RotaryFuser {
  public:
-  RotaryFuser(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes)
-      : model_(model), facts_(facts), halves_(facts), target_(target), changes_(changes) {}
+  explicit RotaryFuser(Context& context)
+      : model_(context.model),
+        facts_(context.facts()),
+        halves_(context.facts()),
+        target_(context.target),
+        changes_(context.changes) {}
 
   bool fuse(ir::Node* node) {
     std::string why;
@@ -156,9 +160,9 @@ class RotaryFuser {
 
 }  // namespace
 
-int fuse_rotary(ir::Model& model, infer::Inference& facts, OptimizeTarget target, rewrite::Changes& changes) {
-  RotaryFuser fuser(model, facts, target, changes);
-  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+int fuse_rotary(Context& context) {
+  RotaryFuser fuser(context);
+  return rewrite::for_sites(context, [&](ir::Node* node) {
     const std::string& op = node->op_type();
     const bool may_end = op == "Add" || op == "Sub" || op == "Concat" || op == "Reshape";
     return may_end && node->domain().empty() && node->output(0) && node->output(0)->is_used() && fuser.fuse(node);

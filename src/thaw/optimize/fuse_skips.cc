@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -93,11 +93,11 @@ class SkipFinder {
   const infer::Inference& facts_;
 };
 
-void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const SkipSum& found, std::string_view op,
-               rewrite::Changes& changes) {
+void fuse_skip(Context& context, ir::Node& norm, const SkipSum& found, std::string_view op) {
+  infer::Inference& facts = context.facts();
   ir::Value *sum = found.last->output(0), *result = norm.output(0);
   const bool is_read_otherwise = !is_read_once(*sum);
-  rewrite::Patch patch(model, {});
+  rewrite::Patch patch(context.model, {});
   patch.emitter().set_origin(norm.name.empty() ? result->name() : norm.name);
   const ops::Emit at = patch.after(found.last);  // where the sum stood, as others may read it before the norm does
   rewrite::NodeSpec spec{.op = op,
@@ -112,9 +112,9 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const 
     spec.inputs.push_back(as_dims(found.bias, facts.fact(found.bias), data, {data.rank() - 1, 1}, at));
   }
   if (!is_read_otherwise) spec.outputs = {true};
-  changes.made.push_back({.kind = std::string(op),
-                          .place = norm.describe(),
-                          .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
+  context.changes.made.push_back({.kind = std::string(op),
+                                  .place = norm.describe(),
+                                  .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
   const std::vector<ir::Value*> made = rewrite::emit_node(at, std::move(spec));
   patch.replace(result, made.front());
   norm.graph()->remove_node(&norm);
@@ -126,13 +126,14 @@ void fuse_skip(ir::Model& model, infer::Inference& facts, ir::Node& norm, const 
 
 }  // namespace
 
-int fuse_skips(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::for_sites(model, facts, [&](ir::Node* norm) {
+int fuse_skips(Context& context) {
+  const infer::Inference& facts = context.facts();
+  return rewrite::for_sites(context, [&](ir::Node* norm) {
     const std::string_view op = skipping(*norm);
     if (op.empty() || !is_plain(*norm, facts.fact(norm->input(0)))) return 0;
     const auto found = SkipFinder(facts).find(norm->input(0));
     if (!found || found->last->graph() != norm->graph() || !norm->output(0)->is_used()) return 0;
-    fuse_skip(model, facts, *norm, *found, op, changes);
+    fuse_skip(context, *norm, *found, op);
     return 1;
   });
 }

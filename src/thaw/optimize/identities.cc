@@ -1,7 +1,7 @@
 // Nodes that give what they take.
 #include <algorithm>
 
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "thaw/ir/graph/function_calls.h"
-#include "thaw/optimize/control.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/inline_call.h"
 #include "thaw/rewrite/patch.h"
 
@@ -53,10 +53,11 @@ void forget_unused_domains(ir::Model& model) {
 
 }  // namespace
 
-int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+int inline_functions(Context& context) {
+  ir::Model& model = context.model;
   if (model.functions.empty()) return 0;
   ir::refuse_recursion(model);
-  const int count = rewrite::edit_as_one(model, facts, [&] {
+  const int count = rewrite::edit_as_one(context, [&] {
     int inlined = 0;
     for (bool more = true; more;) {
       more = false;
@@ -65,7 +66,7 @@ int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes
       for (ir::Node* call : calls) {
         const std::string place = call->describe(), name = call->op_type();
         if (!rewrite::inline_call(model, call)) continue;
-        changes.made.push_back({.kind = "inline a function", .place = place, .replaced = {{name, "its body"}}});
+        context.changes.made.push_back({.kind = "inline a function", .place = place, .replaced = {{name, "its body"}}});
         more = true;
         ++inlined;
       }
@@ -75,6 +76,7 @@ int inline_functions(ir::Model& model, infer::Inference& facts, rewrite::Changes
   if (count > 0) {
     forget_uncalled(model);
     forget_unused_domains(model);
+    context.look_again();
   }
   return count;
 }

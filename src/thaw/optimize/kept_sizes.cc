@@ -2,7 +2,7 @@
 // to be known of the sizes, so that this holds beside frozen ones too.
 #include <algorithm>
 
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

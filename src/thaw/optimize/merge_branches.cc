@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/control.h"
 #include "thaw/optimize/loop_bodies.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -115,8 +115,10 @@ void merge(ir::Model& model, const Branches& found) {
 
 }  // namespace
 
-int merge_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+int merge_branches(Context& context) {
+  ir::Model& model = context.model;
   if (model.opset("").value_or(0) < kOpsetOfWhere) return 0;
+  const infer::Inference& facts = context.facts();
   std::vector<Branches> all;
   for (ir::Node* node : model.graph->nodes()) {
     if (node->subgraphs().empty() || node->op_type() != "If" || !node->domain().empty()) continue;
@@ -124,18 +126,21 @@ int merge_branches(ir::Model& model, infer::Inference& facts, rewrite::Changes& 
     if (const auto found = mergeable(*node, facts, why)) {
       all.push_back(*found);
     } else if (!why.empty()) {
-      changes.left.push_back({.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = why});
+      context.changes.left.push_back(
+          {.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = why});
     }
   }
   if (all.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] {
+  rewrite::edit_as_one(context, [&] {
     for (const Branches& found : all) {
-      changes.made.push_back(
+      context.changes.made.push_back(
           {.kind = "compute both branches", .place = found.node->describe(), .replaced = {{"If", "Where"}}});
       merge(model, found);
     }
     return static_cast<int>(all.size());
   });
+  context.look_again();  // the branches' constants have moved
+  return static_cast<int>(all.size());
 }
 
 }  // namespace thaw::optimizing

@@ -1,5 +1,5 @@
 // Sequences and optionals whose items are tensors that one can name: they need not be there.
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

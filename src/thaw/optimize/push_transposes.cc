@@ -1,5 +1,4 @@
-#include "thaw/optimize/push_transposes.h"
-
+// Transposes moved through what works along any axes alike, where fewer are left then.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "thaw/infer/facts_view.h"
 #include "thaw/optimize/node_in_order.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/optimize/transposed_constant.h"
 #include "thaw/rewrite/patch.h"
@@ -368,8 +368,10 @@ int push_in(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, r
 
 }  // namespace
 
-int push_transposes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return push_in(model, *model.graph, facts, changes); });
+int push_transposes(Context& context) {
+  const infer::Inference& facts = context.facts();
+  return rewrite::edit_as_one(
+      context, [&] { return push_in(context.model, *context.model.graph, facts, context.changes); });
 }
 
 }  // namespace thaw::optimizing

@@ -1,10 +1,11 @@
+// What is stored twice, once.
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "thaw/core/mapped_file.h"
-#include "thaw/optimize/share.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
@@ -72,12 +73,9 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
 
 }  // namespace
 
-int share_constants(ir::Model& model, infer::Inference& facts, const Constants& keep, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return share_constants(model, keep, changes); });
-}
-
-int share_constants(ir::Model& model, const Constants& keep, rewrite::Changes& changes) {
-  return share_in(*model.graph, keep, changes);
+int share_constants(Context& context) {
+  const Constants& keep = context.frozen();
+  return rewrite::edit_as_one(context, [&] { return share_in(*context.model.graph, keep, context.changes); });
 }
 
 }  // namespace thaw::optimizing

@@ -1,8 +1,9 @@
+// What is computed twice, once.
 #include <string>
 #include <unordered_map>
 
 #include "thaw/ops/onnx/constant_operand.h"
-#include "thaw/optimize/share.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/node_key.h"
 #include "thaw/rewrite/patch.h"
 
@@ -69,8 +70,8 @@ class NodeSharer {
 
 }  // namespace
 
-int share_nodes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] { return NodeSharer(model, changes).run(); });
+int share_nodes(Context& context) {
+  return rewrite::edit_as_one(context, [&] { return NodeSharer(context.model, context.changes).run(); });
 }
 
 }  // namespace thaw::optimizing

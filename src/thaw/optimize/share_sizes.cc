@@ -1,8 +1,9 @@
+// What is the same size, however it is computed, once.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
 
-#include "thaw/optimize/share.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
 
@@ -47,10 +48,12 @@ int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Cha
 
 }  // namespace
 
-int share_sizes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts, [&] {
+int share_sizes(Context& context) {
+  const infer::Inference& facts = context.facts();
+  return rewrite::edit_as_one(context, [&] {
     int count = 0;
-    for (const ir::Graph* graph : rewrite::all_graphs(*model.graph)) count += share_in(*graph, facts, changes);
+    for (const ir::Graph* graph : rewrite::all_graphs(*context.model.graph))
+      count += share_in(*graph, facts, context.changes);
     return count;
   });
 }

@@ -13,15 +13,18 @@ namespace {
 
 class Walk {
  public:
-  Walk(ir::Model& model, infer::Inference& facts, std::span<const Simplification> table, const Constants& frozen,
-       rewrite::Changes& changes)
-      : model_(model), facts_(facts), frozen_(frozen), changes_(changes), opset_(model.opset("").value_or(0)) {
+  Walk(Context& context, std::span<const Simplification> table)
+      : context_(context),
+        model_(context.model),
+        facts_(context.facts()),
+        frozen_(context.frozen()),
+        opset_(context.model.opset("").value_or(0)) {
     for (const Simplification& one : table)
       for (const std::string_view op : one.operators) by_operator_[op].push_back(&one);
   }
 
   int run() {
-    return rewrite::edit_as_one(model_, facts_, [&] {
+    return rewrite::edit_as_one(context_, [&] {
       visit(*model_.graph);
       return applied_;
     });
@@ -61,7 +64,7 @@ class Walk {
       if (emitter_->num_nodes() != written) emitter_.reset();  // it knows constants that go
       return false;
     }
-    changes_.made.push_back(
+    context_.changes.made.push_back(
         {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), told(*now)}}});
     rewrite::replace_value(*node.output(0), *now);
     edit.keep();
@@ -73,10 +76,10 @@ class Walk {
     return value.producer() ? value.producer()->op_type() : "'" + value.name() + "'";
   }
 
+  Context& context_;
   ir::Model& model_;
-  infer::Inference& facts_;
+  const infer::Inference& facts_;
   const Constants& frozen_;
-  rewrite::Changes& changes_;
   int64_t opset_;
   std::unordered_map<std::string_view, std::vector<const Simplification*>> by_operator_;
   std::optional<rewrite::Emitter> emitter_;
@@ -85,9 +88,6 @@ class Walk {
 
 }  // namespace
 
-int simplify(ir::Model& model, infer::Inference& facts, std::span<const Simplification> table, const Constants& frozen,
-             rewrite::Changes& changes) {
-  return Walk(model, facts, table, frozen, changes).run();
-}
+int simplify(Context& context, std::span<const Simplification> table) { return Walk(context, table).run(); }
 
 }  // namespace thaw::optimizing

@@ -5,9 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/infer/inference.h"
+#include "thaw/optimize/context.h"
 #include "thaw/optimize/site.h"
-#include "thaw/rewrite/pass.h"
 
 namespace thaw::optimizing {
 
@@ -22,7 +21,11 @@ struct Simplification {
 // Tries them at every node once, subgraphs included, those of an operator in their order; the facts are brought up to
 // date at the end, so that what was written is looked at by the next walk. The cost is linear in nodes. Returns how many
 // were applied.
-int simplify(ir::Model& model, infer::Inference& facts, std::span<const Simplification> table, const Constants& frozen,
-             rewrite::Changes& changes);
+int simplify(Context& context, std::span<const Simplification> table);
+
+// A table of simplifications as a pass. The table must outlive it.
+inline auto simplifying(std::span<const Simplification> table) {
+  return [table](Context& context) { return simplify(context, table); };
+}
 
 }  // namespace thaw::optimizing

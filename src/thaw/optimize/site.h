@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "thaw/infer/infer.h"
 #include "thaw/ops/rule/emit.h"
+#include "thaw/optimize/context.h"
 
 namespace thaw::optimizing {
-
-using Constants = std::unordered_set<const ir::Value*>;
 
 // The node of that operator of ai.onnx that makes a value, as its first output; null for another one.
 const ir::Node* producer_of(const ir::Value* value, std::string_view op);

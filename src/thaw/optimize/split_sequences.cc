@@ -1,8 +1,8 @@
-#include "thaw/optimize/split_sequences.h"
-
+// Sequences that a tensor is split into, of which single parts are taken.
 #include <algorithm>
 #include <optional>
 
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
@@ -178,13 +178,16 @@ void collect_splits(const ir::Graph& graph, const infer::Inference& facts, const
 
 }  // namespace
 
-int split_plainly(ir::Model& model, infer::Inference& facts, const Constants& frozen, rewrite::Changes& changes) {
+int split_sequences(Context& context) {
+  const infer::Inference& facts = context.facts();
+  const Constants& frozen = context.frozen();
   std::vector<Split> splits;
-  collect_splits(*model.graph, facts, frozen, splits);
+  collect_splits(*context.model.graph, facts, frozen, splits);
   if (splits.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] {
-    return static_cast<int>(std::ranges::count_if(
-        splits, [&](const Split& split) { return rewrite_split(model, split, facts, !frozen.empty(), changes); }));
+  return rewrite::edit_as_one(context, [&] {
+    return static_cast<int>(std::ranges::count_if(splits, [&](const Split& split) {
+      return rewrite_split(context.model, split, facts, !frozen.empty(), context.changes);
+    }));
   });
 }
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "thaw/optimize/control.h"
 #include "thaw/optimize/loop_bodies.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/algebra.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -161,30 +161,30 @@ void collect_loops(const ir::Graph& graph, const Constants& frozen, std::vector<
 
 }  // namespace
 
-int unroll_loops(ir::Model& model, infer::Inference& facts, const Constants& frozen, size_t most_nodes,
-                 rewrite::Changes& changes) {
+int unroll_loops(Context& context) {
   std::vector<KnownLoop> loops;
-  collect_loops(*model.graph, frozen, loops);
-  size_t nodes = model.graph->num_nodes();
+  collect_loops(*context.model.graph, context.frozen(), loops);
+  size_t nodes = context.model.graph->num_nodes();
   std::erase_if(loops, [&](const KnownLoop& loop) {
     const size_t more = loop.body->num_nodes() * static_cast<size_t>(loop.rounds);
-    if (nodes + more > most_nodes) return true;
+    if (nodes + more > context.most_nodes()) return true;
     nodes += more;
     return false;
   });
   if (loops.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] {
-    int count = 0;
+  rewrite::edit_as_one(context, [&] {
     for (const KnownLoop& loop : loops) {
-      changes.made.push_back({.kind = "unroll a loop",
-                              .place = loop.node->describe(),
-                              .replaced = {{"Loop", loop.rounds == 0 ? "what it begins with"
-                                                                     : fmt::format("its {} rounds", loop.rounds)}}});
-      unroll(model, loop);
-      ++count;
+      context.changes.made.push_back(
+          {.kind = "unroll a loop",
+           .place = loop.node->describe(),
+           .replaced = {
+               {"Loop", loop.rounds == 0 ? "what it begins with" : fmt::format("its {} rounds", loop.rounds)}}});
+      unroll(context.model, loop);
     }
-    return count;
+    return static_cast<int>(loops.size());
   });
+  context.look_again();  // the bodies' constants have moved
+  return static_cast<int>(loops.size());
 }
 
 }  // namespace thaw::optimizing

@@ -21,15 +21,14 @@ constexpr int64_t kConstantsAreNoInputs = 4;
 
 class InputPinner {
  public:
-  InputPinner(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
-              rewrite::Changes& changes)
-      : model_(model),
-        graph_(*model.graph),
+  InputPinner(rewrite::PassContext& context, const PinOptions& options)
+      : model_(context.model),
+        graph_(*context.model.graph),
         options_(options),
-        changes_(changes),
-        scope_(scope),
-        facts_(facts),
-        names_(infer::size_names(model, facts, scope)) {}
+        changes_(context.changes),
+        scope_(context.scope()),
+        facts_(context.facts().result()),
+        names_(infer::size_names(model_, facts_, scope_)) {}
 
   Arrays run() {
     for (const auto& [name, size] : names_.resolve(options_.sizes, model_.path.string())) bind_size(name, size);
@@ -206,9 +205,8 @@ class InputPinner {
 
 }  // namespace
 
-Arrays pin_inputs(ir::Model& model, const dim::Scope& scope, const infer::Result& facts, const PinOptions& options,
-                  rewrite::Changes& changes) {
-  return InputPinner(model, scope, facts, options, changes).run();
+Arrays pin_inputs(rewrite::PassContext& context, const PinOptions& options) {
+  return InputPinner(context, options).run();
 }
 
 }  // namespace thaw::pinning

@@ -15,15 +15,15 @@ namespace thaw::pinning {
 namespace {
 
 // What sizes, and conditions on them, come to.
-void write_known_numbers(ir::Model& model, const infer::Result& facts, rewrite::Changes& changes) {
-  ir::Graph& graph = *model.graph;
-  rewrite::Patch patch(model, "pinned");
+void write_known_numbers(rewrite::PassContext& context) {
+  ir::Graph& graph = *context.model.graph;
+  rewrite::Patch patch(context.model, "pinned");
   int count = 0;
   for (ir::Node* node : graph.nodes()) {
     if (node->constant()) continue;
     for (ir::Value* output : node->outputs()) {
       if (!output || output->is_output() || !output->is_used()) continue;
-      auto tensor = ops::known_numbers(facts.fact(output));
+      auto tensor = ops::known_numbers(context.facts().fact(output));
       if (!tensor) continue;
       tensor->name = graph.unique_name(output->name() + "_pinned");
       patch.replace(output, graph.add_initializer(std::move(*tensor)));
@@ -32,9 +32,9 @@ void write_known_numbers(ir::Model& model, const infer::Result& facts, rewrite::
   }
   patch.apply();
   if (count > 0)
-    changes.made.push_back({.kind = "write what sizes come to",
-                            .place = "the model",
-                            .why = fmt::format("{} tensor{} of sizes", count, count == 1 ? "" : "s")});
+    context.changes.made.push_back({.kind = "write what sizes come to",
+                                    .place = "the model",
+                                    .why = fmt::format("{} tensor{} of sizes", count, count == 1 ? "" : "s")});
 }
 
 void declare_all(ir::Model& model, const infer::Result& facts) {
@@ -73,21 +73,15 @@ void require_runnable(const ir::Model& model, const infer::Result& facts, size_t
 Pinned pin(ir::Model& model, const PinOptions& options) {
   ops::require_arity(model);
   Pinned pinned;
-  size_t problems_before = 0;
-  {
-    dim::Scope scope;
-    const infer::Result facts = infer::infer(model, scope);
-    problems_before = facts.problems().size();
-    pinned.given = pin_inputs(model, scope, facts, options, pinned.changes);
-  }
+  rewrite::PassContext context(model);
+  const size_t problems_before = context.facts().result().problems().size();
+  pinned.given = pin_inputs(context, options);
   // What is declared inside was said of other sizes.
   rewrite::forget_declarations(*model.graph);
-  {
-    dim::Scope scope;
-    const infer::Result facts = infer::infer(model, scope);
-    require_runnable(model, facts, problems_before);
-    write_known_numbers(model, facts, pinned.changes);
-  }
+  context.forget_facts();
+  require_runnable(model, context.facts().result(), problems_before);
+  write_known_numbers(context);
+  pinned.changes = std::move(context.changes);
   OptimizeOptions clean;
   clean.level = OptimizeLevel::kClean;
   clean.max_growth = options.max_growth;

@@ -9,10 +9,9 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
-#include "thaw/infer/inference.h"
 #include "thaw/ops/rule/arity.h"
-#include "thaw/optimize/control.h"
 #include "thaw/optimize/optimize.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/quant/half/to_half.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/precisions.h"
@@ -52,11 +51,8 @@ void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertRepo
 }
 
 void inline_calls(ir::Model& model) {
-  if (model.functions.empty()) return;
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
-  rewrite::Changes changes;
-  optimizing::inline_functions(model, facts, changes);
+  optimizing::Context context(model);
+  optimizing::inline_functions(context);
 }
 
 // Casts that follow each other, and what is cast twice.
@@ -77,8 +73,8 @@ void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
       model.opset("").value_or(1) >= kFirstForAll)
     return;
   try {
-    rewrite::Changes changes;
-    rewrite::change_opset(model, kFirstForAll, changes);
+    rewrite::PassContext context(model);
+    rewrite::change_opset(context, kFirstForAll);
   } catch (const Error&) {
   }
 }

@@ -97,8 +97,8 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
       needed = std::max(needed, blocks::opset_needed(bits_of(precision.to), precision.blocks));
   });
   if (model.opset("").value_or(1) >= needed) return;
-  rewrite::Changes changes;
-  rewrite::change_opset(model, needed, changes);
+  rewrite::PassContext context(model);
+  rewrite::change_opset(context, needed);
 }
 
 rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples) {

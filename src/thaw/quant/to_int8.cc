@@ -23,8 +23,8 @@ bool is_dynamic(const PrecisionOptions& precision) { return is_int8(precision.to
 
 void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
   if (!any_is(options, NumberFormat::kInt8) || model.opset("").value_or(1) >= int8::kOpsetOfChannels) return;
-  rewrite::Changes changes;
-  rewrite::change_opset(model, rewrite::kOldestAimedAt, changes);
+  rewrite::PassContext context(model);
+  rewrite::change_opset(context, rewrite::kOldestAimedAt);
 }
 
 rewrite::Changes to_int8(ir::Model& model, const ConvertOptions& options, const Precisions& precisions,

@@ -209,7 +209,8 @@ class Changer {
 
 }  // namespace
 
-void change_opset(ir::Model& model, int64_t opset, Changes& changes) {
+void change_opset(PassContext& context, int64_t opset) {
+  ir::Model& model = context.model;
   const auto import = std::ranges::find(model.opset_imports, std::string(), &ir::OpsetImport::domain);
   if (import == model.opset_imports.end() || import->version == opset) return;
   const int64_t from = import->version, oldest = std::min(from, kOldestAimedAt);
@@ -226,13 +227,14 @@ void change_opset(ir::Model& model, int64_t opset, Changes& changes) {
   const int count = changer.change(*model.graph);
   changer.require_taken_types();
   edit.keep();
+  context.forget_facts();
   for (const auto& [first, version] : kIrOfOpset)
     if (opset >= first) model.ir_version = std::max(model.ir_version, version);
-  changes.made.push_back({.kind = "change the opset",
-                          .place = "the model",
-                          .part = {},
-                          .replaced = {{fmt::format("opset {}", from), fmt::format("{}", opset)}},
-                          .nodes = count});
+  context.changes.made.push_back({.kind = "change the opset",
+                                  .place = "the model",
+                                  .part = {},
+                                  .replaced = {{fmt::format("opset {}", from), fmt::format("{}", opset)}},
+                                  .nodes = count});
 }
 
 }  // namespace thaw::rewrite

@@ -17,6 +17,7 @@ inline constexpr int64_t kOldestAimedAt = 18;
 // Changes the main graph and the graphs inside its nodes; functions keep the opset that they import. Nothing happens where
 // the model has that opset. Throws thaw::Error (kInvalidArgument) where there is no such opset or it is older than
 // kOldestAimedAt, and naming the node, where one has no equal there; the model is then as it was.
-void change_opset(ir::Model& model, int64_t opset, Changes& changes);
+// What was known of the model is forgotten.
+void change_opset(PassContext& context, int64_t opset);
 
 }  // namespace thaw::rewrite

@@ -173,13 +173,14 @@ void forget_declarations(ir::Graph& graph, Returned returned) {
   }
 }
 
-void declare_truly(ir::Model& model, Changes& changes, const IsFrozen& is_frozen) {
-  Declarer(model, changes, is_frozen).run();
+void declare_truly(PassContext& context, const IsFrozen& is_frozen) {
+  Declarer(context.model, context.changes, is_frozen).run();
+  context.forget_facts();
 }
 
 void declare_truly(ir::Model& model) {
-  Changes untold;
-  declare_truly(model, untold);
+  PassContext untold(model);
+  declare_truly(untold);
 }
 
 std::vector<ir::Type> declared_outputs(const ir::Model& model) {

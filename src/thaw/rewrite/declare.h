@@ -17,7 +17,7 @@ namespace thaw::rewrite {
 // A number that `is_frozen` knows to be one only because something before it is frozen is not written over a name: a
 // tensor between others then declares nothing, and an output keeps the name of the size that it was meant to have.
 using IsFrozen = std::function<bool(const ir::Value& value, size_t axis)>;
-void declare_truly(ir::Model& model, Changes& changes, const IsFrozen& is_frozen = {});
+void declare_truly(PassContext& context, const IsFrozen& is_frozen = {});
 void declare_truly(ir::Model& model);
 
 // What a model's outputs declare, before a rewrite that leaves their sizes alone.

@@ -4,6 +4,7 @@
 #include "thaw/ir/graph/builder.h"
 #include "thaw/rewrite/fuse.h"
 #include "thaw/rewrite/pass_testing.h"
+#include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
 
 namespace thaw::rewrite {
@@ -20,17 +21,9 @@ const Fusion kGemm[] = {
      .build = [](const Match& m, const ops::Emit& e) { return e.emit("Gemm", {m["a"], m["b"], m["c"]}); }},
 };
 
-void fuse_products(ir::Model& model, Changes& changes) {
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
-  fuse(model, facts, kGemm, changes);
-}
-
-constexpr Pass kPipeline[] = {
-    {.name = "fuse products and sums",
-     .expects = "nothing: where ranks are not known, nothing is done",
-     .ensures = "a product of two matrices plus a row is one Gemm, with the same results at every size",
-     .run = fuse_products},
+const Pass kPipeline[] = {
+    {"gemms", "a product of two matrices plus a row is one Gemm, with the same results at every size", fusing(kGemm)},
+    {"unused", "what nothing reads goes", [](PassContext& context) { return remove_unused(context.model); }},
 };
 
 // x [n, 3] times a matrix, plus `row`.

@@ -25,8 +25,12 @@ bool is_constant(const ir::Value& value) { return value.constant() && !value.is_
 
 class Folder {
  public:
-  Folder(ir::Model& model, infer::Inference& facts, const FoldOptions& options, Changes& changes)
-      : model_(model), graph_(*model.graph), facts_(facts), options_(options), changes_(changes) {}
+  Folder(PassContext& context, const FoldOptions& options)
+      : model_(context.model),
+        graph_(*context.model.graph),
+        facts_(context.facts()),
+        options_(options),
+        changes_(context.changes) {}
 
   int run() {
     find_foldable(graph_);
@@ -289,8 +293,8 @@ class Folder {
 
 }  // namespace
 
-int fold_constants(ir::Model& model, infer::Inference& facts, const FoldOptions& options, Changes& changes) {
-  return Folder(model, facts, options, changes).run();
+int fold_constants(PassContext& context, const FoldOptions& options) {
+  return Folder(context, options).run();
 }
 
 }  // namespace thaw::rewrite

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <unordered_set>
 
-#include "thaw/infer/inference.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::rewrite {
@@ -22,6 +21,6 @@ struct FoldOptions {
 
 // Folds what the budget allows, those first that make the file smaller. What ONNX Runtime does not run stays. Returns how
 // many values became constants; the facts are brought up to date.
-int fold_constants(ir::Model& model, infer::Inference& facts, const FoldOptions& options, Changes& changes);
+int fold_constants(PassContext& context, const FoldOptions& options);
 
 }  // namespace thaw::rewrite

@@ -28,15 +28,15 @@ void remove_unread(const std::vector<const ir::Node*>& nodes) {
 
 class Fuser {
  public:
-  Fuser(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes)
-      : model_(model), facts_(facts), fusions_(fusions), changes_(changes) {
-    for (const ir::Graph* graph : all_graphs(*model.graph))
+  Fuser(PassContext& context, std::span<const Fusion> fusions)
+      : context_(context), model_(context.model), facts_(context.facts()), fusions_(fusions) {
+    for (const ir::Graph* graph : all_graphs(*model_.graph))
       for (const ir::Node* node : graph->nodes()) operators_.insert(node->op_type());
     choose();
   }
 
   int run() {
-    return for_sites(model_, facts_, [&](ir::Node* node) { return visit(node); });
+    return for_sites(context_, [&](ir::Node* node) { return visit(node); });
   }
 
  private:
@@ -78,23 +78,23 @@ class Fuser {
     }
     remove_unread(found->nodes());
     patch.apply(facts_);
-    changes_.made.push_back(std::move(change));
+    context_.changes.made.push_back(std::move(change));
     if (!made.empty() && operators_.insert(std::move(made)).second) choose();
     return true;
   }
 
+  PassContext& context_;
   ir::Model& model_;
   infer::Inference& facts_;
   std::span<const Fusion> fusions_;
-  Changes& changes_;
   std::set<std::string, std::less<>> operators_;  // that the graph has, or had
   std::unordered_map<std::string_view, std::vector<const Fusion*>> by_operator_;
 };
 
 }  // namespace
 
-int fuse(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes) {
-  return Fuser(model, facts, fusions, changes).run();
+int fuse(PassContext& context, std::span<const Fusion> fusions) {
+  return Fuser(context, fusions).run();
 }
 
 }  // namespace thaw::rewrite

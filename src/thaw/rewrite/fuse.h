@@ -4,7 +4,6 @@
 #include <span>
 #include <string_view>
 
-#include "thaw/infer/inference.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/match.h"
 #include "thaw/rewrite/pass.h"
@@ -21,6 +20,11 @@ struct Fusion {
 // Tries the fusions at every node of the main graph, in order and once, those of an operator in theirs; each that fits
 // is applied whole, its change noted, and the facts brought up to date. One that the model's opset has no form for is
 // passed over. The cost is linear in nodes. Returns how many were applied.
-int fuse(ir::Model& model, infer::Inference& facts, std::span<const Fusion> fusions, Changes& changes);
+int fuse(PassContext& context, std::span<const Fusion> fusions);
+
+// A table of fusions as a pass. The table must outlive it.
+inline auto fusing(std::span<const Fusion> fusions) {
+  return [fusions](PassContext& context) { return fuse(context, fusions); };
+}
 
 }  // namespace thaw::rewrite

@@ -59,10 +59,8 @@ TEST(Fuse, FindsWhatReadsTheOperatorThatAnotherFusionMade) {
   Value* x = b.add_input("x", DataType::kFloat, {"n", 4});
   b.add_output(b.add_node("Neg", {gelu(b, x)}), ir::tensor_type(DataType::kFloat, {"n", 4}), "y");
   auto m = b.build();
-  dim::Scope scope;
-  infer::Inference facts(*m, scope);
-  Changes changes;
-  EXPECT_EQ(fuse(*m, facts, fusions, changes), 2);
+  PassContext context(*m);
+  EXPECT_EQ(fuse(context, fusions), 2);
   ASSERT_EQ(m->graph->nodes().size(), 1u);
   EXPECT_EQ((*m->graph->nodes().begin())->op_type(), "Elu");
 }
@@ -71,27 +69,23 @@ TEST(Fuse, ReplacesEachMatchAndKeepsTheNumbers) {
   auto m = model(20, 5);
   const auto original = ir::clone(*m);
   const Array before = result(*m);
-  dim::Scope scope;
-  infer::Inference facts(*m, scope);
-  Changes changes;
-  EXPECT_EQ(fuse(*m, facts, kFusions, changes), 5);
+  PassContext context(*m);
+  EXPECT_EQ(fuse(context, kFusions), 5);
   EXPECT_EQ(m->graph->nodes().size(), 10u);
-  EXPECT_EQ(changes.made.size(), 5u);
+  EXPECT_EQ(context.changes.made.size(), 5u);
   EXPECT_EQ(m->graph->outputs()[0]->name(), "y");
   expect_ensured(*original, *m);
   const auto a = run::to_doubles(before), b = run::to_doubles(result(*m));
   for (size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-5);
-  EXPECT_EQ(fuse(*m, facts, kFusions, changes), 0);
+  EXPECT_EQ(fuse(context, kFusions), 0);
 }
 
 TEST(Fuse, LeavesAModelWhoseOpsetLacksTheOperator) {
   auto m = model(17, 2);
   const std::string before = ir::serialize(*m);
-  dim::Scope scope;
-  infer::Inference facts(*m, scope);
-  Changes changes;
-  EXPECT_EQ(fuse(*m, facts, kFusions, changes), 0);
-  EXPECT_FALSE(changes.modified());
+  PassContext context(*m);
+  EXPECT_EQ(fuse(context, kFusions), 0);
+  EXPECT_FALSE(context.changes.modified());
   EXPECT_EQ(ir::serialize(*m), before);
 }
 
@@ -101,10 +95,8 @@ TEST(Fuse, AsksForFacts) {
     Value* x = m.add_input("x", DataType::kFloat, rank == 3 ? ir::Dims{"n", 3, 4} : ir::Dims{"n", 4});
     m.add_output(m.add_node("Mul", {m.add_node("HardSigmoid", {x}), x}), "y");
     auto built = m.build();
-    dim::Scope scope;
-    infer::Inference facts(*built, scope);
-    Changes changes;
-    EXPECT_EQ(fuse(*built, facts, kFusions, changes), rank == 3 ? 1 : 0);
+    PassContext context(*built);
+    EXPECT_EQ(fuse(context, kFusions), rank == 3 ? 1 : 0);
   }
 }
 
@@ -121,10 +113,8 @@ TEST(Fold, ComputesConstantsAndNoShapes) {
   m.add_output(m.add_node("Mul", {shape, m.add_ints("", {2})}), ir::tensor_type(DataType::kInt64, {2}), "s");
   auto built = m.build();
   const auto original = ir::clone(*built);
-  dim::Scope scope;
-  infer::Inference facts(*built, scope);
-  Changes changes;
-  EXPECT_EQ(fold_constants(*built, facts, {}, changes), 2);
+  PassContext context(*built);
+  EXPECT_EQ(fold_constants(context, {}), 2);
   EXPECT_EQ(built->graph->nodes().size(), 4u);
   expect_ensured(*original, *built);
   run::Session session(*built);
@@ -142,10 +132,8 @@ TEST(Fold, KeepsToItsBudget) {
     Value* large = m.add_node("Expand", {m.add_zeros("row", DataType::kFloat, {1, 256}), m.add_ints("", {64, 256})});
     m.add_output(m.add_node("MatMul", {m.add_node("MatMul", {x, m.add_node("Transpose", {large})}), large}), "y");
     auto built = m.build();
-    dim::Scope scope;
-    infer::Inference facts(*built, scope);
-    Changes changes;
-    const int folded = fold_constants(*built, facts, {.most_growth = budget}, changes);
+    PassContext context(*built);
+    const int folded = fold_constants(context, {.most_growth = budget});
     EXPECT_EQ(folded > 0, budget > 0);
   }
 }

@@ -1,7 +1,5 @@
 #include "thaw/rewrite/pass.h"
 
-#include <unordered_set>
-
 #include <fmt/format.h>
 
 #include "thaw/rewrite/list_initializers.h"
@@ -19,13 +17,30 @@ std::string Change::message() const {
 
 namespace rewrite {
 
-Changes run(std::span<const Pass> pipeline, ir::Model& model) {
-  Changes changes;
-  const std::vector<ir::Value*>& initializers = model.graph->initializers();
-  const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
-  for (const Pass& pass : pipeline) pass.run(model, changes);
-  list_initializers(model, known);
-  return changes;
+PassContext::PassContext(ir::Model& model, infer::UnknownSizes unknown)
+    : model(model),
+      unknown_(unknown),
+      listed_(model.graph->initializers().begin(), model.graph->initializers().end()) {}
+
+infer::Inference& PassContext::facts() {
+  if (!facts_) facts_ = std::make_unique<Facts>(model, unknown_);
+  return facts_->inference;
+}
+
+const dim::Scope& PassContext::scope() {
+  facts();
+  return facts_->scope;
+}
+
+Changes PassContext::finish() {
+  list_initializers(model, listed_);
+  return std::move(changes);
+}
+
+Changes run(std::span<const Pass> passes, ir::Model& model) {
+  PassContext context(model);
+  run(passes, context);
+  return context.finish();
 }
 
 }  // namespace rewrite

@@ -1,17 +1,24 @@
-// Passes: rewrites of a whole model, with what they expect, what they ensure, and what they did as data.
+// The one protocol for what changes a model: a pass has a name, says in a line what it ensures, and runs on a context.
 //
-// A pipeline is a list of passes that reads like a table of contents. In tests each pass is held to more than it says
-// (rewrite/pass_testing.h): the result is valid, every symbol is alive, no size is frozen that was free, and a second run
-// changes nothing.
+// A pipeline is a list of passes that reads like a table of contents: optimize/optimize.cc has the longest. A table of patterns is a
+// kind of pass (rewrite/fuse.h; optimize/simplify.h for patterns of a node or two). In tests each pass is held to more than it
+// says (rewrite/pass_testing.h): the result is valid, every symbol is alive, no size is frozen that was free, and a second
+// run changes nothing.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "thaw/finding.h"
+#include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::rewrite {
@@ -25,14 +32,83 @@ struct Changes {
   bool modified() const { return !made.empty(); }
 };
 
-struct Pass {
-  std::string_view name;
-  std::string_view expects;  // of the model, beyond what the loader checks
-  std::string_view ensures;
-  void (*run)(ir::Model&, Changes&);
+// What a pass works on: the model, what is known of it, and what has been done so far. Pipelines whose passes need more have a
+// context of their own that derives from it.
+class PassContext {
+ public:
+  // The model must outlive it.
+  explicit PassContext(ir::Model& model, infer::UnknownSizes unknown = infer::UnknownSizes::kUnknown);
+  PassContext(const PassContext&) = delete;
+  PassContext& operator=(const PassContext&) = delete;
+
+  ir::Model& model;
+  Changes changes;
+  int done = 0;  // by the passes before, in this run of a pipeline
+
+  // What is known of the model: inferred when it is first asked for, and from then on kept along with edits (edit_as_one and
+  // Patch::apply of rewrite/patch.h tell it of them).
+  infer::Inference& facts();
+  const dim::Scope& scope();  // of the facts
+  bool has_facts() const { return facts_ != nullptr; }
+  // After an edit that it was not told of, as of what inputs declare.
+  void forget_facts() { facts_.reset(); }
+
+  // The end of a pipeline: where the file's IR version asks for it, new constants are listed as it lists them. Returns what was
+  // done.
+  Changes finish();
+
+ private:
+  struct Facts {
+    Facts(const ir::Model& model, infer::UnknownSizes unknown) : inference(model, scope, unknown) {}
+
+    dim::Scope scope;
+    infer::Inference inference;
+  };
+
+  infer::UnknownSizes unknown_;
+  std::unordered_set<const ir::Value*> listed_;  // the constants that the model came with
+  std::unique_ptr<Facts> facts_;
 };
 
-// Runs the passes in order. A model that needs nothing is left as it is, byte for byte.
-Changes run(std::span<const Pass> pipeline, ir::Model& model);
+template <std::derived_from<PassContext> Context>
+struct PassOn {
+  std::string_view name;
+  std::string_view summary;          // what it ensures, in a line
+  std::function<int(Context&)> run;  // how much it did; 0: the model is as it was, byte for byte
+};
+
+using Pass = PassOn<PassContext>;
+
+// Runs the passes in order, once, and notes those that did something. Returns how much they did.
+template <typename Passes, std::derived_from<PassContext> Context>
+int run(const Passes& passes, Context& context) {
+  context.done = 0;
+  for (const auto& pass : passes) {
+    const int count = pass.run(context);
+    if (count > 0 && std::ranges::count(context.changes.passes, pass.name) == 0)
+      context.changes.passes.emplace_back(pass.name);
+    context.done += count;
+  }
+  return context.done;
+}
+
+// The same of passes that need nothing but a model.
+Changes run(std::span<const Pass> passes, ir::Model& model);
+
+// Several as one pass, in order.
+template <typename... Runs>
+auto in_turn(Runs... runs) {
+  return [... runs = std::move(runs)](auto& context) {
+    int count = 0;
+    ((count += runs(context)), ...);
+    return count;
+  };
+}
+
+// A pass that waits for a run of the pipeline in which nothing before it was done.
+template <typename Run>
+auto once_settled(Run run) {
+  return [run = std::move(run)](auto& context) { return context.done > 0 ? 0 : run(context); };
+}
 
 }  // namespace thaw::rewrite

@@ -13,6 +13,7 @@
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/rewrite/emitter.h"
+#include "thaw/rewrite/pass.h"
 #include "thaw/rewrite/replace.h"
 
 namespace thaw::rewrite {
@@ -42,13 +43,13 @@ class Patch {
   std::vector<std::pair<const ir::Value*, const ir::Value*>> replaced_;  // and what stands in its place
 };
 
-// A pass's edits as one, whatever `work` edits; the facts are brought up to date where it says that it did something.
+// A pass's edits as one, whatever `work` edits; facts that there are are brought up to date where it says that it did something.
 // Returns what it returns: how much it did. Where it throws, everything is taken back.
 template <typename Work>
-int edit_as_one(ir::Model& model, infer::Inference& facts, Work work) {
-  ir::Transaction edit(model);
+int edit_as_one(PassContext& context, Work work) {
+  ir::Transaction edit(context.model);
   const int count = work();
-  if (count > 0) facts.update(edit.touched(), edit.declared());
+  if (count > 0 && context.has_facts()) context.facts().update(edit.touched(), edit.declared());
   edit.keep();
   return count;
 }

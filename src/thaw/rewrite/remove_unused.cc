@@ -31,10 +31,12 @@ void remove_unused_nodes(ir::Graph& graph) {
 
 }  // namespace
 
-void remove_unused(ir::Model& model) {
+int remove_unused(ir::Model& model) {
   ir::Graph& graph = *model.graph;
+  const size_t before = graph.num_nodes();
   remove_unused_nodes(graph);
   remove_unused_initializers(graph);
+  return static_cast<int>(before - graph.num_nodes());
 }
 
 }  // namespace thaw::rewrite

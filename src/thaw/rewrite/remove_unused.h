@@ -6,6 +6,7 @@
 
 namespace thaw::rewrite {
 
-void remove_unused(ir::Model& model);
+// Returns how many nodes went.
+int remove_unused(ir::Model& model);
 
 }  // namespace thaw::rewrite

@@ -42,12 +42,10 @@ std::set<std::string> names_of_weights(const std::vector<Trace>& traces) {
 
 // All else that reads nothing but constants: with weights, where they are not to be kept.
 void fold_tables(ir::Model& model, const std::set<std::string>& keep) {
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
+  rewrite::PassContext context(model);
   rewrite::FoldOptions options{.most_growth = kMostFolded};
   for (const std::string& name : keep) options.keep.insert(model.graph->find(name));
-  rewrite::Changes changes;
-  rewrite::fold_constants(model, facts, options, changes);
+  rewrite::fold_constants(context, options);
   rewrite::remove_unused(model);
 }
 

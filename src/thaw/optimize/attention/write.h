@@ -4,7 +4,7 @@
 #include "thaw/optimize/attention/bands.h"
 #include "thaw/optimize/attention/caches.h"
 #include "thaw/optimize/attention/masks.h"
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/context.h"
 
 namespace thaw::optimizing {
 

@@ -1,6 +1,6 @@
 // LpNormalization: x over its length along the last axis. Along another axis ONNX Runtime's kernel is slower than what it
 // stands for. A limit from below as exporters have it, for x of zeros alone, is what the operator does by itself.
-#include "thaw/optimize/fusions.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

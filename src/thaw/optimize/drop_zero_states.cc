@@ -5,7 +5,7 @@
 
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/share.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/patch.h"
 
 namespace thaw::optimizing {
@@ -88,9 +88,11 @@ class Dropper {
 
 }  // namespace
 
-int drop_zero_states(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return rewrite::edit_as_one(model, facts,
-                              [&] { return Dropper(model.opset("").value_or(0), changes).visit(*model.graph); });
+int drop_zero_states(Context& context) {
+  Dropper dropper(context.model.opset("").value_or(0), context.changes);
+  const int count = rewrite::edit_as_one(context, [&] { return dropper.visit(*context.model.graph); });
+  if (count > 0) context.look_again();
+  return count;
 }
 
 }  // namespace thaw::optimizing

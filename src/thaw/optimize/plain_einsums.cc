@@ -3,7 +3,7 @@
 #include <string>
 
 #include "thaw/ops/onnx/einsum.h"
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

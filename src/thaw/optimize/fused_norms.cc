@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "thaw/ir/data/floats.h"
-#include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
 #include "thaw/optimize/norm_patterns.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/stands_for.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/view_algebra.h"
 
 namespace thaw::optimizing {

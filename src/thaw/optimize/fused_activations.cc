@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/stands_for.h"
 
 namespace thaw::optimizing {

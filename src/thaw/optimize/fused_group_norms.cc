@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thaw/optimize/fusions.h"
 #include "thaw/optimize/norm_parameters.h"
 #include "thaw/optimize/norm_patterns.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

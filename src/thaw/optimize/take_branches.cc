@@ -1,10 +1,9 @@
-#include "thaw/optimize/constants.h"
-
+// Ifs whose condition is known.
+#include <algorithm>
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -12,38 +11,12 @@
 namespace thaw::optimizing {
 namespace {
 
-int list_in(ir::Graph& graph) {
-  int count = 0;
-  for (ir::Node* node : graph.nodes()) {
-    for (ir::Graph* inner : node->subgraphs()) count += list_in(*inner);
-    ir::Value* output = node->output(0);
-    if (!node->constant() || !node->inputs().empty() || !output || output->is_output() ||
-        !graph.returned_by(output).empty())
-      continue;
-    ir::Tensor tensor = *node->constant();
-    tensor.name = output->name();
-    tensor.extra.clear();
-    graph.rename(output, graph.unique_name(tensor.name + "_node"));
-    graph.replace_uses(output, graph.add_initializer(std::move(tensor)));
-    graph.remove_node(node);
-    ++count;
-  }
-  return count;
-}
-
-int list_all(ir::Model& model) {
-  return model.ir_version < 4 ? 0 : list_in(*model.graph);  // before, each would have to be an input
-}
-
-int told(int count, rewrite::Changes& changes) {
-  if (count > 0)
-    changes.made.push_back(
-        {.kind = "list constants",
-         .place = "the model",
-         .part = {},
-         .replaced = {},
-         .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});
-  return count;
+bool has_ifs(const ir::Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const ir::Node* node) {
+    const auto inner = node->subgraphs();
+    return !inner.empty() &&
+           (node->op_type() == "If" || std::ranges::any_of(inner, [](const ir::Graph* one) { return has_ifs(*one); }));
+  });
 }
 
 struct DecidedIf {
@@ -92,17 +65,14 @@ int take(const std::vector<DecidedIf>& decided, rewrite::Changes& changes) {
 
 }  // namespace
 
-int list_constants(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  return told(rewrite::edit_as_one(model, facts, [&] { return list_all(model); }), changes);
-}
-
-int list_constants(ir::Model& model, rewrite::Changes& changes) { return told(list_all(model), changes); }
-
-int take_branches(ir::Model& model, infer::Inference& facts, bool has_frozen, rewrite::Changes& changes) {
+int take_branches(Context& context) {
+  if (!has_ifs(*context.model.graph)) return 0;
   std::vector<DecidedIf> decided;
-  collect_decided(*model.graph, facts, has_frozen, decided);
+  collect_decided(*context.model.graph, context.facts(), !context.frozen().empty(), decided);
   if (decided.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] { return take(decided, changes); });
+  const int count = rewrite::edit_as_one(context, [&] { return take(decided, context.changes); });
+  if (count > 0) context.look_again();  // the branches' constants have moved
+  return count;
 }
 
 }  // namespace thaw::optimizing

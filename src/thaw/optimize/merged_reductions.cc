@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thaw/optimize/tables.h"
+#include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {

@@ -1,5 +1,4 @@
-#include "thaw/fix/shorten_reshape.h"
-
+// Computed targets of Reshapes that a constant says as well.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/fix/passes.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/shape_chain.h"
 
@@ -89,13 +89,15 @@ void take_back_frozen(ir::Model& model, const std::set<std::string>& before, std
 
 }  // namespace
 
-void shorten_reshapes(ir::Model& model, rewrite::Changes& changes) {
+int shorten_reshapes(rewrite::PassContext& context) {
+  ir::Model& model = context.model;
   const std::vector<Chain> chains = find_chains(model);
-  if (chains.empty()) return;
+  if (chains.empty()) return 0;
   const std::set<std::string> frozen = frozen_constants(model);
   std::vector<Shortened> all = shorten(model, chains);
   if (!frozen.empty()) take_back_frozen(model, frozen, all);
-  for (Shortened& one : all) changes.made.push_back(std::move(one.change));
+  for (Shortened& one : all) context.changes.made.push_back(std::move(one.change));
+  return static_cast<int>(all.size());
 }
 
 }  // namespace thaw::fixing

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/control.h"
 #include "thaw/optimize/loop_bodies.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -164,27 +164,31 @@ class Map {
 
 }  // namespace
 
-int map_rows_at_once(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+int map_rows_at_once(Context& context) {
+  ir::Model& model = context.model;
   if (model.opset("").value_or(0) < kOpsetOfBroadcast) return 0;
+  const infer::Inference& facts = context.facts();
   std::vector<Map> all;
   for (ir::Node* node : model.graph->nodes()) {
     if (node->subgraphs().empty() || !node->domain().empty()) continue;
     std::string why;
     Map map(*node, facts, why);
     if (map.find()) {
-      changes.made.push_back(
+      context.changes.made.push_back(
           {.kind = "work on all rows at once", .place = node->describe(), .replaced = {{node->op_type(), "its body"}}});
       all.push_back(std::move(map));
     } else if (!why.empty()) {
-      changes.left.push_back(
+      context.changes.left.push_back(
           {.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = std::move(why)});
     }
   }
   if (all.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] {
+  rewrite::edit_as_one(context, [&] {
     for (Map& map : all) map.write(model);
     return static_cast<int>(all.size());
   });
+  context.look_again();  // the bodies' constants have moved
+  return static_cast<int>(all.size());
 }
 
 }  // namespace thaw::optimizing

@@ -1,5 +1,4 @@
-#include "thaw/optimize/attention/joined_heads.h"
-
+// ONNX's Attention on heads that stay joined.
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -8,6 +7,7 @@
 
 #include "thaw/optimize/attention/caches.h"
 #include "thaw/optimize/attention/packed.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -43,8 +43,8 @@ ops::Attributes with_heads(const ir::Node& node, const ops::Attributes& heads) {
 
 class Joiner {
  public:
-  Joiner(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes)
-      : model_(model), facts_(facts), changes_(changes) {}
+  explicit Joiner(Context& context)
+      : model_(context.model), facts_(context.facts()), changes_(context.changes) {}
 
   bool join(ir::Node* node) {
     if (!may_be_joined(*node)) return false;
@@ -124,10 +124,10 @@ class Joiner {
 
 }  // namespace
 
-int join_heads(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  Joiner joiner(model, facts, changes);
-  return rewrite::for_sites(model, facts,
-                            [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node); });
+int join_heads(Context& context) {
+  Joiner joiner(context);
+  return rewrite::for_sites(
+      context, [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node); });
 }
 
 }  // namespace thaw::optimizing

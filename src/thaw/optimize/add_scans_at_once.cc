@@ -1,8 +1,8 @@
 // Scan and Loop for a device that runs no graphs inside a graph: a sum that goes along an axis is CumSum.
 #include <vector>
 
-#include "thaw/optimize/control.h"
 #include "thaw/optimize/loop_bodies.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
@@ -100,22 +100,26 @@ void add_at_once(ir::Model& model, const RunningSum& found) {
 
 }  // namespace
 
-int add_scans_at_once(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
+int add_scans_at_once(Context& context) {
+  ir::Model& model = context.model;
   if (model.opset("").value_or(0) < kOpsetOfCumSum) return 0;
+  const infer::Inference& facts = context.facts();
   std::vector<RunningSum> all;
   for (ir::Node* node : model.graph->nodes()) {
     if (node->subgraphs().empty() || !node->domain().empty()) continue;
     if (const auto found = running_sum(*node, facts)) all.push_back(*found);
   }
   if (all.empty()) return 0;
-  return rewrite::edit_as_one(model, facts, [&] {
+  rewrite::edit_as_one(context, [&] {
     for (const RunningSum& found : all) {
-      changes.made.push_back(
+      context.changes.made.push_back(
           {.kind = "add up at once", .place = found.node->describe(), .replaced = {{found.node->op_type(), "CumSum"}}});
       add_at_once(model, found);
     }
     return static_cast<int>(all.size());
   });
+  context.look_again();
+  return static_cast<int>(all.size());
 }
 
 }  // namespace thaw::optimizing

@@ -1,5 +1,4 @@
-#include "thaw/optimize/attention/grouped_rotary.h"
-
+// Rotary embeddings of queries and keys inside com.microsoft's GroupQueryAttention.
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +7,7 @@
 
 #include "thaw/ops/rule/registry.h"
 #include "thaw/optimize/attention/grouped.h"
+#include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/sites.h"
@@ -41,8 +41,8 @@ bool is_same_rotary(const ir::Node& a, const ir::Node& b) {
 
 class RotatedQueries {
  public:
-  RotatedQueries(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes)
-      : model_(model), facts_(facts), changes_(changes) {}
+  explicit RotatedQueries(Context& context)
+      : model_(context.model), facts_(context.facts()), changes_(context.changes) {}
 
   bool rotate(ir::Node* node) {
     const ir::Node *query = rotary_of(node->input(0)), *key = rotary_of(node->input(1));
@@ -95,9 +95,9 @@ class RotatedQueries {
 
 }  // namespace
 
-int rotate_inside(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
-  RotatedQueries pass(model, facts, changes);
-  return rewrite::for_sites(model, facts, [&](ir::Node* node) {
+int rotate_inside(Context& context) {
+  RotatedQueries pass(context);
+  return rewrite::for_sites(context, [&](ir::Node* node) {
     return node->op_type() == kGroupQuery && node->domain() == ops::kMicrosoft && pass.rotate(node);
   });
 }
