@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,16 @@ struct DiffItem {
   std::vector<Difference> differences;  // for kChanged: at least one
 };
 
+// Which part of the one model stands for which of the other; a part without partner is not in it. For who draws the two:
+// the models must outlive it.
+struct Partners {
+  std::unordered_map<const ir::Graph*, const ir::Graph*> graphs;   // of b's, in a
+  std::unordered_map<const ir::Node*, const ir::Node*> a_of_b, b_of_a;
+  std::unordered_map<const ir::Value*, const ir::Value*> values;   // of a's, in b
+  std::unordered_map<const ir::Node*, size_t> changed;             // of b: which of ModelDiff::nodes says what differs
+  std::unordered_map<const ir::Value*, size_t> weights, inferred;  // the same, of those
+};
+
 struct ModelDiff {
   std::vector<Difference> header;         // IR version, opsets, producer, metadata, functions
   std::vector<DiffItem> inputs, outputs;  // of the model, by name, as declared; an order that differs is an item too
@@ -41,6 +52,7 @@ struct ModelDiff {
   std::vector<DiffItem> declared;                            // declared types of inner values
   std::vector<DiffItem> inferred;                            // dims as inferred, of all values
   std::vector<std::pair<std::string, std::string>> renamed;  // nodes and values that are each other's partners
+  Partners partners;
   size_t paired_nodes = 0;
   bool values_compared = true;  // false: only the types of the weights were
 
@@ -56,6 +68,10 @@ struct DiffOptions {
 };
 
 ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& options = {});
+
+// "attribute axis: 1 -> 2", "values: 3 of 64 elements differ"; "Equal: 12 nodes." of all of it.
+std::string describe(const Difference& difference);
+std::string describe(const ModelDiff& diff);
 
 // `most` items of each list are printed; the text says how many are left.
 std::string diff_text(const ModelDiff& diff, std::string_view name_a, std::string_view name_b, const Style& style,
