@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ struct DiffItem {
   std::vector<Difference> differences;  // for kChanged: at least one
 };
 
+struct DiffPairs;  // which nodes and values stand for each other, for to_html()
+
 struct ModelDiff {
   std::string a, b;                       // paths
   std::vector<Difference> header;         // IR version, opsets, producer, metadata, functions
@@ -48,6 +51,7 @@ struct ModelDiff {
   std::vector<std::pair<std::string, std::string>> renamed;  // nodes and values that are each other's partners
   size_t paired_nodes = 0;
   bool values_compared = true;  // false: only the types of the weights were
+  std::shared_ptr<const DiffPairs> pairs;
 
   THAW_API bool equal() const;
   // All that differs is what inner nodes and values are called.
@@ -65,5 +69,7 @@ THAW_API ModelDiff diff(const Model& a, const Model& b, const DiffOptions& optio
 
 THAW_API std::string to_json(const ModelDiff& diff);
 THAW_API std::string to_text(const ModelDiff& diff, const TextOptions& how = {});
+// The graph of `b` as a picture, with what is `a`'s alone: the models that were compared, as they were then.
+THAW_API std::string to_html(const ModelDiff& diff, const Model& a, const Model& b);
 
 }  // namespace thaw

@@ -72,8 +72,20 @@ struct Inspection {
 
 // Throws thaw::Error (kInvalidArgument) for a size that the model hasn't.
 THAW_API Inspection inspect(const Model& model, const InspectOptions& options = {});
-// The same as `thaw inspect` prints it: docs/cli.md has the JSON member by member.
-THAW_API std::string inspect_json(const Model& model, const InspectOptions& options = {});
-THAW_API std::string inspect_text(const Model& model, const InspectOptions& options = {}, const TextOptions& how = {});
+
+// A model that declares the types and sizes of all tensors that inference knows, for any viewer: sizes that are no numbers as names and
+// expressions, of which equal ones mean equal sizes. Nothing else of it changes; a second time nothing does.
+struct Annotation {
+  size_t tensors = 0;  // that were declared
+  Files files = {};    // that were written
+};
+THAW_API Annotation annotate(Model& model, const Output& output = {});
+
+// What `thaw inspect` prints: docs/cli.md has the JSON member by member. `made`: of a copy that was annotated, to say so too.
+THAW_API std::string inspect_json(const Model& model, const InspectOptions& options = {}, const Annotation* made = nullptr);
+THAW_API std::string inspect_text(const Model& model, const InspectOptions& options = {}, const TextOptions& how = {},
+                                  const Annotation* made = nullptr);
+// The graph as a picture: modules that open, sizes on the edges, what is frozen, weights and costs. One page that asks for nothing.
+THAW_API std::string inspect_html(const Model& model, const InspectOptions& options = {});
 
 }  // namespace thaw

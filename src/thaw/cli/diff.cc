@@ -5,6 +5,7 @@
 
 #include "thaw/cli/output.h"
 #include "thaw/cli/progress_line.h"
+#include "thaw/cli/report_file.h"
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
@@ -13,7 +14,7 @@ namespace thaw::cli {
 namespace {
 
 struct DiffArguments {
-  std::string a, b;
+  std::string a, b, report;
   bool no_weights = false, no_infer = false, all = false;
   Format format = Format::kText;
 };
@@ -21,11 +22,15 @@ struct DiffArguments {
 int diff_models(const DiffArguments& arguments) {
   const Model& a = until_exit(Model::load(arguments.a));
   const Model& b = until_exit(Model::load(arguments.b));
+  const ReportFile page(arguments.report, {arguments.a, arguments.b});
+  page.require_other(a.data_files());
+  page.require_other(b.data_files());
   DiffOptions how{.weights = !arguments.no_weights, .infer = !arguments.no_infer};
   ProgressLine line("comparing weights");
   how.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
   const ModelDiff& found = until_exit(diff(a, b, how));
   line.clear();
+  page.write_one([&] { return to_html(found, a, b); }, [&] { return to_json(found); });
   print(found, arguments.format, arguments.all);
   return found.accepted() ? kFine : kFindings;
 }
@@ -39,10 +44,12 @@ Action define_diff(Options& options) {
   options.flag("--no-weights", arguments->no_weights, "compare only the types of weights, not their values");
   options.flag("--no-infer", arguments->no_infer, "do not compare inferred dims");
   options.flag("--all", arguments->all, "print everything, not the first 20 of each kind");
+  add_report(options, arguments->report);
   add_limits(options, Runs::kNothing);
   add_format(options, arguments->format);
   options.examples(
       "thaw diff model.onnx fixed.onnx\n"
+      "thaw diff model.onnx fixed.onnx --report diff.html\n"
       "thaw diff model.onnx quantized.onnx --no-weights --format json");
   return [arguments] { return diff_models(*arguments); };
 }

@@ -30,7 +30,12 @@ class ReportFile {
   // Writes to_html() or to_json() of a report, as the ending asks for.
   template <typename Report>
   void write(const Report& report) const {
-    if (is_wanted()) publish(is_page_ ? to_html(report) : to_json(report));
+    write_one([&] { return to_html(report); }, [&] { return to_json(report); });
+  }
+  // The same where a report takes more than itself.
+  template <typename Html, typename Json>
+  void write_one(const Html& html, const Json& json) const {
+    if (is_wanted()) publish(is_page_ ? html() : json());
   }
 
  private:

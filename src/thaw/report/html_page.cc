@@ -12,45 +12,12 @@
 namespace thaw::report {
 namespace {
 
-// Colours are the reader's scheme's; widths are in characters, so that long names wrap and wide tables scroll alone.
-constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5a6068; --line: #d8dce1; --paper: #ffffff; --band: #f4f6f8;
-  --good: #116b34; --bad: #b3221b; --open: #8a5a00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a2a9b2; --line: #3a4047; --paper: #16181b;
-  --band: #1f2327; --good: #6fce8f; --bad: #ff8a80; --open: #f0c060; } }
-body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: var(--ink); background: var(--paper);
-  font: 1rem/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.4rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; overflow-wrap: anywhere; }
-p { overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; min-width: 40%; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem .4rem; border-bottom: 1px solid var(--line);
-  max-width: 44ch; overflow-wrap: break-word; unicode-bidi: isolate; }
-th { color: var(--soft); font-weight: 600; }
-tbody tr:nth-child(even) { background: var(--band); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { font: .9em/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
-ul { margin: 0; padding: 0; list-style: none; }
-summary { color: var(--soft); cursor: pointer; }
-.verdict { font-weight: 600; }
-.mark { border: 1px solid; border-radius: .3rem; padding: .1rem .5rem; margin-right: .5rem; }
-.good { color: var(--good); }
-.bad { color: var(--bad); }
-.open { color: var(--open); }
-pre { overflow-wrap: anywhere; white-space: pre-wrap; background: var(--band); padding: .5rem; }
-@media (max-width: 40rem) {
-  .cards table, .cards tbody, .cards tr, .cards td { display: block; max-width: none; }
-  .cards thead { display: none; }
-  .cards tr { border: 1px solid var(--line); border-radius: .3rem; margin: 0 0 .8rem; padding: .2rem .4rem; }
-  .cards tr[hidden] { display: none; }
-  .cards td { border: 0; padding: .15rem 0; }
-  .cards td.number { text-align: left; }
-  .cards td:empty { display: none; }
-  .cards td::before { content: attr(data-column) " "; color: var(--soft); font-weight: 600; }
-}
-footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-)";
+constexpr std::string_view kStyle =
+#include "thaw/report/pages/page.css.inc"
+    ;
+constexpr std::string_view kSkeleton =
+#include "thaw/report/pages/page.html.inc"
+    ;
 
 std::string_view class_of(Outcome verdict) {
   return verdict == Outcome::kGood ? "good" : verdict == Outcome::kBad ? "bad" : "open";
@@ -182,13 +149,9 @@ std::string HtmlPage::finish() const {
     policy += fmt::format("; script-src 'nonce-{}'", word);
     for (const std::string& code : scripts_) scripts += fmt::format("<script nonce=\"{}\">{}</script>\n", word, code);
   }
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>{}</title>\n<style>{}{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n{}</main>\n"
-      "<footer>Written by thaw {}.</footer>\n{}</body>\n</html>\n",
-      policy, title_, kStyle, style_, title_, body_, html_text(kVersion), scripts);
+  return fmt::format(kSkeleton, fmt::arg("policy", policy), fmt::arg("title", title_), fmt::arg("page_style", kStyle),
+                     fmt::arg("own_style", style_), fmt::arg("body", body_), fmt::arg("version", html_text(kVersion)),
+                     fmt::arg("scripts", scripts));
 }
 
 }  // namespace thaw::report

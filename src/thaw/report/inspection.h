@@ -19,6 +19,7 @@
 #include "thaw/finding.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/report/json_writer.h"
 #include "thaw/report/style.h"
 
 namespace thaw::report {
@@ -62,8 +63,9 @@ bool is_listed(const InspectionView& view, const std::string& name);
 
 std::string inspection_text(const Inspection& seen, const InspectionView& view, const Style& style);
 // {"inputs", "outputs", "values", "nodes", "operators", "opset", "ir_version", "producer", "symbols", "problems",
-//  "obligations", "unknown_operators", "weights", …}: docs/cli.md has it member by member.
-std::string inspection_json(const Inspection& seen, const InspectionView& view);
+//  "obligations", "unknown_operators", "weights", …}: docs/cli.md has it member by member. `more` adds to them.
+std::string inspection_json(const Inspection& seen, const InspectionView& view,
+                            const std::function<void(JsonWriter&)>& more = {});
 
 class DimText;
 // "a == b", "a is divisible by b", …: what must hold, for people.

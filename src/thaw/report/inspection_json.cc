@@ -15,7 +15,7 @@ class Writer {
   Writer(const Inspection& seen, const InspectionView& view, std::string& text)
       : seen_(seen), view_(view), model_(*seen.model), json_(text) {}
 
-  void write() {
+  void write(const std::function<void(JsonWriter&)>& more) {
     begin_report(json_);
     if (!model_.path.empty()) json_.member("model", model_.path.string());
     write_sizes();
@@ -26,6 +26,7 @@ class Writer {
     write_symbols();
     write_findings();
     if (view_.cost) write_cost(json_, seen_);
+    if (more) more(json_);
     json_.end_object();
   }
 
@@ -219,9 +220,10 @@ class Writer {
 
 }  // namespace
 
-std::string inspection_json(const Inspection& seen, const InspectionView& view) {
+std::string inspection_json(const Inspection& seen, const InspectionView& view,
+                            const std::function<void(JsonWriter&)>& more) {
   std::string text;
-  Writer(seen, view, text).write();
+  Writer(seen, view, text).write(more);
   text += '\n';
   return text;
 }

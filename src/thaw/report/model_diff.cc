@@ -55,6 +55,8 @@ class Comparison {
     }
     compare_declarations();
     if (options_.infer) compare_inferred();
+    pairs_->values = std::move(partners_);
+    diff_.pairs = std::move(pairs_);
     return std::move(diff_);
   }
 
@@ -82,6 +84,7 @@ class Comparison {
   }
 
   void compare_graphs(const GraphPair& graphs) {
+    pairs_->graphs.emplace(graphs.b, graphs.a);
     const auto& inputs = graphs.a->inputs();
     const auto& others = graphs.b->inputs();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -177,7 +180,13 @@ class Comparison {
         item.differences.push_back(std::move(found));
       }
     }
-    if (!item.differences.empty()) diff_.weights.push_back(std::move(item));
+    add_weight(b, std::move(item));
+  }
+
+  void add_weight(const ir::Value* b, DiffItem item) {
+    if (item.differences.empty()) return;
+    pairs_->weights.emplace(b, diff_.weights.size());
+    diff_.weights.push_back(std::move(item));
   }
 
   void compare_weights(const ir::Value* a, const ir::Value* b, const std::string& path) {
@@ -191,7 +200,7 @@ class Comparison {
     DiffItem item{fmt::format("'{}'{}", a->name(), path.empty() ? "" : " in " + path), DiffKind::kChanged, {}};
     item.differences = compare({*a->initializer(), a_.path.parent_path()}, {*b->initializer(), b_.path.parent_path()},
                                options_.weights);
-    if (!item.differences.empty()) diff_.weights.push_back(std::move(item));
+    add_weight(b, std::move(item));
   }
 
   void report_lone_weights(const GraphPair& graphs) {
@@ -216,6 +225,8 @@ class Comparison {
 
   void compare_nodes(const ir::Node& a, const ir::Node& b, const std::string& path) {
     ++diff_.paired_nodes;
+    pairs_->b_of_a.emplace(&a, &b);
+    pairs_->a_of_b.emplace(&b, &a);
     DiffItem item{node_name(a, path), DiffKind::kChanged, {}};
     compare_attributes(a, b, item);
     const size_t inputs = std::max(a.inputs().size(), b.inputs().size());
@@ -234,7 +245,10 @@ class Comparison {
                       std::to_string(b.outputs().size()));
     }
     if (a.name != b.name) diff_.renamed.emplace_back(a.name, b.name);
-    if (!item.differences.empty()) diff_.nodes.push_back(std::move(item));
+    if (!item.differences.empty()) {
+      pairs_->changed.emplace(&b, diff_.nodes.size());
+      diff_.nodes.push_back(std::move(item));
+    }
     compare_subgraphs(a, b, path);
   }
 
@@ -307,7 +321,9 @@ class Comparison {
       const ops::Fact& y = b.result.fact(it->second);
       note_difference(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
                       type_text(y) + " " + text_b.show_known(y.shape));
-      if (!item.differences.empty()) diff_.inferred.push_back(std::move(item));
+      if (item.differences.empty()) return;
+      pairs_->inferred.emplace(it->second, diff_.inferred.size());
+      diff_.inferred.push_back(std::move(item));
     };
     for (const ir::Value* input : a.inputs()) compare_value(*input);
     a.each_value([&](const ir::Value& value, const ir::Node&) { compare_value(value); });
@@ -317,6 +333,7 @@ class Comparison {
   const ir::Model& b_;
   const DiffOptions& options_;
   ModelDiff diff_;
+  std::shared_ptr<DiffPairs> pairs_ = std::make_shared<DiffPairs>();
   std::vector<GraphPair> todo_;
   std::unordered_map<const ir::Value*, const ir::Value*> partners_;   // of a's values, in b
   std::unordered_set<const ir::Value*> weights_of_a_, weights_of_b_;  // that have a partner

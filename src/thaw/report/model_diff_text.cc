@@ -11,6 +11,13 @@
 namespace thaw::report {
 namespace {
 
+std::string sides(const Difference& difference) {
+  if (!difference.note.empty()) return difference.note;
+  const std::string_view a = difference.a.empty() ? "none" : std::string_view(difference.a);
+  const std::string_view b = difference.b.empty() ? "none" : std::string_view(difference.b);
+  return fmt::format("{} -> {}", a, b);
+}
+
 class Writer {
  public:
   Writer(const Style& style, size_t most) : style_(style), most_(most) {}
@@ -65,16 +72,7 @@ class Writer {
     return {list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most_)};
   }
 
-  static std::string sides(const Difference& difference) {
-    if (!difference.note.empty()) return difference.note;
-    const std::string_view a = difference.a.empty() ? "none" : std::string_view(difference.a);
-    const std::string_view b = difference.b.empty() ? "none" : std::string_view(difference.b);
-    return fmt::format("{} -> {}", a, b);
-  }
-
-  static std::string line(const Difference& difference) {
-    return printable(fmt::format("{}: {}", difference.what, sides(difference)));
-  }
+  static std::string line(const Difference& difference) { return printable(describe(difference)); }
 
   void more(size_t all) {
     if (all > most_) text += fmt::format("  … and {} more (--all prints them)\n", all - most_);
@@ -86,11 +84,26 @@ class Writer {
 
 constexpr size_t kMostListed = 20;  // of each kind, unless all are asked for
 
+}  // namespace
+
+std::string describe(const Difference& difference) {
+  return fmt::format("{}: {}", difference.what, sides(difference));
+}
+
+std::string describe(const ModelDiff& diff) {
+  const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
+  const std::string nodes = counted(diff.paired_nodes, "node");
+  if (diff.equal()) return fmt::format("Equal: {}{}.", nodes, but);
+  if (diff.equal_but_for_names()) return fmt::format("Equal but for names: {}{}.", nodes, but);
+  return fmt::format("The models differ; {} in both{}.", nodes, but);
+}
+
+namespace {
+
 std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
   Writer writer(style, most);
   writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(diff.a), printable(diff.b))) + "\n";
-  const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
-  if (diff.equal()) return writer.text + fmt::format("Equal: {}{}.\n", counted(diff.paired_nodes, "node"), but);
+  if (diff.equal()) return writer.text + describe(diff) + "\n";
   writer.differences("Model", diff.header);
   writer.items("Inputs", diff.inputs);
   writer.items("Outputs", diff.outputs);
@@ -100,11 +113,7 @@ std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
   writer.items("Declared dims", diff.declared);
   writer.items("Inferred dims", diff.inferred);
   writer.names(diff.renamed);
-  if (diff.equal_but_for_names()) {
-    writer.text += fmt::format("\nEqual but for names: {}{}.\n", counted(diff.paired_nodes, "node"), but);
-  } else {
-    writer.text += fmt::format("\nThe models differ; {} in both{}.\n", counted(diff.paired_nodes, "node"), but);
-  }
+  writer.text += "\n" + describe(diff) + "\n";
   return writer.text;
 }
 

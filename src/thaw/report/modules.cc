@@ -10,6 +10,7 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
+#include "thaw/report/module_names.h"
 
 namespace thaw::report {
 namespace {
@@ -18,17 +19,9 @@ constexpr size_t kMostModules = 1000;
 
 // At most so deep as a reader looks.
 std::string module_of(std::string_view node) {
-  constexpr size_t kDeepest = 4;
-  const char separator = node.find('/') != std::string_view::npos ? '/' : '.';
-  const size_t last = node.rfind(separator);
-  if (last == std::string_view::npos || last == 0) return "(the model)";
-  std::string_view module = node.substr(0, last);
-  size_t end = 0;
-  for (size_t depth = 0; depth <= kDeepest; ++depth) {
-    end = module.find(separator, end == 0 ? 0 : end + 1);
-    if (end == std::string_view::npos) return std::string(module);
-  }
-  return std::string(module.substr(0, end));
+  constexpr size_t kDeepest = 5;
+  const std::string_view module = report::module_of(node, kDeepest);
+  return module.empty() ? "(the model)" : std::string(module);
 }
 
 const ir::Value* first_output(const ir::Node& node) {

@@ -1,17 +1,13 @@
 #include "thaw/rewrite/declare.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/rewrite/size_naming.h"
 
 namespace thaw::rewrite {
 
@@ -20,10 +16,6 @@ using ir::DeclaredDim;
 using ir::Value;
 
 namespace {
-
-bool names_a_size(const std::string& param) {
-  return !param.empty() && param != "?" && param != "-1" && param != "None";
-}
 
 class Declarer {
  public:
@@ -37,56 +29,11 @@ class Declarer {
     for (Value* v : graph_.outputs())
       if (!v->is_input() && seen.insert(v).second) declared_.push_back(v);
     for (Value* v : graph_.value_infos()) declared_.push_back(v);
-    choose_names();
+    names_ = SizeNaming({declared_.begin(), declared_.end()}, result_, scope_);
     for (Value* v : declared_) declare(*v);
   }
 
  private:
-  // The text by which two Dims are told apart: that of the expression.
-  static std::string key_of(Dim d) { return d.is_known() ? dim::to_string(d) : std::string(); }
-
-  // A declared name is kept for the one size that it stands for, when that is one size.
-  void choose_names() {
-    std::map<std::string, std::vector<Dim>> sizes_of;
-    std::vector<std::string> order;
-    for (const Value* v : declared_) {
-      const ops::Fact& fact = result_.fact(v);
-      if (!v->type.shape || !fact.shape || fact.shape->size() != v->type.shape->size()) continue;
-      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
-        const std::string& param = (*v->type.shape)[axis].param;
-        Dim d = (*fact.shape)[axis];
-        if (!names_a_size(param) || d.is_unknown()) continue;
-        auto [it, fresh] = sizes_of.emplace(param, std::vector<Dim>());
-        if (fresh) order.push_back(param);
-        auto& list = it->second;
-        if (std::none_of(list.begin(), list.end(), [&](Dim other) { return dim::same(d, other); })) list.push_back(d);
-      }
-    }
-    // What an input calls its size comes first; then the order of the file.
-    for (const dim::SymbolInfo& s : scope_.symbols())
-      if (s.kind == dim::SymbolKind::kInputDim) names_.emplace(s.name, s.name);
-    for (const std::string& param : order) {
-      const auto& list = sizes_of[param];
-      if (list.size() != 1 || !list[0].is_symbolic()) continue;
-      bool taken = names_.contains(param) && key_of(list[0]) != param;
-      if (!taken) names_.emplace(key_of(list[0]), param);
-    }
-  }
-
-  // What a size is declared as.
-  DeclaredDim declaration(Dim d, const DeclaredDim& now) const {
-    DeclaredDim out;
-    out.denotation = now.denotation;
-    if (auto value = d.constant()) {
-      out.value = value;
-    } else if (d.is_symbolic()) {
-      std::string key = key_of(d);
-      auto it = names_.find(key);
-      out.param = it != names_.end() ? it->second : key;
-    }
-    return out;
-  }
-
   void declare(Value& v) {
     const ops::Fact& fact = result_.fact(&v);
     if (!fact.is_tensor() || v.type.kind != ir::Type::Kind::kTensor) return;
@@ -101,7 +48,7 @@ class Declarer {
         if (type.shape) {
           note(v, "THAW005", "axes", std::to_string(type.shape->size()), std::to_string(fact.shape->size()));
           type.shape.emplace();
-          for (Dim d : *fact.shape) type.shape->push_back(declaration(d, {}));
+          for (Dim d : *fact.shape) type.shape->push_back(names_.declaration(d));
         }
       } else {
         for (size_t axis = 0; axis < fact.shape->size(); ++axis) declare_axis(v, type, axis, (*fact.shape)[axis]);
@@ -121,7 +68,8 @@ class Declarer {
         change(v, now, DeclaredDim{{}, "", now.denotation}, "THAW004", axis);
       return;
     }
-    DeclaredDim want = declaration(size, now);
+    DeclaredDim want = names_.declaration(size);
+    want.denotation = now.denotation;
     if (want == now) return;
     if (!now.value && size.is_constant() && is_frozen_ && is_frozen_(v, axis)) {
       if (!now.param.empty() && (!v.is_output() || !names_a_size(now.param)))
@@ -156,7 +104,7 @@ class Declarer {
   dim::Scope scope_;
   infer::Result result_;
   std::vector<Value*> declared_;
-  std::map<std::string, std::string> names_;  // expression -> name
+  SizeNaming names_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "thaw/report/model_diff.h"
 
+#include "thaw/report/graph_page.h"
 #include "thaw/verbs/access.h"
 
 namespace thaw {
@@ -10,6 +11,11 @@ ModelDiff diff(const Model& a, const Model& b, const DiffOptions& options) {
   found.a = first.path.string();
   found.b = second.path.string();
   return found;
+}
+
+std::string to_html(const ModelDiff& diff, const Model& a, const Model& b) {
+  return report::diff_page(
+      diff, {.name_a = diff.a, .name_b = diff.b, .a = ModelAccess::of(a), .b = ModelAccess::of(b)});
 }
 
 }  // namespace thaw

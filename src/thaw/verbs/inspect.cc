@@ -1,9 +1,16 @@
 #include "thaw/inspect.h"
 
+#include <fmt/format.h>
+
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
+#include "thaw/report/graph_page.h"
 #include "thaw/report/inspection.h"
+#include "thaw/report/members.h"
+#include "thaw/report/printable.h"
+#include "thaw/rewrite/annotate.h"
 #include "thaw/verbs/access.h"
+#include "thaw/verbs/output.h"
 
 namespace thaw {
 namespace {
@@ -81,13 +88,39 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
   return out;
 }
 
-std::string inspect_json(const Model& model, const InspectOptions& options) {
-  return report::inspection_json(report::inspect(ModelAccess::begin(model), options.sizes), view_of(options));
+Annotation annotate(Model& model, const Output& output) {
+  const ir::Model& given = ModelAccess::begin(model);
+  verbs::require_output(given, output);
+  verbs::require_renames(*ModelAccess::owner(model), output);
+  std::unique_ptr<ir::Model> annotated = ir::clone(given);
+  const report::Inspection seen = report::inspect(*annotated);
+  Annotation made{.tensors = rewrite::annotate(*annotated, seen.result, *seen.scope)};
+  made.files = verbs::publish(*annotated, output);
+  ModelAccess::owner(model) = std::move(annotated);
+  return made;
 }
 
-std::string inspect_text(const Model& model, const InspectOptions& options, const TextOptions& how) {
-  return report::inspection_text(report::inspect(ModelAccess::begin(model), options.sizes), view_of(options),
-                                 report::Style(how.colour));
+std::string inspect_json(const Model& model, const InspectOptions& options, const Annotation* made) {
+  const report::Inspection seen = report::inspect(ModelAccess::begin(model), options.sizes);
+  return report::inspection_json(seen, view_of(options), [&](report::JsonWriter& json) {
+    if (!made) return;
+    json.member("annotated", made->tensors);
+    report::write_output_member(json, made->files);
+    report::write_files_member(json, made->files);
+  });
+}
+
+std::string inspect_text(const Model& model, const InspectOptions& options, const TextOptions& how,
+                         const Annotation* made) {
+  const report::Inspection seen = report::inspect(ModelAccess::begin(model), options.sizes);
+  std::string text = report::inspection_text(seen, view_of(options), report::Style(how.colour));
+  if (made)
+    text += fmt::format("\nannotated {}\n{}", report::counted(made->tensors, "tensor"), report::written_text(made->files));
+  return text;
+}
+
+std::string inspect_html(const Model& model, const InspectOptions& options) {
+  return report::inspection_page(report::inspect(ModelAccess::begin(model), options.sizes));
 }
 
 }  // namespace thaw

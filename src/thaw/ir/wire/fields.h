@@ -43,7 +43,16 @@ enum : uint32_t {
 };
 }
 namespace node {
-enum : uint32_t { kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5, kDomain = 7, kOverload = 8 };
+enum : uint32_t {
+  kInput = 1,
+  kOutput = 2,
+  kName = 3,
+  kOpType = 4,
+  kAttribute = 5,
+  kDomain = 7,
+  kOverload = 8,
+  kMetadata = 9
+};
 }
 namespace attribute {
 enum : uint32_t {
