@@ -80,6 +80,23 @@ def test_a_room_that_uses_one_below_it_is_named(tree):
     assert rooms(tree) == ["src/thaw/low/deep/wrong.cc: low/ includes thaw/high/high.h, but high/ stands below it"]
 
 
+def test_the_command_uses_the_library_and_no_room_behind_it(tree):
+    table = "".join(f"| `{room}/` | |\n" for room in ("core", "rewrite", "confirm", "report", "verbs", "cli"))
+    tree("docs/design.md", f"# The design\n\n## Rooms\n\n{table}\n## More\n")
+    for room in ("core", "rewrite", "report", "verbs"):
+        tree(f"{room}/{room}.h", "")
+    tree("cli/fine.cc", "".join(f'#include "thaw/{room}/{room}.h"\n' for room in ("core", "report", "verbs")))
+    tree("confirm/fine.cc", '#include "thaw/core/core.h"\n')
+    tree.root.joinpath("src/thaw/low/low.h").unlink()
+    tree.root.joinpath("src/thaw/high/high.h").unlink()
+    tree.root.joinpath("src/thaw/ops/onnx/some.cc").unlink()
+    assert rooms(tree) == []
+    tree("cli/wrong.cc", '#include "thaw/rewrite/rewrite.h"\n')
+    tree("confirm/wrong.cc", '#include "thaw/rewrite/rewrite.h"\n')
+    assert rooms(tree) == ["src/thaw/cli/wrong.cc: cli/ does not use rewrite/, but includes thaw/rewrite/rewrite.h",
+                           "src/thaw/confirm/wrong.cc: confirm/ does not use rewrite/, but includes thaw/rewrite/rewrite.h"]
+
+
 def test_tests_may_use_every_room(tree):
     tree("low/low_test.cc", '#include "thaw/high/high.h"\n')
     tree("low/low_testing.h", '#include "thaw/high/high.h"\n')

@@ -5,7 +5,8 @@
 
 1. The order of rooms. The table of docs/design.md lists them; a room includes headers of those above it and of its own,
    so there are no cycles. A folder without a row belongs to the row of the folder around it. Tests may use every room.
-   The headers of include/thaw, where there are any, may be used by all and use each other only.
+   The headers of include/thaw, where there are any, may be used by all and use each other only. The command is a client of the library:
+   it uses ONLY what is listed. Who checks shares no code with who writes: see NEVER.
 2. Names of operators. What is known of an operator stands in ops/; elsewhere a name is compared only where the code is
    about that very operator, at most MOST_PLACES times. Not counted: ops/ itself, model/, which writes models, how
    rewrites read arithmetic, and names of nodes that are written or that patterns name.
@@ -19,6 +20,9 @@ from pathlib import Path
 MOST_PLACES = 30
 # Arrows that still point up the table: none is added, and one that is gone leaves this list.
 KNOWN_ARROWS: set[tuple[str, str]] = set()
+# Rooms that use these others alone, and rooms that use none of these.
+ONLY = {"cli": ("verbs", "report", "core")}
+NEVER = {"confirm": ("fix", "lift", "optimize", "rewrite")}
 # What the build writes; NAME.inc is the file NAME as a literal, where there is one.
 GENERATED = {"version.h", "check/rules.inc", "ir/graph/schema_table.inc", "report/pages/chart.js.inc"}
 
@@ -81,6 +85,9 @@ def check_rooms(root: Path) -> list[str]:
                 wrong.append(f"src/thaw/{path}: there is no thaw/{header}")
                 continue
             other = room_of(header, rooms)
+            first, last = room.split("/")[0], (other or "").split("/")[0]
+            if first != last and (last not in ONLY.get(first, (last,)) or last in NEVER.get(first, ())):
+                wrong.append(f"src/thaw/{path}: {first}/ does not use {last}/, but includes thaw/{header}")
             if other is None or rooms.index(other) <= rooms.index(room):
                 continue
             arrows.add((room, other))

@@ -51,4 +51,7 @@ class THAW_API Error : public std::runtime_error {
   ErrorParts parts_;
 };
 
+// {"schema", "error": {"code", "what", "where", "expected", "next"}}, as every verb prints it with --format json.
+THAW_API std::string to_json(const Error& error);
+
 }  // namespace thaw

@@ -18,8 +18,6 @@
 #include "thaw/core/phase.h"
 #include "thaw/core/suggest.h"
 #include "thaw/report/fit.h"
-#include "thaw/report/json_writer.h"
-#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
 #include "thaw/report/table.h"
@@ -46,13 +44,8 @@ int fail(const Error& error, bool json) {
   WaitingLine::end();
   set_output_mode(OutputMode::kAsItIs);
   if (json) {
-    std::string text;
-    report::JsonWriter writer(text);
-    report::begin_report(writer);
-    report::write_error(writer, error);
-    writer.end_object();
     try {
-      write_output(text + "\n");
+      write_output(to_json(error));
     } catch (const Error&) {  // stdout is what is broken; stderr says so below
     }
   }

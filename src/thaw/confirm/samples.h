@@ -21,9 +21,6 @@ struct BatchCheck {
   std::vector<RunCheck> runs;         // by sizes; empty: not checked
   std::string reason;                 // what was not compared, and why; empty: everything was
   int64_t samples = kCheckedSamples;  // that were drawn
-
-  // Whether the batched model was seen to be right: every run agrees, and nothing stayed uncompared.
-  bool proves() const { return reason.empty() && all_agree(runs); }
 };
 
 // `original` is the model that `batched` was made of with these options; `feeds` says what inputs are given rather than

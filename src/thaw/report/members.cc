@@ -69,3 +69,16 @@ std::string bytes_text(double bytes) {
 }
 
 }  // namespace thaw::report
+
+namespace thaw {
+
+std::string to_json(const Error& error) {
+  std::string text;
+  report::JsonWriter json(text);
+  report::begin_report(json);
+  report::write_error(json, error);
+  json.end_object();
+  return text + "\n";
+}
+
+}  // namespace thaw

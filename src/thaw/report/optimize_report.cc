@@ -57,7 +57,7 @@ void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& move
 
 std::string moved_text(const OptimizeReport& report) {
   const auto shown = [](const MovedBytes& one) {
-    return fmt::format("{:.2f} MB{}", static_cast<double>(one.bytes) / kMegabyteOfConstantsOfConstants,
+    return fmt::format("{:.2f} MB{}", static_cast<double>(one.bytes) / kMegabyteOfConstants,
                        one.unknown > 0 ? fmt::format(" and what {} move", report::counted(one.unknown, "node")) : "");
   };
   return fmt::format("moved, each free size 64: {} -> {}\n", shown(*report.moved_before), shown(*report.moved_after));
@@ -118,7 +118,7 @@ std::string to_json(const OptimizeReport& report) {
 
 std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
-                                 report.nodes_after, static_cast<double>(report.weights_before) / kMegabyteOfConstantsOfConstants,
+                                 report.nodes_after, static_cast<double>(report.weights_before) / kMegabyteOfConstants,
                                  static_cast<double>(report.weights_after) / kMegabyteOfConstants);
   if (report.moved_before && report.moved_after) text += moved_text(report);
   if (report.modified()) {

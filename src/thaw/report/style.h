@@ -19,6 +19,7 @@ class Style {
   enum class Choice : uint8_t { kAuto, kAlways, kNever };
   static void choose(Choice choice);  // for the whole process
 
+  bool colour() const { return colour_; }
   // The text in that look; unchanged without colour. Pad before dressing: the escapes take no columns.
   std::string operator()(Look look, std::string_view text) const;
 
