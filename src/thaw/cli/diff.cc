@@ -38,9 +38,8 @@ int diff(const DiffArguments& options) {
   what.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
   const report::ModelDiff& found = until_exit(report::diff(a, b, what));
   line.clear();
-  page.write(options.report.empty() ? std::string() : report::diff_json(found, options.a, options.b), [&] {
-    return report::diff_page(found, {.name_a = options.a, .name_b = options.b, .a = a, .b = b});
-  });
+  page.write(options.report.empty() ? std::string() : report::diff_json(found, options.a, options.b),
+             [&] { return report::diff_page(found, a, b); });
   const size_t most = options.all ? std::numeric_limits<size_t>::max() : kMostListed;
   write_output(options.format == Format::kJson
                    ? report::diff_json(found, options.a, options.b)

@@ -36,7 +36,7 @@ struct DiffItem {
 // Which part of the one model stands for which of the other; a part without partner is not in it. For who draws the two:
 // the models must outlive it.
 struct Partners {
-  std::unordered_map<const ir::Graph*, const ir::Graph*> graphs;   // of b's, in a
+  std::unordered_map<const ir::Graph*, const ir::Graph*> graphs;  // of b's, in a
   std::unordered_map<const ir::Node*, const ir::Node*> a_of_b, b_of_a;
   std::unordered_map<const ir::Value*, const ir::Value*> values;   // of a's, in b
   std::unordered_map<const ir::Node*, size_t> changed;             // of b: which of ModelDiff::nodes says what differs

@@ -82,9 +82,7 @@ class Writer {
 
 }  // namespace
 
-std::string describe(const Difference& difference) {
-  return fmt::format("{}: {}", difference.what, sides(difference));
-}
+std::string describe(const Difference& difference) { return fmt::format("{}: {}", difference.what, sides(difference)); }
 
 std::string describe(const ModelDiff& diff) {
   const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
