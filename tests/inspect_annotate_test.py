@@ -54,7 +54,7 @@ def test_onnx_runtime_gives_the_same_numbers(annotate):
 def test_a_second_run_changes_nothing(thaw, save, tmp_path):
     first, second = tmp_path / "first.onnx", tmp_path / "second.onnx"
     text = thaw("inspect", save(torch_like.decoder(1)), "--annotate", "-o", first, code=0).stdout
-    assert "annotated 72 tensors" in text and f"wrote {first}" in text
+    assert "annotated 73 tensors" in text and f"wrote {first}" in text
     seen = thaw.json("inspect", first, "--annotate", "-o", second, code=0)
     assert seen["annotated"] == 0 and seen["output"] == str(second) and seen["files"] == [str(second)]
     assert first.read_bytes() == second.read_bytes()
@@ -85,7 +85,7 @@ def test_an_unknown_size_has_no_name(annotate):
     m = model([helper.make_node("Made", ["x"], ["a"], domain="somebody"), helper.make_node("Relu", ["a"], ["b"]),
                helper.make_node("NonZero", ["x"], ["z"]), helper.make_node("Cast", ["z"], ["f"], to=FLOAT),
                helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Add", ["b", "x"], ["y"])],
-              [("x", FLOAT, ["n", "k"])], [("y", FLOAT, None), ("s", INT64, [2]), ("f", FLOAT, None)])
+              [("x", FLOAT, ["n", "k"])], [("y", FLOAT, ["a", "b"]), ("s", INT64, [2]), ("f", FLOAT, [2, "c"])])
     m.opset_import.append(helper.make_opsetid("somebody", 1))
     m.ir_version = 8
     seen = declared(annotate(m))

@@ -127,7 +127,8 @@ class Collector {
     if (left_out_ > 0)
       data_.limits.push_back(fmt::format("The last {} are left out, as the page would be too large with them.",
                                          counted(left_out_, "node")));
-    if (!detail_.tensor_names) data_.limits.emplace_back("Names of tensors are left out, as the page would be too large with them.");
+    if (!detail_.tensor_names)
+      data_.limits.emplace_back("Names of tensors are left out, as the page would be too large with them.");
     if (!detail_.attributes)
       data_.limits.emplace_back(
           "Attributes, elements of small tensors and costs as expressions are left out, as the page would be too large "
@@ -250,7 +251,10 @@ class Collector {
   }
 
   void add_node(const ir::Node& node, Which which, int root) {
-    if (node.constant() != nullptr) return;  // shown at who reads it
+    if (node.constant() != nullptr) {  // shown at who reads it
+      if (which == Which::kNow) ++data_.constants;
+      return;
+    }
     if (data_.nodes.size() >= detail_.most_nodes) {
       ++left_out_;
       return;
@@ -329,7 +333,8 @@ class Collector {
         made.graphs.push_back(begin_graph(**one, which, attribute.name));
       if (const auto* many = attribute.as<std::vector<std::shared_ptr<ir::Graph>>>())
         for (size_t i = 0; i < many->size(); ++i)
-          if ((*many)[i]) made.graphs.push_back(begin_graph(*(*many)[i], which, fmt::format("{}[{}]", attribute.name, i)));
+          if ((*many)[i])
+            made.graphs.push_back(begin_graph(*(*many)[i], which, fmt::format("{}[{}]", attribute.name, i)));
     }
     const ir::Function* function = side(which).model().find_function(node.domain(), node.op_type(), node.overload());
     if (function == nullptr) return;

@@ -13,10 +13,10 @@
 namespace thaw::report {
 
 struct GraphSource {
-  const Inspection& seen;                 // the model, of two the later
-  const FrozenSizes* frozen = nullptr;    // marked where given
-  const Inspection* former = nullptr;     // the other model of two, and what differs:
-  const ModelDiff* diff = nullptr;        // its nodes without partner stand in the graph too
+  const Inspection& seen;               // the model, of two the later
+  const FrozenSizes* frozen = nullptr;  // marked where given
+  const Inspection* former = nullptr;   // the other model of two, and what differs:
+  const ModelDiff* diff = nullptr;      // its nodes without partner stand in the graph too
 };
 
 // How much of it is wanted: a page is to stay small.

@@ -53,7 +53,8 @@ TEST(CollectGraph, EveryLimitIsKept) {
     const size_t nodes = json["nodes"]["op"].size();
     EXPECT_LE(nodes, shown);
     EXPECT_EQ(json["limits"].empty(), most == whole);
-    if (nodes < 400) EXPECT_THAT(json["limits"][0].get<std::string>(), HasSubstr(std::to_string(400 - nodes) + " nodes"));
+    const std::string left_out = nodes < 400 ? std::to_string(400 - nodes) + " nodes" : "";
+    EXPECT_THAT(json["limits"].dump(), HasSubstr(left_out));
     shown = nodes;
   }
   EXPECT_LT(shown, 400);
@@ -63,8 +64,10 @@ TEST(CollectGraph, WhatIsGoneStandsWhereItStood) {
   const auto before = chain(3);
   ir::ModelBuilder m(17);
   ir::Value* x = m.add_input("x", ir::DataType::kFloat, {"n", 3});
-  ir::Value* first = m.add_node("Relu", {x}, {}, {.name = "/model/layers.0/Relu_0", .outputs = {"/model/layers.0/Relu_0_output_0"}});
-  ir::Value* last = m.add_node("Relu", {first}, {}, {.name = "/model/layers.0/Relu_2", .outputs = {"/model/layers.0/Relu_2_output_0"}});
+  ir::Value* first =
+      m.add_node("Relu", {x}, {}, {.name = "/model/layers.0/Relu_0", .outputs = {"/model/layers.0/Relu_0_output_0"}});
+  ir::Value* last = m.add_node("Relu", {first}, {},
+                               {.name = "/model/layers.0/Relu_2", .outputs = {"/model/layers.0/Relu_2_output_0"}});
   m.add_output(last, "y");
   const auto after = m.build();
   const ModelDiff found = diff(*before, *after);

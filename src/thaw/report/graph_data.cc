@@ -46,7 +46,9 @@ Json modules_json(const std::vector<GraphData::Module>& modules) {
 
 Json nodes_json(const std::vector<GraphData::Node>& nodes) {
   using Node = GraphData::Node;
-  const auto name = [](const Node& n) { return n.is_whole ? Json::array({printable(n.name)}) : Json(printable(n.name)); };
+  const auto name = [](const Node& n) {
+    return n.is_whole ? Json::array({printable(n.name)}) : Json(printable(n.name));
+  };
   return {{"module", column(nodes, [](const Node& n) { return n.module; })},
           {"op", column(nodes, [](const Node& n) { return n.op; })},
           {"name", column(nodes, name)},
@@ -56,22 +58,25 @@ Json nodes_json(const std::vector<GraphData::Node>& nodes) {
           {"bytes", column(nodes, [](const Node& n) { return number(n.bytes); })},
           {"flops_text", column(nodes, [](const Node& n) { return n.flops_text; })},
           {"bytes_text", column(nodes, [](const Node& n) { return n.bytes_text; })},
-          {"attributes", sparse(nodes, [](const Node& n) { return !n.attributes.empty(); },
-                                [](const Node& n) { return n.attributes; })},
-          {"graphs", sparse(nodes, [](const Node& n) { return !n.graphs.empty(); },
-                            [](const Node& n) { return n.graphs; })}};
+          {"attributes",
+           sparse(
+               nodes, [](const Node& n) { return !n.attributes.empty(); }, [](const Node& n) { return n.attributes; })},
+          {"graphs",
+           sparse(nodes, [](const Node& n) { return !n.graphs.empty(); }, [](const Node& n) { return n.graphs; })}};
 }
 
 Json values_json(const std::vector<GraphData::Value>& values) {
   using Value = GraphData::Value;
   const auto name = [](const Value& v) { return v.suffix >= 0 ? Json(v.suffix) : Json(printable(v.name)); };
-  return {{"name", column(values, name)},
-          {"type", column(values, [](const Value& v) { return v.type; })},
-          {"shape", column(values, [](const Value& v) { return v.shape; })},
-          {"elements", sparse(values, [](const Value& v) { return v.elements != 0; },
-                              [](const Value& v) { return v.elements; })},
-          {"weight", sparse(values, [](const Value& v) { return v.weight >= 0; },
-                            [](const Value& v) { return number(v.weight); })}};
+  return {
+      {"name", column(values, name)},
+      {"type", column(values, [](const Value& v) { return v.type; })},
+      {"shape", column(values, [](const Value& v) { return v.shape; })},
+      {"elements",
+       sparse(
+           values, [](const Value& v) { return v.elements != 0; }, [](const Value& v) { return v.elements; })},
+      {"weight",
+       sparse(values, [](const Value& v) { return v.weight >= 0; }, [](const Value& v) { return number(v.weight); })}};
 }
 
 Json marks_json(const std::vector<GraphData::Marked>& marked) {
@@ -109,6 +114,7 @@ std::string GraphData::json() const {
                   {"texts", column(texts, [](const std::string& t) { return printable(t); })},
                   {"modules", modules_json(modules)},
                   {"graphs", graphs_list},
+                  {"constants", constants},
                   {"nodes", nodes_json(nodes)},
                   {"values", values_json(values)},
                   {"node_marks", marks_json(marked_nodes)},

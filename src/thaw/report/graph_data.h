@@ -17,8 +17,8 @@ struct GraphData {
   // Numbers are places in the lists below, a text's in `texts`; -1 stands for none, 0 for the empty text.
   struct Module {
     int parent = -1;
-    std::string name;           // goes on from its parent's
-    int flops = 0, bytes = 0;   // of its nodes together, as expressions
+    std::string name;          // goes on from its parent's
+    int flops = 0, bytes = 0;  // of its nodes together, as expressions
   };
   struct Graph {
     int module = -1;  // the outermost
@@ -50,13 +50,14 @@ struct GraphData {
   std::vector<std::string> texts = {""};
   std::vector<Module> modules;
   std::vector<Graph> graphs;  // the model's own first
+  size_t constants = 0;       // nodes that are none here: what they make is a weight
   std::vector<Node> nodes;    // in the order in which they run, those of graphs inside others behind
   std::vector<Value> values;
   std::vector<Marked> marked_nodes, marked_values;
-  std::vector<std::pair<int, std::vector<int>>> former_inputs;  // of nodes that had others in the other model
+  std::vector<std::pair<int, std::vector<int>>> former_inputs;     // of nodes that had others in the other model
   std::vector<std::pair<int, std::vector<std::string>>> operands;  // what the inputs of an operator (a text) are called
-  std::string assumed;              // the sizes that costs are told at: "batch = 64"
-  std::vector<std::string> limits;  // what is left out, a sentence each
+  std::string assumed;                                             // the sizes that costs are told at: "batch = 64"
+  std::vector<std::string> limits;                                 // what is left out, a sentence each
 
   int text(std::string_view text);
 

@@ -24,6 +24,8 @@ constexpr std::string_view kGraphMarkup =
     ;
 // Each uses those before it.
 constexpr std::string_view kGraphScripts[] = {
+#include "thaw/report/pages/graph_elements.js.inc"
+    ,
 #include "thaw/report/pages/graph_model.js.inc"
     ,
 #include "thaw/report/pages/graph_level.js.inc"
@@ -31,6 +33,8 @@ constexpr std::string_view kGraphScripts[] = {
 #include "thaw/report/pages/graph_layout.js.inc"
     ,
 #include "thaw/report/pages/graph_picture.js.inc"
+    ,
+#include "thaw/report/pages/graph_gestures.js.inc"
     ,
 #include "thaw/report/pages/graph_details.js.inc"
     ,
@@ -42,6 +46,8 @@ constexpr std::string_view kGraphScripts[] = {
 constexpr size_t kMostRows = 500;  // of a table; the JSON has them all
 
 using Rows = std::vector<std::vector<HtmlCell>>;
+
+std::string file_name(const ir::Model& model) { return model.path.empty() ? "model" : model.path.filename().string(); }
 
 void add_graph(HtmlPage& page, const std::string& json) {
   page.style(kGraphStyle);
@@ -56,7 +62,8 @@ void add_table(HtmlPage& page, std::string_view heading, const std::vector<std::
   rows.erase(rows.begin() + static_cast<ptrdiff_t>(std::min(all, kMostRows)), rows.end());
   page.heading(heading);
   page.table(columns, rows);
-  if (all > kMostRows) page.sentence(fmt::format("{} more are left out; --format json has them all.", grouped(all - kMostRows)));
+  if (all > kMostRows)
+    page.sentence(fmt::format("{} more are left out; --format json has them all.", grouped(all - kMostRows)));
 }
 
 void add_interface(HtmlPage& page, const Inspection& seen) {
@@ -97,8 +104,8 @@ void add_items(HtmlPage& page, std::string_view heading, const std::vector<DiffI
     std::vector<std::string> lines;
     for (const Difference& difference : item.differences) lines.push_back(describe(difference));
     const auto change = static_cast<size_t>(item.change);
-    rows.push_back({HtmlCell::verdict(kOutcomes[change], kChanges[change]), HtmlCell::code(item.name),
-                    HtmlCell::list(lines)});
+    rows.push_back(
+        {HtmlCell::verdict(kOutcomes[change], kChanges[change]), HtmlCell::code(item.name), HtmlCell::list(lines)});
   }
   add_table(page, heading, {"", "what", "differences"}, std::move(rows));
 }
@@ -115,7 +122,7 @@ void add_differences(HtmlPage& page, std::string_view heading, const std::vector
 
 std::string inspection_page(const Inspection& seen, size_t most_bytes) {
   const ir::Model& model = *seen.model;
-  HtmlPage page(fmt::format("thaw inspect: {}", model.path.empty() ? "model" : model.path.filename().string()));
+  HtmlPage page(fmt::format("thaw inspect: {}", file_name(model)));
   const FrozenSizes frozen = frozen_sizes(model);
   add_graph(page, graph_json({.seen = seen, .frozen = &frozen}, most_bytes));
   add_interface(page, seen);
@@ -124,10 +131,10 @@ std::string inspection_page(const Inspection& seen, size_t most_bytes) {
   return page.finish();
 }
 
-std::string diff_page(const ModelDiff& diff, const ComparedModels& models, size_t most_bytes) {
-  HtmlPage page(fmt::format("thaw diff: {} → {}", models.name_a, models.name_b));
+std::string diff_page(const ModelDiff& diff, const ir::Model& model_a, const ir::Model& model_b, size_t most_bytes) {
+  HtmlPage page(fmt::format("thaw diff: {} → {}", file_name(model_a), file_name(model_b)));
   page.verdict(diff.equal() ? Outcome::kGood : Outcome::kOpen, diff.equal() ? "equal" : "differ", describe(diff));
-  const Inspection a = inspect(models.a), b = inspect(models.b);
+  const Inspection a = inspect(model_a), b = inspect(model_b);
   add_graph(page, graph_json({.seen = b, .former = &a, .diff = &diff}, most_bytes));
   add_differences(page, "Header", diff.header);
   add_items(page, "Inputs", diff.inputs);

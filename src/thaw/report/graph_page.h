@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "thaw/report/inspection.h"
 #include "thaw/report/model_diff.h"
@@ -18,11 +17,7 @@ inline constexpr size_t kMostGraphBytes = size_t{16} << 20;
 std::string inspection_page(const Inspection& seen, size_t most_bytes = kMostGraphBytes);
 
 // The page of `thaw diff`: b's graph, with what is a's alone.
-struct ComparedModels {
-  std::string_view name_a, name_b;
-  const ir::Model& a;
-  const ir::Model& b;
-};
-std::string diff_page(const ModelDiff& diff, const ComparedModels& models, size_t most_bytes = kMostGraphBytes);
+std::string diff_page(const ModelDiff& diff, const ir::Model& a, const ir::Model& b,
+                      size_t most_bytes = kMostGraphBytes);
 
 }  // namespace thaw::report

@@ -86,9 +86,7 @@ constexpr size_t kMostListed = 20;  // of each kind, unless all are asked for
 
 }  // namespace
 
-std::string describe(const Difference& difference) {
-  return fmt::format("{}: {}", difference.what, sides(difference));
-}
+std::string describe(const Difference& difference) { return fmt::format("{}: {}", difference.what, sides(difference)); }
 
 std::string describe(const ModelDiff& diff) {
   const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";

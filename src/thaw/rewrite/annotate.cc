@@ -65,7 +65,8 @@ class Annotator {
     if (type.elem_type == ir::DataType::kUndefined) type.elem_type = fact.dtype;
     if (!type.shape) type.shape.emplace(fact.shape->size());
     if (type.shape->size() != fact.shape->size()) return false;
-    for (size_t axis = 0; axis < fact.shape->size(); ++axis) fill_in((*type.shape)[axis], (*fact.shape)[axis], is_inner);
+    for (size_t axis = 0; axis < fact.shape->size(); ++axis)
+      fill_in((*type.shape)[axis], (*fact.shape)[axis], is_inner);
     if (type == value.type) return false;
     value.graph()->set_value_info(&value, std::move(type));
     return true;

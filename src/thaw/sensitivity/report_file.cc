@@ -94,7 +94,8 @@ std::string_view word_of(SensitivityGroup group) { return word_in(kGroupWords, g
 std::string_view word_of(UnitStatus status) { return word_in(kStatusWords, status); }
 
 std::string report_json(const SensitivityReport& report) {
-  Json json{{"model", report.model},
+  Json json{{"schema", kJsonSchema},
+            {"model", report.model},
             {"data", report.data},
             {"fed", report.fed},
             {"key", report.key},

@@ -14,8 +14,7 @@ ModelDiff diff(const Model& a, const Model& b, const DiffOptions& options) {
 }
 
 std::string to_html(const ModelDiff& diff, const Model& a, const Model& b) {
-  return report::diff_page(
-      diff, {.name_a = diff.a, .name_b = diff.b, .a = ModelAccess::of(a), .b = ModelAccess::of(b)});
+  return report::diff_page(diff, ModelAccess::of(a), ModelAccess::of(b));
 }
 
 }  // namespace thaw

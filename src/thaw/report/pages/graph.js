@@ -1,4 +1,5 @@
-// Puts the page of a graph together: what is open stands in the address behind #, so that the browser's way back leads back.
+// Puts the page of a graph together. What is open stands in the address behind #, so that the browser's way back leads
+// back.
 "use strict";
 {
   const at = id => document.getElementById(id);
@@ -14,6 +15,7 @@
       else details.showValues(box.values);
       note(box.item ? `/n${box.item.node}` : "");
     }});
+  followGestures(picture);
   const details = new Details(at("details"), graph, {go, open, chooseValue});
   const search = new Search(at("search"), at("found"), graph, {go, chooseValue, mark: markFound});
   let foundNodes = null;
@@ -52,7 +54,7 @@
     const path = graph.pathTo(place);
     const steps = path.map((step, i) => {
       const title = shortened(graph.title(graph.itemAt(step)), 44);
-      return i + 1 === path.length ? html("b", {"aria-current": "location"}, title) : html("button", {type: "button", class: "link", onclick: () => open(step)}, title);
+      return i + 1 < path.length ? button(title, () => open(step)) : html("b", {"aria-current": "location"}, title);
     });
     at("path").replaceChildren(...steps.flatMap((step, i) => i === 0 ? [step] : [" › ", step]));
   }
@@ -60,12 +62,14 @@
   function showNotes() {
     const notes = [...graph.data.limits];
     if (level.items.some(item => item.base !== undefined)) {
-      const [base, range] = place.split(":"), all = graph.allItems(base).length, [from, to] = range ? range.split("-") : [0, all];
-      notes.push(`${(to - from).toLocaleString("en")} boxes are too many to draw at once: they are drawn in ${level.items.length} groups of neighbours, which open.`);
+      const [base, range] = place.split(":"), [from, to] = range ? range.split("-") : [0, graph.allItems(base).length];
+      notes.push(`${grouped(to - from)} boxes are too many to draw at once: they are drawn in ` +
+                 `${level.items.length} groups of neighbours, which open.`);
     }
     const kinds = new Set(level.items.flatMap(item => Object.keys(graph.total(item).marks)));
     const legend = [...kinds].map(kind => html("span", {class: `key ${kind}`}, kMarkNames[kind]));
-    at("notes").replaceChildren(...(legend.length > 0 ? [html("p", {class: "legend"}, ...legend)] : []), ...notes.map(text => html("p", {class: "soft"}, text)));
+    at("notes").replaceChildren(...(legend.length > 0 ? [html("p", {class: "legend"}, ...legend)] : []),
+                                ...notes.map(text => html("p", {class: "soft"}, text)));
   }
 
   // "m3/n17": a place, and what is chosen in it.
@@ -109,7 +113,12 @@
 
   at("viewer").hidden = false;
   addEventListener("hashchange", follow);
-  measure.addEventListener("change", () => { picture.draw(measure.value); picture.zoomTo(picture.scale); markBoxes(); details.showPlace(place, measure.value); });
+  measure.addEventListener("change", () => {
+    picture.draw(measure.value);
+    picture.zoomTo(picture.scale);
+    markBoxes();
+    details.showPlace(place, measure.value);
+  });
   at("smaller").addEventListener("click", () => picture.zoomTo(picture.scale * 0.8));
   at("larger").addEventListener("click", () => picture.zoomTo(picture.scale * 1.25));
   at("fit").addEventListener("click", () => picture.fit());

@@ -1,17 +1,7 @@
 // What is known of the place that is open, or of the node or tensor that was chosen in it.
 "use strict";
 
-function html(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
-
-const kMostListed = 40;  // rows that are shown before "all"
+const kMostListed = 40;  // rows that are shown before they are asked for
 
 class Details {
   // go(node), open(place), chooseValue(value): where a link leads.
@@ -19,35 +9,51 @@ class Details {
     Object.assign(this, {panel, graph, go, open, chooseValue});
   }
 
-  // A place: what it holds, the greatest first.
+  // A place: what it costs, what is marked in it, and what it holds, the greatest first.
   showPlace(place, measure) {
-    const {graph} = this, item = graph.itemAt(place), total = graph.total(item), items = graph.itemsOf(place);
-    const module = item.module, isGraph = module !== undefined && graph.data.modules.parent[module] < 0;
-    const facts = [["nodes", total.nodes.toLocaleString("en")], ["weights", shortNumber(total.weights, "B")],
-                   ["operations", this.cost(total.flops, module === undefined ? 0 : graph.data.modules.flops[module], total.unknown)],
-                   ["bytes moved", this.cost(total.bytes, module === undefined ? 0 : graph.data.modules.bytes[module], 0, "B")]];
-    for (const [kind, count] of Object.entries(total.marks)) facts.push([kMarkNames[kind], countText(count, "node")]);
-    const name = module !== undefined && !isGraph ? graph.moduleName(module) : "";
-    this.fill(html("h2", {}, graph.title(item)), ...(name ? [html("p", {class: "name"}, name)] : []), this.facts(facts),
-              graph.data.assumed && (total.flops > 0 || total.bytes > 0) ? html("p", {class: "soft"}, `numbers at ${graph.data.assumed}`) : "",
-              this.contents(items, measure));
+    const {graph} = this, {modules, assumed} = graph.data, item = graph.itemAt(place), total = graph.total(item);
+    const {module} = item, isModule = module !== undefined;
+    const name = isModule && modules.parent[module] >= 0 ? graph.moduleName(module) : "";
+    const isAll = module === graph.data.graphs[0].module && graph.data.constants > 0;
+    const constants = isAll ? ` and ${countText(graph.data.constants, "constant")}` : "";
+    const facts = [["nodes", grouped(total.nodes) + constants], ["weights", shortNumber(total.weights, "B")],
+                   ["operations", this.cost(total.flops, isModule ? modules.flops[module] : 0, "", total.unknown)],
+                   ["bytes moved", this.cost(total.bytes, isModule ? modules.bytes[module] : 0, "B")]];
+    this.fill(html("h2", {}, graph.title(item)), name ? html("p", {class: "name"}, name) : "", this.facts(facts),
+              assumed && total.flops + total.bytes > 0 ? html("p", {class: "soft"}, `numbers at ${assumed}`) : "",
+              ...this.marked(item), this.contents(graph.itemsOf(place), measure));
   }
 
   // A number at the sizes that are assumed, and the expression that it comes from.
-  cost(number, text, unknown, unit = "") {
-    const shown = shortNumber(number, unit) + (unknown > 0 ? ` and what ${countText(unknown, "node")} take${unknown === 1 ? "s" : ""}` : "");
+  cost(number, text, unit = "", unknown = 0) {
+    const others = unknown > 0 ? ` and what ${countText(unknown, "node")} take${unknown === 1 ? "s" : ""}` : "";
+    const shown = shortNumber(number, unit) + others;
     return text ? [shown, html("code", {class: "expression"}, this.graph.text(text))] : shown;
   }
 
+  // The marked nodes in an item, by what is marked at them.
+  marked(item) {
+    const {graph} = this, nodes = {};
+    graph.eachNode(item, node => {
+      for (const kind of new Set(graph.marks(node).map(mark => mark[0]))) (nodes[kind] ??= []).push(node);
+    });
+    const line = node => row([html("b", {}, graph.title({node})), " ", this.nodeLink(node)]);
+    return Object.entries(nodes).map(([kind, list]) =>
+      this.list(`${kMarkNames[kind]}: ${countText(list.length, "node")}`, list, line, kind));
+  }
+
   contents(items, measure) {
-    const {graph} = this, amounts = items.map(item => graph.total(item)[measure]), all = amounts.reduce((sum, amount) => sum + amount, 0);
-    const sorted = items.map((item, i) => ({item, amount: amounts[i]})).sort((a, b) => b.amount - a.amount);
-    const unit = measure === "flops" || measure === "nodes" ? "" : "B";
-    const row = ({item, amount}) => html("tr", {}, html("td", {}, html("button", {type: "button", class: "link", onclick: () => this.enter(item)},
-        shortened(graph.title(item), 40)), " ", html("span", {class: "soft"}, item.module !== undefined ? "" : graph.subtitle(item))),
-      html("td", {class: "number"}, amount > 0 ? shortNumber(amount, unit) : ""),
-      html("td", {class: "number"}, all > 0 && amount > 0 ? `${(100 * amount / all).toFixed(1)} %` : ""));
-    return this.list("in here", sorted, row, "contents");
+    const {graph} = this, unit = measure === "flops" || measure === "nodes" ? "" : "B";
+    const amounts = new Map(items.map(item => [item, graph.total(item)[measure]]));
+    const all = [...amounts.values()].reduce((sum, amount) => sum + amount, 0);
+    const number = text => html("td", {class: "number"}, text);
+    const line = item => {
+      const amount = amounts.get(item), share = amount > 0 ? `${(100 * amount / all).toFixed(1)} %` : "";
+      const name = button(shortened(graph.title(item), 40), () => this.enter(item));
+      return html("tr", {}, html("td", {}, name, " ", soft(item.module !== undefined ? "" : graph.subtitle(item))),
+                  number(amount > 0 ? shortNumber(amount, unit) : ""), number(share));
+    };
+    return this.list("in here", [...items].sort((a, b) => amounts.get(b) - amounts.get(a)), line, "contents");
   }
 
   enter(item) {
@@ -57,78 +63,80 @@ class Details {
   }
 
   showNode(node) {
-    const {graph} = this, {nodes} = graph.data, names = graph.data.operands[nodes.op[node]] ?? [];
-    const path = graph.pathToNode(node), around = path[path.length - 1];
+    const {graph} = this, {nodes, operands} = graph.data, around = graph.pathToNode(node).pop();
+    const names = operands[nodes.op[node]] ?? [];
     const inputs = nodes.in[node].map((value, i) => ({value, name: names[Math.min(i, names.length - 1)] ?? `${i}`}));
     const outputs = nodes.out[node].map((value, i) => ({value, name: `${i}`}));
+    const tensors = (heading, list, verb) =>
+      this.list(heading, list.filter(tensor => tensor.value >= 0), tensor => this.tensor(tensor, verb), "tensors");
+    const cost = (number, text, unit) => number === null ? "not known" : this.cost(number, text, unit);
+    const home = button(graph.title(graph.itemAt(around)), () => this.open(around));
     this.fill(html("h2", {}, graph.op(node)), html("p", {class: "name"}, graph.nodeName(node)),
-              html("p", {}, "in ", this.link(graph.title(graph.itemAt(around)), () => this.open(around)), ...this.opening(node)),
-              this.marksOf(graph.marks(node)),
-              this.list("inputs", inputs.filter(input => input.value >= 0), input => this.tensor(input, "made by"), "tensors"),
-              this.list("outputs", outputs.filter(output => output.value >= 0), output => this.tensor(output, "read by"), "tensors"),
-              this.list("attributes", (nodes.attributes[node] ?? []).map(id => graph.text(id)), text => html("tr", {}, html("td", {}, html("code", {}, text))), "attributes"),
-              this.facts([["operations", nodes.flops[node] === null ? "not known" : this.cost(nodes.flops[node], nodes.flops_text[node], 0)],
-                          ["bytes moved", nodes.bytes[node] === null ? "not known" : this.cost(nodes.bytes[node], nodes.bytes_text[node], 0, "B")],
+              html("p", {}, "in ", home, ...this.runs(node)), this.marksOf(graph.marks(node)),
+              tensors("inputs", inputs, "made by"), tensors("outputs", outputs, "read by"),
+              this.list("attributes", nodes.attributes[node] ?? [], id => row(code(graph.text(id))), "attributes"),
+              this.facts([["operations", cost(nodes.flops[node], nodes.flops_text[node], "")],
+                          ["bytes moved", cost(nodes.bytes[node], nodes.bytes_text[node], "B")],
                           ["weights", shortNumber(graph.total({node}).weights, "B")]]));
   }
 
-  opening(node) {
-    return this.graph.graphsIn(node).flatMap(g => [", runs ", this.link(this.graph.data.graphs[g].title, () => this.open(`m${this.graph.data.graphs[g].module}`))]);
+  runs(node) {
+    const link = ({title, module}) => button(title, () => this.open(`m${module}`));
+    return this.graph.graphsIn(node).flatMap(g => [", runs ", link(this.graph.data.graphs[g])]);
   }
 
   showValue(value) {
-    const {graph} = this, maker = graph.maker[value];
-    this.fill(html("h2", {}, lastPart(graph.valueName(value))), html("p", {class: "name"}, graph.valueName(value)), html("p", {}, html("code", {}, graph.type(value))),
+    const {graph} = this, maker = graph.maker[value], name = graph.valueName(value);
+    this.fill(html("h2", {}, lastPart(name)), html("p", {class: "name"}, name), html("p", {}, code(graph.type(value))),
               this.marksOf(graph.valueMarks(value)), maker >= 0 ? html("p", {}, "made by ", this.nodeLink(maker)) : "",
-              this.list("read by", graph.readers[value], node => html("tr", {}, html("td", {}, this.nodeLink(node))), "readers"));
+              this.list("read by", graph.readers[value], node => row(this.nodeLink(node)), "readers"));
   }
 
   showValues(values) {
-    this.fill(html("h2", {}, countText(values.length, "tensor")),
-              this.list("", values, value => html("tr", {}, html("td", {}, this.link(this.graph.valueName(value), () => this.chooseValue(value))),
-                                                  html("td", {}, html("code", {}, this.graph.type(value)))), "tensors"));
+    const line = value => row(this.valueLink(value), code(this.graph.type(value)));
+    this.fill(html("h2", {}, countText(values.length, "tensor")), this.list("", values, line, "tensors"));
   }
 
   // A row: what the operator calls it, its type and sizes, and who is at its other end.
   tensor({value, name}, verb) {
-    const {graph} = this, {values} = graph.data, lines = [html("code", {}, graph.type(value))];
-    const elements = values.elements[value];
-    if (elements) lines.push(html("code", {class: "soft"}, ` = ${graph.text(elements)}`));
-    if (graph.isWeight(value)) lines.push(html("span", {class: "soft"}, ` weight, ${shortNumber(values.weight[value], "B")}`));
-    const ends = verb === "made by" ? (graph.maker[value] >= 0 ? [graph.maker[value]] : []) : graph.readers[value];
-    const line = html("div", {}, this.link(shortened(graph.valueName(value), 60), () => this.chooseValue(value)));
-    const others = ends.length === 0 ? "" : html("div", {class: "soft"}, `${verb} `, this.nodeLink(ends[0]), ends.length > 1 ? ` and ${ends.length - 1} more` : "");
-    return html("tr", {}, html("td", {class: "soft"}, name), html("td", {}, line, html("div", {}, ...lines), this.marksOf(graph.valueMarks(value)), others));
+    const {graph} = this, {elements, weight} = graph.data.values, what = [code(graph.type(value))];
+    if (elements[value]) what.push(html("code", {class: "soft"}, ` = ${graph.text(elements[value])}`));
+    if (graph.isWeight(value)) what.push(soft(` weight, ${shortNumber(weight[value], "B")}`));
+    const ends = verb === "read by" ? graph.readers[value] : graph.maker[value] >= 0 ? [graph.maker[value]] : [];
+    const more = ends.length > 1 ? ` and ${ends.length - 1} more` : "";
+    const others = ends.length > 0 ? html("div", {class: "soft"}, `${verb} `, this.nodeLink(ends[0]), more) : "";
+    return row(soft(name), [html("div", {}, this.valueLink(value)), html("div", {}, ...what),
+                            this.marksOf(graph.valueMarks(value)), others]);
   }
 
   marksOf(marks) {
-    const list = html("ul", {class: "marks"});
-    for (const [kind, text] of marks)
-      list.append(html("li", {class: kind}, html("b", {}, kMarkNames[kind]), text ? ` ${this.graph.text(text)}` : ""));
-    return marks.length > 0 ? list : "";
+    if (marks.length === 0) return "";
+    return html("ul", {class: "marks"}, ...marks.map(([kind, text]) =>
+      html("li", {class: kind}, html("b", {}, kMarkNames[kind]), text ? ` ${this.graph.text(text)}` : "")));
   }
 
   facts(pairs) {
-    const list = html("dl", {});
-    for (const [name, value] of pairs) list.append(html("dt", {}, name), html("dd", {}, ...[value].flat()));
-    return list;
+    const pair = ([name, value]) => [html("dt", {}, name), html("dd", {}, ...[value].flat())];
+    return html("dl", {}, ...pairs.flatMap(pair));
   }
 
   // The first rows, the others when they are asked for.
-  list(heading, entries, row, kind) {
+  list(heading, entries, line, kind) {
     if (entries.length === 0) return "";
-    const body = html("tbody", {}), box = html("section", {class: kind}, ...(heading ? [html("h3", {}, heading)] : []), html("table", {}, body));
-    body.append(...entries.slice(0, kMostListed).map(row));
-    if (entries.length > kMostListed) {
-      const more = html("button", {type: "button", class: "link", onclick: () => { body.append(...entries.slice(kMostListed).map(row)); more.remove(); }},
-                        `${(entries.length - kMostListed).toLocaleString("en")} more`);
-      box.append(more);
-    }
-    return box;
+    const body = html("tbody", {}, ...entries.slice(0, kMostListed).map(line)), rest = entries.slice(kMostListed);
+    const section = html("section", {class: kind}, heading ? html("h3", {}, heading) : "", html("table", {}, body));
+    if (rest.length === 0) return section;
+    const more = button(`${grouped(rest.length)} more`, () => {
+      body.append(...rest.map(line));
+      more.remove();
+    });
+    section.append(more);
+    return section;
   }
 
-  link(text, onclick) { return html("button", {type: "button", class: "link", onclick}, text); }
-  nodeLink(node) { return this.link(shortened(this.graph.nodeName(node), 60), () => this.go(node)); }
+  nodeLink(node) { return button(shortened(this.graph.nodeName(node), 60), () => this.go(node)); }
+  valueLink(value) { return button(shortened(this.graph.valueName(value), 60), () => this.chooseValue(value)); }
+
   fill(...children) {
     this.panel.replaceChildren(...children.filter(child => child !== ""));
     this.panel.scrollTop = 0;

@@ -1,5 +1,6 @@
-// Layers, as Sugiyama, Tagawa and Toda draw a graph: each box as far down as the longest way to it, few crossings by barycenters, and
-// places as near to those of the neighbours as there is room. What a box gives to several others goes down in one line as long as it can.
+// Layers, as Sugiyama, Tagawa and Toda draw a graph: each box as far down as the longest way to it, few crossings by
+// barycenters, and places as near to those of the neighbours as there is room. What a box gives to several others goes
+// down in one line as long as it can.
 "use strict";
 
 const kBetween = 18;     // boxes side by side
@@ -9,8 +10,8 @@ const kLabelLine = 14;
 const kMargin = 16;
 const kMostSweptCells = 20000;
 
-// boxes: [{width, height, labels: number of lines below it, labelWidth}]; links: [{from, to}]. Gives each box x and y, its middle and top,
-// each link `points`, and the size of all.
+// boxes: [{width, height, labels: number of lines below it, labelWidth}]; links: [{from, to}]. Gives each box x and y,
+// its middle and top, each link `points`, and the size of all.
 function layOut(boxes, links) {
   const down = boxes.map(() => []), up = boxes.map(() => []);
   for (const link of links) {
@@ -58,7 +59,10 @@ function cellsOf(boxes, layer, down) {
       connect(last, cell);
       last = cell;
     }
-    for (const below of new Set(list)) connect(layer[below] === layer[i] + 1 ? ofBox[i] : trunks[i][layer[below] - layer[i] - 2], ofBox[below]);
+    for (const below of new Set(list)) {
+      const passed = layer[below] - layer[i] - 1;
+      connect(passed === 0 ? ofBox[i] : trunks[i][passed - 1], ofBox[below]);
+    }
   });
   return {layers, ofBox, trunks, count};
 }
@@ -118,15 +122,16 @@ function placeAcross(layers) {
   for (let round = 0; round < rounds; ++round) {
     const side = round % 2 === 0 ? "up" : "down", other = side === "up" ? "down" : "up";
     const inTurn = side === "up" ? layers : [...layers].reverse();
-    for (const cells of inTurn) spread(cells, cells.map(cell => wish(cell, cell[side].length > 0 ? cell[side] : cell[other])));
+    for (const cells of inTurn)
+      spread(cells, cells.map(cell => wish(cell, cell[side].length > 0 ? cell[side] : cell[other])));
   }
   // Between both sides in the end.
   for (let round = 0; round < 4; ++round)
     for (const cells of layers) spread(cells, cells.map(cell => wish(cell, [...cell.up, ...cell.down])));
 }
 
-// Puts cells where they wish to be, as near as their order and widths allow: least squares, by pooling neighbours that are in each
-// other's way.
+// Puts cells where they wish to be, as near as their order and widths allow: least squares, by pooling neighbours that
+// are in each other's way.
 function spread(cells, wishes) {
   const offsets = [];
   cells.forEach((cell, i) => {
@@ -167,7 +172,7 @@ function placeDown(boxes, links, layer, {layers, ofBox, trunks}) {
     y += kBelow + kLabelLine * Math.max(0, ...own.map(box => box.labels));
   });
   const across = cell => cell.x - left + kMargin;
-  ofBox.forEach((cell, i) => { boxes[i].x = across(cell); boxes[i].y = tops[cell.layer]; boxes[i].layer = cell.layer; });
+  ofBox.forEach((cell, i) => Object.assign(boxes[i], {x: across(cell), y: tops[cell.layer], layer: cell.layer}));
   route(boxes, links, layer, {trunks, tops, bottoms, across});
   return {width: right - left + 2 * kMargin, height: bottoms[bottoms.length - 1] + kMargin + kLabelLine * 2};
 }

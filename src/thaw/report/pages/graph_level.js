@@ -1,4 +1,5 @@
-// What a place shows: its items as boxes, the tensors that go from one to the other, and those that come in from outside or go out.
+// What a place shows: its items as boxes, the tensors that go from one to the other, and those that come in from
+// outside or go out.
 "use strict";
 
 const kMostPorts = 24;  // tensors from outside that are drawn one by one, and as many to outside
@@ -40,10 +41,11 @@ function levelAt(graph, place) {
         add(outgoing, `${value} ${i}`, () => ({value, from: i, isResult, values: new Map()}), value, change);
     }
   }));
-  // What the graph hands on as it came, and what nothing of it reads.
-  if (graph.data.graphs[here].module === Number(place.split(":")[0].slice(1)) && place[0] === "m" && !place.includes(":")) {
+  // Inputs of the graph that nothing of it reads stand there too.
+  if (place === `m${graph.data.graphs[here].module}`) {
+    const isRead = new Set([...incoming.values()].map(port => port.value));
     for (const value of graph.data.graphs[here].in)
-      if (![...incoming.values()].some(port => port.value === value)) incoming.set(`${value} -`, {value, to: -1, values: new Map()});
+      if (!isRead.has(value)) incoming.set(`${value} -`, {value, to: -1, values: new Map()});
   }
   return {place, items, ...withPorts(graph, items, links, incoming, outgoing)};
 }
@@ -61,7 +63,7 @@ function changeOf(graph, node) {
 
 // Ports stand before and behind the items; those beyond the first few share one.
 function withPorts(graph, items, links, incoming, outgoing) {
-  const before = portsOf(incoming, "in"), behind = portsOf(outgoing, "out");
+  const before = portsOf(graph, incoming, "in"), behind = portsOf(graph, outgoing, "out");
   const boxes = [...before.ports, ...items.map(item => ({item})), ...behind.ports];
   const shift = before.ports.length, all = [];
   for (const link of links.values()) all.push({...link, from: link.from + shift, to: link.to + shift});
@@ -78,8 +80,10 @@ function withPorts(graph, items, links, incoming, outgoing) {
   return {boxes, links: all, shift};
 }
 
-function portsOf(entries, kind) {
+function portsOf(graph, entries, kind) {
   const values = [...new Set([...entries.values()].map(entry => entry.value))];
+  // Inputs and outputs of the graph were met first, in their order.
+  values.sort(kind === "in" ? (a, b) => graph.maker[a] - graph.maker[b] || a - b : (a, b) => a - b);
   const one = values.length > kMostPorts ? values.slice(0, kMostPorts - 1) : values;
   const ports = one.map(value => ({port: kind, value, values: [value]}));
   const at = new Map(one.map((value, i) => [value, i]));

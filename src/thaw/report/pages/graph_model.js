@@ -1,7 +1,7 @@
 // The graph that lies in the page: names put together again, who makes and who reads a tensor, what is in a module.
 //
-// A place is what can be opened, named by a text: "m3" is a module, "n7" a node that runs several graphs, "m3:40-80" items 40 to 79
-// of a module that has too many to draw at once. Names are anybody's: they are set as text, never as markup.
+// A place is what can be opened, named by a text: "m3" is a module, "n7" a node that runs several graphs, "m3:40-80"
+// items 40 to 79 of a module that has too many to draw at once.
 "use strict";
 
 const kMostItems = 300;   // that are drawn at once
@@ -83,7 +83,8 @@ class Graph {
   sizes(value) { return this.text(this.data.values.shape[value]); }
   type(value) { return `${this.text(this.data.values.type[value])} ${this.sizes(value)}`.trim(); }
 
-  // What is drawn as one box: {module}, {node} or, of neighbours, {from, to} in the place around them. A module of one node is that node.
+  // What is drawn as one box: {module}, {node} or, of neighbours, {base, from, to} in the place around them. A module
+  // of one node is that node.
   itemOf(module) {
     let m = module;
     if (this.count[m] !== 1) return {module: m};
@@ -150,7 +151,8 @@ class Graph {
     return cuts;
   }
 
-  // Calls visit(node, isInner) for each node of an item. Of the graphs that a node runs, those that only it runs are a part of it.
+  // Calls visit(node, isInner) for each node of an item. Of the graphs that a node runs, those that only it runs are a
+  // part of it.
   eachNode(item, visit, isInner = false) {
     if (item.node !== undefined) {
       visit(item.node, isInner);
@@ -174,7 +176,8 @@ class Graph {
     if (item.module !== undefined) return `m${item.module}`;
     if (item.node === undefined) return `${item.base}:${item.from}-${item.to}`;
     const graphs = this.graphsIn(item.node);
-    return graphs.length === 0 ? null : graphs.length === 1 ? `m${this.data.graphs[graphs[0]].module}` : `n${item.node}`;
+    if (graphs.length === 0) return null;
+    return graphs.length === 1 ? `m${this.data.graphs[graphs[0]].module}` : `n${item.node}`;
   }
 
   itemAt(place) {
@@ -242,14 +245,17 @@ class Graph {
   // What a box or a place is called.
   title(item) {
     if (item.node !== undefined) return this.op(item.node).split(".").pop();
-    if (item.module === undefined) return `${(item.from + 1).toLocaleString("en")} – ${item.to.toLocaleString("en")}`;
+    if (item.module === undefined) return `${grouped(item.from + 1)} – ${grouped(item.to)}`;
     const graph = this.data.graphs[this.graphOfModule[item.module]];
     if (graph.module === item.module) return graph.title;
     return this.data.modules.name[item.module].replace(/^[/.]+/, "");
   }
 
   subtitle(item) {
-    if (item.base !== undefined) return [item.from, item.to - 1].map(i => this.title(this.allItems(item.base)[i])).join(" … ");
+    if (item.base !== undefined) {
+      const all = this.allItems(item.base);
+      return `${this.title(all[item.from])} … ${this.title(all[item.to - 1])}`;
+    }
     if (item.node === undefined) return countText(this.total(item).nodes, "node");
     const own = this.data.nodes.name[item.node];
     const name = (Array.isArray(own) ? own[0] : own).replace(/^[/.]+/, "");
@@ -279,14 +285,4 @@ class Graph {
     this.totals.set(key, total);
     return total;
   }
-}
-
-const countText = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
-
-// 1234567 as "1.23 M", for what is counted and not measured exactly.
-function shortNumber(number, unit = "") {
-  const scales = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
-  for (const [scale, letter] of scales)
-    if (number >= scale) return `${(number / scale).toPrecision(3)} ${letter}${unit}`;
-  return `${number}${unit ? ` ${unit}` : ""}`;
 }

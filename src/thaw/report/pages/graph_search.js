@@ -29,23 +29,31 @@ class Search {
       this.close();
       return this.mark(null);
     }
-    const {nodes, values} = this.texts(), matches = texts => texts.flatMap((text, i) => words.every(word => text.includes(word)) ? [i] : []);
+    const {graph} = this, {nodes, values} = this.texts();
+    const matches = texts => texts.flatMap((text, i) => words.every(word => text.includes(word)) ? [i] : []);
     const found = matches(nodes), isFound = new Set(found);
-    const tensors = matches(values).filter(value => !isFound.has(this.graph.maker[value]));
-    const rows = [...found.slice(0, kMostFound).map(node => this.row(this.graph.op(node), this.graph.nodeName(node), () => this.go(node))),
-                  ...tensors.slice(0, Math.max(10, kMostFound - found.length)).map(value =>
-                    this.row(this.graph.isWeight(value) ? "weight" : "tensor", this.graph.valueName(value), () => this.chooseValue(value)))];
+    const tensors = matches(values).filter(value => !isFound.has(graph.maker[value]));
+    const ofNode = node => this.row(graph.op(node), graph.nodeName(node), () => this.go(node));
+    const kind = value => graph.isWeight(value) ? "weight" : "tensor";
+    const ofValue = value => this.row(kind(value), graph.valueName(value), () => this.chooseValue(value));
+    const rows = [...found.slice(0, kMostFound).map(ofNode),
+                  ...tensors.slice(0, Math.max(10, kMostFound - found.length)).map(ofValue)];
     const left = found.length + tensors.length - rows.length;
-    this.list.replaceChildren(...rows, html("li", {class: "soft count", role: "presentation"},
-      `${countText(found.length, "node")}, ${countText(tensors.length, "tensor")}${left > 0 ? `; ${left.toLocaleString("en")} are not listed` : ""}`));
+    const more = left > 0 ? `; ${grouped(left)} are not listed` : "";
+    const counts = `${countText(found.length, "node")}, ${countText(tensors.length, "tensor")}${more}`;
+    this.list.replaceChildren(...rows, html("li", {class: "soft count", role: "presentation"}, counts));
     this.list.hidden = false;
     this.box.setAttribute("aria-expanded", "true");
     this.at = -1;
-    this.mark([...found, ...tensors.flatMap(value => [this.graph.maker[value], ...this.graph.readers[value]])]);
+    this.mark([...found, ...tensors.flatMap(value => [graph.maker[value], ...graph.readers[value]])]);
   }
 
   row(kind, name, choose) {
-    return html("li", {role: "option", onclick: () => { this.close(); choose(); }}, html("b", {}, kind), " ", html("span", {}, name));
+    const onclick = () => {
+      this.close();
+      choose();
+    };
+    return html("li", {role: "option", onclick}, html("b", {}, kind), " ", html("span", {}, name));
   }
 
   key(event) {
