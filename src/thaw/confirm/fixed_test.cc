@@ -40,19 +40,6 @@ TEST_F(FixCheckTest, OtherNumbersAtTheSizesOfTheModelAreFound) {
   EXPECT_THAT(result.runs[0].message, HasSubstr("'y' differs"));
 }
 
-TEST_F(FixCheckTest, SequencesAreFedByItems) {
-  const std::string head = "g (seq(float[n,3]) x) => (float[m,3] y) ";
-  const std::string whole = head + "{ y = ConcatFromSequence<axis=0>(x) }";
-  const FixCheck same = check(whole, head + "{ c = ConcatFromSequence<axis=0>(x) y = Identity(c) }", false);
-  ASSERT_EQ(same.runs.size(), 3u);
-  EXPECT_TRUE(all_agree(same.runs));
-  ASSERT_EQ(same.runs[0].inputs.size(), 3u);
-  EXPECT_EQ(same.runs[0].inputs[1].first, "x/1");
-  const FixCheck other = check(whole, head + "{ c = ConcatFromSequence<axis=0>(x) y = Neg(c) }");
-  ASSERT_FALSE(other.runs.empty());
-  EXPECT_FALSE(other.runs[0].agrees);
-}
-
 TEST_F(FixCheckTest, SamplesThatMeetEachOtherAreFound) {
   // The mean over all samples is each one's own where there is one.
   const FixCheck result =

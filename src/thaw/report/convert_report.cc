@@ -145,8 +145,8 @@ std::string to_html(const ConvertReport& report) {
   report::add_sentences(page, "Failures", report.failures);
   report::add_sentences(page, "Warnings", report.warnings);
   report::add_sentences(page, "Not compared", report.uncompared);
-  report::add_notes(page, "Converted", convert_notes(report.changed));
-  report::add_notes(page, "Kept", convert_notes(report.left));
+  report::add_notes(page, "Converted", convert_notes(report.changed), "nodes");
+  report::add_notes(page, "Kept", convert_notes(report.left), "nodes");
   std::vector<std::string> paths;
   for (const auto& path : report.files) paths.push_back(path.string());
   report::add_sentences(page, "Files", paths);

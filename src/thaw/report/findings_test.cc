@@ -143,7 +143,7 @@ TEST(Github, ALineEachWithWhatItsActionsEscape) {
   const CheckedModel model{"some,dir/m.onnx", {finding}};
   EXPECT_EQ(findings_github(std::span(&model, 1)),
             "::error title=Thaw (THAW003),file=some%2Cdir/m.onnx::some,dir/m.onnx: THAW003 Resize 'Resize_119', tensor "
-            "'401': 100 %25 of\\nit: a,b\n");
+            "'401': 100 %25 of\\x0ait: a,b\n");
 }
 
 TEST(BySeverity, KeepsTheOrderOfEquals) { EXPECT_THAT(by_severity(examples()), ElementsAre(1, 2, 0)); }

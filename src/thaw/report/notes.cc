@@ -88,13 +88,14 @@ std::string groups_text(std::string_view heading, const std::vector<NoteView>& n
   return text;
 }
 
-void add_notes(HtmlPage& page, std::string_view heading, const std::vector<NoteView>& notes) {
+void add_notes(HtmlPage& page, std::string_view heading, const std::vector<NoteView>& notes,
+               const std::string& places) {
   if (notes.empty()) return;
   std::vector<std::vector<HtmlCell>> rows;
   for (const NoteGroup& group : grouped_notes(notes))
     rows.push_back({HtmlCell::text(group.message), HtmlCell::count(group.where.size()), HtmlCell::list(group.where)});
   page.heading(heading);
-  page.table({"what", "places", "where"}, rows);
+  page.table({"what", places, "where"}, rows);
 }
 
 void add_sentences(HtmlPage& page, std::string_view heading, const std::vector<std::string>& sentences) {

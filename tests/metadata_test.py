@@ -1,0 +1,79 @@
+"""docs/metadata.md: what becomes of metadata_props in what each verb writes; a second run changes none."""
+import onnx
+import onnx.parser
+import pytest
+
+TEXT = """<ir_version: 10, opset_import: ["" : 18]>
+g (float["?", 4] x) => (float["?", 2] y) <float[4, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}> {
+  a = MatMul(x, w)
+  b = Relu(a)
+  s = Constant <value = int64[2] {-1, 2}> ()
+  y = Reshape(b, s)
+}"""
+MINE = {"made.by": "a test", "of": "metadata", "": "empty key"}
+
+# How each verb is called, and what it writes.
+CALLS = {
+    "fix": (["-o", "out.onnx"], ["out.onnx"]),
+    "optimize": (["-o", "out.onnx"], ["out.onnx"]),
+    "batch": (["-o", "out.onnx", "--no-check"], ["out.onnx"]),
+    "pin": (["-o", "out.onnx", "--dims", "x_dim0=3"], ["out.onnx"]),
+    "convert": (["-o", "out.onnx", "--to", "f16"], ["out.onnx"]),
+    "split": (["-o", "parts", "--at", "b"], ["parts/part_1.onnx", "parts/part_2.onnx"]),
+    "inspect": (["--annotate", "-o", "out.onnx"], ["out.onnx"]),
+}
+
+
+def put(holder, **pairs):
+    for key, value in pairs.items():
+        holder.metadata_props.add(key=key, value=value)
+
+
+def props(holder):
+    return {pair.key: pair.value for pair in holder.metadata_props}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    model = onnx.parser.parse_model(TEXT)
+    for key, value in MINE.items():
+        model.metadata_props.add(key=key, value=value)
+    put(model.graph, graph="g")
+    for node in model.graph.node:
+        put(node, node=node.output[0])
+    put(model.graph.input[0], input="x")
+    onnx.save(model, tmp_path / "model.onnx")
+    return tmp_path
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_what_is_there_is_kept_and_a_second_run_changes_none(thaw, folder, verb):
+    options, written = CALLS[verb]
+    thaw(verb, "model.onnx", *options, code=0, cwd=folder)
+    for path in written:
+        made = onnx.load(folder / path)
+        assert props(made) == MINE
+        assert props(made.graph) == {"graph": "g"}
+        kept = {node.output[0]: props(node).get("node") for node in made.graph.node if node.op_type == "Relu"}
+        assert all(of is not None for of in kept.values())
+    if verb == "split":
+        return
+    (folder / "again").mkdir()
+    (folder / "out.onnx").rename(folder / "again" / "model.onnx")
+    once = onnx.load(folder / "again" / "model.onnx")
+    options = [word for word in options if verb != "pin" or "dim" not in word]  # its sizes are numbers by then
+    thaw(verb, "model.onnx", *options, code={0, 1}, cwd=folder / "again")
+    twice = folder / "again" / "out.onnx"
+    if twice.exists():  # what needs nothing is not written by `fix`
+        again = onnx.load(twice)
+        assert props(again) == props(once) and props(again.graph) == props(once.graph)
+
+
+def test_lift_keeps_those_of_the_first_trace(thaw, tmp_path):
+    for n in (5, 7, 11):
+        trace = onnx.parser.parse_model(f'''<ir_version: 10, opset_import: ["" : 18]>
+            g (float[{n}, 4] x) => (float[{2 * n}, 2] y) {{ s = Constant <value = int64[2] {{{2 * n}, 2}}> ()  y = Reshape(x, s) }}''')
+        trace.metadata_props.add(key="trace", value=str(n))
+        onnx.save(trace, tmp_path / f"t{n}.onnx")
+    thaw("lift", "t5.onnx", "t7.onnx", "t11.onnx", "-o", "out.onnx", code=0, cwd=tmp_path)
+    assert props(onnx.load(tmp_path / "out.onnx")) == {"trace": "5"}
