@@ -60,6 +60,13 @@ def save(tmp_path):
     return write
 
 
+def validate(report, name):
+    """Holds what a verb printed as JSON against docs/schemas/NAME.json."""
+    import jsonschema
+    schema = json.loads((SOURCE / "docs" / "schemas" / f"{name}.json").read_text("utf-8"))
+    jsonschema.validate(report, schema, cls=jsonschema.Draft202012Validator)
+
+
 def session(model):
     """An ONNX Runtime session, silent, of a model or a path."""
     import onnxruntime

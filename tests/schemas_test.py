@@ -1,0 +1,52 @@
+"""docs/schemas: a JSON Schema for each verb, valid itself, that what is wrong does not pass; library_command_test.py holds reports against them."""
+import json
+
+import jsonschema
+import onnx.parser
+import pytest
+
+from conftest import SOURCE, validate
+
+FOLDER = SOURCE / "docs" / "schemas"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
+MODEL = onnx.parser.parse_model('''<ir_version: 8, opset_import: ["" : 18]>
+    g (float["?", 4] x) => (float["?", 4] y) { z = Abs(x)  y = Neg(z) }''')
+
+
+def verbs_with_json(thaw):
+    listed = [line.split()[0] for line in thaw("--help").stdout.splitlines() if line.startswith("  ") and not line.startswith("   ")]
+    verbs = [word for word in listed if word.isalpha()]
+    return [verb for verb in verbs if "--format" in thaw(verb, "--help").stdout]
+
+
+def test_every_verb_that_prints_json_has_one(thaw):
+    assert NAMES == sorted([*verbs_with_json(thaw), "error"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_a_schema(name):
+    jsonschema.Draft202012Validator.check_schema(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
+
+
+def test_what_is_missing_or_new_or_of_another_type_does_not_pass(thaw, save):
+    report = thaw.json("check", save(MODEL))
+    validate(report, "check")
+    for changed in ({key: value for key, value in report.items() if key != "counts"}, dict(report, more=1), dict(report, findings={}),
+                    dict(report, schema=1)):
+        with pytest.raises(jsonschema.ValidationError):
+            validate(changed, "check")
+
+
+def test_several_models_and_what_a_verb_can_say_besides(thaw, save, tmp_path):
+    path = save(MODEL)
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no model")
+    validate(thaw.json("check", path, broken, code=2), "check")
+    validate(thaw.json("check", path, "--dims", "x_dim0=1..4"), "check")
+    validate(thaw.json("rule"), "rule")
+    validate(thaw.json("rule", "THAW003"), "rule")
+    validate(thaw.json("split", path), "split")
+    validate(thaw.json("optimize", path, "-o", tmp_path / "o.onnx", "--explain", "--target", "directml"), "optimize")
+    validate(thaw.json("inspect", path, "--annotate", "-o", tmp_path / "a.onnx"), "inspect")
+    validate(thaw.json("inspect", path, "--set", "x_dim0=3", "--values", "--cost", "--weights"), "inspect")
+    validate(thaw.json("inspect", tmp_path / "none.onnx", code=2), "error")
