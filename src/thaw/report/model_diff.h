@@ -33,8 +33,8 @@ struct DiffItem {
   std::vector<Difference> differences;  // for kChanged: at least one
 };
 
-// Which part of the one model stands for which of the other; a part without partner is not in it. For who draws the two:
-// the models must outlive it.
+// Which part of the one model stands for which of the other; a part without partner is not in it. For who draws the
+// two: the models must outlive it.
 struct Partners {
   std::unordered_map<const ir::Graph*, const ir::Graph*> graphs;  // of b's, in a
   std::unordered_map<const ir::Node*, const ir::Node*> a_of_b, b_of_a;
