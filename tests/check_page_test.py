@@ -45,6 +45,14 @@ def test_frozen_nodes_are_marked_in_their_modules(thaw, save, tmp_path):
     assert "r [n, 3, 4]" in rows["stem"]["comes out"]
 
 
+def test_modules_are_those_of_torchs_names(thaw, save, tmp_path):
+    m = two_axes()
+    m.graph.node[0].name, m.graph.node[1].name = "/model/layers.0/act/Sigmoid", "/out/Exp"
+    thaw("check", save(m), "--report", tmp_path / "r.html", code=0)
+    rows = Page(tmp_path / "r.html").rows(["module", "nodes"])
+    assert [(row["module"], row["nodes"]) for row in rows] == [("/model/layers.0/act", "1"), ("/out", "1")]
+
+
 def test_the_page_of_verify_has_a_heat_map_of_the_sweep(thaw, save, tmp_path):
     path = save(two_axes())
     args = ["verify", path, "--against", path, "--sweep", "h=2|5|7,w=3|4", "--report", tmp_path / "r.html"]

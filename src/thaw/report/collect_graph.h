@@ -28,8 +28,8 @@ struct GraphDetail {
 
 GraphData collect_graph(const GraphSource& source, const GraphDetail& detail = {});
 
-// The same as JSON of at most `most_bytes`. What has no place is left out: first attributes and expressions of costs, then
-// names of tensors, then the last nodes; GraphData::limits says so.
+// The same as JSON of at most `most_bytes`. What has no place is left out: first attributes and expressions of costs,
+// then names of tensors, then the last nodes; GraphData::limits says so.
 std::string graph_json(const GraphSource& source, size_t most_bytes);
 
 }  // namespace thaw::report

@@ -1,5 +1,5 @@
-// Where a model's sizes are frozen at an example's, as `thaw check` finds them, and which tensors that leaves with a number
-// where the input's size belongs.
+// Where a model's sizes are frozen at an example's, as `thaw check` finds them, and which tensors that leaves with a
+// number where the input's size belongs.
 #pragma once
 
 #include <string>

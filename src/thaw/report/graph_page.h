@@ -1,5 +1,5 @@
-// Pages with the graph of a model as a picture: modules that open, sizes on the edges, what is frozen or differs, weights and
-// costs; to look around in and to search. Each is one file that asks for nothing.
+// Pages with the graph of a model as a picture: modules that open, sizes on the edges, what is frozen or differs, weights
+// and costs; to look around in and to search. Each is one file that asks for nothing.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@
 
 namespace thaw::report {
 
-// The name cut where a module begins, each part with the separators before it: "/layers.3", "/attn", "/MatMul". The last
-// is the node's own, and all of them together are the name. A name with slashes is cut at those, any other at its dots,
+// The name cut where a module begins, each part with the separators before it: "/layers.3", "/attn", "/MatMul". The
+// last is the node's own, and all of them together are the name. A name with slashes is cut at those, any other at its dots,
 // but not before a number, which tells one of several apart. Never empty; names nest as deep as the file says.
 std::vector<std::string_view> name_parts(std::string_view node);
 

@@ -110,24 +110,33 @@ function crossings(layers) {
   return count;
 }
 
-// What goes from box to box is to be straight, and so are lines that pass by; they bend where they meet.
-function wish(cell, near) {
-  const alike = near.filter(other => cell.box >= 0 === other.box >= 0), counted = alike.length > 0 ? alike : near;
-  return counted.length > 0 ? counted.reduce((sum, other) => sum + other.x, 0) / counted.length : cell.x;
+// What turns a way: other boxes and lines that are its alone; not what ends beside it, and no line that passes by.
+function turning(cell, side) {
+  const back = side === "up" ? "down" : "up", some = (list, isWanted) => {
+    const wanted = list.filter(isWanted);
+    return wanted.length > 0 ? wanted : list;
+  };
+  const own = some(cell[side], other => cell.box >= 0 === other.box >= 0 || other[back].length === 1);
+  return some(own, other => other.box < 0 || other[side].length > 0);
 }
 
 function placeAcross(layers) {
-  for (const cells of layers) spread(cells, cells.map(() => 0));
+  const middle = (cell, near) => near.length > 0 ? near.reduce((sum, other) => sum + other.x, 0) / near.length : cell.x;
+  for (const cells of layers) {
+    for (const cell of cells) cell.turning = {up: turning(cell, "up"), down: turning(cell, "down")};
+    spread(cells, cells.map(() => 0));
+  }
   const rounds = layers.length > 400 ? 6 : 16;
   for (let round = 0; round < rounds; ++round) {
     const side = round % 2 === 0 ? "up" : "down", other = side === "up" ? "down" : "up";
-    const inTurn = side === "up" ? layers : [...layers].reverse();
-    for (const cells of inTurn)
-      spread(cells, cells.map(cell => wish(cell, cell[side].length > 0 ? cell[side] : cell[other])));
+    const wish = ({turning}) => turning[side].length > 0 ? turning[side] : turning[other];
+    for (const cells of side === "up" ? layers : [...layers].reverse())
+      spread(cells, cells.map(cell => middle(cell, wish(cell))));
   }
   // Between both sides in the end.
   for (let round = 0; round < 4; ++round)
-    for (const cells of layers) spread(cells, cells.map(cell => wish(cell, [...cell.up, ...cell.down])));
+    for (const cells of layers)
+      spread(cells, cells.map(cell => middle(cell, [...cell.turning.up, ...cell.turning.down])));
 }
 
 // Puts cells where they wish to be, as near as their order and widths allow: least squares, by pooling neighbours that

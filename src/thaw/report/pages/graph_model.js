@@ -27,9 +27,24 @@ class Graph {
       graph.in.forEach(v => { this.entering[v] = g; });
       graph.out.forEach(v => this.leaving.set(v, [...this.leaving.get(v) ?? [], g]));
     });
+    this.readOrder();
     this.readModules();
     this.items = new Map();   // of places that were looked at
     this.totals = new Map();  // of items
+  }
+
+  // Where a node stands among the others: as in the file, but what depends on no input stands before its first reader.
+  readOrder() {
+    const {nodes} = this.data, isFixed = new Uint8Array(this.size);
+    const isGiven = v => v < 0 || this.isWeight(v) || (this.maker[v] >= 0 && isFixed[this.maker[v]] === 1);
+    for (let node = 0; node < this.size; ++node)
+      isFixed[node] = this.graphsIn(node).length === 0 && nodes.in[node].every(isGiven) ? 1 : 0;
+    this.order = Int32Array.from({length: this.size}, (_, node) => node);
+    for (let node = this.size - 1; node >= 0; --node) {
+      if (isFixed[node] === 0) continue;
+      const readers = nodes.out[node].flatMap(v => v < 0 ? [] : this.readers[v].map(reader => this.order[reader]));
+      if (readers.length > 0) this.order[node] = readers.reduce((a, b) => Math.min(a, b));
+    }
   }
 
   // Modules inside each module, nodes right in it, and how many nodes there are at any depth. Parents come first.
@@ -38,11 +53,11 @@ class Graph {
     this.inside = Array.from({length: count}, () => []);
     this.own = Array.from({length: count}, () => []);
     this.count = new Int32Array(count);
-    this.first = new Int32Array(count).fill(this.size);  // node
+    this.first = new Int32Array(count).fill(this.size);  // in that order
     this.data.nodes.module.forEach((module, node) => {
       this.own[module].push(node);
       ++this.count[module];
-      this.first[module] = Math.min(this.first[module], node);
+      this.first[module] = Math.min(this.first[module], this.order[node]);
     });
     for (let m = 0; m < count; ++m) {
       if (parent[m] < 0) continue;
@@ -100,9 +115,9 @@ class Graph {
       items = this.graphsIn(Number(place.slice(1))).map(g => ({module: this.data.graphs[g].module}));
     } else {
       const module = Number(place.slice(1));
-      items = [...this.own[module].map(node => ({node, first: node})),
+      items = [...this.own[module].map(node => ({node, first: this.order[node]})),
                ...this.inside[module].map(m => ({...this.itemOf(m), first: this.first[m]}))];
-      items.sort((a, b) => a.first - b.first);
+      items.sort((a, b) => a.first - b.first || (a.node ?? a.first) - (b.node ?? b.first));
     }
     this.items.set(place, items);
     return items;

@@ -2,7 +2,14 @@
 "use strict";
 
 const kMarkNames = {frozen: "frozen", problem: "cannot run", added: "added", removed: "removed", changed: "changed"};
-const kLongestLabel = 34;  // characters
+const kLongestLabel = 40;  // characters
+
+// "[batch, 3, …]": of sizes that are long, each loses its middle.
+function shortSizes(text) {
+  if (text.length <= kLongestLabel || !text.startsWith("[")) return shortened(text, kLongestLabel);
+  const sizes = text.slice(1, -1).split(", "), most = Math.max(7, Math.floor(kLongestLabel / sizes.length) - 2);
+  return shortened(`[${sizes.map(size => shortened(size, most)).join(", ")}]`, kLongestLabel);
+}
 
 class Picture {
   // onOpen(box), onSelect(box) are told what was chosen.
@@ -23,7 +30,7 @@ class Picture {
       width: Math.max(84, ...lines.map(line => widest([line.text], line.font) + 26)),
       height: 16 + 17 * lines.length + (item ? 5 : 0),
       labels: labels.length,
-      labelWidth: widest(labels.map(label => shortened(label, kLongestLabel)), "label") + 8}));
+      labelWidth: widest(labels.map(shortSizes), "label") + 8}));
     this.size = layOut(sizes, level.links);
     this.sizes = sizes;
     this.draw(measure);
@@ -126,7 +133,8 @@ class Picture {
     const opens = box.item && this.graph.placeOf(box.item) !== null;
     const what = box.port ? `port ${box.port}` : box.item.node === undefined ? "module" : "node";
     const element = svg("g", {class: ["box", what, opens ? "opens" : "", ...kinds].join(" "), role: "button",
-                              transform: `translate(${round(x - width / 2)} ${round(y)})`, "data-box": i, tabindex: "-1",
+                              tabindex: "-1", "data-box": i,
+                              transform: `translate(${round(x - width / 2)} ${round(y)})`,
                               "aria-label": lines.map(line => line.text).join(", ") + (opens ? ", opens" : "")},
                         svg("title", {}, full));
     const frame = (name, attributes) => element.append(svg("rect", {class: name, ...attributes}));
@@ -140,7 +148,7 @@ class Picture {
   }
 
   label(text, i, k) {
-    const {x, y, height} = this.sizes[i], shown = shortened(text, kLongestLabel), top = y + height + 4 + kLabelLine * k;
+    const {x, y, height} = this.sizes[i], shown = shortSizes(text), top = y + height + 4 + kLabelLine * k;
     const width = widthOf(shown, this.fonts.label) + 6;
     return svg("g", {class: `label ${this.texts[i].marked.get(text) ? "marked" : ""}`}, svg("title", {}, text),
                svg("rect", {x: round(x - width / 2), y: round(top), width: round(width), height: kLabelLine}),
