@@ -91,7 +91,7 @@ endforeach()
 
 # The verbs are a library of their own, so that their tests link them.
 add_library(thaw_cli_lib STATIC ${thaw_cli_sources} ${thaw_library_anchor})
-target_link_libraries(thaw_cli_lib PUBLIC thaw CLI11::CLI11 PRIVATE thaw_build_options)
+target_link_libraries(thaw_cli_lib PUBLIC thaw PRIVATE CLI11::CLI11 thaw_build_options)
 add_executable(thaw_cli "${PROJECT_SOURCE_DIR}/src/thaw/cli/main.cc")
 target_link_libraries(thaw_cli PRIVATE thaw_cli_lib thaw_build_options)
 set_target_properties(thaw_cli PROPERTIES OUTPUT_NAME thaw RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
