@@ -29,3 +29,13 @@ def test_the_code_is_the_code(page):
 def test_a_fusion_takes_fewer_than_15_lines():
     first = next(part for part in fragments("adding-a-pass.md") if "Fusion" in part)
     assert len([line for line in first.splitlines() if line.strip() and not line.lstrip().startswith("//")]) < 15
+
+
+@pytest.mark.parametrize("room", ["fix", "optimize", "quant/int8"])
+def test_a_pass_is_in_the_file_of_its_name(room):
+    """So that a row of a list of passes tells where to look."""
+    home = SOURCE / "src" / "thaw" / room
+    passes = re.findall(r"^(?:int|std::(?:span|vector)<.*>) (\w+)\(", (home / "passes.h").read_text(), re.M)
+    sources = {path.stem: path.read_text() for path in home.rglob("*.cc")}
+    assert len(passes) >= 3
+    assert [name for name in passes if not re.search(rf"\b{name}\(.*\) \{{", sources.get(name, ""))] == []

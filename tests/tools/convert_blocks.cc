@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
-#include "thaw/quant/blocks/converter.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/block_writer.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/rewrite/remove_unused.h"
 
 int main(int argc, char** argv) {
@@ -22,16 +22,14 @@ int main(int argc, char** argv) {
   }
   try {
     const auto model = ir::load(argv[1]);
-    dim::Scope scope;
-    infer::Inference facts(*model, scope);
-    quantizing::blocks::Converter converter(*model, facts);
+    rewrite::PassContext context(*model);
+    quantizing::blocks::BlockWriter writer(context);
     std::vector<ir::Node*> nodes;
     for (ir::Node* node : model->graph->nodes())
       if (quantizing::blocks::is_candidate(*node)) nodes.push_back(node);
-    rewrite::Changes changes;
     for (ir::Node* node : nodes) {
       const std::string place = node->describe();
-      const std::string why = converter.convert(*node, std::atoi(argv[3]), options, nullptr, changes);
+      const std::string why = writer.write(*node, std::atoi(argv[3]), options, nullptr);
       if (!why.empty()) std::printf("left %s: %s\n", place.c_str(), why.c_str());
     }
     rewrite::remove_unused(*model);

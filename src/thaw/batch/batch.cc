@@ -17,8 +17,8 @@
 #include "thaw/infer/size_names.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
-#include "thaw/rewrite/list_initializers.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::batching {

@@ -43,7 +43,7 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
       {options.chains, {"chains", "a shape that a constant of 0 and -1 says is that constant", shorten_reshapes}},
       {true, {"unused", "what a change left without use is gone", remove_unused}},
       // Last: they describe the graph as it is then.
-      {options.declarations, {"declarations", "what is declared follows from the graph, one name a size", declare_sizes}},
+      {options.declarations, {"declarations", "what is declared is true, one name a size", declare_sizes}},
   };
   std::vector<Pass> passes;
   for (const auto& [is_wanted, pass] : rows)

@@ -22,8 +22,8 @@ int inline_functions(Context& context);
 int list_constants(Context& context);
 
 std::span<const Simplification> identities();         // nodes that give what they take
-std::span<const Simplification> merged_layouts();     // Transposes, Reshapes, Slices, Concats, Pads that follow each other
-std::span<const Simplification> merged_numbers();     // Casts, limits, signs, conditions that follow each other
+std::span<const Simplification> merged_layouts();     // Transposes, Reshapes, Slices, Concats, Pads in a row
+std::span<const Simplification> merged_numbers();     // Casts, limits, signs, conditions in a row
 std::span<const Simplification> merged_reductions();  // reductions, stretches of shapes, conditions as numbers
 
 // Between Transposes, nodes that work on each element alone, or name the axes that they work along, take their operands in the

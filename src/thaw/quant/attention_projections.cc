@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/weight_readers.h"
 
 namespace thaw::quantizing {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/int8/chosen.h"

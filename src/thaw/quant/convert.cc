@@ -1,6 +1,8 @@
 #include "thaw/quant/convert.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -14,10 +16,10 @@
 #include "thaw/optimize/passes.h"
 #include "thaw/quant/half/to_half.h"
 #include "thaw/quant/inner_nodes.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/quant/to_blocks.h"
-#include "thaw/quant/to_int8.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
@@ -55,16 +57,6 @@ void inline_calls(ir::Model& model) {
   optimizing::inline_functions(context);
 }
 
-// Casts that follow each other, and what is cast twice.
-void tidy(ir::Model& model) {
-  optimizing::optimize(model, {.level = OptimizeLevel::kClean, .only = {"identities", "numbers", "share-nodes"}});
-}
-
-void add(rewrite::Changes changes, ConvertReport& report) {
-  std::ranges::move(changes.made, std::back_inserter(report.changed));
-  std::ranges::move(changes.left, std::back_inserter(report.left));
-}
-
 // Convolutions, pools and most of what else there is take bfloat16 since opset 22. A model that cannot be taken there keeps
 // its opset, and more of its nodes stay in float32.
 void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
@@ -79,6 +71,103 @@ void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
   }
 }
 
+void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
+  if (!any_is(options, NumberFormat::kInt8) || model.opset("").value_or(1) >= int8::kOpsetOfChannels) return;
+  rewrite::PassContext context(model);
+  rewrite::change_opset(context, rewrite::kOldestAimedAt);
+}
+
+// What the passes of `convert` work on.
+struct Conversion : rewrite::PassContext {
+  Conversion(ir::Model& model, const ConvertOptions& options, const Precisions& precisions, const Samples* samples,
+             std::vector<std::string>& warnings)
+      : PassContext(model), options(options), precisions(precisions), samples(samples), warnings(warnings) {}
+
+  void add(rewrite::Changes more) {
+    std::ranges::move(more.made, std::back_inserter(changes.made));
+    std::ranges::move(more.left, std::back_inserter(changes.left));
+    forget_facts();
+  }
+
+  const ConvertOptions& options;
+  const Precisions& precisions;
+  const Samples* const samples;
+  std::vector<std::string>& warnings;
+  std::unordered_set<std::string> left_for_half = {};
+};
+
+using Pass = rewrite::PassOn<Conversion>;
+
+int convert_to_blocks(Conversion& context) {
+  const auto is_wanted = [](const PrecisionOptions& precision) { return is_blocks(precision.to); };
+  if (!any_is(context.options, is_wanted)) return 0;
+  const int count = to_blocks(context, context.precisions, context.samples);
+  context.forget_facts();
+  return count;
+}
+
+bool is_static(const PrecisionOptions& precision) { return is_int8(precision.to) && !precision.int8.dynamic; }
+
+bool is_dynamic(const PrecisionOptions& precision) { return is_int8(precision.to) && precision.int8.dynamic; }
+
+const int8::Pass kStaticInt8[] = {
+    {"equalize", "channels between two convolutions span the weights of both alike", int8::equalize},
+    {"smooth", "outliers of what products read are a part of their weights", int8::smooth},
+    {"correct-bias", "biases take back what rounding weights shifts", int8::correct_bias},
+    {"qdq", "weights and activations go through codes of 8 bits", int8::to_qdq},
+};
+const int8::Pass kDynamicInt8[] = {
+    {"integers", "products are of integers, with scales that each run measures", int8::to_dynamic},
+};
+
+int convert_to_int8(Conversion& context) {
+  if (!any_is(context.options, NumberFormat::kInt8)) return 0;
+  if (!context.samples && any_is(context.options, is_static))
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "static INT8 needs samples: the scales of activations are chosen by what they hold",
+                 .where = "--to int8",
+                 .expected = "--data, an .npz file of inputs or a folder of them",
+                 .next = "--dynamic measures them at each run instead"});
+  rewrite::forget_declarations(*context.model.graph);
+  const int8::Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
+    const PrecisionOptions& precision = context.precisions.of(node);
+    return is_int8(precision.to) ? &precision.int8 : nullptr;
+  };
+  int8::Context own(context.model, wanted, context.options.target, context.samples);
+  int count = 0;
+  if (context.samples && any_is(context.options, is_static)) count += rewrite::run(kStaticInt8, own);
+  if (any_is(context.options, is_dynamic)) count += rewrite::run(kDynamicInt8, own);
+  context.add(std::move(own.changes));
+  return count;
+}
+
+template <NumberFormat format>
+int convert_to_half(Conversion& context) {
+  if (!any_is(context.options, format)) return 0;
+  const Samples* samples = context.samples;
+  HalfOptions half;
+  half.to = format == NumberFormat::kFloat16 ? ir::DataType::kFloat16 : ir::DataType::kBfloat16;
+  half.convert_io = context.options.convert_io;
+  half.wanted = [&](const ir::Node& node) { return context.precisions.of(node).to == format; };
+  if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(context.model, *samples);
+  if (context.options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
+  half.known = samples ? samples->remembered() : nullptr;
+  half.seen_decides = !samples || !samples->are_drawn();
+  rewrite::PassContext own(context.model);
+  const int count = to_half(own, half, context.warnings);
+  std::erase_if(own.changes.left, [&](const Change& change) { return !context.left_for_half.contains(change.place); });
+  context.add(std::move(own.changes));
+  return count;
+}
+
+// In order.
+const Pass kFormats[] = {
+    {"blocks", "weights lie in blocks of 2 to 8 bits", convert_to_blocks},
+    {"int8", "weights and activations are of 8 bits", convert_to_int8},
+    {"float16", "what does not lose too much computes in float16", convert_to_half<NumberFormat::kFloat16>},
+    {"bfloat16", "what does not lose too much computes in bfloat16", convert_to_half<NumberFormat::kBfloat16>},
+};
+
 // The names of nodes that other passes do not convert: those that make codes and numbers of weights are none of the model's.
 std::unordered_set<std::string> names_left_for_half(const ir::Model& model, const Precisions& precisions) {
   std::unordered_set<std::string> names;
@@ -89,19 +178,10 @@ std::unordered_set<std::string> names_left_for_half(const ir::Model& model, cons
   return names;
 }
 
-void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& precisions, const ConvertOptions& options,
-                     const Samples* samples, const std::unordered_set<std::string>& own, ConvertReport& report) {
-  HalfOptions half;
-  half.to = format == NumberFormat::kFloat16 ? ir::DataType::kFloat16 : ir::DataType::kBfloat16;
-  half.convert_io = options.convert_io;
-  half.wanted = [&](const ir::Node& node) { return precisions.of(node).to == format; };
-  if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(model, *samples);
-  if (options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
-  half.known = samples ? samples->remembered() : nullptr;
-  half.seen_decides = !samples || !samples->are_drawn();
-  rewrite::Changes changes = to_half(model, half, report.warnings);
-  std::erase_if(changes.left, [&](const Change& change) { return !own.contains(change.place); });
-  add(std::move(changes), report);
+// Casts that follow each other, and what is cast twice, are one.
+void tidy(ir::Model& model) {
+  optimizing::optimize(model, {.level = OptimizeLevel::kClean, .only = {"identities", "numbers", "share-nodes"}});
+  rewrite::remove_unused(model);
 }
 
 }  // namespace
@@ -123,15 +203,13 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
   const Precisions precisions(before ? *before : model, model, options, report.left);
-  const auto own = names_left_for_half(model, precisions);
-  if (any_is(options, [](const PrecisionOptions& precision) { return is_blocks(precision.to); }))
-    add(to_blocks(model, precisions, samples), report);
-  if (any_is(options, NumberFormat::kInt8)) add(to_int8(model, options, precisions, samples), report);
-  for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
-    if (any_is(options, format)) convert_to_half(model, format, precisions, options, samples, own, report);
+  Conversion conversion(model, options, precisions, samples, report.warnings);
+  conversion.left_for_half = names_left_for_half(model, precisions);
+  rewrite::run(kFormats, conversion);
+  std::ranges::move(conversion.changes.made, std::back_inserter(report.changed));
+  std::ranges::move(conversion.changes.left, std::back_inserter(report.left));
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
   tidy(model);
-  rewrite::remove_unused(model);
   rewrite::declare_truly(model);
   rewrite::keep_declared_outputs(model, outputs);
   const optimizing::Weight now = optimizing::weigh(*model.graph);

@@ -1,6 +1,7 @@
 #include "thaw/quant/to_blocks.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -12,11 +13,10 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
-#include "thaw/quant/block_groups.h"
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/block_writer.h"
 #include "thaw/quant/blocks/formats.h"
-#include "thaw/quant/blocks/unsuited.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/input_signs.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/input_statistics.h"
 #include "thaw/rewrite/change_opset.h"
@@ -28,6 +28,93 @@ namespace {
 
 // Bytes of statistics that are gathered in one round over the samples.
 constexpr int64_t kMostHeld = int64_t{1} << 29;
+
+// Nodes that read one weight in one way: it is packed once, for all that they multiply it by. With awq, which divides what nodes
+// read, also those that read one value.
+struct BlockGroup {
+  const PrecisionOptions* precision;
+  std::vector<ir::Node*> nodes = {};  // lookups last: they read what a product has
+  // What its products multiply, as far as it can be seen whole: not inside a Loop or Scan. Places as they are before anything is
+  // changed.
+  std::vector<ValuePlace> inputs = {};
+  bool has_one_sided_inputs = false;  // all that it multiplies is of one sign, as behind a Relu
+};
+
+class Grouper {
+ public:
+  Grouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), places_(model) {}
+
+  std::vector<BlockGroup> run(const ir::Graph& graph) {
+    add(graph);
+    std::erase_if(groups_, [](const BlockGroup& group) { return group.nodes.empty(); });
+    const blocks::InputSigns signs(graph);
+    for (BlockGroup& group : groups_) {
+      std::ranges::stable_partition(group.nodes, [](const ir::Node* node) { return blocks::summed_input(*node); });
+      group.has_one_sided_inputs = std::ranges::all_of(group.nodes, [&](const ir::Node* node) {
+        const ir::Value* input = blocks::summed_input(*node);
+        return input && signs.is_one_sided(input);
+      });
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  // What nodes of one group have in common: a weight and whether it is read turned, or a value.
+  using Shared = std::pair<const ir::Value*, bool>;
+
+  void add(const ir::Graph& graph) {
+    for (ir::Node* node : graph.nodes()) {
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+      const PrecisionOptions& precision = precisions_.of(*node);
+      if (is_blocks(precision.to) && blocks::is_candidate(*node)) add(*node, precision);
+    }
+  }
+
+  void add(ir::Node& node, const PrecisionOptions& precision) {
+    ir::Value* input = blocks::summed_input(node);
+    const StoredWeight weight = *blocks::weight_of(node);
+    size_t group = joined({weight.value, weight.turned}, precision, groups_.size());
+    if (input && precision.blocks.method == BlockMethod::kAwq) group = joined({input, false}, precision, group);
+    if (group == groups_.size()) groups_.push_back({.precision = &precision});
+    groups_[group].nodes.push_back(&node);
+    if (!input || !can_be_measured(*input->graph()) || may_run_often(*input->graph())) return;
+    std::vector<ValuePlace>& inputs = groups_[group].inputs;
+    const ValuePlace place = places_.of(*input);
+    if (std::ranges::find(inputs, place) == inputs.end()) inputs.push_back(place);
+  }
+
+  // The group of what is shared, and `other`, as one; the lower number of the two.
+  size_t joined(const Shared& shared, const PrecisionOptions& precision, size_t other) {
+    std::vector<size_t>& known = by_shared_[shared];
+    const auto is_alike = [&](size_t i) {
+      return groups_[i].precision->to == precision.to && groups_[i].precision->blocks == precision.blocks;
+    };
+    const auto at = std::ranges::find_if(known, is_alike);
+    if (at == known.end()) {
+      known.push_back(other);
+      return other;
+    }
+    const size_t first = std::min(*at, other), second = std::max(*at, other);
+    if (first == second || second == groups_.size()) return first;
+    BlockGroup moved = std::exchange(groups_[second], {.precision = groups_[second].precision});
+    BlockGroup& to = groups_[first];
+    to.nodes.insert(to.nodes.end(), moved.nodes.begin(), moved.nodes.end());
+    for (ValuePlace& place : moved.inputs)
+      if (std::ranges::find(to.inputs, place) == to.inputs.end()) to.inputs.push_back(std::move(place));
+    for (auto& [what, numbers] : by_shared_) std::ranges::replace(numbers, second, first);
+    return first;
+  }
+
+  const Precisions& precisions_;
+  ValuePlaces places_;
+  std::vector<BlockGroup> groups_;
+  std::map<Shared, std::vector<size_t>> by_shared_;  // numbers of groups
+};
+
+// Of every node of the model, those of graphs inside nodes too, that is to have blocks, in the order of the graph.
+std::vector<BlockGroup> block_groups(const ir::Model& model, const Precisions& precisions) {
+  return Grouper(model, precisions).run(*model.graph);
+}
 
 void leave(const PrecisionOptions& precision, std::string place, std::string why, rewrite::Changes& changes) {
   changes.left.push_back({.kind = std::string(name_of(precision.to)),
@@ -101,15 +188,16 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
   rewrite::change_opset(context, needed);
 }
 
-rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples) {
-  rewrite::Changes changes;
+int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const Samples* samples) {
+  ir::Model& model = context.model;
+  rewrite::Changes& changes = context.changes;
+  const size_t made_before = changes.made.size();
   leave_unsuited(*model.graph, precisions, changes);
   const std::vector<BlockGroup> groups = block_groups(model, precisions);
   const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
-  blocks::Converter converter(model, facts, samples ? samples->remembered() : nullptr);
+  const infer::Inference& facts = context.facts();
+  blocks::BlockWriter writer(context, samples ? samples->remembered() : nullptr);
   for (size_t first = 0; first < groups.size();) {
     // As many at once as statistics may be held of.
     std::set<ValuePlace> asked;
@@ -149,13 +237,13 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
         options.method = BlockMethod::kSearch;
       }
       const std::vector<std::string> reasons =
-          converter.convert(group.nodes, bits_of(group.precision->to), options, statistics ? &*statistics : nullptr,
-                            changes, group.has_one_sided_inputs);
+          writer.write(group.nodes, bits_of(group.precision->to), options, statistics ? &*statistics : nullptr,
+                       group.has_one_sided_inputs);
       for (size_t i = 0; i < reasons.size(); ++i)
         if (!reasons[i].empty()) leave(*group.precision, places[i], reasons[i], changes);
     }
   }
-  return changes;
+  return static_cast<int>(changes.made.size() - made_before);
 }
 
 }  // namespace thaw::quantizing

@@ -19,6 +19,7 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options);
 
 // Every node of the main graph and of graphs inside it that is to have blocks. `samples` may be null, but for the methods that
 // need some: throws thaw::Error (kInvalidArgument) then.
-rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const Samples* samples);
+// Returns how many have them then. What writes the nodes that read blocks is blocks/block_writer.h.
+int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const Samples* samples);
 
 }  // namespace thaw::quantizing

@@ -1,7 +1,8 @@
-// Weights that are inputs too, as exporters listed them before IR version 4, and some of them long after.
+// Weights that are inputs too, as files of IR versions before 4 must list them, and some exporters do long after.
 #pragma once
 
 #include <string>
+#include <unordered_set>
 
 #include "thaw/ir/graph/model.h"
 
@@ -17,5 +18,9 @@ std::string told_replaceable(int count);
 // They are constants: the inputs of their names go. A model of an older IR version gets 4, the first that allows that.
 // Returns how many they are.
 int make_weights_constants(ir::Model& model);
+
+// The other way, after a rewrite: the initializers of the main graph that are not among `known` become inputs, where the model's
+// IR version asks for it.
+void list_initializers(ir::Model& model, const std::unordered_set<const ir::Value*>& known);
 
 }  // namespace thaw::rewrite

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/rewrite/list_initializers.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
 

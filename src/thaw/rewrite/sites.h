@@ -20,7 +20,8 @@ int for_sites(PassContext& context, Work work) {
   for (ir::Node* node : context.model.graph->nodes()) count += work(node);
   const std::vector<ir::Graph*> graphs = all_graphs(*context.model.graph);
   if (graphs.size() == 1) return count;
-  ir::Transaction held(context.model);  // nothing is freed meanwhile: what is made would take its address, and its facts
+  // Nothing is freed meanwhile: what is made would take its address, and its facts.
+  ir::Transaction held(context.model);
   infer::Inference& facts = context.facts();
   facts.pause();
   for (size_t i = 1; i < graphs.size(); ++i)

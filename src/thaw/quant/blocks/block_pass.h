@@ -2,6 +2,7 @@
 // quant/blocks/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -11,6 +12,10 @@
 #include "thaw/quant/blocks/packed_weight.h"
 
 namespace thaw::quantizing::blocks {
+
+// Integers of 2, 4 or 8 bits, one a byte, put together: the first in the lowest bits. `to` holds ceil(codes.size() * bits / 8) bytes.
+// Each code has `flip` added without carry: the top bit of a code turns one of 0 to 2^bits - 1 into one with a sign.
+void pack_codes(std::span<const uint8_t> codes, int bits, uint8_t flip, std::byte* to);
 
 class BlockPass {
  public:

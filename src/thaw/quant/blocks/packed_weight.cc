@@ -9,7 +9,6 @@
 
 #include "thaw/ir/data/floats.h"
 #include "thaw/quant/blocks/block_pass.h"
-#include "thaw/quant/blocks/pack_codes.h"
 #include "thaw/quant/blocks/three_bits.h"
 
 namespace thaw::quantizing::blocks {

@@ -7,10 +7,10 @@
 
 #include "thaw/ir/graph/builder.h"
 #include "thaw/quant/blocks/awq.h"
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/block_writer.h"
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/quant/blocks/searched_error.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/rewrite/pass_testing.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -86,16 +86,13 @@ double held_out_error(BlockMethod method, bool has_norm, int bits, bool symmetri
   const std::vector<float> seen = activations(kSeen, 11), held_out = activations(kHeldOut, 12);
   // Of a model with a norm the statistics are its output's: close to those of its input, as that is centred.
   const ColumnStatistics statistics = statistics_of(seen);
-  dim::Scope scope;
-  infer::Inference facts(*converted, scope);
-  Converter converter(*converted, facts);
+  rewrite::PassContext context(*converted);
+  BlockWriter writer(context);
   std::vector<ir::Node*> nodes;
   for (ir::Node* node : converted->graph->nodes())
     if (is_candidate(*node)) nodes.push_back(node);
-  rewrite::Changes changes;
   const BlockOptions options{.symmetric = symmetric, .method = method, .accuracy_level = 1};
-  for (const std::string& why :
-       converter.convert(nodes, bits, options, with_statistics ? &statistics : nullptr, changes))
+  for (const std::string& why : writer.write(nodes, bits, options, with_statistics ? &statistics : nullptr))
     EXPECT_EQ(why, "");
   rewrite::remove_unused(*converted);
   rewrite::expect_ensured(*original, *converted);

@@ -59,13 +59,16 @@ void warn_of_strays(const Strays& strays, const std::vector<HalfCandidate>& cand
 
 }  // namespace
 
-rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vector<std::string>& warnings) {
+int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vector<std::string>& warnings) {
+  ir::Model& model = context.model;
+  rewrite::Changes& changes = context.changes;
   HalfNodes nodes(model, options);
   const std::vector<HalfCandidate> candidates = nodes.choose();
-  rewrite::Changes changes;
+  int count = 0;
   for (const HalfCandidate& candidate : candidates) {
     const std::string place = rewrite::name_of(*candidate.node);
     if (candidate.is_narrow) {
+      ++count;
       changes.made.push_back(
           {.kind = std::string(ir::name_of(options.to)), .place = place, .part = {}, .replaced = {}});
     } else if (candidate.is_asked) {
@@ -73,13 +76,14 @@ rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vect
           {.kind = "float32", .place = place, .part = {}, .replaced = {}, .nodes = 0, .why = candidate.stays});
     }
   }
-  if (changes.made.empty() && !options.convert_io) return changes;
+  if (count == 0 && !options.convert_io) return 0;
   warn(nodes.guards(), candidates, warnings);
   if (nodes.strays()) warn_of_strays(*nodes.strays(), candidates, warnings);
   ir::Transaction edit(model);
   set_widths(model, options, nodes.facts(), nodes.guards(), candidates);
   edit.keep();
-  return changes;
+  context.forget_facts();
+  return count;
 }
 
 }  // namespace thaw::quantizing

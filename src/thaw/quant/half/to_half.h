@@ -28,7 +28,7 @@ struct HalfOptions {
 };
 
 // Changes: by node, with the type as their kind; left: what stays in float32, and why. `warnings`: weights that are not
-// finite, or vanish. Where it throws, the model is as it was.
-rewrite::Changes to_half(ir::Model& model, const HalfOptions& options, std::vector<std::string>& warnings);
+// finite, or vanish. Where it throws, the model is as it was. Returns how many nodes have the type then.
+int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vector<std::string>& warnings);
 
 }  // namespace thaw::quantizing

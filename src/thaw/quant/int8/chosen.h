@@ -7,13 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "thaw/convert.h"
 #include "thaw/infer/infer.h"
-#include "thaw/quant/int8/request.h"
 #include "thaw/quant/int8/weight_operand.h"
 #include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::quantizing::int8 {
+
+// How a node is to be converted; null: it stays as it is.
+using Wanted = std::function<const Int8Options*(const ir::Node&)>;
 
 // A tensor that goes through QuantizeLinear and DequantizeLinear.
 struct QuantizedTensor {

@@ -1,5 +1,4 @@
-#include "thaw/quant/int8/correct_bias.h"
-
+// Bias correction (Nagel et al. 2019).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,7 +10,8 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/calibration.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/weight_chooser.h"
 #include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/patch.h"
@@ -118,9 +118,9 @@ void take_off(ir::Model& model, const ChosenNode& chosen, std::span<const double
 
 }  // namespace
 
-void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples) {
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
+int correct_bias(Context& context) {
+  ir::Model& model = context.model;
+  const infer::Result& facts = context.facts().result();
   std::vector<LeftNode> left;
   struct Corrected {
     ChosenNode node;
@@ -129,7 +129,7 @@ void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples
   };
   std::vector<Corrected> corrected;
   std::map<std::string, PlacesRequest> requests;
-  for (const ChosenNode& node : choose_weighted(model, facts, wanted, left)) {
+  for (const ChosenNode& node : choose_weighted(model, facts, context.wanted, left)) {
     if (!node.options->correct_bias || node.weighted.kernel == Int8Kernel::kRecurrent) continue;
     if (node.weighted.node->graph() != model.graph.get()) continue;
     const auto layout = layout_of(node);
@@ -139,14 +139,18 @@ void correct_bias(ir::Model& model, const Wanted& wanted, const Samples& samples
     requests[x->name()] = {.axis = node.weighted.kernel == Int8Kernel::kConvolution ? 1 : -1, .rank = rank};
     corrected.push_back({node, *layout, x->name()});
   }
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, samples);
+  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, *context.samples);
   WeightChooser weights;
+  int count = 0;
   for (const Corrected& each : corrected) {
     const std::vector<double>& means = seen.at(each.input).mean;
     if (static_cast<int64_t>(means.size()) != each.layout.inputs) continue;
     const WeightOperand& weight = each.node.weighted.weights.front();
     take_off(model, each.node, shifts(*weight.tensor, weights.of(weight, *each.node.options), each.layout, means));
+    ++count;
   }
+  context.forget_facts();
+  return count;
 }
 
 }  // namespace thaw::quantizing::int8

@@ -1,5 +1,4 @@
-#include "thaw/quant/int8/equalize.h"
-
+// Cross-layer equalization (Nagel et al. 2019).
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,8 +8,8 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ops/onnx/constant_operand.h"
-#include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/int8/coded_weight.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/scaled_weight.h"
 #include "thaw/quant/weights/stored_weight.h"
 
@@ -151,11 +150,12 @@ class Equalizer {
 
 }  // namespace
 
-int equalize(ir::Model& model, const Wanted& wanted) {
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
+int equalize(Context& context) {
   std::vector<LeftNode> left;
-  return Equalizer(*model.graph).run(choose_weighted(model, facts, wanted, left));
+  const auto nodes = choose_weighted(context.model, context.facts().result(), context.wanted, left);
+  const int count = Equalizer(*context.model.graph).run(nodes);
+  context.forget_facts();
+  return count;
 }
 
 }  // namespace thaw::quantizing::int8

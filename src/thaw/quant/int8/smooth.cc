@@ -1,5 +1,4 @@
-#include "thaw/quant/int8/smooth.h"
-
+// SmoothQuant (Xiao et al. 2022).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,7 +13,8 @@
 #include "thaw/infer/inference.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/quant/blocks/awq.h"
-#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/calibration.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/scaled_weight.h"
 #include "thaw/rewrite/splice.h"
 
@@ -156,18 +156,20 @@ std::vector<float> factors_of(const SmoothedGroup& group, const std::map<std::st
 
 }  // namespace
 
-void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples, rewrite::Changes& changes) {
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
-  const std::vector<SmoothedGroup> groups = Grouper(model, facts.result(), wanted, changes).run();
+int smooth(Context& context) {
+  ir::Model& model = context.model;
+  infer::Inference& facts = context.facts();
+  const std::vector<SmoothedGroup> groups = Grouper(model, facts.result(), context.wanted, context.changes).run();
   std::map<std::string, PlacesRequest> requests;
   for (const SmoothedGroup& group : groups)
     for (const auto& [x, nodes] : group.by_input) requests[x->name()] = {.axis = -1, .rank = facts.fact(x).rank()};
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, samples);
+  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, *context.samples);
   ir::Graph& graph = *model.graph;
+  int count = 0;
   for (const SmoothedGroup& group : groups) {
     const std::vector<float> factors = factors_of(group, seen);
     if (factors.empty()) continue;
+    ++count;
     std::unordered_map<const ir::Value*, ir::Value*> scaled_weights;
     for (const auto& [weight, inner] : group.weights)
       scaled_weights[weight] = graph.add_initializer(
@@ -177,6 +179,8 @@ void smooth(ir::Model& model, const Wanted& wanted, const Samples& samples, rewr
       blocks::divide_input(model, facts, x, nodes, factors);
     }
   }
+  context.forget_facts();
+  return count;
 }
 
 }  // namespace thaw::quantizing::int8

@@ -1,5 +1,4 @@
-#include "thaw/quant/int8/to_dynamic.h"
-
+// Dynamic INT8: activations are quantized at each run, and products are of integers.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -13,7 +12,7 @@
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/qdq_writer.h"
 #include "thaw/quant/int8/weight_chooser.h"
 #include "thaw/rewrite/patch.h"
@@ -187,14 +186,15 @@ std::string why_no_integers(const ChosenNode& node) {
 
 }  // namespace
 
-void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget target, Remembered* known,
-                rewrite::Changes& changes) {
+int to_dynamic(Context& context) {
+  ir::Model& model = context.model;
+  rewrite::Changes& changes = context.changes;
+  const size_t made_before = changes.made.size();
   const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
-    const Int8Options* options = all_wanted(node);
+    const Int8Options* options = context.wanted(node);
     return options && options->dynamic ? options : nullptr;
   };
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
+  const infer::Result& facts = context.facts().result();
   std::vector<LeftNode> left;
   std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left);
   std::erase_if(nodes, [&](const ChosenNode& node) {
@@ -213,12 +213,12 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
   for (const ChosenNode& node : nodes) note(*node.weighted.node, {}, changes);
   for (const Lookup& lookup : lookups) note(*lookup.node, {}, changes);
   rewrite::Patch patch(model, {});
-  QdqWriter constants(model, known);
+  QdqWriter constants(model, context.samples ? context.samples->remembered() : nullptr);
   IntegerWriter writer(patch, constants);
   for (const Lookup& lookup : lookups) constants.put_rows(lookup, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
-    const bool has_microsofts = target == OptimizeTarget::kOrt;
+    const bool has_microsofts = context.target == OptimizeTarget::kOrt;
     if (node.weighted.kernel == Int8Kernel::kProduct) {
       writer.put_product(node, scales);
     } else if (node.weighted.kernel == Int8Kernel::kConvolution) {
@@ -229,6 +229,8 @@ void to_dynamic(ir::Model& model, const Wanted& all_wanted, OptimizeTarget targe
     }
   }
   patch.apply();
+  context.forget_facts();
+  return static_cast<int>(changes.made.size() - made_before);
 }
 
 }  // namespace thaw::quantizing::int8

@@ -1,5 +1,4 @@
-#include "thaw/quant/int8/to_qdq.h"
-
+// Static INT8: weights as codes, and activations through pairs of QuantizeLinear and DequantizeLinear.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,7 +13,8 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
-#include "thaw/quant/int8/chosen.h"
+#include "thaw/quant/int8/calibration.h"
+#include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/qdq_writer.h"
 #include "thaw/quant/int8/useful_ranges.h"
 #include "thaw/quant/int8/weight_chooser.h"
@@ -62,13 +62,16 @@ std::string why_weights_alone(const ir::Node& node) {
 
 }  // namespace
 
-void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, rewrite::Changes& changes) {
+int to_qdq(Context& context) {
+  ir::Model& model = context.model;
+  const Samples& samples = *context.samples;
+  rewrite::Changes& changes = context.changes;
+  const size_t made_before = changes.made.size();
   const Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
-    const Int8Options* options = all_wanted(node);
+    const Int8Options* options = context.wanted(node);
     return options && !options->dynamic ? options : nullptr;
   };
-  dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
+  const infer::Result& facts = context.facts().result();
   const Chosen chosen = choose(model, facts, wanted, [&](const std::set<const ir::Graph*>& graphs) {
     return graphs_that_run(model, graphs, samples);
   });
@@ -112,6 +115,8 @@ void to_qdq(ir::Model& model, const Wanted& all_wanted, const Samples& samples, 
     writer.put_pair(tensor);
   }
   edit.keep();
+  context.forget_facts();
+  return static_cast<int>(changes.made.size() - made_before);
 }
 
 }  // namespace thaw::quantizing::int8

@@ -9,7 +9,6 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/weights/no_weight.h"
 #include "thaw/quant/weights/stored_weight.h"
 
 namespace thaw::quantizing::int8 {

@@ -1,7 +1,10 @@
-// The constant behind what a node reads as its weight, and how the node reads it.
+// The constant behind what a node reads as its weight, and how the node reads it; and why there is none that can be kept in fewer bits, as
+// the passes of INT8 and of blocks say alike.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "thaw/ir/graph/model.h"
 
@@ -17,5 +20,12 @@ struct StoredWeight {
 // Behind Identities, Transposes of matrices and a Cast of float16 or bfloat16 to float32, as half-precision checkpoints are exported with.
 // None where what is read is computed, or no constant of floating point.
 std::optional<StoredWeight> stored_weight(const ir::Value* operand);
+
+inline constexpr std::string_view kReplaceableWeight = "its weight is an input too, which a caller may replace";
+
+// Of a constant without two axes, a clause; else empty.
+std::string why_no_axes(const ir::Tensor& weight);
+// Of a value that a node makes of constants alone, a clause; else empty.
+std::string why_computed(const ir::Value* weight);
 
 }  // namespace thaw::quantizing

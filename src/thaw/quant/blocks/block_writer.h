@@ -1,7 +1,8 @@
-// Nodes that read constant matrices become nodes that read them in blocks: products and lookups.
+// Writes the nodes that read weights in blocks: MatMulNBits for products and GatherBlockQuantized for lookups, or DequantizeLinear
+// before either, in the place of nodes that read constant matrices.
 //
-//   Converter converter(model, facts);
-//   std::string why = converter.convert(node, 4, options, nullptr, changes);   // empty: done
+//   BlockWriter writer(context);
+//   std::string why = writer.write(node, 4, options, nullptr);   // empty: done
 //   … all nodes …; then rewrite::remove_unused takes the weights that nothing reads any more.
 //
 // The weights are converted when the model is saved (packed_weight.h), except by methods that need statistics, which do
@@ -13,47 +14,45 @@
 #include <vector>
 
 #include "thaw/convert.h"
-#include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/blocks/weight_store.h"
 #include "thaw/rewrite/pass.h"
 
 namespace thaw::quantizing::blocks {
 
-class Converter {
+class BlockWriter {
  public:
-  // All must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
-  Converter(ir::Model& model, infer::Inference& facts, Remembered* known = nullptr)
-      : model_(model), facts_(facts), store_(known) {}
+  // Both must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
+  explicit BlockWriter(rewrite::PassContext& context, Remembered* known = nullptr)
+      : model_(context.model), facts_(context.facts()), changes_(context.changes), store_(known) {}
 
   // Gives the node's weight that form; the node is replaced, or stays where the form is DequantizeLinear. Returns why it
-  // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in changes.made.
+  // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in the changes.
   // A weight that several nodes read in one format is packed once, whichever way they read it.
   // statistics: of summed_input(node); may be null, but for the methods gptq and awq. Where it is, `search` goes by whether all
   // that the weight multiplies is of one sign.
-  std::string convert(ir::Node& node, int bits, const BlockOptions& options, const ColumnStatistics* statistics,
-                      rewrite::Changes& changes);
+  std::string write(ir::Node& node, int bits, const BlockOptions& options, const ColumnStatistics* statistics);
   // The same of nodes that share a weight, with statistics of all that it multiplies; a reason for each. Products of the
   // method awq must come with all that read what they read, too: it is divided once for all of them. Where one of those
-  // cannot have its input divided, as a lookup has none, `search` chooses for all, which changes.left says.
-  std::vector<std::string> convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
-                                   const ColumnStatistics* statistics, rewrite::Changes& changes,
-                                   bool has_one_sided_inputs = false);
+  // cannot have its input divided, as a lookup has none, `search` chooses for all, which the changes say.
+  std::vector<std::string> write(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
+                                 const ColumnStatistics* statistics, bool has_one_sided_inputs = false);
 
  private:
   // Finds the weight of a product and fills in what the request lacks; returns why it cannot be converted.
   std::string examine(const ir::Node& node, BlockRequest& request, BlockOperand& operand) const;
-  std::string convert(ir::Node& node, const BlockRequest& request, rewrite::Changes& changes);
+  std::string write(ir::Node& node, const BlockRequest& request);
   // For awq: why what the nodes read cannot be divided for all that share their weights, a clause; empty where it can.
   std::string why_not_scaled(std::span<ir::Node* const> nodes, const BlockRequest& request) const;
   // For awq: divides what products among the nodes read, and returns by what.
   RowScaling scale_rows(std::span<ir::Node* const> nodes, const BlockRequest& request);
-  std::string convert_product(ir::Node& node, const BlockRequest& request, rewrite::Changes& changes);
-  std::string convert_lookup(ir::Node& node, const BlockRequest& request, rewrite::Changes& changes);
-  std::string dequantize(ir::Node& node, int input, const BlockOperand& operand, const BlockRequest& request,
-                         rewrite::Changes& changes);
+  std::string write_product(ir::Node& node, const BlockRequest& request);
+  std::string write_lookup(ir::Node& node, const BlockRequest& request);
+  std::string dequantize(ir::Node& node, int input, const BlockOperand& operand, const BlockRequest& request);
+
   ir::Model& model_;
   infer::Inference& facts_;
+  rewrite::Changes& changes_;
   WeightStore store_;
 };
 

@@ -1,4 +1,4 @@
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/block_writer.h"
 
 #include <cmath>
 #include <functional>
@@ -13,7 +13,7 @@
 #include "thaw/core/temp_folder_testing.h"
 #include "thaw/ir/data/tensor_source.h"
 #include "thaw/ir/graph/builder.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/rewrite/pass_testing.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/session.h"
@@ -81,16 +81,15 @@ struct Conversion {
 
 Conversion convert(ir::Model& model, int bits, const BlockOptions& options,
                    const ColumnStatistics* statistics = nullptr) {
-  dim::Scope scope;
-  infer::Inference facts(model, scope);
-  Converter converter(model, facts);
+  rewrite::PassContext context(model);
+  BlockWriter writer(context);
   Conversion result;
   std::vector<ir::Node*> nodes;
   for (ir::Node* node : model.graph->nodes())
     if (is_candidate(*node)) nodes.push_back(node);
-  for (ir::Node* node : nodes)
-    result.why.push_back(converter.convert(*node, bits, options, statistics, result.changes));
+  for (ir::Node* node : nodes) result.why.push_back(writer.write(*node, bits, options, statistics));
   rewrite::remove_unused(model);
+  result.changes = std::move(context.changes);
   return result;
 }
 
@@ -244,7 +243,7 @@ std::vector<std::byte> bytes_of(const ir::Tensor& made) {
   return bytes;
 }
 
-TEST(BlockConverter, AWeightThatIsMadeIsTheSameAsOneThatIsThere) {
+TEST(BlockWriter, AWeightThatIsMadeIsTheSameAsOneThatIsThere) {
   for (const Layout layout : {Layout::kColumns, Layout::kTable, Layout::kAsStored}) {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{70, 40}, {64, 33}, {3000, 1500}}) {
       for (const bool is_turned : {false, true}) {
@@ -268,7 +267,7 @@ TEST(BlockConverter, AWeightThatIsMadeIsTheSameAsOneThatIsThere) {
   }
 }
 
-TEST(BlockConverter, TiedEmbeddingsAreOneTensor) {
+TEST(BlockWriter, TiedEmbeddingsAreOneTensor) {
   for (const auto& [width, bits] : {std::pair<int64_t, int>{64, 4}, {40, 4}, {64, 3}, {40, 3}}) {
     for (const bool product_first : {false, true}) {
       const auto original = tied_model(width, product_first, bits);
@@ -297,7 +296,7 @@ TEST(BlockConverter, TiedEmbeddingsAreOneTensor) {
   }
 }
 
-TEST(BlockConverter, LookupsAreTheSame) {
+TEST(BlockWriter, LookupsAreTheSame) {
   for (const int bits : {2, 3, 4, 8}) {
     for (const auto& [width, symmetric] : {std::pair<int64_t, bool>{64, true}, {40, false}, {20, true}}) {
       ir::ModelBuilder m(21);
@@ -318,7 +317,7 @@ TEST(BlockConverter, LookupsAreTheSame) {
   }
 }
 
-TEST(BlockConverter, AWeightOfSeveralProductsIsPackedOnce) {
+TEST(BlockWriter, AWeightOfSeveralProductsIsPackedOnce) {
   ir::ModelBuilder m(21);
   ir::Value* x = m.add_input("x", DataType::kFloat, {"rows", 64});
   ir::Value* w = m.add_tensor(tensor("w", DataType::kFloat, {64, 64}, sayable(64, 64, 4, 32, false)));
@@ -329,7 +328,7 @@ TEST(BlockConverter, AWeightOfSeveralProductsIsPackedOnce) {
   EXPECT_EQ(model->graph->initializers().size(), 3u);
 }
 
-TEST(BlockConverter, SaysWhyNot) {
+TEST(BlockWriter, SaysWhyNot) {
   const auto why = [](const std::function<void(ir::ModelBuilder&)>& build, int bits, const BlockOptions& options,
                       int opset = 21) {
     ir::ModelBuilder m(opset);
@@ -369,7 +368,7 @@ TEST(BlockConverter, SaysWhyNot) {
   EXPECT_THAT(why(lookup, 4, {.form = kQdq}), HasSubstr("dequantize the whole table"));
 }
 
-TEST(BlockConverter, NanAndInfinityAreOneErrorThatNamesTheWeight) {
+TEST(BlockWriter, NanAndInfinityAreOneErrorThatNamesTheWeight) {
   for (const bool is_turned : {false, true}) {
     for (const float bad : {std::nanf(""), INFINITY}) {
       ir::ModelBuilder m(21);

@@ -1,4 +1,4 @@
-#include "thaw/quant/blocks/converter.h"
+#include "thaw/quant/blocks/block_writer.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/formats.h"
-#include "thaw/quant/blocks/weight_nodes.h"
+#include "thaw/quant/blocks/weight_readers.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::quantizing::blocks {
@@ -35,15 +35,14 @@ BlockOperand operand_of(const StoredWeight& weight) {
 
 }  // namespace
 
-std::string Converter::convert(ir::Node& node, int bits, const BlockOptions& options,
-                               const ColumnStatistics* statistics, rewrite::Changes& changes) {
+std::string BlockWriter::write(ir::Node& node, int bits, const BlockOptions& options,
+                               const ColumnStatistics* statistics) {
   ir::Node* one = &node;
-  return convert(std::span(&one, 1), bits, options, statistics, changes).front();
+  return write(std::span(&one, 1), bits, options, statistics).front();
 }
 
-std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
-                                            const ColumnStatistics* statistics, rewrite::Changes& changes,
-                                            bool has_one_sided_inputs) {
+std::vector<std::string> BlockWriter::write(std::span<ir::Node* const> nodes, int bits, const BlockOptions& options,
+                                            const ColumnStatistics* statistics, bool has_one_sided_inputs) {
   std::string why = why_not(bits, options);
   if (why.empty() && model_.opset("").value_or(1) < opset_needed(bits, options))
     why = fmt::format("{} takes opset {}", form_name(options.form), opset_needed(bits, options));
@@ -63,21 +62,21 @@ std::vector<std::string> Converter::convert(std::span<ir::Node* const> nodes, in
       request.options.method = BlockMethod::kSearch;
       for (const ir::Node* node : nodes)
         if (summed_input(*node))
-          changes.left.push_back(
+          changes_.left.push_back(
               {.kind = "awq", .place = rewrite::name_of(*node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
     }
   }
   std::vector<std::string> reasons;
-  for (ir::Node* node : nodes) reasons.push_back(convert(*node, request, changes));
+  for (ir::Node* node : nodes) reasons.push_back(write(*node, request));
   return reasons;
 }
 
-std::string Converter::convert(ir::Node& node, const BlockRequest& request, rewrite::Changes& changes) {
+std::string BlockWriter::write(ir::Node& node, const BlockRequest& request) {
   if (!is_candidate(node)) return "none of its operands is a constant matrix that it multiplies by or looks up";
-  return ops::looks_up_rows(node) ? convert_lookup(node, request, changes) : convert_product(node, request, changes);
+  return ops::looks_up_rows(node) ? write_lookup(node, request) : write_product(node, request);
 }
 
-std::string Converter::why_not_scaled(std::span<ir::Node* const> nodes, const BlockRequest& request) const {
+std::string BlockWriter::why_not_scaled(std::span<ir::Node* const> nodes, const BlockRequest& request) const {
   const ir::Node& first = *nodes.front();
   const bool has_products = summed_input(first) != nullptr;
   if (!has_products || !request.statistics) return {};
@@ -94,7 +93,7 @@ std::string Converter::why_not_scaled(std::span<ir::Node* const> nodes, const Bl
   return {};
 }
 
-RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const BlockRequest& request) {
+RowScaling BlockWriter::scale_rows(std::span<ir::Node* const> nodes, const BlockRequest& request) {
   std::vector<ir::Node*> products;
   std::vector<WeightMatrix> weights;
   for (ir::Node* node : nodes) {
@@ -117,7 +116,7 @@ RowScaling Converter::scale_rows(std::span<ir::Node* const> nodes, const BlockRe
   return rows;
 }
 
-std::string Converter::examine(const ir::Node& node, BlockRequest& request, BlockOperand& operand) const {
+std::string BlockWriter::examine(const ir::Node& node, BlockRequest& request, BlockOperand& operand) const {
   const ops::WeightProduct product = *ops::weight_product(node);
   const StoredWeight weight = *weight_of(node);
   operand = operand_of(weight);
@@ -136,12 +135,12 @@ std::string Converter::examine(const ir::Node& node, BlockRequest& request, Bloc
   return {};
 }
 
-std::string Converter::convert_product(ir::Node& node, const BlockRequest& asked, rewrite::Changes& changes) {
+std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked) {
   const ops::WeightProduct product = *ops::weight_product(node);
   BlockRequest request = asked;
   BlockOperand operand;
   if (std::string why = examine(node, request, operand); !why.empty()) return why;
-  if (request.options.form == BlockForm::kQdq) return dequantize(node, product.weight, operand, request, changes);
+  if (request.options.form == BlockForm::kQdq) return dequantize(node, product.weight, operand, request);
 
   operand.gain = product.alpha;
   rewrite::Patch patch(model_, {});
@@ -167,16 +166,16 @@ std::string Converter::convert_product(ir::Node& node, const BlockRequest& asked
     result =
         at.add(result, product.beta == 1 ? bias : at.mul(bias, at.scalar(product.beta, request.format.scale_type)));
   }
-  changes.made.push_back({.kind = std::string(ops::kBlockProduct),
-                          .place = node.describe(),
-                          .replaced = {{node.op_type(), std::string(ops::kBlockProduct)}}});
+  changes_.made.push_back({.kind = std::string(ops::kBlockProduct),
+                           .place = node.describe(),
+                           .replaced = {{node.op_type(), std::string(ops::kBlockProduct)}}});
   patch.replace(node.output(0), result);
   node.graph()->remove_node(&node);
   patch.apply(facts_);
   return {};
 }
 
-std::string Converter::convert_lookup(ir::Node& node, const BlockRequest& asked, rewrite::Changes& changes) {
+std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked) {
   if (asked.options.form == BlockForm::kQdq)
     return "standard operators would dequantize the whole table at every run to look up some of its rows";
   BlockRequest request = asked;
@@ -206,17 +205,17 @@ std::string Converter::convert_lookup(ir::Node& node, const BlockRequest& asked,
                                                              {"block_size", request.format.block}},
                                               .domain = ops::kMicrosoft})
                           .front();
-  changes.made.push_back({.kind = std::string(ops::kBlockLookup),
-                          .place = node.describe(),
-                          .replaced = {{node.op_type(), std::string(ops::kBlockLookup)}}});
+  changes_.made.push_back({.kind = std::string(ops::kBlockLookup),
+                           .place = node.describe(),
+                           .replaced = {{node.op_type(), std::string(ops::kBlockLookup)}}});
   patch.replace(node.output(0), result);
   node.graph()->remove_node(&node);
   patch.apply(facts_);
   return {};
 }
 
-std::string Converter::dequantize(ir::Node& node, int input, const BlockOperand& operand, const BlockRequest& request,
-                                  rewrite::Changes& changes) {
+std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperand& operand,
+                                    const BlockRequest& request) {
   const bool is_of_two = request.format.bits == 2;
   if (is_of_two && !operand.turned && operand.tensor->dims[1] % 4 != 0)
     return "ONNX Runtime 1.31 computes wrong numbers where a row of its codes of 2 bits ends within a byte";
@@ -233,7 +232,7 @@ std::string Converter::dequantize(ir::Node& node, int input, const BlockOperand&
   ir::Value* weight = at.emit(ops::kDequantize, std::move(inputs),
                               {{"axis", int64_t{operand.turned ? 1 : 0}}, {"block_size", request.format.block}});
   if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
-  changes.made.push_back(
+  changes_.made.push_back(
       {.kind = std::string(ops::kDequantize),
        .place = node.describe(),
        .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),

@@ -1,7 +1,8 @@
-// Which nodes read a weight that may lie in blocks: products with a constant matrix, and lookups in one.
+// Which nodes read a weight that may lie in blocks: products with a constant matrix, and lookups in one. And why others do not.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/quant/weights/stored_weight.h"
@@ -16,5 +17,9 @@ inline bool is_candidate(const ir::Node& node) { return weight_of(node).has_valu
 
 // The value whose rows a product sums over, of which statistics are wanted; null for other nodes.
 ir::Value* summed_input(const ir::Node& node);
+
+// Of a node that is no candidate, a clause: "its weight stands on the left". Empty of one that has no weights, and neither
+// multiplies nor looks up.
+std::string why_no_candidate(const ir::Node& node);
 
 }  // namespace thaw::quantizing::blocks

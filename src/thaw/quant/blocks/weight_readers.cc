@@ -1,4 +1,4 @@
-#include "thaw/quant/blocks/unsuited.h"
+#include "thaw/quant/blocks/weight_readers.h"
 
 #include <algorithm>
 
@@ -7,10 +7,19 @@
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/quant/weights/no_weight.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
+
+bool is_float(ir::DataType type) {
+  return type == ir::DataType::kFloat || type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16;
+}
+
+// Matrices or stacks of them.
+std::optional<StoredWeight> matrix(const ir::Value* operand) {
+  const auto stored = stored_weight(operand);
+  return stored && stored->tensor->dims.size() >= 2 && is_float(stored->tensor->data_type) ? stored : std::nullopt;
+}
 
 bool has_numbers(const ir::Value* value) {
   return value && value->constant() && ir::is_floating(value->constant()->data_type);
@@ -39,6 +48,24 @@ std::string why_no_lookup(const ir::Node& node, const ir::Value* table) {
 }
 
 }  // namespace
+
+std::optional<StoredWeight> weight_of(const ir::Node& node) {
+  if (ops::looks_up_rows(node)) {
+    auto table = matrix(node.input(0));
+    if (!table || table->turned) return std::nullopt;
+    table->turned = true;
+    return table;
+  }
+  const auto product = ops::weight_product(node);
+  auto weight = product ? matrix(node.input(product->weight)) : std::nullopt;
+  if (weight) weight->turned = weight->turned != product->weight_is_turned;
+  return weight;
+}
+
+ir::Value* summed_input(const ir::Node& node) {
+  const auto product = ops::weight_product(node);
+  return product && is_candidate(node) ? node.input(product->x) : nullptr;
+}
 
 std::string why_no_candidate(const ir::Node& node) {
   const ops::Operator* op = ops::registry().find(node);
