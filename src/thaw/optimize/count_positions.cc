@@ -8,8 +8,8 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostAxes = 3;     // of integers whose zeros are counted whole: tokens, masks, positions
-constexpr int kMostLooked = 24;  // nodes between a size and the tensor whose size it is
+constexpr int kMostCountedAxes = 3;    // of integers whose zeros are counted whole: tokens, masks, positions
+constexpr int kMostNodesBetween = 24;  // nodes between a size and the tensor whose size it is
 constexpr size_t kMostLengths = 32;
 
 // A tensor that is as long along one of its axes.
@@ -27,14 +27,14 @@ class Counter {
     for (ir::Value* input : graph.inputs()) offer(input, 0);
     std::vector<ir::Value*> open{range.input(0), range.input(1)};
     std::unordered_set<const ir::Node*> seen;
-    for (size_t i = 0; i < open.size() && i < kMostLooked; ++i) {
+    for (size_t i = 0; i < open.size() && i < kMostNodesBetween; ++i) {
       ir::Node* node = open[i]->producer();
       if (!node || !seen.insert(node).second) continue;
       const bool measures = node->op_type() == "Shape" && node->domain().empty();
       for (ir::Value* operand : node->inputs()) {
         if (!operand || operand->graph() != &graph) continue;
         if (measures) {
-          offer(operand, kMostAxes + 2);
+          offer(operand, kMostCountedAxes + 2);
         } else {
           open.push_back(operand);
         }
@@ -60,7 +60,7 @@ class Counter {
     const ops::Fact& fact = s_.fact(value);
     const bool counts = ir::is_integer(fact.dtype) || fact.dtype == ir::DataType::kBool;
     if (!counts && fact.dtype != ir::DataType::kFloat && fact.dtype != ir::DataType::kFloat16) return;
-    const int cost = more + (counts && fact.rank() <= kMostAxes ? fact.rank() : kMostAxes + 1);
+    const int cost = more + (counts && fact.rank() <= kMostCountedAxes ? fact.rank() : kMostCountedAxes + 1);
     for (int axis = 0; axis < fact.rank(); ++axis) {
       const dim::Dim size = fact.dim(axis);
       if (size.is_unknown() || size.is_constant()) continue;
@@ -93,7 +93,7 @@ class Counter {
     for (int axis = 0; axis < fact.rank(); ++axis)
       if (axis != from.axis) others.push_back(axis);
     ir::Value* zeros = nullptr;
-    if (!ir::is_floating(fact.dtype) && fact.rank() <= kMostAxes) {
+    if (!ir::is_floating(fact.dtype) && fact.rank() <= kMostCountedAxes) {
       ir::Value* numbers = fact.dtype == ir::DataType::kInt64 ? from.value : at_.cast(from.value, ir::DataType::kInt64);
       zeros = at_.mul(numbers, at_.integer(0));
     } else {

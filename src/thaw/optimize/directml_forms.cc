@@ -53,7 +53,7 @@ ir::Value* over_two_axes(const Site& s) {
   return at.squeeze(at.emit("ConvTranspose", std::move(inputs), std::move(attributes)), {2});
 }
 
-const Simplification kTable[] = {
+const Simplification kDirectmlForms[] = {
     {"write in older operators",
      {"Attention", "Gelu", "GroupNormalization", "HardSwish", "Mish", "RMSNormalization", "RotaryEmbedding", "Swish"},
      in_older_operators},
@@ -64,6 +64,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> directml_forms() { return kTable; }
+std::span<const Simplification> directml_forms() { return kDirectmlForms; }
 
 }  // namespace thaw::optimizing

@@ -33,7 +33,7 @@ bool have_same_bytes(const ir::Tensor& a, const ir::Tensor& b) {
   return same_bytes(a.bytes(), b.bytes());
 }
 
-int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes) {
+int share_constants_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes) {
   std::map<Kind, std::vector<ir::Value*>> by_kind;
   for (ir::Value* value : graph.initializers()) {
     const ir::Tensor& tensor = *value->initializer();
@@ -66,7 +66,7 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
     }
   }
   for (ir::Node* node : graph.nodes())
-    for (ir::Graph* inner : node->subgraphs()) count += share_in(*inner, keep, changes);
+    for (ir::Graph* inner : node->subgraphs()) count += share_constants_in(*inner, keep, changes);
   return count;
 }
 
@@ -77,7 +77,7 @@ int share_constants(ir::Model& model, infer::Inference& facts, const Constants& 
 }
 
 int share_constants(ir::Model& model, const Constants& keep, rewrite::Changes& changes) {
-  return share_in(*model.graph, keep, changes);
+  return share_constants_in(*model.graph, keep, changes);
 }
 
 }  // namespace thaw::optimizing

@@ -25,7 +25,7 @@ std::string key_of(const ops::Fact& fact) {
   return is_symbolic ? key : std::string();
 }
 
-int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
+int share_sizes_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
   std::unordered_map<std::string, ir::Value*> known;
   int count = 0;
   for (ir::Node* node : graph.nodes()) {
@@ -50,7 +50,7 @@ int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Cha
 int share_sizes(ir::Model& model, infer::Inference& facts, rewrite::Changes& changes) {
   return rewrite::edit_as_one(model, facts, [&] {
     int count = 0;
-    for (const ir::Graph* graph : rewrite::all_graphs(*model.graph)) count += share_in(*graph, facts, changes);
+    for (const ir::Graph* graph : rewrite::all_graphs(*model.graph)) count += share_sizes_in(*graph, facts, changes);
     return count;
   });
 }

@@ -10,9 +10,9 @@
 namespace thaw::quantizing {
 namespace {
 
-class Grouper {
+class BlockGrouper {
  public:
-  Grouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), places_(model) {}
+  BlockGrouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), places_(model) {}
 
   std::vector<BlockGroup> run(const ir::Graph& graph) {
     add(graph);
@@ -84,7 +84,7 @@ class Grouper {
 }  // namespace
 
 std::vector<BlockGroup> block_groups(const ir::Model& model, const Precisions& precisions) {
-  return Grouper(model, precisions).run(*model.graph);
+  return BlockGrouper(model, precisions).run(*model.graph);
 }
 
 }  // namespace thaw::quantizing

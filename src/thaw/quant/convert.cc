@@ -64,7 +64,7 @@ void tidy(ir::Model& model) {
   optimizing::optimize(model, {.level = OptimizeLevel::kClean, .only = {"identities", "numbers", "share-nodes"}});
 }
 
-void add(rewrite::Changes changes, ConvertReport& report) {
+void append(rewrite::Changes changes, ConvertReport& report) {
   std::ranges::move(changes.made, std::back_inserter(report.changed));
   std::ranges::move(changes.left, std::back_inserter(report.left));
 }
@@ -105,7 +105,7 @@ void convert_to_half(ir::Model& model, NumberFormat format, const Precisions& pr
   half.seen_decides = !samples || !samples->are_drawn();
   rewrite::Changes changes = to_half(model, half, report.warnings);
   std::erase_if(changes.left, [&](const Change& change) { return !own.contains(change.place); });
-  add(std::move(changes), report);
+  append(std::move(changes), report);
 }
 
 }  // namespace
@@ -129,8 +129,8 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   const Precisions precisions(before ? *before : model, model, options, report.left);
   const auto own = names_left_for_half(model, precisions);
   if (any_is(options, [](const PrecisionOptions& precision) { return is_blocks(precision.to); }))
-    add(to_blocks(model, precisions, samples), report);
-  if (any_is(options, NumberFormat::kInt8)) add(to_int8(model, options, precisions, samples), report);
+    append(to_blocks(model, precisions, samples), report);
+  if (any_is(options, NumberFormat::kInt8)) append(to_int8(model, options, precisions, samples), report);
   for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16})
     if (any_is(options, format)) convert_to_half(model, format, precisions, options, samples, own, report);
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");

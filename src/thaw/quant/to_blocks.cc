@@ -27,7 +27,7 @@ namespace thaw::quantizing {
 namespace {
 
 // Bytes of statistics that are gathered in one round over the samples.
-constexpr int64_t kMostHeld = int64_t{1} << 29;
+constexpr int64_t kMostGathered = int64_t{1} << 29;
 
 void leave(const PrecisionOptions& precision, std::string place, std::string why, rewrite::Changes& changes) {
   changes.left.push_back({.kind = std::string(name_of(precision.to)),
@@ -128,7 +128,7 @@ rewrite::Changes to_blocks(ir::Model& model, const Precisions& precisions, const
         if (const int64_t width = width_of(graphs[place.graph]->find(place.name), facts);
             products && !asked.contains(place))
           more += 4 * width * width;
-      if (held > 0 && held + more > kMostHeld && products) break;
+      if (held > 0 && held + more > kMostGathered && products) break;
       held += more;
       with_products = with_products || products;
       asked.insert(group.inputs.begin(), group.inputs.end());

@@ -7,11 +7,9 @@
 namespace thaw::report {
 namespace {
 
-constexpr auto kLine = JsonWriter::Layout::kLine;
-
-class Writer {
+class InspectionJson {
  public:
-  Writer(const Inspection& seen, const InspectionView& view, std::string& text)
+  InspectionJson(const Inspection& seen, const InspectionView& view, std::string& text)
       : seen_(seen), view_(view), model_(*seen.model), json_(text) {}
 
   void write() {
@@ -220,7 +218,7 @@ class Writer {
 
 std::string inspection_json(const Inspection& seen, const InspectionView& view) {
   std::string text;
-  Writer(seen, view, text).write();
+  InspectionJson(seen, view, text).write();
   text += '\n';
   return text;
 }

@@ -9,9 +9,9 @@
 namespace thaw::report {
 namespace {
 
-class Writer {
+class ModelDiffText {
  public:
-  Writer(const Style& style, size_t most) : style_(style), most_(most) {}
+  ModelDiffText(const Style& style, size_t most) : style_(style), most_(most) {}
 
   void heading(std::string_view name, size_t number) {
     text += "\n" + style_(Style::Look::kBold, name) + style_(Style::Look::kDim, fmt::format("  {}", number)) + "\n";
@@ -86,7 +86,7 @@ class Writer {
 
 std::string diff_text(const ModelDiff& diff, std::string_view name_a, std::string_view name_b, const Style& style,
                       size_t most) {
-  Writer writer(style, most);
+  ModelDiffText writer(style, most);
   writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(name_a), printable(name_b))) + "\n";
   const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
   if (diff.equal()) return writer.text + fmt::format("Equal: {}{}.\n", counted(diff.paired_nodes, "node"), but);

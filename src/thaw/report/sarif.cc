@@ -13,8 +13,6 @@
 namespace thaw::report {
 namespace {
 
-constexpr auto kLine = JsonWriter::Layout::kLine;
-
 std::string uri_of(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {

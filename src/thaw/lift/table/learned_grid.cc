@@ -8,7 +8,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLongestSide = 512;
+constexpr int64_t kLongestLearned = 512;
 
 // Resizing along one side: n sums of a few of `side` entries each, and what solves them in least squares. Sums overlap
 // with their neighbours alone, so that the normal equations are a band.
@@ -229,7 +229,7 @@ double magnification(size_t sums, const std::function<std::vector<double>(const 
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {
-  if (resized.height > kLongestSide || resized.width > kLongestSide) return std::nullopt;
+  if (resized.height > kLongestLearned || resized.width > kLongestLearned) return std::nullopt;
   const int64_t width = shorter_side(Lines(resized, false), method, scale),
                 height = shorter_side(Lines(resized, true), method, scale);
   if (width == resized.width && height == resized.height) return std::nullopt;

@@ -66,14 +66,14 @@ void batch_optional(BatchContext& n) { n.keep_on(Form::kLeading); }
 }  // namespace
 
 void add_optional_ops(Registry& r) {
-  auto add_op =
-      r.group({.op_class = OpClass::kMovement, .axes = no_axes(kSequences), .batch = batch_with(batch_optional)});
+  auto add_op = r.group(
+      {.op_class = OpClass::kMovement, .axes = no_axes(kNoAxesOfSequences), .batch = batch_with(batch_optional)});
   add_op("Optional", optional);
   add_op("OptionalGetElement", optional_get_element);
   r.add({.name = "OptionalHasElement",
          .shape = optional_has_element,
          .operands = {Role::kShapeOnly},
-         .axes = no_axes(kSequences),
+         .axes = no_axes(kNoAxesOfSequences),
          .batch = batch_with(batch_length)});
 }
 
