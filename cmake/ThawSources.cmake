@@ -42,6 +42,43 @@ function(thaw_room path out)
   set(${out} "${room}" PARENT_SCOPE)
 endfunction()
 
+# thaw_unity(TARGET SOURCE...): the sources of a room are compiled in units of several files, for most of what a file costs is
+# the headers that all of them read. So no two sources of a room have helpers of the same name.
+function(thaw_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(last_room "")
+  foreach(source IN LISTS ARGN)
+    thaw_room("${source}" room)
+    if(NOT room STREQUAL last_room)
+      set(place 0)
+      set(last_room "${room}")
+    endif()
+    math(EXPR unit "${place} / ${THAW_UNITY_FILES}")
+    math(EXPR place "${place} + 1")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${room}_${unit}")
+  endforeach()
+endfunction()
+
+# Compiled alone: what Highway compiles once for each kind of processor, since such a source includes itself,
+set(thaw_alone
+    core/half_float.cc
+    model/add_product.cc
+    model/transpose_block.cc
+    quant/blocks/encode.cc
+    quant/blocks/encode_about_means.cc
+    quant/blocks/hqq.cc
+    quant/blocks/keep_norm.cc
+    quant/blocks/matrix_kernels.cc
+    quant/blocks/rtn.cc
+    quant/blocks/search.cc
+    quant/blocks/search_real.cc)
+list(TRANSFORM thaw_alone PREPEND "${PROJECT_SOURCE_DIR}/src/thaw/")
+set_source_files_properties(${thaw_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# and rooms some of whose helpers still have one name: once they have names of their own, these lines go.
+set(thaw_alone ${thaw_all_sources})
+list(FILTER thaw_alone INCLUDE REGEX "/src/thaw/(cli|confirm)/")
+set_source_files_properties(${thaw_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 set(thaw_library_anchor "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
 set_source_files_properties("${thaw_library_anchor}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 

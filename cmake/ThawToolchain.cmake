@@ -3,13 +3,7 @@
 
 add_library(thaw_build_options INTERFACE)
 
-target_compile_options(thaw_build_options INTERFACE -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual)
-if(NOT THAW_UNITY)
-  # Of a unit these would speak about what only stands beside a source there.
-  target_compile_options(thaw_build_options INTERFACE -Wshadow)
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(thaw_build_options INTERFACE -Wno-subobject-linkage)
-endif()
+target_compile_options(thaw_build_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 # Error({.what = ..., .where = ...}) leaves out on purpose what it has nothing to say about.
 target_compile_options(thaw_build_options INTERFACE -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -8,12 +8,12 @@ namespace thaw::checking {
 
 namespace {
 
-void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
+void look_at_ranges(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
   for (const ir::Node* node : graph.nodes()) {
     for (const ir::Attribute& a : node->attributes()) {
-      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>()) look_in(evidence, **g, findings);
+      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>()) look_at_ranges(evidence, **g, findings);
       if (const auto* list = a.as<std::vector<std::shared_ptr<ir::Graph>>>())
-        for (const auto& g : *list) look_in(evidence, *g, findings);
+        for (const auto& g : *list) look_at_ranges(evidence, *g, findings);
     }
     if (node->op_type() != "Range" || !node->domain().empty() || node->inputs().size() < 3) continue;
     ir::DataType dtype = evidence.inferred().fact(node->output(0)).dtype;
@@ -38,7 +38,7 @@ void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
 }  // namespace
 
 void look_for_float_ranges(Evidence& evidence, Findings& findings) {
-  look_in(evidence, *evidence.model().graph, findings);
+  look_at_ranges(evidence, *evidence.model().graph, findings);
 }
 
 }  // namespace thaw::checking

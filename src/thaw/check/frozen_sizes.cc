@@ -114,7 +114,7 @@ struct SiteText {
   std::string origin;
 };
 
-SiteText text_of(Evidence& evidence, const FrozenSite& site) {
+SiteText site_text(Evidence& evidence, const FrozenSite& site) {
   // Of a number that several sizes give, no more is known than where they are from.
   const auto meant = [](const auto& size) {
     const std::string expression = dim::to_string(size.expression);
@@ -139,7 +139,7 @@ void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string
     if (!site.constant && !site.holder) continue;
     std::string where = site.num_nodes > 1 ? fmt::format("{} and {} more", name_of(*site.node), site.num_nodes - 1)
                                            : name_of(*site.node);
-    const SiteText text = text_of(evidence, site);
+    const SiteText text = site_text(evidence, site);
     std::string_view what = site.product ? "a product of its elements" : site.more.empty() ? "a size" : "sizes";
     std::string message = fmt::format("{} fixes {} at {} where the input asks for {} (read by {})",
                                       subject_of(site, noun), what, text.values, text.expressions, where);
@@ -193,7 +193,7 @@ void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
     if (!is_hidden(site) || evidence.is_declared_architecture(site)) continue;
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
-    const SiteText text = text_of(evidence, site);
+    const SiteText text = site_text(evidence, site);
     Finding& f = findings.add(fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of "
                                           "the frozen size run, and are wrong",
                                           name_of(*site.node), text.values, text.expressions),

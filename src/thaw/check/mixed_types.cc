@@ -18,10 +18,10 @@ namespace {
 // A type parameter ("T"), which operands share, rather than a type ("tensor(int64)").
 bool is_parameter(std::string_view type) { return !type.empty() && type.find('(') == std::string_view::npos; }
 
-void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
+void look_at_types(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
   for (const ir::Node* node : graph.nodes()) {
     for (const ir::Attribute& a : node->attributes())
-      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>()) look_in(evidence, **g, findings);
+      if (const auto* g = a.as<std::shared_ptr<ir::Graph>>()) look_at_types(evidence, **g, findings);
     const ops::Operator* op = ops::registry().find(*node);
     if (!op || op->op_class == ops::OpClass::kControl) continue;
     const auto types =
@@ -52,7 +52,7 @@ void look_in(Evidence& evidence, const ir::Graph& graph, Findings& findings) {
 }  // namespace
 
 void look_for_mixed_types(Evidence& evidence, Findings& findings) {
-  look_in(evidence, *evidence.model().graph, findings);
+  look_at_types(evidence, *evidence.model().graph, findings);
 }
 
 }  // namespace thaw::checking

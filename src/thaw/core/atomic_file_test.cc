@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/temp_folder_testing.h"
 
@@ -19,16 +19,6 @@ void write(AtomicFile& file, std::string_view text) { file.write(std::as_bytes(s
 
 size_t entries_of(const TempFolder& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
-}
-
-template <typename Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(AtomicFile, AppearsWhenPublished) {

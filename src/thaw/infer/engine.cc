@@ -7,6 +7,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/infer/node_context.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/small_tensor.h"
 
@@ -16,20 +17,19 @@ using ops::Fact;
 
 namespace {
 
-const Fact kUnknownFact;
 constexpr int kMaxDepth = 64;             // of functions that call functions
 constexpr int64_t kMaxInputValues = 128;  // elements of an integer input that become symbols
 constexpr size_t kBytesOfEntry = 64;      // of a map, beside what it holds
 constexpr size_t kElementsOfVisit = 16;   // elements that take about as long to make as it takes to look at a node
 
 // What a fact takes, without what it shares with others.
-uint64_t bytes_of(const Fact& fact) {
+uint64_t held_bytes(const Fact& fact) {
   uint64_t bytes = sizeof(Fact);
   if (fact.shape) bytes += fact.shape->capacity() * sizeof(dim::Dim);
   if (fact.elements && fact.elements.use_count() == 1) bytes += fact.elements->capacity() * sizeof(ops::Element);
-  if (fact.element && fact.element.use_count() == 1) bytes += bytes_of(*fact.element);
+  if (fact.element && fact.element.use_count() == 1) bytes += held_bytes(*fact.element);
   if (fact.items && fact.items.use_count() == 1)
-    for (const Fact& item : *fact.items) bytes += bytes_of(item);
+    for (const Fact& item : *fact.items) bytes += held_bytes(item);
   return bytes;
 }
 
@@ -41,22 +41,11 @@ uint64_t visits_of(const Fact& fact) {
   return visits;
 }
 
-std::string operator_name(const ir::Node& node) {
-  return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
-}
-
 }  // namespace
 
-const Fact& Result::fact(const ir::Value* value) const {
-  auto it = facts_.find(value);
-  return it == facts_.end() ? kUnknownFact : it->second;
-}
+const Fact& Result::fact(const ir::Value* value) const { return fact_of(facts_, value); }
 
-const Fact& NodeVisit::input(int i) const {
-  const ir::Value* value = node.input(i);
-  auto it = value ? facts.find(value) : facts.end();
-  return it == facts.end() ? kUnknownFact : it->second;
-}
+const Fact& NodeVisit::input(int i) const { return fact_of(facts, node.input(i)); }
 
 Result infer(const ir::Model& model, dim::Scope& scope, const InferOptions& options) {
   const Phase phase("inferring sizes");
@@ -93,12 +82,12 @@ bool Engine::spend(uint64_t visits) {
 }
 
 void Engine::keep(const ir::Value* value, Fact fact, Frame& frame) {
-  const uint64_t bytes = bytes_of(fact);
+  const uint64_t bytes = held_bytes(fact);
   const auto [slot, is_new] = frame.facts.try_emplace(value);
   if (is_new)
     frame.held.hold(bytes + kBytesOfEntry);
   else
-    frame.held.exchange(bytes_of(slot->second), bytes);
+    frame.held.exchange(held_bytes(slot->second), bytes);
   slot->second = std::move(fact);
 }
 
@@ -226,7 +215,7 @@ void Engine::trust_declared(const ir::Node& node, std::vector<Fact>& outputs) {
 }
 
 void Engine::note_unknown_operator(const ir::Node& node) {
-  std::string name = operator_name(node);
+  std::string name = ir::operator_name(node);
   if (unknown_seen_.insert(name).second) result_.unknown_operators_.push_back(std::move(name));
 }
 

@@ -21,6 +21,14 @@ struct ValueAxisHash {
   }
 };
 
+inline const ops::Fact kUnknownFact;
+
+// What is known of a value; nothing of null, nor of one that is not among the facts.
+inline const ops::Fact& fact_of(const std::unordered_map<const ir::Value*, ops::Fact>& facts, const ir::Value* value) {
+  const auto at = value ? facts.find(value) : facts.end();
+  return at == facts.end() ? kUnknownFact : at->second;
+}
+
 struct Frame {
   std::unordered_map<const ir::Value*, ops::Fact> facts;
   // Constants that a caller passed for a function's inputs.

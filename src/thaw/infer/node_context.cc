@@ -14,8 +14,6 @@ using ops::ObligationKind;
 
 namespace {
 
-const ops::Fact kUnknownFact;
-
 bool at_least(Dim d, int64_t bound) {
   auto lower = dim::range_of(d).lower;
   return lower && *lower >= bound;
@@ -31,12 +29,7 @@ NodeContext::NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Fr
   scope_ = &engine.scope();
 }
 
-const ops::Fact& NodeContext::input(int i) const {
-  const ir::Value* value = node_->input(i);
-  if (!value) return kUnknownFact;
-  auto it = frame_.facts.find(value);
-  return it == frame_.facts.end() ? kUnknownFact : it->second;
-}
+const ops::Fact& NodeContext::input(int i) const { return fact_of(frame_.facts, node_->input(i)); }
 
 const ops::Elements* NodeContext::elements(int i) {
   const ops::Fact& fact = input(i);

@@ -6,7 +6,7 @@ namespace thaw::lifting {
 namespace {
 
 // Two constants were solved; the model is sound where the second takes its third solution.
-Attempt attempt(Choices choices) {
+Attempt attempt_with(Choices choices) {
   Attempt made{.choices = std::move(choices)};
   made.solved = {{{4, 6}, Rule::kVariable}, {{5, 9}, Rule::kLine}};
   const auto chosen = made.choices.find({5, 9});
@@ -20,7 +20,7 @@ Attempt attempt(Choices choices) {
 }
 
 TEST(Backtrack, TakesTheNextSolutionsOfWhatIsLeastPlain) {
-  const Attempt best = backtrack(attempt);
+  const Attempt best = backtrack(attempt_with);
   EXPECT_TRUE(best.is_whole());
   EXPECT_EQ(best.choices, (Choices{{{5, 9}, 2}}));
   ASSERT_EQ(best.report.inferred.size(), 2U);
@@ -31,7 +31,7 @@ TEST(Backtrack, SaysWhatItCannotSolve) {
   int attempts = 0;
   const Attempt best = backtrack([&](Choices choices) {
     ++attempts;
-    Attempt made = attempt(std::move(choices));
+    Attempt made = attempt_with(std::move(choices));
     made.contradictions = {.sizes = 16, .broken = 3, .num_sound_nodes = 50, .first = "Reshape 'r': 40 elements"};
     return made;
   });

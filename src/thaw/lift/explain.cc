@@ -33,7 +33,7 @@ bool same_tables(const std::vector<const ir::Tensor*>& a, const std::vector<cons
 }
 
 // What a size was in each trace. Of one that never changed nothing is learned.
-Note note_of(const Variable& variable) {
+Note note_of_size(const Variable& variable) {
   std::vector<std::string> at;
   for (const int64_t value : variable.at) at.push_back(std::to_string(value));
   return {dim::to_string(variable.symbol),
@@ -42,7 +42,7 @@ Note note_of(const Variable& variable) {
 }
 
 // Windows of a grid are told by its sides. Windows of a list are told by their size, and by the tensor that is cut.
-bool fit_lengths(WindowLoops& windows, Lifting& lifting, std::string& reason) {
+bool fit_windows(WindowLoops& windows, Lifting& lifting, std::string& reason) {
   const auto equal = equal_windows(windows.lengths);
   const bool has_short_one = std::any_of(windows.lengths.begin(), windows.lengths.end(), [&](const auto& lengths) {
     return lengths.size() > 1 && lengths.back() != lengths.front();
@@ -78,7 +78,7 @@ void batch_loop(const Loop& loop, const TraceShapes& shapes, Lifting& lifting) {
   if (windows == lifting.windows.end()) {
     WindowLoops fresh{.lengths = lengths};
     std::string reason;
-    if (!fit_lengths(fresh, lifting, reason)) {
+    if (!fit_windows(fresh, lifting, reason)) {
       report.unexplained.push_back({place, reason, evidence});
       return;
     }
@@ -283,7 +283,7 @@ void find_sizes(Lifting& l) {
   l.context.emplace(TableContext{l.variables, *l.solver});
   l.context->antialias = has_antialiasing(l.model());
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
-  for (const Variable& v : l.variables) l.report.variables.push_back(note_of(v));
+  for (const Variable& v : l.variables) l.report.variables.push_back(note_of_size(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))
     l.report.passed_over.push_back({input, "its values are data, of which no size is read", {}});
 }

@@ -28,7 +28,7 @@ bool put(std::vector<int64_t>& numbers, std::vector<bool>& known, int64_t distan
   return true;
 }
 
-std::optional<Sides> by_distance(const ir::Tensor& table) {
+std::optional<Sides> numbers_by_distance(const ir::Tensor& table) {
   std::vector<int64_t> dims;
   for (const int64_t dim : table.dims)
     if (dim != 1) dims.push_back(dim);
@@ -70,7 +70,7 @@ std::optional<int64_t> numbers_read_by(const ir::Value& value, const TraceShapes
 }  // namespace
 
 std::optional<int64_t> open_distance(const ir::Tensor& table, int64_t numbers) {
-  const auto sides = by_distance(table);
+  const auto sides = numbers_by_distance(table);
   if (!sides || numbers < 2) return std::nullopt;
   const int64_t half = numbers / 2;
   const auto is_open = [&](const std::vector<int64_t>& side, const std::vector<int64_t>& other) {

@@ -10,7 +10,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kFewestTraces = 3;
+constexpr size_t kFewestToHoldOut = 3;
 
 bool varies_without(const Variable& variable, size_t index) {
   const int64_t one = variable.at[index == 0 ? 1 : 0];
@@ -34,7 +34,7 @@ size_t choose_holdout(std::span<const Variable> variables, size_t num_traces) {
 Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
                  const JoinedSizes& joined)
     : variables_(variables.begin(), variables.end()) {
-  if (traces.size() < kFewestTraces) return;
+  if (traces.size() < kFewestToHoldOut) return;
   index_ = choose_holdout(variables, traces.size());
   name_ = traces[*index_].name;
   num_others_ = traces.size() - 1;

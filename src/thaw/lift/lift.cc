@@ -80,7 +80,8 @@ void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
 }
 
 // plain: grows by loops that turn out to be none.
-Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, std::set<std::string>& plain) {
+Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
+                  std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices, plain);
   for (const Step step : kExplain) {
@@ -89,10 +90,10 @@ Attempt attempt(std::vector<Trace>& traces, const LiftOptions& options, Choices 
   }
   if (!lifting.steady_loops.empty()) {
     plain.merge(lifting.steady_loops);
-    return attempt(traces, options, std::move(made.choices), plain);
+    return lift_with(traces, options, std::move(made.choices), plain);
   }
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
-    return attempt(traces, options, std::move(made.choices), plain);
+    return lift_with(traces, options, std::move(made.choices), plain);
   made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
   if (!made.is_whole()) return made;
@@ -157,7 +158,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     require_alignment(rolled, traces);
     // The steps above, with the next solutions where the simplest contradict each other.
     std::set<std::string> plain;
-    const auto attempt_with = [&](Choices choices) { return attempt(traces, options, std::move(choices), plain); };
+    const auto attempt_with = [&](Choices choices) { return lift_with(traces, options, std::move(choices), plain); };
     Attempt best = require_decided(backtrack(attempt_with), attempt_with);
     if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
     if (best.is_whole()) best.edit->keep();

@@ -53,7 +53,7 @@ void put_cut(ir::Node& reader, int operand, size_t axis, int64_t end, const std:
   reader.set_input(operand, cut);
 }
 
-struct Cut {
+struct LackingCut {
   size_t reader;  // its place among the aligned nodes
   int operand;
   size_t axis;
@@ -68,7 +68,8 @@ bool cuts_axis(ir::Node& node, size_t axis, size_t rank) {
 }
 
 // What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
-void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t reader, std::vector<Cut>& cuts) {
+void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t reader,
+                  std::vector<LackingCut>& cuts) {
   const auto cut = l.tensor_shapes.find(last->output(0)),
              other = l.tensor_shapes.find(beside.node->input(beside.other));
   if (cut == l.tensor_shapes.end() || other == l.tensor_shapes.end()) return;
@@ -84,10 +85,10 @@ void find_lacking(const Lifting& l, ir::Node* last, const Beside& beside, size_t
 }
 
 // One side of a grid: what it was, and what it was padded to.
-struct Side {
+struct PaddedSide {
   dim::Dim size, whole;
 };
-using Padded = std::vector<Side>;  // two sides or more, padded by one node
+using Padded = std::vector<PaddedSide>;  // two sides or more, padded by one node
 
 std::vector<Padded> padded_grids(const Lifting& l) {
   std::vector<Padded> grids;
@@ -97,11 +98,11 @@ std::vector<Padded> padded_grids(const Lifting& l) {
     if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end()) continue;
     Padded sides;
     for (size_t axis = 0; axis < std::min(data->second.size(), made->second.size()); ++axis)
-      if (const Side side{data->second[axis], made->second[axis]};
+      if (const PaddedSide side{data->second[axis], made->second[axis]};
           side.size.is_symbolic() && side.whole.is_symbolic() && !dim::same(side.size, side.whole))
         sides.push_back(side);
     const auto is_same = [&](const Padded& other) {
-      return std::ranges::equal(other, sides, [](const Side& a, const Side& b) {
+      return std::ranges::equal(other, sides, [](const PaddedSide& a, const PaddedSide& b) {
         return dim::same(a.size, b.size) && dim::same(a.whole, b.whole);
       });
     };
@@ -129,11 +130,11 @@ bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables)
 
 // What a Slice that cuts one side of such a grid down to what it was leaves padded: sides that are whole in every trace.
 void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padded>& grids,
-                 const std::unordered_map<const ir::Node*, size_t>& places, std::vector<Cut>& cuts) {
+                 const std::unordered_map<const ir::Node*, size_t>& places, std::vector<LackingCut>& cuts) {
   const auto data = l.tensor_shapes.find(slice->input(0)), made = l.tensor_shapes.find(slice->output(0));
   if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end() || data->second.size() != made->second.size())
     return;
-  const auto axis_of = [&](const Side& side, dim::Dim now) {
+  const auto axis_of = [&](const PaddedSide& side, dim::Dim now) {
     for (size_t axis = 0; axis < made->second.size(); ++axis)
       if (measures_alike(data->second[axis], side.whole, l.variables) &&
           measures_alike(made->second[axis], now, l.variables))
@@ -141,8 +142,9 @@ void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padd
     return std::optional<size_t>();
   };
   for (const Padded& grid : grids) {
-    if (std::ranges::none_of(grid, [&](const Side& side) { return axis_of(side, side.size).has_value(); })) continue;
-    for (const Side& side : grid) {
+    if (std::ranges::none_of(grid, [&](const PaddedSide& side) { return axis_of(side, side.size).has_value(); }))
+      continue;
+    for (const PaddedSide& side : grid) {
       const auto axis = axis_of(side, side.size) ? std::nullopt : axis_of(side, side.whole);
       std::vector<int64_t> ends = axis ? in_traces(side.size, l.variables) : std::vector<int64_t>();
       if (ends.empty() || ends != in_traces(side.whole, l.variables)) continue;
@@ -177,7 +179,7 @@ bool cut_other_axes(Lifting& l) {
   std::unordered_map<const ir::Node*, size_t> places;
   for (size_t i = 0; i < nodes.front().size(); ++i) places.emplace(nodes.front()[i], i);
   const std::vector<Padded> grids = padded_grids(l);
-  std::vector<Cut> lacking;
+  std::vector<LackingCut> lacking;
   for (size_t i = 0; i < nodes.front().size(); ++i) {
     ir::Node* slice = nodes.front()[i];
     if (!std::ranges::all_of(nodes, [&](const auto& of_trace) { return cuts_from_start(*of_trace[i]); })) continue;
@@ -189,7 +191,7 @@ bool cut_other_axes(Lifting& l) {
         find_lacking(l, slice, beside, reader->second, lacking);
     if (lacking.size() == before) find_padded(l, slice, grids, places, lacking);
   }
-  for (const Cut& cut : lacking)
+  for (const LackingCut& cut : lacking)
     for (size_t k = 0; k < nodes.size(); ++k)
       put_cut(*nodes[k][cut.reader], cut.operand, cut.axis, cut.ends[k], cut.name, *l.traces[k].model->graph);
   return !lacking.empty();

@@ -11,20 +11,20 @@
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
 namespace {
 
-constexpr int kAmounts = 1;  // which operand of a Pad they are
-constexpr int64_t kLargestPiece = 64;
+constexpr int64_t kLargestRestored = 64;
 
 // The amounts, where they are the same in every trace.
 std::vector<const ir::Tensor*> steady_amounts(const Alignment& alignment, size_t place) {
   std::vector<const ir::Tensor*> tensors;
   for (const auto& nodes : alignment.nodes) {
-    const ir::Tensor* amounts = constant_operand(*nodes[place], kAmounts);
+    const ir::Tensor* amounts = constant_operand(*nodes[place], kPadAmounts);
     if (!amounts || (!tensors.empty() && !same_tensor(*amounts, *tensors.front()))) return {};
     tensors.push_back(amounts);
   }
@@ -58,7 +58,7 @@ class KnownSizes {
     for (const auto& [size, at] : sizes_) {
       // What the Pad itself gives, while it is a constant, is none.
       if (at != wanted || (size - cut).is_constant()) continue;
-      for (int64_t piece = more + 1; piece <= kLargestPiece; ++piece)
+      for (int64_t piece = more + 1; piece <= kLargestRestored; ++piece)
         if (dim::same(dim::floor_div(size, piece) * dim::Dim(piece), cut)) return size;
     }
     return std::nullopt;
@@ -79,7 +79,7 @@ void note_restoring_pads(Lifting& l) {
   const auto& nodes = l.alignment.nodes;
   for (size_t place = 0; place < nodes.front().size(); ++place) {
     ir::Node* pad = nodes.front()[place];
-    if (ops::role_of(*pad, kAmounts) != ops::Role::kPads || known.contains(pad)) continue;
+    if (ops::role_of(*pad, kPadAmounts) != ops::Role::kPads || known.contains(pad)) continue;
     const auto shape = l.tensor_shapes.find(pad->input(0));
     const std::vector<const ir::Tensor*> amounts = steady_amounts(l.alignment, place);
     if (shape == l.tensor_shapes.end() || amounts.empty()) continue;
@@ -100,7 +100,7 @@ void note_restoring_pads(Lifting& l) {
     }
     if (!restores) continue;
     l.steady_constants.push_back(std::make_unique<Difference>(
-        Difference{.node = pad, .input = kAmounts, .tensors = amounts, .value = pad->input(kAmounts)}));
+        Difference{.node = pad, .input = kPadAmounts, .tensors = amounts, .value = pad->input(kPadAmounts)}));
     const Difference& difference = *l.steady_constants.back();
     TableFit fit = fit_of_sizes(solved, *amounts.front());
     l.report.lifted.push_back({place_of(difference), fit.description, evidence(difference.tensors)});

@@ -12,7 +12,7 @@
 namespace thaw::lifting {
 namespace {
 
-bool is_steady(const std::vector<int64_t>& at) {
+bool is_steady_size(const std::vector<int64_t>& at) {
   return std::ranges::all_of(at, [&](int64_t size) { return size == at.front(); });
 }
 
@@ -151,7 +151,7 @@ ops::Shape SizesAround::cut_back(const Difference& difference) const {
   const auto axes = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
   if (shape == lifting_.tensor_shapes.end() || !axes || axes->size() != shape->second.size()) return {};
   const size_t axis = slice->axis_of(axes->size());
-  if (axis >= axes->size() || is_steady((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
+  if (axis >= axes->size() || is_steady_size((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
   for (size_t k = 0; k < difference.tensors.size(); ++k)
     if (difference.tensors[k]->num_elements() != 1 || difference.tensors[k]->to_int64().front() != (*axes)[axis][k])
       return {};
@@ -204,7 +204,7 @@ int64_t SizesAround::piece_of(size_t place, size_t axis) const {
   const auto of_axis = std::ranges::find_if(groups, [&](const ops::AxisGroup& group) { return axis < group.in_end; });
   if (of_axis == groups.end()) return 0;
   const auto& [in_begin, in_end, out_begin, out_end] = *of_axis;
-  const bool cuts = axis + 1 == in_end && out_end - out_begin > 1 && is_steady((*out)[out_end - 1]);
+  const bool cuts = axis + 1 == in_end && out_end - out_begin > 1 && is_steady_size((*out)[out_end - 1]);
   return cuts ? (*out)[out_end - 1].front() : 0;
 }
 
@@ -264,7 +264,7 @@ JoinedSizes SizesAround::joined_sizes() const {
         for (size_t k = 0; k < sum.size(); ++k) sum[k] += part[axis][k];
         pieces.push_back(std::move(part[axis]));
       }
-      if (sum == (*whole)[axis] && !is_steady(sum)) joined.emplace(std::move(sum), std::move(pieces));
+      if (sum == (*whole)[axis] && !is_steady_size(sum)) joined.emplace(std::move(sum), std::move(pieces));
     }
   }
   return joined;
@@ -313,7 +313,7 @@ void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& win
   if (place == positions_.end()) return;
   if (const auto axes = axes_of(place->second, Side::kResult, 0))
     for (const std::vector<int64_t>& size : *axes)
-      if (is_steady(size)) windows.insert(size.front());
+      if (is_steady_size(size)) windows.insert(size.front());
 }
 
 void SizesAround::add(Around& around, size_t place, int input) const {

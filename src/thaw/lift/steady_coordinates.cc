@@ -37,9 +37,9 @@ struct Scale {
   bool is_only() const { return tensors.front()->num_elements() == 1; }
 };
 
-class Finder {
+class ScaleFinder {
  public:
-  explicit Finder(const Alignment& alignment) : alignment_(alignment) {
+  explicit ScaleFinder(const Alignment& alignment) : alignment_(alignment) {
     for (size_t i = 0; i < alignment.nodes.front().size(); ++i) places_.emplace(alignment.nodes.front()[i], i);
   }
 
@@ -96,7 +96,7 @@ class Finder {
   std::vector<Scale> found_;
 };
 
-bool is_steady(const Scale& scale) {
+bool is_steady_scale(const Scale& scale) {
   return std::ranges::all_of(scale.at, [&](double at) { return at == scale.at.front(); });
 }
 
@@ -136,7 +136,7 @@ std::vector<Relation> relations(const Scale& scale, const Lifting& l) {
 
 // Two axes that a divisor that differs may be made of alike, where their sizes are not the same everywhere.
 ops::Shape axes_alike(const Scale& scale, const Lifting& l) {
-  if (is_steady(scale)) return {};
+  if (is_steady_scale(scale)) return {};
   const std::vector<Relation> found = relations(scale, l);
   for (const Relation& other : found) {
     const ops::Shape& shape = l.tensor_shapes.at(scale.sample->input(0));
@@ -151,7 +151,7 @@ std::optional<dim::Dim> told_by_others(const Scale& scale, const std::vector<Sca
   const ops::Shape& shape = l.tensor_shapes.at(scale.sample->input(0));
   const std::vector<Relation> own = relations(scale, l);
   for (const Scale& other : all) {
-    if (other.way != scale.way || is_steady(other)) continue;
+    if (other.way != scale.way || is_steady_scale(other)) continue;
     const std::vector<Relation> told = relations(other, l);
     if (told.size() != 1) continue;
     const bool holds = std::ranges::any_of(
@@ -177,7 +177,7 @@ bool is_a_setting(const Scale& scale, const std::vector<Scale>& all, const Lifti
 }  // namespace
 
 void note_steady_coordinates(Lifting& l) {
-  const std::vector<Scale> scales = Finder(l.alignment).run();
+  const std::vector<Scale> scales = ScaleFinder(l.alignment).run();
   std::set<std::tuple<const ir::Node*, int, size_t>> seen;
   for (const Scale& scale : scales) {
     const ir::Value* constant = scale.node->input(scale.input);
@@ -189,7 +189,7 @@ void note_steady_coordinates(Lifting& l) {
                        "they differ",
                        scale.sample->describe(), dim::to_string(axes[0]), dim::to_string(axes[1])),
            evidence(scale.tensors)});
-    if (!is_steady(scale) || l.options.keep_static.contains(constant->name())) continue;
+    if (!is_steady_scale(scale) || l.options.keep_static.contains(constant->name())) continue;
     const auto steady = std::ranges::find_if(l.steady_sizes, [&](const SteadySize& size) {
       return size.value == scale.sample->input(0) && size.axis >= 2 && may_be_made_of(scale, size.at);
     });

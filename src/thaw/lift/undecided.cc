@@ -14,7 +14,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostTold = 1, kMostAttempts = 24;
+constexpr size_t kMostTold = 1, kMostUndecided = 24;
 
 std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variables) {
   std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
@@ -89,7 +89,7 @@ Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& att
   for (const OpenChoice& open : best.open) {
     const std::string where = fmt::format("{}", fmt::join(open.wanted, ", "));
     if (!undecided.empty() && undecided.back().where == where) continue;
-    if (undecided.size() == kMostTold || ++attempts > kMostAttempts) break;
+    if (undecided.size() == kMostTold || ++attempts > kMostUndecided) break;
     Choices choices = best.choices;
     choices[open.wanted] = open.next;
     const Attempt other = attempt(std::move(choices));

@@ -14,7 +14,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostSizes = 16, kMostBeyond = 8;
+constexpr size_t kMostUnseen = 16, kMostBeyond = 8;
 
 // Sizes to try: for each, the value of every variable.
 class Probes {
@@ -32,7 +32,7 @@ class Probes {
   }
 
   std::vector<std::vector<int64_t>> draw() const {
-    return draw(kMostSizes, [](const Variable& v, size_t n, std::mt19937_64& random) {
+    return draw(kMostUnseen, [](const Variable& v, size_t n, std::mt19937_64& random) {
       return n % 2 == 0 ? mixed(v, random) : other(v, random);
     });
   }

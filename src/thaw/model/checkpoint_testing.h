@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/core/temp_folder_testing.h"
 #include "thaw/ir/data/tensor.h"
 
@@ -25,16 +25,5 @@ std::string safetensors_of(const std::vector<ir::Tensor>& tensors);
 
 // Writes config.json and model.safetensors.
 void write_checkpoint(const TempFolder& folder, std::string_view config, const std::vector<ir::Tensor>& tensors);
-
-// What an action's thaw::Error says; "no error" if it throws none.
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace thaw::model

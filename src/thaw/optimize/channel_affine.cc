@@ -25,7 +25,7 @@ std::optional<std::vector<double>> per_channel(const ir::Value* value, const ir:
   return numbers;
 }
 
-std::optional<Affine> normalization(const ir::Node& norm, const ir::Value& output, Affine affine) {
+std::optional<Affine> affine_of_norm(const ir::Node& norm, const ir::Value& output, Affine affine) {
   const auto outputs = norm.outputs();
   if (norm.input(0) != &output || norm.attribute_int("training_mode", 0) != 0 ||
       norm.attribute_int("spatial", 1) != 1 ||
@@ -58,7 +58,7 @@ std::optional<Affine> affine_of(const ir::Node& reader, const ir::Value& output,
   const auto is = [&](std::string_view op) { return reader.domain().empty() && reader.op_type() == op; };
   const auto count = static_cast<size_t>(channels);
   Affine affine{std::vector(count, 0.0F), std::vector(count, 1.0F), std::vector(count, 0.0F)};
-  if (is("BatchNormalization")) return normalization(reader, output, std::move(affine));
+  if (is("BatchNormalization")) return affine_of_norm(reader, output, std::move(affine));
   const bool multiplies = is("Mul"), divides = is("Div"), adds = is("Add"), subtracts = is("Sub");
   if (!multiplies && !divides && !adds && !subtracts) return std::nullopt;
   const int place = reader.input(0) == &output ? 1 : 0;

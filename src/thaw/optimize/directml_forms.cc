@@ -194,7 +194,7 @@ ir::Value* count_positions(const Site& s) {
   return type == ir::DataType::kInt64 ? positions : s.at().cast(positions, type);
 }
 
-const Simplification kTable[] = {
+const Simplification kDirectmlForms[] = {
     {"write in older operators",
      {"Attention", "Gelu", "GroupNormalization", "HardSwish", "Mish", "RMSNormalization", "RotaryEmbedding", "Swish"},
      in_older_operators},
@@ -205,6 +205,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> directml_forms() { return kTable; }
+std::span<const Simplification> directml_forms() { return kDirectmlForms; }
 
 }  // namespace thaw::optimizing

@@ -9,7 +9,7 @@ namespace thaw::optimizing {
 namespace {
 
 constexpr std::string_view kMoves[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Slice"};
-constexpr size_t kMostMoves = 8;
+constexpr size_t kMostMovesBetween = 8;
 
 // The node that moves elements and makes a value that nothing else reads; null for others.
 const ir::Node* moving(const Site& s, const ir::Value* value) {
@@ -36,7 +36,7 @@ bool quantize_alike(const Site& s, const ir::Node& first, const ir::Node& second
 ir::Value* quantized_before(const Site& s) {
   std::vector<const ir::Node*> moves;  // the last first
   const ir::Value* value = s.input(0);
-  while (const ir::Node* node = moves.size() < kMostMoves ? moving(s, value) : nullptr) {
+  while (const ir::Node* node = moves.size() < kMostMovesBetween ? moving(s, value) : nullptr) {
     moves.push_back(node);
     value = node->input(0);
   }

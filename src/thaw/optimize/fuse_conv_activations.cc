@@ -27,7 +27,7 @@ std::optional<std::vector<float>> activation_numbers(const ir::Node& node) {
 }
 
 // Of a Clip; before opset 11 they are attributes.
-std::optional<std::vector<float>> limits_of(const ir::Node& clip) {
+std::optional<std::vector<float>> clip_limits(const ir::Node& clip) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const auto limit = [&](int input, std::string_view attribute, float none) -> std::optional<float> {
     if (!clip.input(input)) return clip.attribute_float(attribute, none);
@@ -42,7 +42,7 @@ std::optional<std::vector<float>> limits_of(const ir::Node& clip) {
 // The attributes that say it, by what it is fused into; empty where it is not.
 ops::Attributes said_of(const ir::Node& activation, bool of_conv) {
   const bool clips = of_conv && is_of_onnx(activation, "Clip");
-  const auto numbers = clips ? limits_of(activation) : activation_numbers(activation);
+  const auto numbers = clips ? clip_limits(activation) : activation_numbers(activation);
   if (!numbers) return {};
   ops::Attributes said = {{"activation", activation.op_type()}};
   if (of_conv && !numbers->empty()) said.push_back({"activation_params", *numbers});

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "thaw/ops/rule/registry.h"
+#include "thaw/optimize/attention/products.h"
 #include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
 #include "thaw/rewrite/algebra.h"
@@ -16,13 +17,9 @@ namespace {
 
 bool names(const ir::Node& node, std::string_view op) { return node.domain().empty() && node.op_type() == op; }
 
-bool swaps_last_two(const ir::Node& node, int rank) {
+bool turns_matrices(const ir::Node& node, int rank) {
   const auto order = node.attribute_ints("perm");
-  if (!names(node, "Transpose") || rank < 2) return false;
-  if (order.empty()) return rank == 2;
-  for (int i = 0; i < rank; ++i)
-    if (order[static_cast<size_t>(i)] != (i < rank - 2 ? i : 2 * rank - 3 - i)) return false;
-  return true;
+  return names(node, "Transpose") && swaps_last_two({order.begin(), order.end()}, rank);
 }
 
 // The other operand and the number of a product with, or a quotient by, a number.
@@ -72,7 +69,7 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
       if (const auto scaled = scaled_value(*node, facts)) {
         found.alpha *= scaled->by;
         operand = scaled->value;
-      } else if (!found.turned[i] && swaps_last_two(*node, facts.fact(operand).rank())) {
+      } else if (!found.turned[i] && turns_matrices(*node, facts.fact(operand).rank())) {
         found.turned[i] = true;
         operand = node->input(0);
       } else {

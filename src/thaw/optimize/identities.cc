@@ -147,7 +147,7 @@ ir::Value* only_part(const Site& s) {
   return is_computed ? s.input(0) : same_shape(s);
 }
 
-const Simplification kTable[] = {
+const Simplification kIdentities[] = {
     {"drop an Identity", {"Identity"}, same_value},
     {"drop a Cast to the type that is there", {"Cast", "CastLike"}, same_type},
     {"drop a reshaping to the shape that is there",
@@ -178,6 +178,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> identities() { return kTable; }
+std::span<const Simplification> identities() { return kIdentities; }
 
 }  // namespace thaw::optimizing

@@ -8,7 +8,7 @@ namespace thaw::optimizing {
 namespace {
 
 // A list of one: behind what makes a scalar one.
-const ir::Value* unsqueezed(const Site& s, const ir::Value* part) {
+const ir::Value* behind_unsqueeze(const Site& s, const ir::Value* part) {
   const ir::Node* unsqueeze = s.made_by(part, "Unsqueeze");
   if (!unsqueeze) return part;
   const auto axes = s.integers(*unsqueeze, 1, "axes");
@@ -22,7 +22,7 @@ const ir::Node* whole_shape(const Site& s, const ir::Value* value) {
 
 // The axes of the reshaped tensor whose sizes this part of its target holds; empty where it holds anything else.
 std::vector<int64_t> axes_in(const Site& s, const ir::Value* part) {
-  const ir::Value* taken = unsqueezed(s, part);
+  const ir::Value* taken = behind_unsqueeze(s, part);
   const ir::Node* gather = s.made_by(taken, "Gather");
   const ir::Node* shape = gather ? whole_shape(s, gather->input(0)) : nullptr;
   if (!shape || shape->input(0) != s.input(0)) return {};
@@ -58,12 +58,12 @@ ir::Value* with_zeros(const Site& s) {
   return keeps ? s.at().reshape(s.input(0), s.at().list(target)) : nullptr;
 }
 
-const Simplification kTable[] = {
+const Simplification kKeptSizes[] = {
     {"keep sizes by 0", {"Reshape"}, with_zeros},
 };
 
 }  // namespace
 
-std::span<const Simplification> kept_sizes() { return kTable; }
+std::span<const Simplification> kept_sizes() { return kKeptSizes; }
 
 }  // namespace thaw::optimizing

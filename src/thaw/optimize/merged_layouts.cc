@@ -225,7 +225,7 @@ ir::Value* one_pad(const Site& s) {
   return s.at().emit("Pad", {inner->input(0), s.at().list(both), s.input(2)}, std::move(mode));
 }
 
-const Simplification kTable[] = {
+const Simplification kMergedLayouts[] = {
     {"merge Transposes", {"Transpose"}, one_transpose},
     {"undo a reshaping", {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, reshaped_back},
     {"merge reshapings", {"Reshape"}, one_reshape},
@@ -240,6 +240,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> merged_layouts() { return kTable; }
+std::span<const Simplification> merged_layouts() { return kMergedLayouts; }
 
 }  // namespace thaw::optimizing

@@ -200,7 +200,7 @@ ir::Value* without_expand(const Site& s) {
   return nullptr;
 }
 
-const Simplification kTable[] = {
+const Simplification kMergedNumbers[] = {
     {"cast at once", {"Cast"}, cast_at_once},
     {"undo what is undone", {"Not", "Neg"}, undone},
     {"do once what is done twice", {"Relu", "Abs", "Floor", "Ceil", "Round", "Sign"}, once},
@@ -217,6 +217,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> merged_numbers() { return kTable; }
+std::span<const Simplification> merged_numbers() { return kMergedNumbers; }
 
 }  // namespace thaw::optimizing

@@ -41,7 +41,7 @@ ir::Value* is_there(const Site& s) {
   return s.input(0) && element(s) ? s.at().cast(s.at().integer(1), ir::DataType::kBool) : nullptr;
 }
 
-const Simplification kTable[] = {
+const Simplification kPlainSequences[] = {
     {"take an item as it is", {"SequenceAt"}, item},
     {"join without a sequence", {"ConcatFromSequence"}, joined},
     {"count a sequence", {"SequenceLength"}, count},
@@ -51,6 +51,6 @@ const Simplification kTable[] = {
 
 }  // namespace
 
-std::span<const Simplification> plain_sequences() { return kTable; }
+std::span<const Simplification> plain_sequences() { return kPlainSequences; }
 
 }  // namespace thaw::optimizing

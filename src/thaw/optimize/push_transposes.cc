@@ -19,7 +19,7 @@ namespace thaw::optimizing {
 namespace {
 
 constexpr int64_t kNominalSize = 64;  // of a free size, to compare work by
-constexpr size_t kMostNodes = 4096;   // of one part
+constexpr size_t kMostOfPart = 4096;  // of one part
 
 // A node that may take its operands in another order.
 struct Through {
@@ -73,7 +73,7 @@ class Pushing {
       if (!pays(**at)) (*at)->stays = true;
     int count = 0;
     for (std::vector<Through*>& part : parts())
-      if (part.size() <= kMostNodes && is_less(part)) {
+      if (part.size() <= kMostOfPart && is_less(part)) {
         write(part);
         ++count;
       }

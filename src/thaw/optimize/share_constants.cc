@@ -34,7 +34,7 @@ bool have_same_bytes(const ir::Tensor& a, const ir::Tensor& b) {
   return same_bytes(a.bytes(), b.bytes());
 }
 
-int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes) {
+int share_constants_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes) {
   std::map<Kind, std::vector<ir::Value*>> by_kind;
   for (ir::Value* value : graph.initializers()) {
     const ir::Tensor& tensor = *value->initializer();
@@ -67,7 +67,7 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
     }
   }
   for (ir::Node* node : graph.nodes())
-    for (ir::Graph* inner : node->subgraphs()) count += share_in(*inner, keep, changes);
+    for (ir::Graph* inner : node->subgraphs()) count += share_constants_in(*inner, keep, changes);
   return count;
 }
 
@@ -75,7 +75,7 @@ int share_in(ir::Graph& graph, const Constants& keep, rewrite::Changes& changes)
 
 int share_constants(Context& context) {
   const Constants& keep = context.frozen();
-  return rewrite::edit_as_one(context, [&] { return share_in(*context.model.graph, keep, context.changes); });
+  return rewrite::edit_as_one(context, [&] { return share_constants_in(*context.model.graph, keep, context.changes); });
 }
 
 }  // namespace thaw::optimizing

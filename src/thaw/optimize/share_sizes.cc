@@ -26,7 +26,7 @@ std::string key_of(const ops::Fact& fact) {
   return is_symbolic ? key : std::string();
 }
 
-int share_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
+int share_sizes_in(const ir::Graph& graph, const infer::Inference& facts, rewrite::Changes& changes) {
   std::unordered_map<std::string, ir::Value*> known;
   int count = 0;
   for (ir::Node* node : graph.nodes()) {
@@ -53,7 +53,7 @@ int share_sizes(Context& context) {
   return rewrite::edit_as_one(context, [&] {
     int count = 0;
     for (const ir::Graph* graph : rewrite::all_graphs(*context.model.graph))
-      count += share_in(*graph, facts, context.changes);
+      count += share_sizes_in(*graph, facts, context.changes);
     return count;
   });
 }

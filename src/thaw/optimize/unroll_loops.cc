@@ -12,9 +12,9 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int64_t kMostRounds = 16;
-constexpr size_t kMostNodes = 2000;         // that a loop may become
-constexpr uint64_t kMostNestedBytes = 256;  // of constants in graphs inside the body, which each round holds anew
+constexpr int64_t kMostUnrolledRounds = 16;
+constexpr size_t kMostUnrolledNodes = 2000;  // that a loop may become
+constexpr uint64_t kMostNestedBytes = 256;   // of constants in graphs inside the body, which each round holds anew
 
 // ONNX Runtime gives the last round's number for each, where the number itself is what is collected.
 bool returns_its_number(const ir::Graph& body) {
@@ -75,10 +75,10 @@ std::optional<KnownLoop> known_loop(ir::Node& node, const Constants& frozen) {
   if (!body || !is_counted || (node.input(1) && !is_true(node.input(1)))) return std::nullopt;
   const ir::Graph& graph = **body;
   const int64_t rounds = count->to_int64()[0];
-  if (rounds < 1 || rounds > kMostRounds || graph.inputs().size() != carried + 2 ||
+  if (rounds < 1 || rounds > kMostUnrolledRounds || graph.inputs().size() != carried + 2 ||
       graph.outputs().size() < carried + 1 || node.outputs().size() > graph.outputs().size() - 1)
     return std::nullopt;
-  const bool is_small = graph.num_nodes() * static_cast<size_t>(rounds) <= kMostNodes &&
+  const bool is_small = graph.num_nodes() * static_cast<size_t>(rounds) <= kMostUnrolledNodes &&
                         nested_bytes(graph) <= kMostNestedBytes && holds_nothing_odd(graph);
   if (!is_small || returns_its_number(graph) || !goes_on(graph)) return std::nullopt;
   return KnownLoop{&node, *body, rounds, carried};

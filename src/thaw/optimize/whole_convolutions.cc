@@ -45,12 +45,12 @@ ir::Value* as_product(const Site& s) {
   return at.reshape(at.emit("Gemm", std::move(inputs), {{"transB", int64_t{1}}}), at.list(shape));
 }
 
-const Simplification kTable[] = {
+const Simplification kWholeConvolutions[] = {
     {"convolve patches as a product", {"Conv"}, as_product},
 };
 
 }  // namespace
 
-std::span<const Simplification> whole_convolutions() { return kTable; }
+std::span<const Simplification> whole_convolutions() { return kWholeConvolutions; }
 
 }  // namespace thaw::optimizing

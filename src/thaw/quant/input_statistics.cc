@@ -20,8 +20,8 @@ void require_finite(const std::string& name, std::span<const float> numbers, con
                                             .next = "--keep leaves the nodes that read it as they are"});
 }
 
-void add(const ValuePlace& place, const Array& array, const std::string& sample, bool with_products,
-         InputStatistics& all) {
+void add_array(const ValuePlace& place, const Array& array, const std::string& sample, bool with_products,
+               InputStatistics& all) {
   const int64_t width = array.dims.empty() ? 1 : array.dims.back();
   if (place.graph != 0 && array.num_elements() == 0) return;  // its branch was not taken
   auto [at, fresh] = all.try_emplace(place, width, with_products);
@@ -63,8 +63,8 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueP
     const Arrays feeds = samples.read(i, measured.inputs());
     const Arrays results = wanted.empty() ? Arrays() : measured.run(feeds, wanted);
     for (size_t k = 0; k < wanted.size(); ++k)
-      add(computed[k], results.at(wanted[k]), samples.name(i), with_products, all);
-    for (const ValuePlace& place : fed) add(place, feeds.at(place.name), samples.name(i), with_products, all);
+      add_array(computed[k], results.at(wanted[k]), samples.name(i), with_products, all);
+    for (const ValuePlace& place : fed) add_array(place, feeds.at(place.name), samples.name(i), with_products, all);
     for (auto& [place, statistics] : all) statistics.end_sample();
   }
   for (auto& [place, statistics] : all) statistics.finish();

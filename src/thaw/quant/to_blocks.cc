@@ -27,7 +27,7 @@ namespace thaw::quantizing {
 namespace {
 
 // Bytes of statistics that are gathered in one round over the samples.
-constexpr int64_t kMostHeld = int64_t{1} << 29;
+constexpr int64_t kMostGathered = int64_t{1} << 29;
 
 // Nodes that read one weight in one way: it is packed once, for all that they multiply it by. With awq, which divides what nodes
 // read, also those that read one value.
@@ -216,7 +216,7 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
         if (const int64_t width = width_of(graphs[place.graph]->find(place.name), facts);
             products && !asked.contains(place))
           more += 4 * width * width;
-      if (held > 0 && held + more > kMostHeld && products) break;
+      if (held > 0 && held + more > kMostGathered && products) break;
       held += more;
       with_products = with_products || products;
       asked.insert(group.inputs.begin(), group.inputs.end());

@@ -50,7 +50,6 @@ std::string cost_text(const Inspection& seen) {
 }
 
 void write_cost(JsonWriter& json, const Inspection& seen) {
-  constexpr auto kLine = JsonWriter::Layout::kLine;
   const infer::ModelCost cost = sorted_cost(seen);
   DimText dims;
   const auto write = [&](const infer::OperatorCost& one) {

@@ -8,11 +8,9 @@
 namespace thaw::report {
 namespace {
 
-constexpr auto kLine = JsonWriter::Layout::kLine;
-
-class Writer {
+class InspectionJson {
  public:
-  Writer(const Inspection& seen, const InspectionView& view, std::string& text)
+  InspectionJson(const Inspection& seen, const InspectionView& view, std::string& text)
       : seen_(seen), view_(view), model_(*seen.model), json_(text) {}
 
   void write(const std::function<void(JsonWriter&)>& more) {
@@ -223,7 +221,7 @@ class Writer {
 std::string inspection_json(const Inspection& seen, const InspectionView& view,
                             const std::function<void(JsonWriter&)>& more) {
   std::string text;
-  Writer(seen, view, text).write(more);
+  InspectionJson(seen, view, text).write(more);
   text += '\n';
   return text;
 }

@@ -24,9 +24,9 @@ std::string bytes_text(uint64_t bytes) {
   return fmt::format("{:.2f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-class Writer {
+class InspectionText {
  public:
-  Writer(const Inspection& seen, const InspectionView& view, const Style& style)
+  InspectionText(const Inspection& seen, const InspectionView& view, const Style& style)
       : seen_(seen), view_(view), style_(style), model_(*seen.model) {}
 
   std::string write() {
@@ -234,7 +234,7 @@ class Writer {
 }  // namespace
 
 std::string inspection_text(const Inspection& seen, const InspectionView& view, const Style& style) {
-  return Writer(seen, view, style).write();
+  return InspectionText(seen, view, style).write();
 }
 
 }  // namespace thaw::report

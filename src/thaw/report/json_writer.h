@@ -71,4 +71,6 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
+inline constexpr auto kLine = JsonWriter::Layout::kLine;
+
 }  // namespace thaw::report

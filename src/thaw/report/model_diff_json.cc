@@ -5,8 +5,6 @@
 namespace thaw::report {
 namespace {
 
-constexpr auto kLine = JsonWriter::Layout::kLine;
-
 void write_differences(JsonWriter& json, const char* name, const std::vector<Difference>& differences,
                        JsonWriter::Layout layout) {
   json.member_array(name, layout);

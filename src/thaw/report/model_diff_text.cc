@@ -18,9 +18,9 @@ std::string sides(const Difference& difference) {
   return fmt::format("{} -> {}", a, b);
 }
 
-class Writer {
+class ModelDiffText {
  public:
-  Writer(const Style& style, size_t most) : style_(style), most_(most) {}
+  ModelDiffText(const Style& style, size_t most) : style_(style), most_(most) {}
 
   void heading(std::string_view name, size_t number) {
     text += "\n" + style_(Style::Look::kBold, name) + style_(Style::Look::kDim, fmt::format("  {}", number)) + "\n";
@@ -99,7 +99,7 @@ std::string describe(const ModelDiff& diff) {
 namespace {
 
 std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
-  Writer writer(style, most);
+  ModelDiffText writer(style, most);
   writer.text = style(Style::Look::kBold, fmt::format("{} -> {}", printable(diff.a), printable(diff.b))) + "\n";
   if (diff.equal()) return writer.text + describe(diff) + "\n";
   writer.differences("Model", diff.header);

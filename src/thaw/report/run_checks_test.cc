@@ -13,10 +13,10 @@ TEST(RunChecks, WhatCannotBeToldIsNullInJson) {
   check.name = "trace.onnx";
   confirm::fail_check(check, "does not run");
   std::string text;
-  JsonWriter json(text);
-  json.begin_object();
-  write_checks(json, "trace", {check});
-  json.end_object();
+  JsonWriter out(text);
+  out.begin_object();
+  write_checks(out, "trace", {check});
+  out.end_object();
   EXPECT_THAT(text, HasSubstr("\"max_abs\": null"));
   EXPECT_THAT(text, HasSubstr("\"message\": \"does not run\""));
   EXPECT_THAT(checks_text({check}, "agrees with", "DIFFERS from"), HasSubstr("DIFFERS from trace.onnx: does not run"));

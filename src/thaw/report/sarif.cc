@@ -13,8 +13,6 @@
 namespace thaw::report {
 namespace {
 
-constexpr auto kLine = JsonWriter::Layout::kLine;
-
 // Of a model that comes from no file, a name all the same: who reads the log asks for one.
 std::string uri_of(std::string_view path) {
   if (path.empty()) return "model.onnx";

@@ -29,10 +29,6 @@ constexpr std::pair<int64_t, int64_t> kIrOfOpset[] = {{9, 4},  {10, 5},  {11, 6}
 // Attributes that never meant anything to who runs a model.
 constexpr std::string_view kMeaningless[] = {"consumed_inputs", "is_test"};
 
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 // Of one number, a list is asked for: TopK's k.
 bool wants_list(std::string_view attribute) { return attribute == "k"; }
 
@@ -123,9 +119,9 @@ class Changer {
   // Operands that are attributes there, and attributes that say what holds there anyway.
   void write_older(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
     for (const auto& [name, value] : before.integer_defaults)
-      if (!contains(after.attributes, name) && node.attribute_int(name, value) == value) node.remove_attribute(name);
+      if (!after.has_attribute(name) && node.attribute_int(name, value) == value) node.remove_attribute(name);
     if (before.inputs == after.inputs && std::ranges::all_of(node.attributes(), [&](const ir::Attribute& attribute) {
-          return contains(after.attributes, attribute.name);
+          return after.has_attribute(attribute.name);
         }))
       return;
     std::vector<bool> outputs;
@@ -141,9 +137,9 @@ class Changer {
   void move_attributes(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
     std::vector<ir::Attribute> moved;
     for (const ir::Attribute& attribute : node.attributes())
-      if (!contains(after.attributes, attribute.name)) moved.push_back(attribute);
+      if (!after.has_attribute(attribute.name)) moved.push_back(attribute);
     for (const auto& [name, value] : before.integer_defaults)
-      if (!contains(after.attributes, name) && operand_of(after, name) >= 0 && !node.attribute(name))
+      if (!after.has_attribute(name) && operand_of(after, name) >= 0 && !node.attribute(name))
         moved.push_back({name, value});
     const bool reorders = before.inputs.size() <= after.inputs.size() &&
                           !std::equal(before.inputs.begin(), before.inputs.end(), after.inputs.begin());
@@ -195,7 +191,7 @@ class Changer {
   // What an attribute meant where it was left out.
   static void keep_defaults(ir::Node& node, const OperatorSchema& before, const OperatorSchema& after) {
     for (const auto& [name, value] : before.integer_defaults) {
-      if (!contains(after.attributes, name) || node.attribute(name)) continue;
+      if (!after.has_attribute(name) || node.attribute(name)) continue;
       const auto now = std::ranges::find(after.integer_defaults, name, &std::pair<std::string, int64_t>::first);
       if (now == after.integer_defaults.end() || now->second != value) node.set_attribute({name, value});
     }

@@ -12,10 +12,6 @@ namespace {
 constexpr size_t kMostShared = 1024;  // bytes of a constant that is looked for among those that there are
 constexpr size_t kMostNamed = 6;      // integers that stand in the name of a constant
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 bool is_list(const ir::Tensor& tensor) { return !tensor.dims.empty(); }
 
 // The constant as the attribute that says the same; nullopt where it is no constant, or of another type.
@@ -99,7 +95,7 @@ void Emitter::lower(std::string_view op, std::vector<ir::Value*>& inputs, ops::A
   if (!ir::first_opset("", std::string(op))) return;  // ONNX Runtime's own, which it registers in ONNX's domain
   const auto& [here, asked] = form_of(std::string(op));
   for (const ir::Attribute& attribute : attributes)
-    if (!contains(here.attributes, attribute.name))
+    if (!here.has_attribute(attribute.name))
       throw ops::CannotWrite{fmt::format("that takes {} with {}, which opset {} lacks", op, attribute.name, opset_)};
   if (here.since_version == asked.since_version) return;
   std::vector<ir::Value*> placed;
@@ -108,9 +104,9 @@ void Emitter::lower(std::string_view op, std::vector<ir::Value*>& inputs, ops::A
     const std::string name = is_formal ? asked.inputs[i] : asked.inputs.back();
     size_t to = std::ranges::find(here.inputs, name) - here.inputs.begin();
     if (to == here.inputs.size() || !is_formal) to = i;
-    const bool has_input = contains(here.inputs, name) || static_cast<int>(i) < here.max_inputs;
+    const bool has_input = here.has_input(name) || static_cast<int>(i) < here.max_inputs;
     const std::string attribute = attribute_of(name);
-    if (!contains(here.inputs, name) && contains(here.attributes, attribute)) {
+    if (!here.has_input(name) && here.has_attribute(attribute)) {
       if (!inputs[i]) continue;
       auto constant = as_attribute(attribute, *inputs[i]);
       if (!constant)

@@ -16,13 +16,13 @@ namespace {
 using ir::DataType;
 using ir::Value;
 
-const Pattern kX = any("x");
+const Pattern kInput = any("x");
 const Fusion kFusions[] = {
     {.name = "Gelu",
-     .pattern = 0.5 * kX * (1 + op("Erf", {kX / std::sqrt(2)})),
+     .pattern = 0.5 * kInput * (1 + op("Erf", {kInput / std::sqrt(2)})),
      .build = [](const Match& m, const ops::Emit& e) { return e.emit("Gelu", {m["x"]}); }},
     {.name = "HardSwish",
-     .pattern = kX * op("HardSigmoid", {kX}),
+     .pattern = kInput * op("HardSigmoid", {kInput}),
      .holds = [](const Match& m) { return m.fact("x").rank() == 3; },
      .build = [](const Match& m, const ops::Emit& e) { return e.emit("HardSwish", {m["x"]}); }},
 };
@@ -33,7 +33,7 @@ Value* gelu(ir::ModelBuilder& m, Value* x) {
                     {m.add_node("Mul", {x, m.add_node("Add", {erf, m.add_float("", 1)})}), m.add_float("", 0.5F)});
 }
 
-std::unique_ptr<ir::Model> model(int64_t opset, int blocks) {
+std::unique_ptr<ir::Model> chain_of_gelus(int64_t opset, int blocks) {
   ir::ModelBuilder m(opset);
   Value* x = m.add_input("x", DataType::kFloat, {"n", "h", 4});
   for (int k = 0; k < blocks; ++k) x = gelu(m, m.add_node("Add", {x, m.add_zeros("", DataType::kFloat, {4})}));
@@ -41,7 +41,7 @@ std::unique_ptr<ir::Model> model(int64_t opset, int blocks) {
   return m.build();
 }
 
-Array result(const ir::Model& model) {
+Array result_of(const ir::Model& model) {
   std::vector<double> values;
   for (int k = 0; k < 2 * 3 * 4; ++k) values.push_back(0.37 * k - 4);
   run::Session session(model);
@@ -52,7 +52,7 @@ TEST(Fuse, FindsWhatReadsTheOperatorThatAnotherFusionMade) {
   const Fusion fusions[] = {
       kFusions[0],
       {.name = "Elu of Gelu",
-       .pattern = op("Neg", {op("Gelu", {kX})}),
+       .pattern = op("Neg", {op("Gelu", {kInput})}),
        .build = [](const Match& m, const ops::Emit& e) { return e.emit("Elu", {m["x"]}); }},
   };
   ir::ModelBuilder b(20);
@@ -66,22 +66,22 @@ TEST(Fuse, FindsWhatReadsTheOperatorThatAnotherFusionMade) {
 }
 
 TEST(Fuse, ReplacesEachMatchAndKeepsTheNumbers) {
-  auto m = model(20, 5);
+  auto m = chain_of_gelus(20, 5);
   const auto original = ir::clone(*m);
-  const Array before = result(*m);
+  const Array before = result_of(*m);
   PassContext context(*m);
   EXPECT_EQ(fuse(context, kFusions), 5);
   EXPECT_EQ(m->graph->nodes().size(), 10u);
   EXPECT_EQ(context.changes.made.size(), 5u);
   EXPECT_EQ(m->graph->outputs()[0]->name(), "y");
   expect_ensured(*original, *m);
-  const auto a = run::to_doubles(before), b = run::to_doubles(result(*m));
+  const auto a = run::to_doubles(before), b = run::to_doubles(result_of(*m));
   for (size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-5);
   EXPECT_EQ(fuse(context, kFusions), 0);
 }
 
 TEST(Fuse, LeavesAModelWhoseOpsetLacksTheOperator) {
-  auto m = model(17, 2);
+  auto m = chain_of_gelus(17, 2);
   const std::string before = ir::serialize(*m);
   PassContext context(*m);
   EXPECT_EQ(fuse(context, kFusions), 0);

@@ -11,7 +11,7 @@ namespace {
 
 using ir::DataType;
 
-Array counting(DataType type, std::vector<int64_t> dims) {
+Array cyclic(DataType type, std::vector<int64_t> dims) {
   std::vector<int64_t> values(static_cast<size_t>(element_count(dims)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i % 7);
   return Array::from_int64(type, std::move(dims), values);
@@ -41,7 +41,7 @@ TEST(Array, CastKeepsWideIntegersExact) {
 TEST(Array, RowsComeApartAndTogether) {
   for (const DataType type : {DataType::kFloat, DataType::kInt64, DataType::kInt4, DataType::kUint2, DataType::kBool}) {
     for (const int64_t width : {1, 3, 4}) {  // 3 elements of 4 bits end inside a byte
-      const Array whole = counting(type, {5, width});
+      const Array whole = cyclic(type, {5, width});
       std::vector<Array> parts, singles;
       for (int64_t row = 0; row < 5; ++row) {
         parts.push_back(rows(whole, row, row + 1));
@@ -59,16 +59,16 @@ TEST(Array, RowsComeApartAndTogether) {
 }
 
 TEST(Array, RowsThatDoNotFitAreRefused) {
-  const Array a = counting(DataType::kFloat, {2, 3});
+  const Array a = cyclic(DataType::kFloat, {2, 3});
   EXPECT_THROW(rows(a, 1, 3), Error);
   EXPECT_THROW(rows(Array::zeros(DataType::kFloat, {}), 0, 0), Error);
-  EXPECT_THROW(concat_rows(std::vector<Array>{a, counting(DataType::kFloat, {2, 4})}), Error);
-  EXPECT_THROW(concat_rows(std::vector<Array>{a, counting(DataType::kInt32, {2, 3})}), Error);
+  EXPECT_THROW(concat_rows(std::vector<Array>{a, cyclic(DataType::kFloat, {2, 4})}), Error);
+  EXPECT_THROW(concat_rows(std::vector<Array>{a, cyclic(DataType::kInt32, {2, 3})}), Error);
   EXPECT_THROW(concat_rows({}), Error);
 }
 
 TEST(Array, DescribesItself) {
-  EXPECT_EQ(describe(counting(DataType::kFloat, {2, 3})), "float32[2,3]");
+  EXPECT_EQ(describe(cyclic(DataType::kFloat, {2, 3})), "float32[2,3]");
   EXPECT_EQ(describe(Array::zeros(DataType::kInt64, {})), "int64[]");
 }
 

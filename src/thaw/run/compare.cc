@@ -16,7 +16,7 @@ namespace {
 
 using ir::DataType;
 
-constexpr int64_t kChunk = 8192;
+constexpr int64_t kComparedAtOnce = 8192;
 
 struct Bounds {
   double absolute, relative;
@@ -125,10 +125,10 @@ void compare_strings(const Array& actual, const Array& expected, Comparison& res
 
 // 64-bit integers do not fit into double: their equality is that of their bytes.
 void compare_integers(const Array& actual, const Array& expected, Totals& totals) {
-  std::array<int64_t, kChunk> a, b;
+  std::array<int64_t, kComparedAtOnce> a, b;
   const int64_t count = actual.num_elements();
-  for (int64_t at = 0; at < count; at += kChunk) {
-    const auto length = static_cast<size_t>(std::min(kChunk, count - at));
+  for (int64_t at = 0; at < count; at += kComparedAtOnce) {
+    const auto length = static_cast<size_t>(std::min(kComparedAtOnce, count - at));
     decode(actual.dtype, actual.bytes.data(), at, std::span(a).first(length));
     decode(expected.dtype, expected.bytes.data(), at, std::span(b).first(length));
     for (size_t i = 0; i < length; ++i) {
@@ -140,12 +140,12 @@ void compare_integers(const Array& actual, const Array& expected, Totals& totals
 }
 
 void compare_floats(const Array& actual, const Array& expected, Totals& totals) {
-  std::array<double, kChunk> a, b;
+  std::array<double, kComparedAtOnce> a, b;
   const DataType actual_type = part_type(actual.dtype), expected_type = part_type(expected.dtype);
   const int64_t parts = is_complex(actual.dtype) ? 2 : 1;
   const int64_t count = actual.num_elements() * parts;
-  for (int64_t at = 0; at < count; at += kChunk) {
-    const auto length = static_cast<size_t>(std::min(kChunk, count - at));
+  for (int64_t at = 0; at < count; at += kComparedAtOnce) {
+    const auto length = static_cast<size_t>(std::min(kComparedAtOnce, count - at));
     decode(actual_type, actual.bytes.data(), at, std::span(a).first(length));
     decode(expected_type, expected.bytes.data(), at, std::span(b).first(length));
     for (size_t i = 0; i < length; ++i) totals.add(a[i], b[i], (at + static_cast<int64_t>(i)) / parts);

@@ -21,8 +21,8 @@ constexpr int64_t kDefaultHighest = 9;
 constexpr int64_t kMostDistinct = 256;           // numbers of which some are drawn, no two the same
 constexpr int64_t kMaxDrawn = int64_t{1} << 33;  // bytes of one drawn array
 
-[[noreturn]] void fail(const std::string& input, const std::string& what, const std::string& expected,
-                       const std::string& next = {}) {
+[[noreturn]] void refuse_input(const std::string& input, const std::string& what, const std::string& expected,
+                               const std::string& next = {}) {
   throw Error(ErrorCode::kInvalidArgument,
               {.what = what, .where = "input '" + input + "'", .expected = expected, .next = next});
 }
@@ -80,8 +80,8 @@ dim::SizeNames names_of(const std::vector<InputSpec>& inputs, const dim::Scope& 
 Array array_from_texts(const std::string& input, DataType dtype, std::vector<int64_t> dims, const ValueTexts& texts) {
   const int64_t count = element_count(dims);
   if (texts.size() != 1 && static_cast<uint64_t>(count) != texts.size()) {
-    fail(input, "has " + describe(dtype, dims) + " and is given " + std::to_string(texts.size()) + " values",
-         std::to_string(count) + " values, or one for all");
+    refuse_input(input, "has " + describe(dtype, dims) + " and is given " + std::to_string(texts.size()) + " values",
+                 std::to_string(count) + " values, or one for all");
   }
   const auto text_at = [&](int64_t i) -> const std::string& {
     return texts[texts.size() == 1 ? 0 : static_cast<size_t>(i)];
@@ -103,7 +103,7 @@ Array array_from_texts(const std::string& input, DataType dtype, std::vector<int
     }
     const auto number = parse_number(text);
     if (!number || (whole_type && *number != std::floor(*number))) {
-      fail(input, "is given the value '" + text + "'", "values of type " + std::string(ir::name_of(dtype)));
+      refuse_input(input, "is given the value '" + text + "'", "values of type " + std::string(ir::name_of(dtype)));
     }
     encode(dtype, std::span<const double>(&*number, 1), array.bytes.data(), i);
   }
@@ -120,7 +120,7 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
       names.push_back(input.name);
       list += (list.empty() ? "" : ", ") + input.name;
     }
-    fail(name, "is not an input of the model" + did_you_mean(name, names), "one of " + list);
+    refuse_input(name, "is not an input of the model" + did_you_mean(name, names), "one of " + list);
   };
   take_elements();
   for (InputSpec& input : inputs_) {
@@ -129,30 +129,31 @@ Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptio
   for (const auto& [name, array] : options_.arrays) {
     const InputSpec& input = require(name);
     if (input.dims && input.dims->size() != array.dims.size()) {
-      fail(name, "is given " + describe(array), "an array of rank " + std::to_string(input.dims->size()));
+      refuse_input(name, "is given " + describe(array), "an array of rank " + std::to_string(input.dims->size()));
     }
   }
   for (const auto& [name, texts] : options_.values) {
-    if (options_.arrays.contains(require(name).name)) fail(name, "is given an array and values", "one of the two");
+    if (options_.arrays.contains(require(name).name))
+      refuse_input(name, "is given an array and values", "one of the two");
   }
   for (const auto& [name, range] : options_.ranges) {
     const InputSpec& input = require(name);
     if (options_.arrays.contains(name) || options_.values.contains(name)) {
-      fail(name, "is given values and a range to draw from", "one of the two");
+      refuse_input(name, "is given values and a range to draw from", "one of the two");
     }
     if (input.dtype == DataType::kString)
-      fail(name, "holds strings and is given a range of numbers", "--values for strings");
+      refuse_input(name, "holds strings and is given a range of numbers", "--values for strings");
   }
   for (const InputSpec& input : inputs_) {
     const bool given = options_.arrays.contains(input.name);
     if (input.has_default && !given && !options_.values.contains(input.name)) continue;
     if (input.kind != ir::Type::Kind::kTensor && input.kind != ir::Type::Kind::kOptional) {
-      fail(input.name, "is a sequence, map or sparse tensor, which cannot be fed from an array",
-           "a model whose inputs are tensors");
+      refuse_input(input.name, "is a sequence, map or sparse tensor, which cannot be fed from an array",
+                   "a model whose inputs are tensors");
     }
     if (!input.dims && !given) {
-      fail(input.name, "has a declared type without shape", "an array for it",
-           "give one with --input " + input.name + "=FILE.npy");
+      refuse_input(input.name, "has a declared type without shape", "an array for it",
+                   "give one with --input " + input.name + "=FILE.npy");
     }
   }
 }
@@ -168,11 +169,11 @@ void Feeder::take_elements() {
     }
     const std::string& input = inputs_[found->input].name;
     if (options_.values.contains(input) || options_.arrays.contains(input))
-      fail(input, "is given whole, and element " + std::to_string(found->index) + " apart", "one of the two");
+      refuse_input(input, "is given whole, and element " + std::to_string(found->index) + " apart", "one of the two");
     const auto value = texts.size() == 1 ? parse_number(texts.front()) : std::nullopt;
     if (!value || *value != std::floor(*value) || std::abs(*value) > 0x1p53)
-      fail(input, "has " + std::to_string(texts.size()) + " values for '" + name + "', or no integer",
-           "one integer for an element");
+      refuse_input(input, "has " + std::to_string(texts.size()) + " values for '" + name + "', or no integer",
+                   "one integer for an element");
     elements_.emplace_back(found->text, static_cast<int64_t>(*value));
     it = options_.values.erase(it);
   }
@@ -306,9 +307,9 @@ uint64_t Feeder::drawn_bytes(const Point& point) const {
 
 Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
   const int64_t count = element_count(dims);
-  if (input.dtype == DataType::kUndefined) fail(input.name, "has no declared type", "an element type");
+  if (input.dtype == DataType::kUndefined) refuse_input(input.name, "has no declared type", "an element type");
   if (static_cast<int64_t>(std::min<uint64_t>(packed_bytes(input.dtype, count), INT64_MAX)) > kMaxDrawn) {
-    fail(input.name, "would be " + describe(input.dtype, dims), "at most 8 GiB", "give smaller sizes");
+    refuse_input(input.name, "would be " + describe(input.dtype, dims), "at most 8 GiB", "give smaller sizes");
   }
   Random random(options_.seed, input.name);
   const auto size = static_cast<size_t>(count);
@@ -333,7 +334,8 @@ Array Feeder::draw(const InputSpec& input, std::vector<int64_t> dims) const {
       if (ranged) {
         lowest = static_cast<int64_t>(std::ceil(range->second.lowest));
         highest = static_cast<int64_t>(std::floor(range->second.highest));
-        if (lowest > highest) fail(input.name, "is given a range without an integer in it", "a range such as 0..511");
+        if (lowest > highest)
+          refuse_input(input.name, "is given a range without an integer in it", "a range such as 0..511");
       }
       const int64_t choices = highest - lowest + 1;
       const bool is_distinct = !ranged && input.is_distinct && count <= choices && choices <= kMostDistinct;
@@ -364,8 +366,8 @@ Arrays Feeder::make(const Point& point) const {
     for (const dim::Dim dim : *input.dims) {
       const auto size = dim::evaluate(dim, assignment);
       if (!size || *size < 0) {
-        fail(input.name, "its dim " + dim::to_string(dim) + " has no size at " + describe(point),
-             "sizes that determine every dim");
+        refuse_input(input.name, "its dim " + dim::to_string(dim) + " has no size at " + describe(point),
+                     "sizes that determine every dim");
       }
       dims.push_back(*size);
     }
@@ -380,8 +382,8 @@ Arrays Feeder::make(const Point& point) const {
     const auto feed = feeds.find(inputs_[element.input].name);
     if (feed == feeds.end() || !ir::is_integer(feed->second.dtype)) continue;
     if (element.index >= feed->second.num_elements()) {
-      fail(feed->first, "has no element " + std::to_string(element.index) + " in " + describe(feed->second),
-           "an index below " + std::to_string(feed->second.num_elements()));
+      refuse_input(feed->first, "has no element " + std::to_string(element.index) + " in " + describe(feed->second),
+                   "an index below " + std::to_string(feed->second.num_elements()));
     }
     encode(feed->second.dtype, std::span<const int64_t>(&value, 1), feed->second.bytes.data(), element.index);
   }

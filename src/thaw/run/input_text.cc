@@ -12,8 +12,8 @@
 namespace thaw::run {
 namespace {
 
-[[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& what,
-                       const std::string& expected) {
+[[noreturn]] void refuse_option(std::string_view option, std::string_view text, const std::string& what,
+                                const std::string& expected) {
   throw Error(ErrorCode::kInvalidArgument,
               {.what = what, .where = std::string(option) + " '" + std::string(text) + "'", .expected = expected});
 }
@@ -38,9 +38,9 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 std::pair<std::string, std::string> name_and_rest(std::string_view option, std::string_view text,
                                                   const std::string& expected) {
   const size_t equals = text.find('=');
-  if (equals == std::string_view::npos) fail(option, text, "there is no '='", expected);
+  if (equals == std::string_view::npos) refuse_option(option, text, "there is no '='", expected);
   std::pair<std::string, std::string> pair{trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
-  if (pair.first.empty() || pair.second.empty()) fail(option, text, "one side of '=' is empty", expected);
+  if (pair.first.empty() || pair.second.empty()) refuse_option(option, text, "one side of '=' is empty", expected);
   return pair;
 }
 
@@ -86,7 +86,8 @@ void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
                      std::vector<std::filesystem::path>& archives, const std::vector<InputSpec>& inputs) {
   const std::string expected = "NAME=FILE.npy, NAME=FILE.npz or FILE.npz";
   for (const std::string& text : texts) {
-    if (!text.ends_with(".npy") && !text.ends_with(".npz")) fail("--input", text, "is not a file of arrays", expected);
+    if (!text.ends_with(".npy") && !text.ends_with(".npz"))
+      refuse_option("--input", text, "is not a file of arrays", expected);
     std::error_code error;
     if (text.ends_with(".npz") && (text.find('=') == std::string::npos || std::filesystem::exists(text, error))) {
       archives.emplace_back(text);
@@ -94,7 +95,7 @@ void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
     }
     const auto [name, file] = name_and_rest("--input", text, expected);
     if (!feeds.arrays.emplace(name, read_one(name, file, inputs)).second)
-      fail("--input", text, "is the second for its input", expected);
+      refuse_option("--input", text, "is the second for its input", expected);
   }
 }
 
@@ -104,7 +105,7 @@ void add_values(std::span<const std::string> texts, FeedOptions& feeds) {
     for (const std::string& part : entries(text)) {
       const auto [name, values] = name_and_rest("--values", part, expected);
       if (!feeds.values.emplace(name, split(values, ",")).second)
-        fail("--values", part, "is the second for its input", expected);
+        refuse_option("--values", part, "is the second for its input", expected);
     }
   }
 }
@@ -119,9 +120,10 @@ void add_value_ranges(std::span<const std::string> texts, FeedOptions& feeds) {
           dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(0, dots)));
       const auto highest =
           dots == std::string::npos ? std::nullopt : number(trim(std::string_view(range).substr(dots + 2)));
-      if (!lowest || !highest || !(*lowest <= *highest)) fail("--value-range", part, "is not a range", expected);
+      if (!lowest || !highest || !(*lowest <= *highest))
+        refuse_option("--value-range", part, "is not a range", expected);
       if (!feeds.ranges.emplace(name, ValueRange{*lowest, *highest}).second) {
-        fail("--value-range", part, "is the second for its input", expected);
+        refuse_option("--value-range", part, "is the second for its input", expected);
       }
     }
   }
@@ -133,7 +135,7 @@ std::map<std::string, std::string> parse_names(std::span<const std::string> text
   for (const std::string& text : texts) {
     for (const std::string& part : split(text, ";,")) {
       if (!names.insert(name_and_rest("--map", part, expected)).second)
-        fail("--map", part, "maps a name twice", expected);
+        refuse_option("--map", part, "maps a name twice", expected);
     }
   }
   return names;

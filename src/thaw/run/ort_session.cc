@@ -48,6 +48,8 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+}  // namespace
+
 // Warnings of one session (its errors are thrown); ONNX Runtime may write from any of its threads.
 class WarningLog {
  public:
@@ -69,6 +71,8 @@ class WarningLog {
   std::mutex mutex_;
   std::vector<std::string> messages_;
 };
+
+namespace {
 
 // One environment for the process. Never destroyed: sessions with static lifetime may outlive any static object here.
 Ort::Env& environment() {

@@ -36,7 +36,7 @@ fs::path executable_folder() {
   return error ? fs::path() : self.parent_path();
 }
 
-std::vector<fs::path> candidates() {
+std::vector<fs::path> possible_libraries() {
   if (const char* chosen = std::getenv(kVariable); chosen != nullptr && *chosen != '\0') {
     std::error_code error;
     if (!fs::is_directory(chosen, error)) return {chosen};
@@ -104,7 +104,7 @@ const Loaded& loaded_runtime() {
   // wants that sets the variable to 0.
   ::setenv(kNoTelemetry, "1", /*overwrite=*/0);
   std::string tried;
-  for (const fs::path& path : candidates()) {
+  for (const fs::path& path : possible_libraries()) {
     Loaded loaded;
     std::string reason;
     if (const OrtApi* api = open_library(path, loaded, reason); api != nullptr) {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/limits.h"
 #include "thaw/run/run_testing.h"
 #include "thaw/run/runtime.h"
@@ -19,27 +19,18 @@ using testing::HasSubstr;
 
 constexpr const char* kAdd = "g (float[n,3] x, float[n,3] y) => (float[n,3] z) { z = Add(x, y) }";
 
-Array floats(std::vector<int64_t> dims, std::vector<double> values) {
+Array floats_of(std::vector<int64_t> dims, std::vector<double> values) {
   return Array::from_doubles(DataType::kFloat, std::move(dims), values);
-}
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Session, RunsAModelFromAFileAndFromMemory) {
   const ModelFolder folder;
   const auto path = folder.write_model("add", kAdd);
-  const Arrays feeds{{"x", floats({2, 3}, {1, 2, 3, 4, 5, 6})}, {"y", floats({2, 3}, {1, 1, 1, 1, 1, 0.5})}};
+  const Arrays feeds{{"x", floats_of({2, 3}, {1, 2, 3, 4, 5, 6})}, {"y", floats_of({2, 3}, {1, 1, 1, 1, 1, 0.5})}};
   Session from_file(path);
-  EXPECT_EQ(from_file.run(feeds).at("z"), floats({2, 3}, {2, 3, 4, 5, 6, 6.5}));
+  EXPECT_EQ(from_file.run(feeds).at("z"), floats_of({2, 3}, {2, 3, 4, 5, 6, 6.5}));
   Session from_memory(*ir::load(path));
-  EXPECT_EQ(from_memory.run(feeds).at("z"), floats({2, 3}, {2, 3, 4, 5, 6, 6.5}));
+  EXPECT_EQ(from_memory.run(feeds).at("z"), floats_of({2, 3}, {2, 3, 4, 5, 6, 6.5}));
   ASSERT_EQ(from_file.inputs().size(), 2U);
   EXPECT_EQ(from_file.inputs()[1].name, "y");
   EXPECT_EQ(from_file.find_output("z")->dtype, DataType::kFloat);
@@ -69,26 +60,26 @@ TEST(Session, DefaultsNeedNotBeFed) {
   const ModelFolder folder;
   Session session(folder.write_model("scaled", R"(g (float[n] x, float s = {2}) => (float[n] y) { y = Mul(x, s) })"));
   EXPECT_TRUE(session.find_input("s")->has_default);
-  EXPECT_EQ(session.run({{"x", floats({2}, {1, 3})}}).at("y"), floats({2}, {2, 6}));
-  EXPECT_EQ(session.run({{"x", floats({2}, {1, 3})}, {"s", floats({}, {5})}}).at("y"), floats({2}, {5, 15}));
+  EXPECT_EQ(session.run({{"x", floats_of({2}, {1, 3})}}).at("y"), floats_of({2}, {2, 6}));
+  EXPECT_EQ(session.run({{"x", floats_of({2}, {1, 3})}, {"s", floats_of({}, {5})}}).at("y"), floats_of({2}, {5, 15}));
 }
 
 TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
   const ModelFolder folder;
   Session session(folder.write_model("frozen", R"(g (float[n] x) => (y) <int64[2] s = {2, 3}> { y = Reshape(x, s) })"));
-  EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kFloat, {7})}}); }),
+  EXPECT_THAT(error_of([&] { session.run({{"x", Array::zeros(DataType::kFloat, {7})}}); }),
               testing::AllOf(HasSubstr("frozen.onnx"), HasSubstr("ONNX Runtime"), HasSubstr("Reshape")));
-  EXPECT_THAT(message_of([&] { session.run({}); }), HasSubstr("input 'x' is not fed"));
-  EXPECT_THAT(message_of([&] { session.run({{"z", floats({}, {1})}}); }), HasSubstr("has no input 'z'"));
-  EXPECT_THAT(message_of([&] { session.run({{"x", Array::zeros(DataType::kDouble, {6})}}); }),
+  EXPECT_THAT(error_of([&] { session.run({}); }), HasSubstr("input 'x' is not fed"));
+  EXPECT_THAT(error_of([&] { session.run({{"z", floats_of({}, {1})}}); }), HasSubstr("has no input 'z'"));
+  EXPECT_THAT(error_of([&] { session.run({{"x", Array::zeros(DataType::kDouble, {6})}}); }),
               testing::AllOf(HasSubstr("float64[6]"), HasSubstr("expected float32")));
   const std::vector<std::string> wanted{"none"};
-  EXPECT_THAT(message_of([&] { session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }),
+  EXPECT_THAT(error_of([&] { session.run({{"x", floats_of({6}, {1, 2, 3, 4, 5, 6})}}, wanted); }),
               HasSubstr("no output 'none'"));
-  EXPECT_EQ(session.run({{"x", floats({6}, {1, 2, 3, 4, 5, 6})}}).at("y").dims, (std::vector<int64_t>{2, 3}));
-  EXPECT_THAT(message_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("No such file"));
+  EXPECT_EQ(session.run({{"x", floats_of({6}, {1, 2, 3, 4, 5, 6})}}).at("y").dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_THAT(error_of([&] { Session missing(folder.path() / "missing.onnx"); }), HasSubstr("No such file"));
   const auto unknown = folder.write_model("unknown", "g (float[n] x) => (float[n] y) { y = NoSuchOperator(x) }");
-  EXPECT_THAT(message_of([&] { Session bad(unknown); }), HasSubstr("NoSuchOperator"));
+  EXPECT_THAT(error_of([&] { Session bad(unknown); }), HasSubstr("NoSuchOperator"));
 }
 
 TEST(Session, WarningsAreKeptNotPrinted) {
@@ -110,12 +101,12 @@ TEST(Session, WarningsAreKeptNotPrinted) {
 TEST(Session, RunsInThisProcessWhereThatIsAskedFor) {
   const ModelFolder folder;
   const auto path = folder.write_model("add", kAdd);
-  const Arrays feeds{{"x", floats({1, 3}, {1, 2, 3})}, {"y", floats({1, 3}, {1, 1, 1})}};
+  const Arrays feeds{{"x", floats_of({1, 3}, {1, 2, 3})}, {"y", floats_of({1, 3}, {1, 1, 1})}};
   for (const bool in_process : {true, false}) {
     SessionOptions options;
     options.in_process = in_process;
-    EXPECT_EQ(Session(path, options).run(feeds).at("z"), floats({1, 3}, {2, 3, 4}));
-    EXPECT_EQ(Session(*ir::load(path), options).run(feeds).at("z"), floats({1, 3}, {2, 3, 4}));
+    EXPECT_EQ(Session(path, options).run(feeds).at("z"), floats_of({1, 3}, {2, 3, 4}));
+    EXPECT_EQ(Session(*ir::load(path), options).run(feeds).at("z"), floats_of({1, 3}, {2, 3, 4}));
   }
 }
 
@@ -140,8 +131,8 @@ TEST(Session, RunsInSeveralThreadsAtATime) {
   for (int k = 0; k < 6; ++k) {
     threads.emplace_back([&, k] {
       for (int i = 0; i < 40; ++i) {
-        const Array x = floats({1, 3}, {1.0 * k, 1.0 * i, 0});
-        right += add.run({{"x", x}, {"y", x}}).at("z") == floats({1, 3}, {2.0 * k, 2.0 * i, 0});
+        const Array x = floats_of({1, 3}, {1.0 * k, 1.0 * i, 0});
+        right += add.run({{"x", x}, {"y", x}}).at("z") == floats_of({1, 3}, {2.0 * k, 2.0 * i, 0});
         try {
           frozen.run({{"x", Array::zeros(DataType::kFloat, {7})}});
         } catch (const Error&) {
@@ -174,19 +165,19 @@ class WithLimits {
 TEST(Session, ARunThatTakesTooLongIsStoppedAndOthersGoOn) {
   const ModelFolder folder;
   Session add(folder.write_model("add", kAdd)), endless(folder.write_model("endless", kEndless));
-  const Array x = floats({1, 3}, {1, 2, 3});
+  const Array x = floats_of({1, 3}, {1, 2, 3});
   const WithLimits limits({.timeout = 4});  // in which the others are loaded again too
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   // They lose their process when the endless one is stopped, and do not notice.
   std::thread other([&] {
-    while (!done) wrong += add.run({{"x", x}, {"y", x}}).at("z") != floats({1, 3}, {2, 4, 6});
+    while (!done) wrong += add.run({{"x", x}, {"y", x}}).at("z") != floats_of({1, 3}, {2, 4, 6});
   });
-  EXPECT_THROW(endless.run({{"x", floats({2}, {1, 2})}}), RunTimedOut);
+  EXPECT_THROW(endless.run({{"x", floats_of({2}, {1, 2})}}), RunTimedOut);
   done = true;
   other.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(add.run({{"x", x}, {"y", x}}).at("z"), floats({1, 3}, {2, 4, 6}));
+  EXPECT_EQ(add.run({{"x", x}, {"y", x}}).at("z"), floats_of({1, 3}, {2, 4, 6}));
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -197,14 +188,15 @@ TEST(Session, MemoryIsThatOfTheLimitWhenTheRunBegins) {
     m = ReduceMax <keepdims = 0>(e)
   })"));
   const auto feeds = [](int64_t size) {
-    return Arrays{{"x", floats({1}, {3})}, {"s", Array::from_int64(DataType::kInt64, {1}, std::vector<int64_t>{size})}};
+    return Arrays{{"x", floats_of({1}, {3})},
+                  {"s", Array::from_int64(DataType::kInt64, {1}, std::vector<int64_t>{size})}};
   };
   {
     const WithLimits limits({.max_memory = uint64_t{200} << 20});
-    EXPECT_THAT(message_of([&] { session.run(feeds(int64_t{1} << 28)); }), HasSubstr("--max-memory 200 MiB"));
-    EXPECT_EQ(session.run(feeds(1000)).at("m"), floats({}, {3}));
+    EXPECT_THAT(error_of([&] { session.run(feeds(int64_t{1} << 28)); }), HasSubstr("--max-memory 200 MiB"));
+    EXPECT_EQ(session.run(feeds(1000)).at("m"), floats_of({}, {3}));
   }
-  EXPECT_EQ(session.run(feeds(int64_t{1} << 27)).at("m"), floats({}, {3}));
+  EXPECT_EQ(session.run(feeds(int64_t{1} << 27)).at("m"), floats_of({}, {3}));
 }
 #endif
 

@@ -11,6 +11,9 @@
 
 namespace thaw::run {
 
+// How much of it may wait for the next run, on either side.
+inline constexpr uint64_t kKeptMemory = uint64_t{64} << 20;
+
 // Of the process that writes. It is written as a file is, which costs neither the zeroing nor the faults of fresh pages.
 class SharedFile {
  public:

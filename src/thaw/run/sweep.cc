@@ -72,7 +72,7 @@ std::vector<int64_t> spread_values(const dim::Range& range, size_t wanted) {
   return values;
 }
 
-std::vector<int64_t> candidates(const dim::SpecEntry& entry, size_t wanted) {
+std::vector<int64_t> values_to_try(const dim::SpecEntry& entry, size_t wanted) {
   std::vector<int64_t> values;
   for (const dim::Range& range : entry.ranges) {
     const std::vector<int64_t> more = spread_values(range, range.is_single() ? 1 : wanted);
@@ -104,7 +104,7 @@ void enumerate(const dim::SpecGroup& group, std::vector<Point>& points) {
 // of one meet large sizes of another.
 void sample(const dim::SpecGroup& group, size_t wanted, std::vector<Point>& points) {
   std::vector<std::vector<int64_t>> values;
-  for (const dim::SpecEntry& entry : group) values.push_back(candidates(entry, wanted));
+  for (const dim::SpecEntry& entry : group) values.push_back(values_to_try(entry, wanted));
   std::vector<Point> chosen;
   for (size_t j = 0; chosen.size() < wanted && j < 16 * wanted; ++j) {
     Point point;

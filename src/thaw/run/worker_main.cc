@@ -31,13 +31,12 @@
 namespace thaw::run {
 namespace {
 
-constexpr int kParentCheck = 1000;                    // ms between looks at whether the parent is alive
-constexpr uint64_t kKeptMemory = uint64_t{64} << 20;  // of shared memory that waits for the next run
-constexpr uint64_t kKeptHeap = uint64_t{256} << 20;   // of what closed sessions leave behind, at most
-constexpr uint64_t kKeptShare = 16;                   // of what there may be, at most
-constexpr int kMostOfHeap = 32 << 20;                 // the largest piece that is taken from it: glibc's own limit
+constexpr int kParentCheck = 1000;                   // ms between looks at whether the parent is alive
+constexpr uint64_t kKeptHeap = uint64_t{256} << 20;  // of what closed sessions leave behind, at most
+constexpr uint64_t kKeptShare = 16;                  // of what there may be, at most
+constexpr int kMostOfHeap = 32 << 20;                // the largest piece that is taken from it: glibc's own limit
 
-struct OpenSession {
+struct LoadedModel {
   std::unique_ptr<OrtSession> session;
   uint64_t unused = 0;  // bytes that it maps or reserves without taking them
 };
@@ -46,7 +45,7 @@ struct OpenSession {
 struct WorkerState {
   MemoryLimit limit;
   std::mutex mutex;
-  std::map<uint64_t, std::shared_ptr<OpenSession>> sessions;  // guarded by mutex
+  std::map<uint64_t, std::shared_ptr<LoadedModel>> sessions;  // guarded by mutex
   std::atomic<uint64_t> left_behind = 0;                      // bytes on the heap, by sessions that were closed
 };
 
@@ -117,7 +116,7 @@ class Service {
     worker_.limit.set(request.max_memory);
     const uint64_t threads = request.options.threads > 0 ? static_cast<uint64_t>(request.options.threads)
                                                          : std::thread::hardware_concurrency();
-    const auto loaded = std::make_shared<OpenSession>();
+    const auto loaded = std::make_shared<LoadedModel>();
     loaded->unused = request.data + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
     try {
@@ -144,7 +143,7 @@ class Service {
   Answer run(Message& message) {
     if (!message.files.empty()) feeds_ = SharedView(std::move(message.files.front()));
     const RunRequest request = decode_run(message.body, feeds_.bytes());
-    const std::shared_ptr<OpenSession> loaded = find(request.session);
+    const std::shared_ptr<LoadedModel> loaded = find(request.session);
     if (!loaded) return {MessageKind::kGone, {}, -1};  // another thread of Thaw has closed it in the meantime
     worker_.limit.follow(request.max_memory);
     Answer answer;
@@ -175,7 +174,7 @@ class Service {
   Answer close(const Message& message) {
     MessageReader reader(message.body);
     const auto id = reader.take<uint64_t>();
-    std::shared_ptr<OpenSession> loaded;
+    std::shared_ptr<LoadedModel> loaded;
     {
       const std::lock_guard lock(worker_.mutex);
       const auto found = worker_.sessions.find(id);
@@ -197,7 +196,7 @@ class Service {
     return {};
   }
 
-  std::shared_ptr<OpenSession> find(uint64_t id) {
+  std::shared_ptr<LoadedModel> find(uint64_t id) {
     const std::lock_guard lock(worker_.mutex);
     const auto found = worker_.sessions.find(id);
     return found == worker_.sessions.end() ? nullptr : found->second;

@@ -13,13 +13,13 @@
 #include "thaw/limits.h"
 #include "thaw/run/message.h"
 #include "thaw/run/session.h"
+#include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_main.h"
 
 namespace thaw::run {
 namespace {
 
 constexpr uint64_t kKeptModel = uint64_t{256} << 20;  // of a model that may have to be loaded again
-constexpr uint64_t kKeptMemory = uint64_t{64} << 20;  // as in worker_main.cc
 constexpr auto kMostToClose = std::chrono::seconds(10);
 constexpr size_t kMostWarnings = 32;
 constexpr int kMostTries = 3;  // where the worker ended for another's sake

@@ -7,11 +7,11 @@
 namespace thaw::measuring {
 namespace {
 
-constexpr double kWorst = 0.1;       // share of the units that is confirmed
-constexpr double kMost = 0.25;       // and with those where the order is in doubt
-constexpr double kDeviations = 2;    // within which it is
-constexpr double kLeastDoubt = 0.1;  // of the logarithm: few that are confirmed tell little
-constexpr size_t kAtOnce = 4;        // of those in doubt, before it is asked again who is
+constexpr double kWorst = 0.1;           // share of the units that is confirmed
+constexpr double kMostConfirmed = 0.25;  // and with those where the order is in doubt
+constexpr double kDeviations = 2;        // within which it is
+constexpr double kLeastDoubt = 0.1;      // of the logarithm: few that are confirmed tell little
+constexpr size_t kAtOnce = 4;            // of those in doubt, before it is asked again who is
 
 class Confirmer {
  public:
@@ -25,7 +25,7 @@ class Confirmer {
   std::vector<double> run(size_t at_least) {
     const double count = static_cast<double>(order_.size());
     const auto worst = static_cast<size_t>(std::ceil(kWorst * count));
-    size_t budget = static_cast<size_t>(std::ceil(kMost * count));
+    size_t budget = static_cast<size_t>(std::ceil(kMostConfirmed * count));
     for (;;) {
       sort();
       std::vector<UnitError*> next = foretold(worst, budget, 0);

@@ -11,7 +11,7 @@
 namespace thaw::measuring {
 namespace {
 
-constexpr int64_t kPiece = 4096;  // elements that are decoded at a time
+constexpr int64_t kDecodedAtOnce = 4096;  // elements that are decoded at a time
 
 struct Sums {
   double noise = 0, signal = 0, other_signal = 0, product = 0;
@@ -56,7 +56,7 @@ std::optional<ErrorFigures> figures_of(const Array& wanted, const Array& got) {
   const int64_t count = wanted.num_elements();
   if (count == 0) return ErrorFigures{};
   const int64_t width = wanted.dims.empty() ? 1 : std::max<int64_t>(1, wanted.dims.back());
-  const int64_t rows = std::max<int64_t>(1, kPiece / width);
+  const int64_t rows = std::max<int64_t>(1, kDecodedAtOnce / width);
   std::vector<double> x, y;
   Sums sums;
   double kl = 0;

@@ -17,7 +17,7 @@
 namespace thaw::measuring {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <typename T>
 using Words = std::vector<std::pair<std::string_view, T>>;
@@ -43,40 +43,40 @@ std::string_view word_in(const Words<T>& words, T meaning) {
 }
 
 template <typename T>
-T meaning_of(const Words<T>& words, const Json& word) {
+T meaning_of(const Words<T>& words, const OrderedJson& word) {
   for (const auto& [known, meaning] : words)
     if (word == known) return meaning;
-  throw Json::other_error::create(501, "unknown word " + word.dump(), &word);
+  throw OrderedJson::other_error::create(501, "unknown word " + word.dump(), &word);
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
 // Every sample's figures, and what they come to.
-Json figures_json(const std::vector<ErrorFigures>& samples, const SensitivityReport& report) {
-  Json json = Json::object();
+OrderedJson figures_json(const std::vector<ErrorFigures>& samples, const SensitivityReport& report) {
+  OrderedJson json = OrderedJson::object();
   const Estimate ranked = estimate(samples, report.metric, report.seed);
   json["mean"] = number(ranked.mean);
   json["low"] = number(ranked.low);
   json["high"] = number(ranked.high);
   for (const auto& [word, metric] : kMetricWords) json[word] = number(mean_figure(samples, metric));
-  json["samples"] = Json::array();
+  json["samples"] = OrderedJson::array();
   for (const ErrorFigures& one : samples)
     json["samples"].push_back({number(one.mse), number(one.cosine), number(one.kl), number(one.noise)});
   return json;
 }
 
-std::vector<ErrorFigures> figures_of_json(const Json& json) {
+std::vector<ErrorFigures> figures_of_json(const OrderedJson& json) {
   std::vector<ErrorFigures> samples;
-  const auto at = [](const Json& value) {
+  const auto at = [](const OrderedJson& value) {
     return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
   };
-  for (const Json& one : json.at("samples"))
+  for (const OrderedJson& one : json.at("samples"))
     samples.push_back({at(one.at(0)), at(one.at(1)), at(one.at(2)), at(one.at(3))});
   return samples;
 }
 
-Json precision_json(const PrecisionOptions& precision) {
-  return Json::parse(quantizing::plan_text({.precision = precision})).at("default");
+OrderedJson precision_json(const PrecisionOptions& precision) {
+  return OrderedJson::parse(quantizing::plan_text({.precision = precision})).at("default");
 }
 
 std::string csv_cell(std::string_view text) {
@@ -94,7 +94,7 @@ std::string_view word_of(SensitivityGroup group) { return word_in(kGroupWords, g
 std::string_view word_of(UnitStatus status) { return word_in(kStatusWords, status); }
 
 std::string report_json(const SensitivityReport& report) {
-  Json json{{"schema", kJsonSchema},
+  OrderedJson json{{"schema", kJsonSchema},
             {"model", report.model},
             {"data", report.data},
             {"fed", report.fed},
@@ -113,9 +113,9 @@ std::string report_json(const SensitivityReport& report) {
             {"failed", report.failed},
             {"samples", report.samples},
             {"outputs", report.outputs},
-            {"precisions", Json::array()},
-            {"all", Json::array()},
-            {"units", Json::array()}};
+            {"precisions", OrderedJson::array()},
+            {"all", OrderedJson::array()},
+            {"units", OrderedJson::array()}};
   for (const PrecisionOptions& precision : report.precisions) json["precisions"].push_back(precision_json(precision));
   for (size_t p = 0; p < report.all_in.size(); ++p)
     json["all"].push_back({{"to", quantizing::name_of(report.precisions[p].to)},
@@ -128,11 +128,11 @@ std::string report_json(const SensitivityReport& report) {
                              {"layer", unit.layer},
                              {"kind", unit.kind},
                              {"bytes", unit.bytes},
-                             {"errors", Json::array()}});
+                             {"errors", OrderedJson::array()}});
   for (const UnitError& error : report.errors) {
-    Json one{{"precision", error.precision},
-             {"to", quantizing::name_of(report.precisions[error.precision].to)},
-             {"status", word_of(error.status)}};
+    OrderedJson one{{"precision", error.precision},
+                    {"to", quantizing::name_of(report.precisions[error.precision].to)},
+                    {"status", word_of(error.status)}};
     if (error.status == UnitStatus::kFailed) {
       one["why"] = error.why;
     } else {
@@ -142,7 +142,7 @@ std::string report_json(const SensitivityReport& report) {
     }
     json["units"][error.unit]["errors"].push_back(std::move(one));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string report_csv(const SensitivityReport& report) {
@@ -169,7 +169,7 @@ std::string report_csv(const SensitivityReport& report) {
 
 SensitivityReport parse_report(const std::string& text, const std::string& where) {
   try {
-    const Json json = Json::parse(text);
+    const OrderedJson json = OrderedJson::parse(text);
     SensitivityReport report;
     report.model = json.at("model").get<std::string>();
     report.data = json.at("data").get<std::string>();
@@ -186,14 +186,14 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
     report.weights = static_cast<uint64_t>(integer_at(json, "weights"));
     report.samples = json.at("samples").get<std::vector<std::string>>();
     report.outputs = json.at("outputs").get<std::vector<std::string>>();
-    for (const Json& precision : json.at("precisions"))
+    for (const OrderedJson& precision : json.at("precisions"))
       report.precisions.push_back(quantizing::parse_precision(precision.dump(), where));
-    for (const Json& all : json.at("all")) {
+    for (const OrderedJson& all : json.at("all")) {
       report.all_bytes.push_back(integer_at(all, "bytes_saved"));
       report.all_in.push_back(figures_of_json(all.at("in")));
     }
-    for (const Json& unit : json.at("units")) {
-      for (const Json& one : unit.at("errors")) {
+    for (const OrderedJson& unit : json.at("units")) {
+      for (const OrderedJson& one : unit.at("errors")) {
         UnitError& error = report.errors.emplace_back();
         error.unit = report.units.size();
         error.precision = static_cast<size_t>(integer_at(one, "precision"));
@@ -206,7 +206,7 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
         report.predicted += error.status == UnitStatus::kPredicted;
         report.failed += error.status == UnitStatus::kFailed;
         if (error.precision >= report.precisions.size())
-          throw Json::other_error::create(501, "an error's precision is none of the list", &one);
+          throw OrderedJson::other_error::create(501, "an error's precision is none of the list", &one);
       }
       report.units.push_back({.name = unit.at("name").get<std::string>(),
                               .nodes = unit.at("nodes").get<std::vector<std::string>>(),
@@ -216,7 +216,7 @@ SensitivityReport parse_report(const std::string& text, const std::string& where
                               .bytes = static_cast<uint64_t>(integer_at(unit, "bytes"))});
     }
     return report;
-  } catch (const Json::exception& wrong) {
+  } catch (const OrderedJson::exception& wrong) {
     throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("this is no report of sensitivity: {}", wrong.what()),
                                           .where = where,
                                           .expected = "report.json as `thaw sensitivity` writes it"});

@@ -11,7 +11,7 @@
 namespace thaw::measuring {
 namespace {
 
-constexpr size_t kMost = 8;  // each has a session of its own
+constexpr size_t kMostRiders = 8;  // each has a session of its own
 
 std::vector<size_t> numbers_to(size_t count) {
   std::vector<size_t> numbers(count);
@@ -35,7 +35,7 @@ Riders::Riders(Baseline& baseline, const Wanted& wanted, std::vector<size_t> sam
 }
 
 void Riders::add(UnitError& error, std::unique_ptr<Candidate> candidate) {
-  const bool fits = !riders_.empty() && riders_.size() < kMost &&
+  const bool fits = !riders_.empty() && riders_.size() < kMostRiders &&
                     riders_.front().candidate->tail() == candidate->tail() &&
                     riders_.front().candidate->outputs() == candidate->outputs();
   if (!fits) finish();

@@ -15,7 +15,7 @@
 namespace thaw::measuring {
 namespace {
 
-constexpr uint64_t kPiece = uint64_t{1} << 24;
+constexpr uint64_t kHashedAtOnce = uint64_t{1} << 24;
 
 class Hash {
  public:
@@ -49,7 +49,7 @@ void add_model(Hash& hash, const ir::Model& model) {
     const ir::Tensor& tensor = *value->initializer();
     hash.add(fmt::format("{} {} {}", value->name(), static_cast<int>(tensor.data_type), fmt::join(tensor.dims, ",")));
     if (tensor.data_type == ir::DataType::kString) continue;
-    ir::for_pieces(tensor, kPiece, [&](std::span<const std::byte> piece) { hash.add(piece); });
+    ir::for_pieces(tensor, kHashedAtOnce, [&](std::span<const std::byte> piece) { hash.add(piece); });
   }
   for (const ir::Node* node : model.graph->nodes()) {
     std::string key;

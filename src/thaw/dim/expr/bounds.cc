@@ -1,9 +1,9 @@
 #include "thaw/dim/expr/bounds.h"
 
+#include "thaw/dim/expr/wide.h"
+
 namespace thaw::dim {
 namespace {
-
-__extension__ typedef __int128 Wide;
 
 // Larger than any product of two finite ends; stands for an infinite end inside a computation.
 constexpr Wide kInfinite = Wide{1} << 126;

@@ -10,7 +10,7 @@
 namespace thaw::dim {
 namespace {
 
-void flatten(Dim d, std::vector<Dim>& operands) {
+void flatten_broadcast(Dim d, std::vector<Dim>& operands) {
   const Atom* atom = single_atom(d);
   if (atom != nullptr && atom->kind == AtomKind::kBroadcast) {
     operands.insert(operands.end(), atom->operands.begin(), atom->operands.end());
@@ -34,10 +34,10 @@ bool is_cut_of_one(Dim d, const std::vector<Dim>& operands) {
          });
 }
 
-Dim normal_form(Dim a, Dim b, Scope::Impl& tables) {
+Dim normal_broadcast(Dim a, Dim b, Scope::Impl& tables) {
   std::vector<Dim> operands;
-  flatten(a, operands);
-  flatten(b, operands);
+  flatten_broadcast(a, operands);
+  flatten_broadcast(b, operands);
   std::sort(operands.begin(), operands.end(), [](Dim x, Dim y) {
     if (!x.is_symbolic() || !y.is_symbolic()) return !x.is_symbolic() && y.is_symbolic();
     return x.expr()->id < y.expr()->id;
@@ -75,7 +75,7 @@ Dim broadcast(Dim a, Dim b) {
   Scope::Impl* tables = shared_tables(a, b);
   if (tables == nullptr) return Dim();
   if (same(a, b)) return a;
-  return remember(*tables, Op::kBroadcast, a, b, [&] { return normal_form(a, b, *tables); });
+  return remember(*tables, Op::kBroadcast, a, b, [&] { return normal_broadcast(a, b, *tables); });
 }
 
 }  // namespace thaw::dim

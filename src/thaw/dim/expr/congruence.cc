@@ -3,11 +3,10 @@
 #include <numeric>
 
 #include "thaw/dim/expr/bounds.h"
+#include "thaw/dim/expr/wide.h"
 
 namespace thaw::dim {
 namespace {
-
-__extension__ typedef __int128 Wide;
 
 int64_t multiply_modulo(int64_t a, int64_t b, int64_t m) {
   const Wide product = static_cast<Wide>(floor_remainder(a, m)) * floor_remainder(b, m);

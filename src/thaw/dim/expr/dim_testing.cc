@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "thaw/dim/expr/wide.h"
 #include "thaw/dim/text/text.h"
 
 namespace thaw::dim {
@@ -12,8 +13,6 @@ void PrintTo(const Dim& d, std::ostream* out) { *out << to_string(d); }
 
 namespace thaw::dim::testing {
 namespace {
-
-__extension__ typedef __int128 Wide;
 
 Wide wide_floor(Wide a, Wide b) {
   Wide quotient = a / b;

@@ -5,11 +5,10 @@
 #include "thaw/dim/expr/bounds.h"
 #include "thaw/dim/expr/expr.h"
 #include "thaw/dim/expr/scope.h"
+#include "thaw/dim/expr/wide.h"
 
 namespace thaw::dim {
 namespace {
-
-__extension__ typedef __int128 Wide;
 
 struct Evaluated {
   Outcome outcome = Outcome::kMissing;
@@ -20,7 +19,7 @@ Evaluated value_of(int64_t value) { return {Outcome::kValue, value}; }
 Evaluated failure(Outcome outcome) { return {outcome, 0}; }
 
 // int64 without its lowest value, which is no Dim.
-Evaluated narrow(Wide value) {
+Evaluated checked(Wide value) {
   if (value <= std::numeric_limits<int64_t>::min() || value > std::numeric_limits<int64_t>::max()) {
     return failure(Outcome::kOverflow);
   }
@@ -34,7 +33,7 @@ Evaluated evaluate_operand(Dim d, const Assignment& values) {
   return d.is_symbolic() ? evaluate_expr(*d.expr(), values) : failure(Outcome::kMissing);
 }
 
-Evaluated combine(AtomKind kind, int64_t a, int64_t b) {
+Evaluated apply(AtomKind kind, int64_t a, int64_t b) {
   switch (kind) {
     case AtomKind::kFloor:
       return b == 0 ? failure(Outcome::kUndefined) : value_of(floor_quotient(a, b));
@@ -57,7 +56,7 @@ Evaluated evaluate_atom(const Atom& atom, const Assignment& values) {
   for (size_t i = 1; i < atom.operands.size() && result.outcome == Outcome::kValue; ++i) {
     const Evaluated next = evaluate_operand(atom.operands[i], values);
     if (next.outcome != Outcome::kValue) return next;
-    result = combine(atom.kind, result.value, next.value);
+    result = apply(atom.kind, result.value, next.value);
   }
   return result;
 }
@@ -75,7 +74,7 @@ Evaluated evaluate_expr(const Expr& e, const Assignment& values) {
     }
     total += product;  // at most `budget` terms of 64 bits: no overflow of 128
   }
-  return narrow(total);
+  return checked(total);
 }
 
 }  // namespace

@@ -79,4 +79,7 @@ inline const Atom* single_atom(Dim d) {
   return single_atom(*e->terms[0].monomial);
 }
 
+// What is added to the terms of the Dim; 0 of an unknown one.
+inline int64_t constant_of(Dim d) { return d.is_symbolic() ? d.expr()->constant : d.constant().value_or(0); }
+
 }  // namespace thaw::dim

@@ -17,8 +17,6 @@ namespace {
 // Operands past this number are not compared in pairs.
 constexpr size_t kMaxCompared = 12;
 
-int64_t constant_of(Dim d) { return d.is_symbolic() ? d.expr()->constant : d.constant().value_or(0); }
-
 AtomKind opposite(AtomKind kind) { return kind == AtomKind::kMin ? AtomKind::kMax : AtomKind::kMin; }
 
 // An order that adding a constant to all operands does not change: by terms, constants last.
@@ -37,7 +35,7 @@ bool precedes(Dim a, Dim b) {
 }
 
 // Adds d, or the operands it is made of, to the operands of a min or max.
-void flatten(AtomKind kind, Dim d, std::vector<Dim>& operands) {
+void flatten_extremum(AtomKind kind, Dim d, std::vector<Dim>& operands) {
   if (d.is_symbolic()) {
     const Term* inner = nullptr;
     int candidates = 0;
@@ -102,10 +100,10 @@ Dim shared_terms(const std::vector<Dim>& operands, Scope::Impl& tables) {
   return shared.finish();
 }
 
-Dim normal_form(AtomKind kind, Dim a, Dim b, Scope::Impl& tables) {
+Dim normal_extremum(AtomKind kind, Dim a, Dim b, Scope::Impl& tables) {
   std::vector<Dim> operands;
-  flatten(kind, a, operands);
-  flatten(kind, b, operands);
+  flatten_extremum(kind, a, operands);
+  flatten_extremum(kind, b, operands);
   drop_dominated(kind, operands);
   if (operands.size() == 1) return operands[0];
 
@@ -149,7 +147,7 @@ Dim extremum(AtomKind kind, Op op, Dim a, Dim b) {
   }
   Scope::Impl* tables = shared_tables(a, b);
   if (tables == nullptr) return Dim();
-  return remember(*tables, op, a, b, [&] { return normal_form(kind, a, b, *tables); });
+  return remember(*tables, op, a, b, [&] { return normal_extremum(kind, a, b, *tables); });
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Nearest divide_nearest(int64_t coef, int64_t m) {
 }
 
 // The numerator, split: value = floor((inside)/m) * sign + outside.
-struct Split {
+struct SplitNumerator {
   Poly outside;
   Poly inside;
   int sign = 1;
@@ -37,9 +37,9 @@ struct Split {
 
 // The coefficients of the part of `a` over the common factor, brought into (-m/2, m/2], what is taken away going
 // outside.
-Split split(const Expr& a, int64_t common, int64_t m) {
+SplitNumerator split_numerator(const Expr& a, int64_t common, int64_t m) {
   Scope::Impl& tables = a.scope->impl();
-  Split result{Poly(tables), Poly(tables)};
+  SplitNumerator result{Poly(tables), Poly(tables)};
   bool decided = false;
   for (const Term& t : a.terms) {
     const int64_t coef = t.coef / common;
@@ -137,7 +137,7 @@ Dim distribute(const Poly& inside, int64_t m) {
 }
 
 // inside: settled, with at least one term.
-Dim floor_of(Poly& inside, int64_t m) {
+Dim floor_of_settled(Poly& inside, int64_t m) {
   if (const Dim flat = flatten_nested(inside, m); flat.is_known()) return flat;
   if (const Dim distributed = distribute(inside, m); distributed.is_known()) return distributed;
   const Bounds range = bounds_of(inside);
@@ -157,7 +157,7 @@ Dim floor_by_constant(Dim a, int64_t m) {
   int64_t common = m;
   for (const Term& t : e.terms) common = std::gcd(common, t.coef);
   m /= common;
-  Split parts = split(e, common, m);
+  SplitNumerator parts = split_numerator(e, common, m);
   if (!parts.inside.ok() || !parts.outside.ok()) return Dim();
   if (m == 1) {
     parts.outside.add(parts.inside);
@@ -166,7 +166,7 @@ Dim floor_by_constant(Dim a, int64_t m) {
   const int64_t carry = reduce_constant(parts.inside, m);
   parts.outside.add_constant(parts.sign * carry);
   if (parts.inside.terms().empty()) return parts.outside.finish();
-  parts.outside.add(floor_of(parts.inside, m), parts.sign);
+  parts.outside.add(floor_of_settled(parts.inside, m), parts.sign);
   return parts.outside.finish();
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 bool excludes_zero(Bounds bounds) { return bounds.lower > 0 || bounds.upper < 0; }
 
-int64_t constant_of(Dim d) { return d.is_symbolic() ? d.expr()->constant : d.constant().value_or(0); }
 std::span<const Term> terms_of(Dim d) {
   return d.is_symbolic() ? std::span<const Term>(d.expr()->terms) : std::span<const Term>();
 }
@@ -89,7 +88,7 @@ Division divide(Dim a, Dim b, Scope::Impl& tables) {
 }
 
 // floor(a/b) for a that cannot be reduced any more.
-Dim floor_of(Dim a, Dim b, Scope::Impl& tables) {
+Dim floor_of_reduced(Dim a, Dim b, Scope::Impl& tables) {
   const Bounds divisor = bounds_of(b);
   const bool not_negative = divisor.lower >= 0;
   if (not_negative) {
@@ -134,7 +133,7 @@ Dim floor_by_symbolic(Dim a, Dim b) {
   }
   const Division division = divide(a, b, tables);
   if (division.quotient.is_unknown() || division.rest.is_unknown() || (division.rest.is_constant(0) && !not_zero)) {
-    return floor_of(a, b, tables);
+    return floor_of_reduced(a, b, tables);
   }
   const Dim rest = division.rest;
   if (not_negative && rest.is_symbolic() && rest.expr()->terms[0].coef < 0) {
@@ -142,10 +141,10 @@ Dim floor_by_symbolic(Dim a, Dim b) {
     const Division again = divide(-rest - 1, b, tables);
     // Without its constant, the numerator may have something in common with b; it is not turned round a second time.
     const bool negative = again.rest.is_symbolic() && again.rest.expr()->terms[0].coef < 0;
-    const Dim inner = negative ? floor_of(again.rest, b, tables) : floor_div(again.rest, b);
+    const Dim inner = negative ? floor_of_reduced(again.rest, b, tables) : floor_div(again.rest, b);
     return division.quotient - 1 - again.quotient - inner;
   }
-  return division.quotient + floor_of(rest, b, tables);
+  return division.quotient + floor_of_reduced(rest, b, tables);
 }
 
 }  // namespace thaw::dim

@@ -4,10 +4,9 @@
 #include <limits>
 
 #include "thaw/dim/expr/bounds.h"
+#include "thaw/dim/expr/wide.h"
 
 namespace thaw::dim {
-
-__extension__ typedef __int128 Wide;
 
 Program::Program(std::span<const Dim> roots) {
   for (Dim root : roots) {

@@ -10,7 +10,7 @@ namespace {
 // Steps of the reductions of one `finish`: each makes the sum simpler, so this many are not met.
 constexpr int kMaxReductions = 64;
 
-bool holds(const Term& t, const Atom* atom) {
+bool has_factor(const Term& t, const Atom* atom) {
   return std::any_of(t.monomial->factors.begin(), t.monomial->factors.end(),
                      [&](const Factor& f) { return f.atom == atom; });
 }
@@ -48,7 +48,8 @@ bool Poly::reduce_rest_of_half() {
     if (half == t.monomial->factors.end() || !half->atom->operands[0].is_symbolic()) continue;
     if (congruence(half->atom->operands[0], 2).modulus == 2) continue;  // the halves are one, or one apart
     // Elsewhere in the sum, the half would meet the one that is put in its place here.
-    if (std::any_of(terms().begin(), terms().end(), [&](const Term& u) { return &u != &t && holds(u, half->atom); }))
+    if (std::any_of(terms().begin(), terms().end(),
+                    [&](const Term& u) { return &u != &t && has_factor(u, half->atom); }))
       continue;
     const Expr& numerator = *half->atom->operands[0].expr();
     const Dim x = tables_->expression(0, numerator.terms);
@@ -85,7 +86,7 @@ bool Poly::reduce_halves() {
     for (const Factor& f : t.monomial->factors) {
       const Atom* other = f.atom->other_half;
       if (other == nullptr || f.atom->operands[0].expr()->constant != 1) continue;
-      if (std::none_of(terms().begin(), terms().end(), [&](const Term& u) { return holds(u, other); })) continue;
+      if (std::none_of(terms().begin(), terms().end(), [&](const Term& u) { return has_factor(u, other); })) continue;
       // floor((x + 1)/2) = x - floor(x/2), in two steps: as a Dim of its own, the difference would be that half again.
       const Term half = t;
       replace(half, f, 0, other->operands[0], half.coef);

@@ -6,6 +6,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/expr/bounds.h"
 #include "thaw/dim/expr/tables.h"
+#include "thaw/dim/expr/wide.h"
 
 namespace thaw::dim {
 namespace {
@@ -45,7 +46,7 @@ bool tighten(SymbolInfo& info) {
 }
 
 // x with x % m == r and x % n == s, as (x mod lcm, lcm). nullopt: none, or the lcm overflows.
-std::optional<std::pair<int64_t, int64_t>> combine(int64_t r, int64_t m, int64_t s, int64_t n) {
+std::optional<std::pair<int64_t, int64_t>> chinese_remainder(int64_t r, int64_t m, int64_t s, int64_t n) {
   const int64_t common = std::gcd(m, n);
   if ((r - s) % common != 0) return std::nullopt;
   int64_t lcm = 0;
@@ -61,7 +62,6 @@ std::optional<std::pair<int64_t, int64_t>> combine(int64_t r, int64_t m, int64_t
     inverse -= quotient * next, std::swap(inverse, next);
   }
   inverse = floor_remainder(inverse, modulus);
-  __extension__ typedef __int128 Wide;
   const int64_t first = floor_remainder((s - r) / common, modulus);
   const int64_t t = static_cast<int64_t>(static_cast<Wide>(first) * inverse % modulus);
   return std::pair(static_cast<int64_t>((static_cast<Wide>(m) * t + r) % lcm), lcm);
@@ -194,7 +194,7 @@ void Scope::assume_divisible(Dim symbol, int64_t modulus, int64_t remainder) {
   SymbolInfo info = impl_->symbols[static_cast<size_t>(id)];
   const SymbolInfo before = info;
   const std::string wanted = info.name + " % " + std::to_string(modulus) + " == " + std::to_string(remainder);
-  const auto both = combine(info.remainder, info.modulus, floor_remainder(remainder, modulus), modulus);
+  const auto both = chinese_remainder(info.remainder, info.modulus, floor_remainder(remainder, modulus), modulus);
   if (!both) nothing_left(before, wanted);
   info.remainder = both->first;
   info.modulus = both->second;

@@ -13,7 +13,7 @@ constexpr size_t kFirstPoints = 48;      // visited before anything that costs m
 constexpr size_t kMorePoints = 4000;     // visited when nothing proves the statement
 constexpr int64_t kExhaustive = 100000;  // the largest domain that is visited whole
 constexpr int64_t kMaxCases = 1024;      // of remainders
-constexpr int kMaxSplits = 4096;         // cases of min, max and broadcast, over all cases of remainders
+constexpr int kMaxSplitCases = 4096;     // of min, max and broadcast, over all cases of remainders
 
 Proof yes() { return {Verdict::kYes, {}, {}}; }
 Proof unknown(std::string reason) { return {Verdict::kUnknown, {}, std::move(reason)}; }
@@ -49,7 +49,7 @@ Proof search_and_prove(Scope::Impl& tables, const Statement& statement) {
   Search search(statement);
   const SearchWork counted(tables, search);
   if (search.ascend(kFirstPoints)) return no(search);
-  int budget = kMaxSplits;
+  int budget = kMaxSplitCases;
   if (proven_by_cases(statement, {}, search, budget)) return yes();
   const std::map<int, int64_t> moduli = moduli_of(statement);
   if (!search.found() && proven_by_cases(statement, moduli, search, budget)) return yes();

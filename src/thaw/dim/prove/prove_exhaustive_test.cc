@@ -67,9 +67,9 @@ struct Truth {
   std::vector<int64_t> smallest;  // that breaks it
 };
 
-class World {
+class SmallDomain {
  public:
-  explicit World(const Axes& axes) {
+  explicit SmallDomain(const Axes& axes) {
     for (int s = 0; s < 2; ++s) {
       symbols_.push_back(scope_.fresh(s == 0 ? "a" : "b", axes.kind));
       scope_.assume_range(symbols_.back(), axes.lower, axes.upper);
@@ -121,7 +121,7 @@ TEST(ProveExhaustive, VerdictsAgreeWithBruteForce) {
   size_t by_cases = 0;
   size_t broken = 0;
   for (const Axes& axes : kDomains) {
-    World world(axes);
+    SmallDomain world(axes);
     TreeMaker maker(17);
     for (int i = 0; i < 4000; ++i) {
       Statement statement;

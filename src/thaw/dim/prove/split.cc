@@ -9,7 +9,7 @@
 namespace thaw::dim {
 namespace {
 
-constexpr int kMaxSplits = 8;  // nested, one in the cases of the other
+constexpr int kMaxNestedSplits = 8;  // one in the cases of the other
 
 // A min, max or broadcast with none inside; null where there is none.
 const Atom* innermost(Dim d) {
@@ -39,7 +39,7 @@ class Splitter {
     if (s.impossible) return Decision::kAlways;
     if (--budget_ < 0 || s.statement.a.is_unknown() || s.statement.b.is_unknown()) return Decision::kOpen;
     const Decision decision = decide(s.statement, s.facts);
-    if (decision != Decision::kOpen || depth >= kMaxSplits) return decision;
+    if (decision != Decision::kOpen || depth >= kMaxNestedSplits) return decision;
     const Atom* atom = innermost(s.statement.a);
     if (atom == nullptr) atom = innermost(s.statement.b);
     if (atom == nullptr) return Decision::kOpen;

@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text) {
 }
 
 // Parts between separators that stand outside parentheses and brackets.
-std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split_outside_brackets(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
   size_t start = 0;
@@ -99,7 +99,7 @@ SpecEntry parse_entry(std::string_view text) {
   const std::string_view values = trim(text.substr(equals + 1));
   if (entry.name.empty()) fail(text, "there is no name before '='");
   if (values.empty()) fail(text, "there is no value after '='");
-  const std::vector<std::string_view> parts = split(values, '|');
+  const std::vector<std::string_view> parts = split_outside_brackets(values, '|');
   for (std::string_view part : parts) {
     if (const auto range = parse_range(part, text)) entry.ranges.push_back(*range);
   }
@@ -118,9 +118,9 @@ std::optional<uint64_t> Range::count() const {
 
 std::vector<SpecGroup> parse_range_spec(std::string_view text) {
   std::vector<SpecGroup> groups;
-  for (std::string_view group_text : split(text, ';')) {
+  for (std::string_view group_text : split_outside_brackets(text, ';')) {
     SpecGroup group;
-    for (std::string_view entry_text : split(group_text, ',')) {
+    for (std::string_view entry_text : split_outside_brackets(group_text, ',')) {
       SpecEntry entry = parse_entry(entry_text);
       const auto same_name = [&](const SpecEntry& other) { return other.name == entry.name; };
       if (std::any_of(group.begin(), group.end(), same_name)) fail(entry_text, "the name stands twice in one group");

@@ -12,7 +12,7 @@ namespace thaw::ir {
 namespace {
 
 template <typename T>
-T load(std::span<const std::byte> bytes, size_t i) {
+T element_at(std::span<const std::byte> bytes, size_t i) {
   T value;
   std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
   return value;
@@ -35,7 +35,7 @@ int64_t sign_extend(uint32_t bits, unsigned width) {
 template <typename Visit>
 void for_each_integer(DataType type, std::span<const std::byte> bytes, size_t count, Visit&& visit) {
   const auto all = [&](auto zero) {
-    for (size_t i = 0; i < count; ++i) visit(i, load<decltype(zero)>(bytes, i));
+    for (size_t i = 0; i < count; ++i) visit(i, element_at<decltype(zero)>(bytes, i));
   };
   switch (type) {
     case DataType::kInt64:
@@ -55,7 +55,7 @@ void for_each_integer(DataType type, std::span<const std::byte> bytes, size_t co
     case DataType::kUint8:
       return all(uint8_t{});
     case DataType::kBool:
-      for (size_t i = 0; i < count; ++i) visit(i, load<uint8_t>(bytes, i) != 0 ? 1 : 0);
+      for (size_t i = 0; i < count; ++i) visit(i, element_at<uint8_t>(bytes, i) != 0 ? 1 : 0);
       return;
     default:
       break;
@@ -91,7 +91,7 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
   };
   const auto small = [&](const FloatFormat& format) {
     const auto width = static_cast<unsigned>(1 + format.exponent_bits + format.mantissa_bits);
-    if (width == 8) return all([&](size_t i) { return decode_float(format, load<uint8_t>(bytes, i)); });
+    if (width == 8) return all([&](size_t i) { return decode_float(format, element_at<uint8_t>(bytes, i)); });
     return all([&](size_t i) { return decode_float(format, load_bits(bytes, i, width)); });
   };
   switch (tensor.data_type) {
@@ -100,7 +100,7 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
     case DataType::kBfloat16:
       return to_doubles(tensor.data_type, bytes.data(), values);
     case DataType::kDouble:
-      return all([&](size_t i) { return load<double>(bytes, i); });
+      return all([&](size_t i) { return element_at<double>(bytes, i); });
     case DataType::kFloat8E4M3FN:
       return small(kE4M3Fn);
     case DataType::kFloat8E4M3FNUZ:
@@ -110,7 +110,7 @@ void decode_reals(const Tensor& tensor, std::span<const std::byte> bytes, std::v
     case DataType::kFloat8E5M2FNUZ:
       return small(kE5M2Fnuz);
     case DataType::kFloat8E8M0:
-      return all([&](size_t i) { return decode_e8m0(load<uint8_t>(bytes, i)); });
+      return all([&](size_t i) { return decode_e8m0(element_at<uint8_t>(bytes, i)); });
     case DataType::kFloat4E2M1:
       return small(kE2M1);
     case DataType::kFloat6E2M3:

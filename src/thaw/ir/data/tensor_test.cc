@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 
 namespace thaw::ir {
 namespace {
@@ -20,40 +20,30 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-Tensor tensor(DataType type, std::vector<int64_t> dims, std::initializer_list<int> values) {
+Tensor tensor_of(DataType type, std::vector<int64_t> dims, std::initializer_list<int> values) {
   return Tensor::from_bytes("t", type, std::move(dims), bytes_of(values));
 }
 
-template <typename Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Tensor, SmallIntegersArePackedFromTheLowestBit) {
-  EXPECT_THAT(tensor(DataType::kInt4, {5}, {0x78, 0x1f, 0x03}).to_int64(), ElementsAre(-8, 7, -1, 1, 3));
-  EXPECT_THAT(tensor(DataType::kUint4, {3}, {0x78, 0x0f}).to_int64(), ElementsAre(8, 7, 15));
-  EXPECT_THAT(tensor(DataType::kInt2, {5}, {0b11'10'01'00, 0b01}).to_int64(), ElementsAre(0, 1, -2, -1, 1));
-  EXPECT_THAT(tensor(DataType::kUint2, {4}, {0b11'10'01'00}).to_int64(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(tensor_of(DataType::kInt4, {5}, {0x78, 0x1f, 0x03}).to_int64(), ElementsAre(-8, 7, -1, 1, 3));
+  EXPECT_THAT(tensor_of(DataType::kUint4, {3}, {0x78, 0x0f}).to_int64(), ElementsAre(8, 7, 15));
+  EXPECT_THAT(tensor_of(DataType::kInt2, {5}, {0b11'10'01'00, 0b01}).to_int64(), ElementsAre(0, 1, -2, -1, 1));
+  EXPECT_THAT(tensor_of(DataType::kUint2, {4}, {0b11'10'01'00}).to_int64(), ElementsAre(0, 1, 2, 3));
 }
 
 TEST(Tensor, IntegersOfEveryWidth) {
-  EXPECT_THAT(tensor(DataType::kInt8, {2}, {0xff, 0x7f}).to_int64(), ElementsAre(-1, 127));
-  EXPECT_THAT(tensor(DataType::kUint16, {1}, {0xff, 0xff}).to_int64(), ElementsAre(65535));
-  EXPECT_THAT(tensor(DataType::kInt32, {1}, {0xfe, 0xff, 0xff, 0xff}).to_int64(), ElementsAre(-2));
-  EXPECT_THAT(tensor(DataType::kBool, {3}, {0, 1, 7}).to_int64(), ElementsAre(0, 1, 1));
-  const Tensor large = tensor(DataType::kUint64, {1}, {255, 255, 255, 255, 255, 255, 255, 255});
+  EXPECT_THAT(tensor_of(DataType::kInt8, {2}, {0xff, 0x7f}).to_int64(), ElementsAre(-1, 127));
+  EXPECT_THAT(tensor_of(DataType::kUint16, {1}, {0xff, 0xff}).to_int64(), ElementsAre(65535));
+  EXPECT_THAT(tensor_of(DataType::kInt32, {1}, {0xfe, 0xff, 0xff, 0xff}).to_int64(), ElementsAre(-2));
+  EXPECT_THAT(tensor_of(DataType::kBool, {3}, {0, 1, 7}).to_int64(), ElementsAre(0, 1, 1));
+  const Tensor large = tensor_of(DataType::kUint64, {1}, {255, 255, 255, 255, 255, 255, 255, 255});
   EXPECT_THAT(error_of([&] { static_cast<void>(large.to_int64()); }), HasSubstr("above the range"));
   EXPECT_EQ(large.to_double()[0], std::pow(2.0, 64));
 }
 
 TEST(Tensor, SmallFloats) {
-  const auto one = [](DataType type, int bits) { return tensor(type, {1}, {bits}).to_double()[0]; };
-  const auto two = [](DataType type, int bits) { return tensor(type, {1}, {bits & 255, bits >> 8}).to_double()[0]; };
+  const auto one = [](DataType type, int bits) { return tensor_of(type, {1}, {bits}).to_double()[0]; };
+  const auto two = [](DataType type, int bits) { return tensor_of(type, {1}, {bits & 255, bits >> 8}).to_double()[0]; };
   constexpr double kInf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(two(DataType::kFloat16, 0x3e00), 1.5);
   EXPECT_EQ(two(DataType::kFloat16, 0x0001), std::ldexp(1, -24));
@@ -69,11 +59,11 @@ TEST(Tensor, SmallFloats) {
   EXPECT_EQ(one(DataType::kFloat8E5M2FNUZ, 0x7f), 57344.0);
   EXPECT_EQ(one(DataType::kFloat8E8M0, 130), 8.0);
   EXPECT_TRUE(std::isnan(one(DataType::kFloat8E8M0, 255)));
-  EXPECT_THAT(tensor(DataType::kFloat4E2M1, {3}, {0xf1, 0x02}).to_double(), ElementsAre(0.5, -6.0, 1.0));
+  EXPECT_THAT(tensor_of(DataType::kFloat4E2M1, {3}, {0xf1, 0x02}).to_double(), ElementsAre(0.5, -6.0, 1.0));
   // Four elements of six bits in three bytes: 1, 2, 3, 33.
-  EXPECT_THAT(tensor(DataType::kFloat6E2M3, {4}, {0x81, 0x30, 0x84}).to_double(),
+  EXPECT_THAT(tensor_of(DataType::kFloat6E2M3, {4}, {0x81, 0x30, 0x84}).to_double(),
               ElementsAre(0.125, 0.25, 0.375, -0.125));
-  EXPECT_THAT(tensor(DataType::kFloat6E3M2, {1}, {0x1f}).to_double(), ElementsAre(28.0));
+  EXPECT_THAT(tensor_of(DataType::kFloat6E3M2, {1}, {0x1f}).to_double(), ElementsAre(28.0));
 }
 
 TEST(Tensor, CountsBytesWithoutOverflow) {
@@ -103,7 +93,7 @@ TEST(Tensor, SaysWhatItLacks) {
   EXPECT_THAT(error_of([&] { static_cast<void>(t.bytes()); }), HasSubstr("tensor 'w': has no data; expected 8 bytes"));
   EXPECT_THAT(error_of([&] { static_cast<void>(t.to_int64()); }), HasSubstr("holds float32; expected integers"));
   EXPECT_THAT(error_of([&] { static_cast<void>(t.to_strings()); }), HasSubstr("expected strings"));
-  EXPECT_THAT(error_of([] { tensor(DataType::kFloat, {3}, {1, 2}); }), HasSubstr("has 2 bytes"));
+  EXPECT_THAT(error_of([] { tensor_of(DataType::kFloat, {3}, {1, 2}); }), HasSubstr("has 2 bytes"));
   const Tensor s = Tensor::from_strings("s", {2}, std::vector<std::string>{"a", ""});
   EXPECT_THAT(s.to_strings(), ElementsAre("a", ""));
   EXPECT_THAT(error_of([&] { static_cast<void>(s.bytes()); }), HasSubstr("strings"));

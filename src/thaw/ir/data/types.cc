@@ -7,14 +7,14 @@ namespace {
 
 enum class Class : uint8_t { kOther, kInteger, kFloating };
 
-struct Row {
+struct TypeRow {
   std::string_view name;
   int bits;
   Class kind;
 };
 
 // By the number of the type.
-constexpr std::array<Row, 29> kRows = {{
+constexpr std::array<TypeRow, 29> kTypeRows = {{
     {"undefined", 0, Class::kOther},
     {"float32", 32, Class::kFloating},
     {"uint8", 8, Class::kInteger},
@@ -46,9 +46,9 @@ constexpr std::array<Row, 29> kRows = {{
     {"float6e3m2", 6, Class::kFloating},
 }};
 
-const Row& row_of(DataType type) {
+const TypeRow& row_of(DataType type) {
   const auto number = static_cast<int32_t>(type);
-  return kRows[number > 0 && number < static_cast<int32_t>(kRows.size()) ? static_cast<size_t>(number) : 0];
+  return kTypeRows[number > 0 && number < static_cast<int32_t>(kTypeRows.size()) ? static_cast<size_t>(number) : 0];
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ int bits_of(DataType type) { return row_of(type).bits; }
 std::optional<DataType> data_type_from_name(std::string_view name) {
   if (name == "float") return DataType::kFloat;
   if (name == "double") return DataType::kDouble;
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    if (kRows[i].name == name) return static_cast<DataType>(i);
+  for (size_t i = 0; i < kTypeRows.size(); ++i) {
+    if (kTypeRows[i].name == name) return static_cast<DataType>(i);
   }
   return std::nullopt;
 }

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/ir/graph/builder.h"
 #include "thaw/ir/graph/consistency_testing.h"
 
@@ -19,16 +19,6 @@ std::vector<std::string> names_of(const Graph& graph) {
   std::vector<std::string> names;
   for (const Node* node : graph.nodes()) names.push_back(node->name);
   return names;
-}
-
-template <typename Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // x -> Relu a -> Neg b -> y, and Add(a, b) -> c

@@ -1,6 +1,7 @@
 // Which operators an opset has, as the official ONNX library says (cmake/schema_table.cc makes a table of it).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,6 +25,9 @@ struct OperatorSchema {
   std::vector<std::string> inputs;      // names of the formal ones
   std::vector<std::string> attributes;  // names
   std::vector<std::pair<std::string, int64_t>> integer_defaults;  // of attributes that may be left out
+
+  bool has_input(std::string_view name) const { return std::ranges::find(inputs, name) != inputs.end(); }
+  bool has_attribute(std::string_view name) const { return std::ranges::find(attributes, name) != attributes.end(); }
 };
 
 // The operator as of an opset version of its domain ("" is ai.onnx); nullopt when that opset does not have it.

@@ -13,7 +13,7 @@
 namespace thaw::ir {
 namespace {
 
-std::unique_ptr<Model> model() {
+std::unique_ptr<Model> varied_model() {
   ModelBuilder m(21);
   Value* x = m.add_input("x", DataType::kFloat, {"n", 4});
   Value* flag = m.add_input("flag", DataType::kBool, Dims{});
@@ -131,7 +131,7 @@ void edit(Model& model, std::mt19937& random) {
 TEST(Transaction, TakesBackWhateverWasEdited) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
-    auto m = model();
+    auto m = varied_model();
     const std::string before = text_of(*m);
     {
       Transaction undone(*m);
@@ -149,7 +149,7 @@ TEST(Transaction, TakesBackWhateverWasEdited) {
 TEST(Transaction, KeepsWhatItIsToldTo) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::mt19937 random(seed), again(seed);
-    auto m = model(), plain = model();
+    auto m = varied_model(), plain = varied_model();
     Transaction kept(*m);
     for (int k = 0; k < 15; ++k) edit(*m, random);
     kept.keep();
@@ -159,7 +159,7 @@ TEST(Transaction, KeepsWhatItIsToldTo) {
 }
 
 TEST(Transaction, Nests) {
-  auto m = model();
+  auto m = varied_model();
   const std::string before = text_of(*m);
   {
     Transaction outer(*m);
@@ -179,7 +179,7 @@ TEST(Transaction, Nests) {
 }
 
 TEST(Transaction, NamesWhatItTouched) {
-  auto m = model();
+  auto m = varied_model();
   Transaction edit(*m);
   Node* branch = nullptr;
   for (Node* node : m->graph->nodes())

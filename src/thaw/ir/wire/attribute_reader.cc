@@ -14,7 +14,6 @@
 namespace thaw::ir {
 namespace {
 
-using namespace field::attribute;  // NOLINT(google-build-using-namespace): one message's numbers
 namespace kind = field::attribute_type;
 using wire::bytes_tag;
 using wire::Field;
@@ -24,6 +23,7 @@ using wire::varint_tag;
 
 // The type of the value that a field holds; kUndefined for other fields.
 int32_t type_of_field(uint32_t tag) {
+  using namespace field::attribute;  // NOLINT(google-build-using-namespace): one message's numbers
   switch (tag) {
     case fixed32_tag(kFloat):
       return kind::kFloat;
@@ -116,6 +116,7 @@ const std::string* repeated_name(std::span<const Attribute> attributes) {
 }  // namespace
 
 Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
+  using namespace field::attribute;  // NOLINT(google-build-using-namespace): one message's numbers
   Attribute attribute;
   // The type stands after the value, so it is looked for first; without one (IR version 1) the value tells.
   int32_t type = kind::kUndefined, first_value = kind::kUndefined, other_value = kind::kUndefined;
@@ -170,6 +171,7 @@ Attribute GraphReader::read_attribute(std::string_view bytes, Node* node) {
 }
 
 void GraphReader::read_payload(std::string_view bytes, int32_t type, Attribute& attribute, Node* node) {
+  using namespace field::attribute;  // NOLINT(google-build-using-namespace): one message's numbers
   attribute.value = default_of(type);
   attribute.implicit = true;
   MessagePart part;  // of a tensor, graph, sparse tensor or type

@@ -10,7 +10,9 @@
 namespace thaw::ir {
 namespace {
 
-std::string_view name_of(const Value* value) { return value ? std::string_view(value->name()) : std::string_view(); }
+std::string_view name_or_none(const Value* value) {
+  return value ? std::string_view(value->name()) : std::string_view();
+}
 
 // Whether kept wire bytes of key-value entries say what the pairs say.
 bool agrees(std::string_view wire, const std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -119,8 +121,8 @@ void GraphWriter::write_function(const Function& function) {
 void GraphWriter::write_node(const Node& node) {
   using namespace field::node;  // NOLINT(google-build-using-namespace): one message's numbers
   out_.raw(node.extra);
-  for (const Value* value : node.inputs()) out_.bytes(kInput, name_of(value));
-  for (const Value* value : node.outputs()) out_.bytes(kOutput, name_of(value));
+  for (const Value* value : node.inputs()) out_.bytes(kInput, name_or_none(value));
+  for (const Value* value : node.outputs()) out_.bytes(kOutput, name_or_none(value));
   out_.text(kName, node.name);
   out_.text(kOpType, node.op_type());
   for (const Attribute& attribute : node.attributes()) out_.message(kAttribute, [&] { write_attribute(attribute); });

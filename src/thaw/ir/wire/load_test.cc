@@ -43,7 +43,7 @@ std::unique_ptr<Model> parse_text(const std::string& text, const std::filesystem
   return parse(std::as_bytes(std::span(*owned)), owned, folder);
 }
 
-std::string error_of(const std::string& text) {
+std::string refusal(const std::string& text) {
   try {
     parse_text(text);
   } catch (const Error& error) {
@@ -53,7 +53,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-std::string graph_error(const std::string& graph) { return error_of(model(graph)); }
+std::string graph_error(const std::string& graph) { return refusal(model(graph)); }
 
 TEST(Load, ReadsAGraphByHand) {
   const auto m =
@@ -82,8 +82,8 @@ TEST(Load, RefusesGraphsWhoseNamesDoNotAddUp) {
   EXPECT_THAT(graph_error(bytes(11, "")), HasSubstr("a graph input has no name"));
   EXPECT_THAT(graph_error(bytes(5, "")), HasSubstr("an initializer has no name"));
   EXPECT_THAT(graph_error(bytes(1, bytes(2, "y"))), HasSubstr("has no operator"));
-  EXPECT_THAT(error_of(number(1, 10)), HasSubstr("has no graph"));
-  EXPECT_THAT(error_of(""), HasSubstr("has no graph"));
+  EXPECT_THAT(refusal(number(1, 10)), HasSubstr("has no graph"));
+  EXPECT_THAT(refusal(""), HasSubstr("has no graph"));
 }
 
 TEST(Load, NamesTheCycle) {
@@ -132,18 +132,18 @@ TEST(Load, NestingIsBounded) {
     }
     return model(graph + input("x"));
   };
-  EXPECT_EQ(error_of(nested(100)), "no error");
-  EXPECT_THAT(error_of(nested(101)), HasSubstr("graphs nest too deeply"));
-  EXPECT_THAT(error_of(nested(5000)), HasSubstr("graphs nest too deeply"));
+  EXPECT_EQ(refusal(nested(100)), "no error");
+  EXPECT_THAT(refusal(nested(101)), HasSubstr("graphs nest too deeply"));
+  EXPECT_THAT(refusal(nested(5000)), HasSubstr("graphs nest too deeply"));
 
   const auto types = [](int depth) {
     std::string type = bytes(1, number(1, 1));
     for (int i = 1; i < depth; ++i) type = bytes(4, bytes(1, type));
     return model(bytes(11, bytes(1, "x") + bytes(2, type)));
   };
-  EXPECT_EQ(error_of(types(100)), "no error");
-  EXPECT_THAT(error_of(types(101)), HasSubstr("types nest too deeply"));
-  EXPECT_THAT(error_of(types(20'000)), HasSubstr("types nest too deeply"));
+  EXPECT_EQ(refusal(types(100)), "no error");
+  EXPECT_THAT(refusal(types(101)), HasSubstr("types nest too deeply"));
+  EXPECT_THAT(refusal(types(20'000)), HasSubstr("types nest too deeply"));
 
   const auto groups = [](int depth) {
     std::string group;
@@ -151,41 +151,42 @@ TEST(Load, NestingIsBounded) {
     for (int i = 0; i < depth; ++i) group += varint(wire::tag(900, wire::kGroupEnd));
     return model(input("x")) + group;
   };
-  EXPECT_EQ(error_of(groups(100)), "no error");
-  EXPECT_THAT(error_of(groups(101)), HasSubstr("groups nest too deeply"));
+  EXPECT_EQ(refusal(groups(100)), "no error");
+  EXPECT_THAT(refusal(groups(101)), HasSubstr("groups nest too deeply"));
 }
 
 TEST(Load, RefusesMalformedBytes) {
   const std::string good = model(input("x"));
-  EXPECT_THAT(error_of(good + varint(wire::tag(900, wire::kGroupEnd))), HasSubstr("wire type 4"));
-  EXPECT_THAT(error_of(good + varint(wire::tag(900, wire::kGroupStart))), HasSubstr("group without end"));
-  EXPECT_THAT(error_of(good + varint(wire::tag(900, wire::kGroupStart)) + varint(wire::tag(901, wire::kGroupEnd))),
+  EXPECT_THAT(refusal(good + varint(wire::tag(900, wire::kGroupEnd))), HasSubstr("wire type 4"));
+  EXPECT_THAT(refusal(good + varint(wire::tag(900, wire::kGroupStart))), HasSubstr("group without end"));
+  EXPECT_THAT(refusal(good + varint(wire::tag(900, wire::kGroupStart)) + varint(wire::tag(901, wire::kGroupEnd))),
               HasSubstr("did not begin"));
-  EXPECT_THAT(error_of(good + varint(7)), HasSubstr("field number"));
-  EXPECT_THAT(error_of(good + varint(uint64_t{1} << 40)), HasSubstr("field number"));
-  EXPECT_THAT(error_of(good + std::string(11, '\xff')), HasSubstr("64 bits"));
-  EXPECT_THAT(error_of(good + varint(wire::bytes_tag(900)) + varint(uint64_t{1} << 62)), HasSubstr("says it has"));
-  EXPECT_THAT(error_of(good + varint(wire::bytes_tag(900)) + varint(UINT64_MAX)), HasSubstr("says it has"));
-  EXPECT_THAT(error_of(good + varint(wire::fixed32_tag(900)) + "abc"), HasSubstr("truncated"));
-  EXPECT_THAT(error_of("PK\x03\x04 a zip file"), HasSubstr("byte"));
+  EXPECT_THAT(refusal(good + varint(7)), HasSubstr("field number"));
+  EXPECT_THAT(refusal(good + varint(uint64_t{1} << 40)), HasSubstr("field number"));
+  EXPECT_THAT(refusal(good + std::string(11, '\xff')), HasSubstr("64 bits"));
+  EXPECT_THAT(refusal(good + varint(wire::bytes_tag(900)) + varint(uint64_t{1} << 62)), HasSubstr("says it has"));
+  EXPECT_THAT(refusal(good + varint(wire::bytes_tag(900)) + varint(UINT64_MAX)), HasSubstr("says it has"));
+  EXPECT_THAT(refusal(good + varint(wire::fixed32_tag(900)) + "abc"), HasSubstr("truncated"));
+  EXPECT_THAT(refusal("PK\x03\x04 a zip file"), HasSubstr("byte"));
 }
 
-std::string tensor(const std::string& fields) { return model(bytes(5, bytes(8, "w") + fields)); }
+std::string model_of_tensor(const std::string& fields) { return model(bytes(5, bytes(8, "w") + fields)); }
 
 TEST(Load, RefusesTensorsThatContradictThemselves) {
   const std::string is_float = number(2, 1);
-  EXPECT_THAT(error_of(tensor(is_float + number(1, 3) + bytes(9, std::string(11, 'x')))),
+  EXPECT_THAT(refusal(model_of_tensor(is_float + number(1, 3) + bytes(9, std::string(11, 'x')))),
               AllOf(HasSubstr("tensor 'w'"), HasSubstr("has 11 bytes of data; expected 12")));
-  EXPECT_THAT(error_of(tensor(is_float + number(1, static_cast<uint64_t>(-3)) + bytes(9, ""))),
+  EXPECT_THAT(refusal(model_of_tensor(is_float + number(1, static_cast<uint64_t>(-3)) + bytes(9, ""))),
               HasSubstr("negative dim -3"));
-  EXPECT_THAT(error_of(tensor(is_float + number(1, 1ULL << 62) + number(1, 4) + bytes(9, ""))), HasSubstr("overflow"));
-  EXPECT_THAT(error_of(tensor(is_float + number(1, 1ULL << 62) + bytes(9, ""))), HasSubstr("overflow"));
-  EXPECT_EQ(error_of(tensor(is_float + number(1, 1ULL << 62) + number(1, 0) + bytes(9, ""))), "no error");
+  EXPECT_THAT(refusal(model_of_tensor(is_float + number(1, 1ULL << 62) + number(1, 4) + bytes(9, ""))),
+              HasSubstr("overflow"));
+  EXPECT_THAT(refusal(model_of_tensor(is_float + number(1, 1ULL << 62) + bytes(9, ""))), HasSubstr("overflow"));
+  EXPECT_EQ(refusal(model_of_tensor(is_float + number(1, 1ULL << 62) + number(1, 0) + bytes(9, ""))), "no error");
 }
 
 TEST(Load, TypedDataIsCheckedWhenItIsRead) {
   const auto read = [](const std::string& fields) {
-    const auto m = parse_text(tensor(fields));
+    const auto m = parse_text(model_of_tensor(fields));
     try {
       return m->graph->find("w")->initializer()->to_double();
     } catch (const Error&) {
@@ -226,9 +227,9 @@ std::string specimen() {
 
 TEST(Load, TruncatedAnywhereIsAnErrorOrAModel) {
   const std::string whole = specimen();
-  ASSERT_EQ(error_of(whole), "no error");
+  ASSERT_EQ(refusal(whole), "no error");
   int errors = 0;
-  for (size_t size = 0; size < whole.size(); ++size) errors += error_of(whole.substr(0, size)) != "no error";
+  for (size_t size = 0; size < whole.size(); ++size) errors += refusal(whole.substr(0, size)) != "no error";
   // Only a cut between two fields after the graph leaves a model.
   EXPECT_GE(errors, static_cast<int>(whole.size()) - 4);
 }
@@ -263,7 +264,7 @@ TEST(Load, RandomBytesAreAnError) {
   for (int i = 0; i < 20'000; ++i) {
     std::string text(random() % 64, '\0');
     for (char& c : text) c = static_cast<char>(random());
-    EXPECT_NE(error_of(text), "no error");
+    EXPECT_NE(refusal(text), "no error");
   }
 }
 
@@ -291,10 +292,10 @@ TEST(Load, AttributesOfTwoValuesNeedAType) {
   }
   const auto refused =
       AllOf(HasSubstr("Custom 'node_y'"), HasSubstr("has an integer and a string in the attribute 'a'"));
-  EXPECT_THAT(error_of(with_attribute(an_integer + a_string)), refused);
-  EXPECT_THAT(error_of(with_attribute(an_integer + a_string + an_integer)), refused);
-  EXPECT_THAT(error_of(with_attribute(an_integer + a_string + number(20, 0))), refused);
-  EXPECT_THAT(error_of(with_attribute(no_tensor + an_integer)), HasSubstr("has a tensor and an integer"));
+  EXPECT_THAT(refusal(with_attribute(an_integer + a_string)), refused);
+  EXPECT_THAT(refusal(with_attribute(an_integer + a_string + an_integer)), refused);
+  EXPECT_THAT(refusal(with_attribute(an_integer + a_string + number(20, 0))), refused);
+  EXPECT_THAT(refusal(with_attribute(no_tensor + an_integer)), HasSubstr("has a tensor and an integer"));
   // A reference takes its value from elsewhere, and its type with it.
   const auto m = written_again(with_attribute(an_integer + a_string + bytes(21, "other") + number(20, 0)));
   EXPECT_EQ(attribute_of(*m).ref_attr_name, "other");
@@ -336,8 +337,8 @@ TEST(Load, AttributesOfOneNameAreFoundAmongMany) {
     return model(input("x") + node("Custom", {"x"}, {"y"}, attributes + bytes(5, bytes(1, last) + number(3, 1))));
   };
   for (const int count : {1, 15, 16, 17, 100'000}) {
-    EXPECT_EQ(error_of(with(count, "b")), "no error") << count;
-    EXPECT_THAT(error_of(with(count, "a0")), HasSubstr("has the attribute 'a0' twice")) << count;
+    EXPECT_EQ(refusal(with(count, "b")), "no error") << count;
+    EXPECT_THAT(refusal(with(count, "a0")), HasSubstr("has the attribute 'a0' twice")) << count;
   }
 }
 
@@ -355,7 +356,8 @@ TEST(Load, MessagesInManyPartsCostTheirBytes) {
   // The numbers of a tensor, one by one between other fields.
   std::string apart = number(2, 7) + number(1, kParts);
   for (int i = 0; i < kParts; ++i) apart += number(7, 3) + number(900, 1);
-  EXPECT_EQ(parse_text(tensor(apart))->graph->find("w")->initializer()->to_int64().size(), static_cast<size_t>(kParts));
+  EXPECT_EQ(parse_text(model_of_tensor(apart))->graph->find("w")->initializer()->to_int64().size(),
+            static_cast<size_t>(kParts));
 }
 
 TEST(Load, AnnotationsFollowRenames) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/core/temp_folder_testing.h"
 #include "thaw/ir/graph/builder.h"
 #include "thaw/ir/wire/wire_encoder.h"
@@ -18,16 +19,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
-
-template <typename Call>
-std::string error_of(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;

@@ -10,7 +10,6 @@
 namespace thaw::ir {
 namespace {
 
-using namespace field::tensor;  // NOLINT(google-build-using-namespace): one message's numbers
 using wire::bytes_tag;
 using wire::Field;
 using wire::Reader;
@@ -106,6 +105,7 @@ StringEntry read_entry(std::string_view bytes) {
 }
 
 void TensorReader::read(ReadContext& context, std::string_view bytes, Tensor& tensor) {
+  using namespace field::tensor;  // NOLINT(google-build-using-namespace): one message's numbers
   Run typed, entries;
   bool is_external = false, is_segment = false;
   std::string_view raw, raw_field;

@@ -8,10 +8,6 @@
 namespace thaw::ir {
 namespace {
 
-using namespace field::tensor;  // NOLINT(google-build-using-namespace): one message's numbers
-
-constexpr size_t kChunk = size_t{4} << 20;
-
 // Large data goes out piece by piece, and the pages behind it are given back, so that they don't add up.
 void write_content(wire::Encoder& out, std::span<const std::byte> bytes) {
   if (out.measuring()) return out.add_size(bytes.size());
@@ -23,7 +19,7 @@ void write_content(wire::Encoder& out, std::span<const std::byte> bytes) {
 }
 
 void write_entry(wire::Encoder& out, std::string_view key, std::string_view value) {
-  out.message(kExternalData, [&] {
+  out.message(field::tensor::kExternalData, [&] {
     out.bytes(field::entry::kKey, key);
     out.bytes(field::entry::kValue, value);
   });
@@ -32,6 +28,7 @@ void write_entry(wire::Encoder& out, std::string_view key, std::string_view valu
 }  // namespace
 
 void TensorWriter::write(wire::Encoder& out, const Tensor& tensor, const TensorPlan& plan) {
+  using namespace field::tensor;  // NOLINT(google-build-using-namespace): one message's numbers
   out.raw(tensor.extra);
   for (const int64_t dim : tensor.dims) out.integer(kDims, dim);
   if (tensor.data_type != DataType::kUndefined) out.integer(kDataType, static_cast<int32_t>(tensor.data_type));

@@ -8,7 +8,6 @@
 namespace thaw::ir {
 namespace {
 
-using namespace field::type;  // NOLINT(google-build-using-namespace): one message's numbers
 using wire::bytes_tag;
 using wire::Field;
 using wire::Reader;
@@ -27,18 +26,18 @@ class TypeReader {
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
       switch (field.tag) {
-        case bytes_tag(kTensor):
-        case bytes_tag(kSequence):
-        case bytes_tag(kMap):
-        case bytes_tag(kOpaque):
-        case bytes_tag(kSparseTensor):
-        case bytes_tag(kOptional):
+        case bytes_tag(field::type::kTensor):
+        case bytes_tag(field::type::kSequence):
+        case bytes_tag(field::type::kMap):
+        case bytes_tag(field::type::kOpaque):
+        case bytes_tag(field::type::kSparseTensor):
+        case bytes_tag(field::type::kOptional):
           // The last alternative stands; parts of the same one are merged.
           if (number != 0) odd_ = true;
           content = number == field.tag >> 3 ? merged(content, field.bytes) : field.bytes;
           number = field.tag >> 3;
           break;
-        case bytes_tag(kDenotation):
+        case bytes_tag(field::type::kDenotation):
           type.denotation = text(field);
           break;
         default:
@@ -46,22 +45,22 @@ class TypeReader {
       }
     }
     switch (number) {
-      case kTensor:
+      case field::type::kTensor:
         read_tensor(content, Type::Kind::kTensor, type);
         break;
-      case kSparseTensor:
+      case field::type::kSparseTensor:
         read_tensor(content, Type::Kind::kSparseTensor, type);
         break;
-      case kSequence:
+      case field::type::kSequence:
         read_element(content, Type::Kind::kSequence, type, depth);
         break;
-      case kOptional:
+      case field::type::kOptional:
         read_element(content, Type::Kind::kOptional, type, depth);
         break;
-      case kMap:
+      case field::type::kMap:
         read_map(content, type, depth);
         break;
-      case kOpaque:
+      case field::type::kOpaque:
         type.kind = Type::Kind::kOpaque;
         type.opaque = content;
         break;
@@ -92,11 +91,11 @@ class TypeReader {
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
       switch (field.tag) {
-        case varint_tag(kElemType):
+        case varint_tag(field::type::kElemType):
           type.elem_type = static_cast<DataType>(field.as_int32());
           has_elem_type = true;
           break;
-        case bytes_tag(kShape):
+        case bytes_tag(field::type::kShape):
           shape = has_shape ? merged(shape, field.bytes) : field.bytes;
           has_shape = true;
           break;
@@ -112,7 +111,7 @@ class TypeReader {
     shape.reserve(bytes.empty() ? 0 : 4);  // most have no more dims
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
-      if (field.tag == bytes_tag(kDim)) {
+      if (field.tag == bytes_tag(field::type::kDim)) {
         read_dim(field.bytes, shape.emplace_back());
       } else {
         odd_ = true;
@@ -124,15 +123,15 @@ class TypeReader {
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
       switch (field.tag) {
-        case varint_tag(kDimValue):
+        case varint_tag(field::type::kDimValue):
           dim.value = field.as_int64();
           dim.param.clear();
           break;
-        case bytes_tag(kDimParam):
+        case bytes_tag(field::type::kDimParam):
           dim.param = text(field);
           dim.value.reset();
           break;
-        case bytes_tag(kDimDenotation):
+        case bytes_tag(field::type::kDimDenotation):
           dim.denotation = text(field);
           break;
         default:
@@ -147,7 +146,7 @@ class TypeReader {
     bool has_element = false;
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
-      if (field.tag == bytes_tag(kElement)) {
+      if (field.tag == bytes_tag(field::type::kElement)) {
         element = has_element ? merged(element, field.bytes) : field.bytes;
         has_element = true;
       } else {
@@ -164,11 +163,11 @@ class TypeReader {
     Field field;
     for (Reader reader(bytes); reader.next(field);) {
       switch (field.tag) {
-        case varint_tag(kKeyType):
+        case varint_tag(field::type::kKeyType):
           type.elem_type = static_cast<DataType>(field.as_int32());
           has_key = true;
           break;
-        case bytes_tag(kValueType):
+        case bytes_tag(field::type::kValueType):
           value = has_value ? merged(value, field.bytes) : field.bytes;
           has_value = true;
           break;
@@ -187,17 +186,17 @@ class TypeReader {
 void write_members(wire::Encoder& out, const Type& type);
 
 void write_tensor(wire::Encoder& out, const Type& type) {
-  if (type.elem_type != DataType::kUndefined) out.integer(kElemType, static_cast<int32_t>(type.elem_type));
+  if (type.elem_type != DataType::kUndefined) out.integer(field::type::kElemType, static_cast<int32_t>(type.elem_type));
   if (!type.shape) return;
-  out.message(kShape, [&] {
+  out.message(field::type::kShape, [&] {
     for (const DeclaredDim& dim : *type.shape) {
-      out.message(kDim, [&] {
+      out.message(field::type::kDim, [&] {
         if (dim.value) {
-          out.integer(kDimValue, *dim.value);
+          out.integer(field::type::kDimValue, *dim.value);
         } else {
-          out.text(kDimParam, dim.param);
+          out.text(field::type::kDimParam, dim.param);
         }
-        out.text(kDimDenotation, dim.denotation);
+        out.text(field::type::kDimDenotation, dim.denotation);
       });
     }
   });
@@ -211,28 +210,29 @@ void write_members(wire::Encoder& out, const Type& type) {
     case Type::Kind::kNone:
       break;
     case Type::Kind::kTensor:
-      out.message(kTensor, [&] { write_tensor(out, type); });
+      out.message(field::type::kTensor, [&] { write_tensor(out, type); });
       break;
     case Type::Kind::kSparseTensor:
-      out.message(kSparseTensor, [&] { write_tensor(out, type); });
+      out.message(field::type::kSparseTensor, [&] { write_tensor(out, type); });
       break;
     case Type::Kind::kSequence:
-      out.message(kSequence, [&] { element(kElement); });
+      out.message(field::type::kSequence, [&] { element(field::type::kElement); });
       break;
     case Type::Kind::kOptional:
-      out.message(kOptional, [&] { element(kElement); });
+      out.message(field::type::kOptional, [&] { element(field::type::kElement); });
       break;
     case Type::Kind::kMap:
-      out.message(kMap, [&] {
-        if (type.elem_type != DataType::kUndefined) out.integer(kKeyType, static_cast<int32_t>(type.elem_type));
-        element(kValueType);
+      out.message(field::type::kMap, [&] {
+        if (type.elem_type != DataType::kUndefined)
+          out.integer(field::type::kKeyType, static_cast<int32_t>(type.elem_type));
+        element(field::type::kValueType);
       });
       break;
     case Type::Kind::kOpaque:
-      out.bytes(kOpaque, type.opaque);
+      out.bytes(field::type::kOpaque, type.opaque);
       break;
   }
-  out.text(kDenotation, type.denotation);
+  out.text(field::type::kDenotation, type.denotation);
 }
 
 }  // namespace

@@ -4,20 +4,11 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/data/tensor_decode.h"
+#include "thaw/ir/wire/fields.h"
 #include "thaw/ir/wire/wire_encoder.h"
 
 namespace thaw::ir {
 namespace {
-
-// Fields of TensorProto that hold elements.
-enum TypedField : uint32_t {
-  kFloatData = 4,
-  kInt32Data = 5,
-  kStringData = 6,
-  kInt64Data = 7,
-  kDoubleData = 10,
-  kUint64Data = 11
-};
 
 // Which field a type's elements stand in, and how many bytes of an entry are kept.
 struct Layout {
@@ -27,6 +18,7 @@ struct Layout {
 };
 
 Layout layout_of(DataType type) {
+  using namespace field::tensor;  // NOLINT(google-build-using-namespace): one message's numbers
   switch (type) {
     case DataType::kFloat:
     case DataType::kComplex64:
@@ -110,7 +102,7 @@ std::vector<std::string> decode_strings(std::string_view wire) {
   wire::Reader reader(wire);
   wire::Field field;
   while (reader.next(field)) {
-    if (field.tag == wire::bytes_tag(kStringData)) strings.emplace_back(field.bytes);
+    if (field.tag == wire::bytes_tag(field::tensor::kStringData)) strings.emplace_back(field.bytes);
   }
   return strings;
 }
@@ -120,7 +112,7 @@ Tensor Tensor::from_strings(std::string name, std::vector<int64_t> dims, std::sp
   StringSink sink(*text);
   wire::Encoder encoder;
   encoder.write_to(sink);
-  for (const std::string& value : values) encoder.bytes(kStringData, value);
+  for (const std::string& value : values) encoder.bytes(field::tensor::kStringData, value);
   sink.flush();
   Tensor tensor;
   tensor.name = std::move(name);

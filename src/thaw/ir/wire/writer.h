@@ -13,6 +13,8 @@
 
 namespace thaw::ir {
 
+inline constexpr size_t kChunk = size_t{4} << 20;  // large data goes out piece by piece
+
 // Where the data of tensors goes when they are not written as they stand.
 struct TensorPlan {
   std::unordered_map<const Tensor*, ExternalLocation> external;  // data that lies, or will lie, there

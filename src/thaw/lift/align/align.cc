@@ -122,9 +122,9 @@ bool same_source(const ir::Value* a, const ir::Value* b, const Positions& first,
 }
 
 // What two traces' nodes at one position have in common and what not.
-class Comparison {
+class TraceComparison {
  public:
-  Comparison(const std::vector<Trace>& traces, Alignment& out) : traces_(traces), out_(out) {
+  TraceComparison(const std::vector<Trace>& traces, Alignment& out) : traces_(traces), out_(out) {
     for (const auto& nodes : out.nodes) positions_.push_back(positions_of(nodes));
     for (Loop& loop : out.loops) note_loop(loop);
   }
@@ -324,7 +324,7 @@ Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& p
   out.loops = find_loops(traces, plain);
   for (size_t k = 0; k < traces.size(); ++k) out.nodes.push_back(working_nodes(*traces[k].model, out.loops, k));
   check_order(traces, out.nodes);
-  Comparison comparison(traces, out);
+  TraceComparison comparison(traces, out);
   for (size_t i = 0; i < out.nodes[0].size(); ++i) comparison.compare(i);
   comparison.compare_outputs();
   return out;

@@ -11,8 +11,8 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kMostEntries = int64_t{1} << 24;  // of the indices
-constexpr int64_t kLongestSide = int64_t{1} << 24;
+constexpr int64_t kMostCellIndices = int64_t{1} << 24;  // of the indices
+constexpr int64_t kLongestAveraged = int64_t{1} << 24;
 constexpr int64_t kMostTerms = 1 << 12;
 
 using rewrite::any;
@@ -263,7 +263,7 @@ ir::Value* cells_gathered_from(ir::Node& node, const ir::Model& model, const inf
   const auto gathered = rewrite::match(gather_places(), node.output(0), model, facts);
   const ir::Tensor* places = gathered ? constant_of((*gathered)["places"]) : nullptr;
   if (!places || places->dims.size() != kRankOfPlaces || places->dims.back() != 2 ||
-      places->num_elements() > kMostEntries)
+      places->num_elements() > kMostCellIndices)
     return nullptr;
   const auto is_none = [](int64_t size) { return size < 1; };
   if (std::ranges::any_of(places->dims, is_none) || node.attribute_int("batch_dims", 0) != 0) return nullptr;
@@ -276,7 +276,7 @@ ir::Value* cells_gathered_from(ir::Node& node, const ir::Model& model, const inf
 std::optional<AveragedCells> averaged_cells(const ir::Node& gather, const std::vector<int64_t>& sizes,
                                             const ir::Model& model, const infer::Result& facts) {
   const Cells sides{sizes[sizes.size() - 2], sizes.back()};
-  if (std::max(sides[0], sides[1]) > kLongestSide) return std::nullopt;
+  if (std::max(sides[0], sides[1]) > kLongestAveraged) return std::nullopt;
   const auto windows = windows_of(*gather.input(1)->constant(), sides);
   return windows ? AveragedCellsSearch(model, facts, sizes.size()).run(gather, *windows) : std::nullopt;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostAverages = int64_t{1} << 24;  // entries of a matrix
 
-size_t place_of(int64_t cell, int64_t cells, int64_t at, int64_t side, bool turned) {
+size_t entry_place(int64_t cell, int64_t cells, int64_t at, int64_t side, bool turned) {
   return static_cast<size_t>(turned ? at * cells + cell : cell * side + at);
 }
 
@@ -26,7 +26,7 @@ ir::Tensor averages_matrix(std::string name, int64_t cells, int64_t side, bool t
   for (int64_t cell = 0; cell < cells; ++cell) {
     const Window window = window_of(cell, cells, side);
     for (int64_t at = window.begin; at < window.end; ++at)
-      entries[place_of(cell, cells, at, side, turned)] = weight_in(window);
+      entries[entry_place(cell, cells, at, side, turned)] = weight_in(window);
   }
   return ir::Tensor::from_float(std::move(name), turned ? std::vector{side, cells} : std::vector{cells, side}, entries);
 }
@@ -41,7 +41,8 @@ bool is_averages_matrix(const ir::Tensor& tensor, bool turned) {
     const Window window = window_of(cell, cells, side);
     for (int64_t at = 0; at < side; ++at) {
       const float wanted = at >= window.begin && at < window.end ? weight_in(window) : 0.0F;
-      if (std::memcmp(entries + place_of(cell, cells, at, side, turned) * sizeof(float), &wanted, sizeof(float)) != 0)
+      if (std::memcmp(entries + entry_place(cell, cells, at, side, turned) * sizeof(float), &wanted, sizeof(float)) !=
+          0)
         return false;
     }
   }

@@ -8,7 +8,7 @@
 namespace thaw::lifting {
 namespace {
 
-const ir::Tensor* constant_of(const Trace& trace, size_t output) {
+const ir::Tensor* constant_output(const Trace& trace, size_t output) {
   const ir::Value* value = trace.model->graph->outputs()[output];
   return value->is_input() ? nullptr : value->constant();
 }
@@ -32,10 +32,10 @@ void read_constant_outputs(std::vector<Trace>& traces) {
   for (const Trace& trace : traces)
     if (trace.model->graph->outputs().size() != count) return;
   for (size_t i = 0; i < count; ++i) {
-    const ir::Tensor* first = constant_of(traces.front(), i);
+    const ir::Tensor* first = constant_output(traces.front(), i);
     bool differs = false, all = first != nullptr;
     for (const Trace& trace : traces) {
-      const ir::Tensor* there = constant_of(trace, i);
+      const ir::Tensor* there = constant_output(trace, i);
       all = all && there;
       differs |= all && !same_tensor(*first, *there);
     }

@@ -10,7 +10,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostNodes = 2000;            // of one branch: longer ones are no loop's body
+constexpr size_t kMostBranchNodes = 2000;      // of one branch: longer ones are no loop's body
 constexpr int64_t kLargestConstant = 1 << 20;  // that may differ between branches: sizes and small tables, no weights
 
 // A Split that cuts nothing off. A Slice would not tell that it does.
@@ -51,7 +51,7 @@ class Matching {
     if (!x || !y || x == y || a->producer_index() != b->producer_index()) return false;
     const auto [known, is_new] = partner.emplace(x, y);
     if (!is_new) return known->second == y;
-    return partner.size() <= kMostNodes && match_nodes(*x, *y);
+    return partner.size() <= kMostBranchNodes && match_nodes(*x, *y);
   }
 
   bool match_slices(const ir::Value& a, const ir::Value& b) {
@@ -169,7 +169,7 @@ std::optional<Unrolled> follow_branch(ir::Node& join, const std::unordered_set<c
         todo.push_back(producer);
       }
     }
-    if (unrolled.body.size() > kMostNodes) return std::nullopt;
+    if (unrolled.body.size() > kMostBranchNodes) return std::nullopt;
   }
   if (unrolled.slices.empty()) return std::nullopt;
   unrolled.lengths = {unrolled.slices.front().length()};

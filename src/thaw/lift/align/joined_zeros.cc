@@ -14,9 +14,9 @@ namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kMostZeros = int64_t{1} << 20;
-constexpr int64_t kFirstOpset = 11;  // from here on a Pad's amounts are an operand
+constexpr int64_t kFirstPadOpset = 11;  // from here on a Pad's amounts are an operand
 
-bool is_zero(const ir::Tensor& tensor) {
+bool is_all_zero(const ir::Tensor& tensor) {
   if (!ir::is_floating(tensor.data_type) || tensor.num_elements() > kMostZeros) return false;
   return std::ranges::all_of(tensor.to_double(), [](double entry) { return entry == 0; });
 }
@@ -25,7 +25,7 @@ bool is_zero(const ir::Tensor& tensor) {
 std::optional<std::vector<int64_t>> sizes_of_zeros(const ir::Value* value) {
   if (!value || value->is_input()) return std::nullopt;
   if (const ir::Tensor* tensor = value->constant())
-    return is_zero(*tensor) ? std::optional(tensor->dims) : std::nullopt;
+    return is_all_zero(*tensor) ? std::optional(tensor->dims) : std::nullopt;
   const ir::Node* node = value->producer();
   const ops::Operator* entry = node ? ops::registry().find(*node) : nullptr;
   if (!entry || entry->op_class != ops::OpClass::kGenerator || ops::role_of(*node, 0) != ops::Role::kShape)
@@ -34,7 +34,7 @@ std::optional<std::vector<int64_t>> sizes_of_zeros(const ir::Value* value) {
   if (!sizes || node->inputs().size() != 1) return std::nullopt;
   if (const ir::Attribute* fill = node->attribute("value")) {
     const auto* tensor = fill->as<std::shared_ptr<ir::Tensor>>();
-    if (!tensor || !is_zero(**tensor)) return std::nullopt;
+    if (!tensor || !is_all_zero(**tensor)) return std::nullopt;
   }
   return sizes->to_int64();
 }
@@ -69,7 +69,7 @@ std::optional<Joined> joined_zeros(const ir::Node& node) {
 }  // namespace
 
 void write_joined_zeros_as_pads(ir::Model& model) {
-  if (model.opset("").value_or(0) < kFirstOpset) return;
+  if (model.opset("").value_or(0) < kFirstPadOpset) return;
   ir::Graph& graph = *model.graph;
   const std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
   bool any = false;

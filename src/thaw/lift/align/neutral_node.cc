@@ -36,7 +36,7 @@ std::optional<std::vector<int64_t>> joined_axes(const Sizes& in, const Sizes& ou
   return joins;
 }
 
-bool is_steady(Role role) {
+bool is_steady_role(Role role) {
   return role == Role::kAxes || role == Role::kSteps || role == Role::kSetting || role == Role::kRegion;
 }
 
@@ -160,7 +160,7 @@ std::optional<OptionalNode> optional_node(ir::Node& node,
     if (!node.input(i)) continue;
     const Role role = op->operands[i];
     const ir::Tensor* tensor = constant_operand(node, i);
-    if (!tensor || (!is_steady(role) && !makes_size(role))) return std::nullopt;
+    if (!tensor || (!is_steady_role(role) && !makes_size(role))) return std::nullopt;
     const bool integers = tensor->data_type == ir::DataType::kInt64 || tensor->data_type == ir::DataType::kInt32;
     if (makes_size(role) && !integers && role != Role::kScales) return std::nullopt;
     if (role == Role::kSteps && std::ranges::any_of(tensor->to_int64(), [](int64_t step) { return step != 1; }))

@@ -17,15 +17,13 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int kAmounts = 1;  // which operand of a Pad they are
-
 // What cuts windows: its operator, their sides and strides.
-using Cut = std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>>;
+using WindowCut = std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>>;
 
 // That of the one node that reads what is padded.
-std::optional<Cut> cut_after(const ir::Node& pad) {
+std::optional<WindowCut> cut_after(const ir::Node& pad) {
   const ir::Value* padded = pad.output(0);
-  if (ops::role_of(pad, kAmounts) != ops::Role::kPads || padded->uses().size() != 1) return std::nullopt;
+  if (ops::role_of(pad, kPadAmounts) != ops::Role::kPads || padded->uses().size() != 1) return std::nullopt;
   const ir::Node& reader = *padded->uses().front().node;
   const auto strides = reader.attribute_ints("strides");
   if (std::ranges::none_of(strides, [](int64_t stride) { return stride > 1; })) return std::nullopt;
@@ -34,7 +32,7 @@ std::optional<Cut> cut_after(const ir::Node& pad) {
   if (const ir::Tensor* weights = kernel.empty() ? constant_operand(reader, 1) : nullptr)
     kernel.assign(weights->dims.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights->dims)), weights->dims.end());
   std::vector<int64_t> steps(strides.begin(), strides.end());
-  return Cut{std::string(reader.op_type()), std::move(kernel), std::move(steps)};
+  return WindowCut{std::string(reader.op_type()), std::move(kernel), std::move(steps)};
 }
 
 // More after an axis than before it, or less: what a convolution pads itself is alike.
@@ -62,10 +60,10 @@ Ends ends_that_differ(const Difference& difference) {
 }  // namespace
 
 void note_steady_pads(Alignment& alignment) {
-  std::map<Cut, Ends> cuts;
+  std::map<WindowCut, Ends> cuts;
   std::unordered_set<const ir::Node*> known;
   for (const Difference& difference : alignment.differences) {
-    if (difference.input != kAmounts) continue;
+    if (difference.input != kPadAmounts) continue;
     known.insert(difference.node);
     const auto cut = cut_after(*difference.node);
     if (!cut) continue;
@@ -80,11 +78,11 @@ void note_steady_pads(Alignment& alignment) {
     places.emplace(nodes.front()[i], i);
     ir::Node* pad = nodes.front()[i];
     const auto cut = known.contains(pad) ? std::nullopt : cut_after(*pad);
-    const ir::Tensor* amounts = cut && cuts.contains(*cut) ? constant_operand(*pad, kAmounts) : nullptr;
+    const ir::Tensor* amounts = cut && cuts.contains(*cut) ? constant_operand(*pad, kPadAmounts) : nullptr;
     if (!amounts || !is_uneven(*amounts)) continue;
-    Difference steady{.node = pad, .input = kAmounts, .value = pad->input(kAmounts)};
+    Difference steady{.node = pad, .input = kPadAmounts, .value = pad->input(kPadAmounts)};
     for (const auto& trace : nodes) {
-      const ir::Tensor* there = constant_operand(*trace[i], kAmounts);
+      const ir::Tensor* there = constant_operand(*trace[i], kPadAmounts);
       if (there && same_tensor(*there, *amounts)) steady.tensors.push_back(there);
     }
     if (steady.tensors.size() == nodes.size()) alignment.differences.push_back(std::move(steady));
@@ -93,7 +91,7 @@ void note_steady_pads(Alignment& alignment) {
   std::ranges::stable_sort(alignment.differences, {},
                            [&](const Difference& difference) { return places.at(difference.node); });
   for (Difference& difference : alignment.differences) {
-    const auto cut = difference.input == kAmounts ? cut_after(*difference.node) : std::nullopt;
+    const auto cut = difference.input == kPadAmounts ? cut_after(*difference.node) : std::nullopt;
     const auto ends = cut ? cuts.find(*cut) : cuts.end();
     if (ends == cuts.end()) continue;
     difference.fills_before = ends->second.before;

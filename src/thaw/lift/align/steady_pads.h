@@ -9,6 +9,8 @@
 
 namespace thaw::lifting {
 
+inline constexpr int kPadAmounts = 1;  // which operand of a Pad they are
+
 // Adds these Pads to the differences: their amounts are solved like those of the others, by the sizes of their own data.
 // Notes at each Pad which ends of an axis any of its kind fills.
 void note_steady_pads(Alignment& alignment);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 12;
 
-[[noreturn]] void refuse(std::string what, const std::filesystem::path& path) {
+[[noreturn]] void refuse_values(std::string what, const std::filesystem::path& path) {
   throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
                                         .where = path.string(),
                                         .expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]}, …}",
@@ -24,18 +24,18 @@ constexpr int kMaxDepth = 12;
 // Appends a nested list's numbers; all lists of one depth are as long as the first.
 void flatten(const nlohmann::json& list, size_t depth, InputValues& out, const std::filesystem::path& path) {
   if (!list.is_array()) {
-    if (depth != out.dims.size()) refuse("a list is not as deep as its neighbours", path);
-    if (!list.is_number_integer() && !list.is_boolean()) refuse("a value is not an integer", path);
+    if (depth != out.dims.size()) refuse_values("a list is not as deep as its neighbours", path);
+    if (!list.is_number_integer() && !list.is_boolean()) refuse_values("a value is not an integer", path);
     out.values.push_back(list.is_boolean() ? int64_t{list.get<bool>()} : list.get<int64_t>());
     return;
   }
   const auto size = static_cast<int64_t>(list.size());
   if (depth == out.dims.size()) {
     if (!out.values.empty() || depth > static_cast<size_t>(kMaxDepth))
-      refuse("a list is deeper than its neighbours", path);
+      refuse_values("a list is deeper than its neighbours", path);
     out.dims.push_back(size);
   } else if (out.dims[depth] != size) {
-    refuse("a list is not as long as its neighbours", path);
+    refuse_values("a list is not as long as its neighbours", path);
   }
   for (const nlohmann::json& entry : list) flatten(entry, depth + 1, out, path);
 }
@@ -47,12 +47,12 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) 
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= kMaxDepth + 2; };
   const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end(), shallow, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse("the file is no JSON object", path);
+  if (!json.is_object()) refuse_values("the file is no JSON object", path);
   for (const auto& [name, inputs] : json.items()) {
     const auto trace =
         std::find_if(traces.begin(), traces.end(), [&, wanted = name](const Trace& t) { return t.name == wanted; });
-    if (trace == traces.end()) refuse(fmt::format("'{}' is none of the traces", name), path);
-    if (!inputs.is_object()) refuse(fmt::format("'{}' is given no inputs", name), path);
+    if (trace == traces.end()) refuse_values(fmt::format("'{}' is none of the traces", name), path);
+    if (!inputs.is_object()) refuse_values(fmt::format("'{}' is given no inputs", name), path);
     for (const auto& [input, given] : inputs.items()) {
       InputValues& values = trace->values[input];
       if (!given.is_object()) {
@@ -60,9 +60,9 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) 
         continue;
       }
       if (!given.contains("shape") || !given["shape"].is_array())
-        refuse(fmt::format("'{}' is given no shape", input), path);
+        refuse_values(fmt::format("'{}' is given no shape", input), path);
       for (const nlohmann::json& size : given["shape"]) {
-        if (!size.is_number_integer()) refuse("a shape holds something else than integers", path);
+        if (!size.is_number_integer()) refuse_values("a shape holds something else than integers", path);
         values.dims.push_back(size.get<int64_t>());
       }
     }

@@ -19,15 +19,16 @@ namespace thaw::lifting::onetrace {
 namespace {
 
 constexpr size_t kMostAlternatives = 2;  // of a component that are run to be refuted
-constexpr double kMuchDearer = 4;        // bits: what costs so much more than the choice is not worth a run
+constexpr double kTooDear = 4;           // bits: what costs so much more than the choice is not worth a run
 
 std::string code_of(ops::Role role) {
   return role == ops::Role::kLengths ? "THAW011" : role == ops::Role::kBounds ? "THAW012" : "THAW010";
 }
 
-class Attempt {
+class OneTraceAttempt {
  public:
-  Attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined, int most_tries)
+  OneTraceAttempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
+                  int most_tries)
       : model_(model),
         scope_(scope),
         task_(task),
@@ -249,7 +250,7 @@ class Attempt {
           component.combinations[combinations_[static_cast<size_t>(&component - allowed_.components.data())]].cost;
       size_t weighed = 0;
       for (const Component::Combination& combination : component.combinations) {
-        if (weighed == kMostAlternatives || combination.cost > cost + kMuchDearer) break;
+        if (weighed == kMostAlternatives || combination.cost > cost + kTooDear) break;
         Choice other = choice_;
         std::set<size_t> touched;
         for (size_t i = 0; i < component.unknowns.size(); ++i) {
@@ -395,7 +396,7 @@ class Attempt {
 
 AttemptReport attempt(ir::Model& model, dim::Scope& scope, const Task& task, const Lengths& lengths, bool joined,
                       int most_tries) {
-  return Attempt(model, scope, task, lengths, joined, most_tries).run();
+  return OneTraceAttempt(model, scope, task, lengths, joined, most_tries).run();
 }
 
 }  // namespace thaw::lifting::onetrace

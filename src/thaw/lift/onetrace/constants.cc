@@ -40,9 +40,9 @@ bool makes_ones_for_expand(const ir::Node& node) {
   });
 }
 
-class Finder {
+class ConstantFinder {
  public:
-  Finder(const ir::Model& model, bool joined) : graph_(*model.graph), joined_(joined) {}
+  ConstantFinder(const ir::Model& model, bool joined) : graph_(*model.graph), joined_(joined) {}
 
   std::vector<Constant> run() {
     for (ir::Node* node : graph_.nodes()) {
@@ -119,6 +119,8 @@ std::string Constant::text() const {
   return dims.empty() ? fmt::format("{}", elements.front()) : fmt::format("[{}]", fmt::join(elements, ", "));
 }
 
-std::vector<Constant> size_constants(const ir::Model& model, bool joined) { return Finder(model, joined).run(); }
+std::vector<Constant> size_constants(const ir::Model& model, bool joined) {
+  return ConstantFinder(model, joined).run();
+}
 
 }  // namespace thaw::lifting::onetrace

@@ -17,10 +17,10 @@ namespace {
 using ops::Obligation;
 using ops::ObligationKind;
 
-constexpr size_t kMostSteps = 50'000;      // of one component's search
-constexpr size_t kMostCombinations = 200;  // of one component
-constexpr double kAgain = 0.5;             // bits, of saying the same of the same number once more
-constexpr size_t kMostTried = 4096;        // combinations of one obligation that tell whether it can fail at all
+constexpr size_t kMostSearchSteps = 50'000;      // of one component's search
+constexpr size_t kMostCombinations = 200;        // of one component
+constexpr double kAgain = 0.5;                   // bits, of saying the same of the same number once more
+constexpr size_t kMostTriedCombinations = 4096;  // combinations of one obligation that tell whether it can fail at all
 constexpr size_t kMostContradictions = 64;
 
 struct Equation {
@@ -28,9 +28,9 @@ struct Equation {
   std::vector<size_t> unknowns;  // ascending
 };
 
-class Solver {
+class EquationSolver {
  public:
-  Solver(const Probe& probe, const std::vector<Unknown>& unknowns, const Sizes& sizes, const dim::Scope& scope)
+  EquationSolver(const Probe& probe, const std::vector<Unknown>& unknowns, const Sizes& sizes, const dim::Scope& scope)
       : probe_(probe), unknowns_(unknowns), sizes_(sizes), scope_(scope), alive_(unknowns.size()) {
     for (size_t i = 0; i < unknowns_.size(); ++i) {
       by_symbol_[scope_.symbol_id(unknowns_[i].symbol)] = i;
@@ -155,7 +155,7 @@ class Solver {
     for (const size_t i : equation.unknowns) {
       count *= alive_[i].size();
       if (count == 0) return false;
-      if (count > kMostTried) return true;
+      if (count > kMostTriedCombinations) return true;
     }
     std::vector<size_t> at(equation.unknowns.size());
     for (size_t n = 0; n < count; ++n) {
@@ -248,7 +248,7 @@ class Solver {
         component.combinations.push_back({std::move(state.chosen), state.cost});
         continue;
       }
-      if (++steps > kMostSteps) {
+      if (++steps > kMostSearchSteps) {
         out_.bounded = true;
         break;
       }
@@ -299,7 +299,7 @@ class Solver {
 
 Allowed allowed_choices(const Probe& probe, const std::vector<Unknown>& unknowns, const Sizes& sizes,
                         const dim::Scope& scope) {
-  return Solver(probe, unknowns, sizes, scope).run();
+  return EquationSolver(probe, unknowns, sizes, scope).run();
 }
 
 }  // namespace thaw::lifting::onetrace

@@ -10,10 +10,10 @@ namespace {
 constexpr size_t kMostLookedAt = 100'000;  // choices, tried or passed over
 
 // What differs from each component's cheapest combination: (position in the order, combination), ascending.
-struct State {
+struct SearchState {
   double cost = 0;
   std::vector<std::pair<size_t, size_t>> changed;
-  bool operator<(const State& other) const { return cost > other.cost; }
+  bool operator<(const SearchState& other) const { return cost > other.cost; }
 };
 
 }  // namespace
@@ -35,14 +35,14 @@ SearchResult search(std::span<const Component> components, int most_tries,
   std::vector<Failure> failures;
   size_t popped = 0;
   SearchResult result;
-  std::priority_queue<State> open;
+  std::priority_queue<SearchState> open;
   open.push({});
   while (!open.empty()) {
     if (result.tries == most_tries) {
       result.bounded = true;
       return result;
     }
-    const State state = open.top();
+    const SearchState state = open.top();
     open.pop();
     std::vector<size_t> combinations(components.size(), 0);
     for (const auto& [position, combination] : state.changed) combinations[order[position]] = combination;
@@ -70,7 +70,7 @@ SearchResult search(std::span<const Component> components, int most_tries,
     const bool is_first = state.changed.empty();
     const size_t next = is_first ? 0 : state.changed.back().first + 1;
     if (next < order.size()) {
-      State more = state;  // the next one too
+      SearchState more = state;  // the next one too
       more.changed.emplace_back(next, 1);
       more.cost += step(order[next], 1);
       open.push(std::move(more));
@@ -78,13 +78,13 @@ SearchResult search(std::span<const Component> components, int most_tries,
     if (is_first) continue;
     const auto [last, combination] = state.changed.back();
     if (combination == 1 && next < order.size()) {
-      State other = state;  // the next one instead
+      SearchState other = state;  // the next one instead
       other.changed.back() = {next, 1};
       other.cost += step(order[next], 1) - step(order[last], 1);
       open.push(std::move(other));
     }
     if (combination + 1 < components[order[last]].combinations.size()) {
-      State further = state;
+      SearchState further = state;
       further.changed.back().second = combination + 1;
       further.cost += step(order[last], combination + 1);
       open.push(std::move(further));

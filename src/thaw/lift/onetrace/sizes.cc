@@ -18,7 +18,7 @@ using At = std::map<std::string, std::vector<int64_t>>;
 
 constexpr size_t kMostValues = 64;  // of an input that is a list of sizes rather than data
 
-[[noreturn]] void refuse(std::string what, std::string expected, std::string next = {}) {
+[[noreturn]] void refuse_at(std::string what, std::string expected, std::string next = {}) {
   throw Error(ErrorCode::kInvalidArgument,
               {.what = std::move(what), .where = "--at", .expected = std::move(expected), .next = std::move(next)});
 }
@@ -33,10 +33,8 @@ int64_t number_of(std::string_view text, const std::string& whole) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size()) return value;
-  refuse(fmt::format("'{}' in '{}' is no integer", text, whole), "NAME=1,22,30");
+  refuse_at(fmt::format("'{}' in '{}' is no integer", text, whole), "NAME=1,22,30");
 }
-
-int64_t count_of(std::span<const int64_t> dims) { return run::element_count(dims); }
 
 std::string case_text(const Case& one) { return one.name.empty() ? "the case" : fmt::format("case '{}'", one.name); }
 
@@ -47,10 +45,10 @@ struct ValueInput {
   bool whole = false;             // all of them, in order
 };
 
-class Finder {
+class SizeFinder {
  public:
-  Finder(const ir::Model& model, std::span<const AddedInput> added, const At& at, std::vector<Case> cases,
-         dim::Scope& scope)
+  SizeFinder(const ir::Model& model, std::span<const AddedInput> added, const At& at, std::vector<Case> cases,
+             dim::Scope& scope)
       : model_(model), added_(added), at_(at), scope_(scope) {
     out_.cases = std::move(cases);
   }
@@ -94,20 +92,20 @@ class Finder {
       return;
     }
     if (graph_input(input) && !ir::is_integer(graph_input(input)->type.elem_type))
-      refuse(fmt::format("'{}' does not hold integers", input), "the values of an integer input, or a dim's size");
+      refuse_at(fmt::format("'{}' does not hold integers", input), "the values of an integer input, or a dim's size");
     ValueInput& told = value_inputs_[input];
     told.name = input;
     if (bracket == std::string::npos) {
       if (values.size() > kMostValues)
-        refuse(fmt::format("'{}' is given {} values", input, values.size()), "a list of a few sizes");
+        refuse_at(fmt::format("'{}' is given {} values", input, values.size()), "a list of a few sizes");
       check_count(input, values.size());
       told.whole = true;
       for (size_t i = 0; i < values.size(); ++i) told.at[static_cast<int64_t>(i)] = values[i];
       return;
     }
-    if (name.back() != ']' || values.size() != 1) refuse(fmt::format("'{}' is no size", name), "NAME[0]=22");
+    if (name.back() != ']' || values.size() != 1) refuse_at(fmt::format("'{}' is no size", name), "NAME[0]=22");
     const int64_t element = number_of(std::string_view(name).substr(bracket + 1, name.size() - bracket - 2), name);
-    if (element < 0) refuse(fmt::format("'{}' is no size", name), "NAME[0]=22");
+    if (element < 0) refuse_at(fmt::format("'{}' is no size", name), "NAME[0]=22");
     told.at[element] = values.front();
   }
 
@@ -122,10 +120,10 @@ class Finder {
     } else {
       dims = added_input(name)->dims;
     }
-    const int64_t count = count_of(dims);
+    const int64_t count = run::element_count(dims);
     if (count == static_cast<int64_t>(given)) return;
-    refuse(fmt::format("'{}' is given {} value{}", name, given, given == 1 ? "" : "s"),
-           fmt::format("{}, for its shape [{}]", count, fmt::join(dims, ", ")));
+    refuse_at(fmt::format("'{}' is given {} value{}", name, given, given == 1 ? "" : "s"),
+              fmt::format("{}, for its shape [{}]", count, fmt::join(dims, ", ")));
   }
 
   [[noreturn]] void refuse_name(const std::string& name) const {
@@ -136,10 +134,10 @@ class Finder {
     for (const Size& size : out_.sizes)
       if (size.is_dim) known.push_back(size.name);
     const std::vector<std::string_view> names(known.begin(), known.end());
-    refuse(fmt::format("'{}' is neither an input of the model nor a size of one{}", name, did_you_mean(name, names)),
-           known.empty() ? "an integer input or a dim that differs in the reference"
-                         : fmt::format("one of '{}'", fmt::join(known, "', '")),
-           fmt::format("an input that the exporter took out is added with --add-input '{}:int64[1,3]'", name));
+    refuse_at(fmt::format("'{}' is neither an input of the model nor a size of one{}", name, did_you_mean(name, names)),
+              known.empty() ? "an integer input or a dim that differs in the reference"
+                            : fmt::format("one of '{}'", fmt::join(known, "', '")),
+              fmt::format("an input that the exporter took out is added with --add-input '{}:int64[1,3]'", name));
   }
 
   // Cases with more images, or fewer, than the input takes.
@@ -226,8 +224,8 @@ class Finder {
     }
     if (const auto told = dims_at_.find(size.name); told != dims_at_.end()) {
       if (size.at && *size.at != told->second)
-        refuse(fmt::format("'{}' is {}, but the model declares {}", size.name, told->second, *size.at),
-               "the sizes that the model was exported at");
+        refuse_at(fmt::format("'{}' is {}, but the model declares {}", size.name, told->second, *size.at),
+                  "the sizes that the model was exported at");
       size.at = told->second;
     }
     size.symbol = scope_.symbol(size.name);
@@ -310,8 +308,8 @@ class Finder {
 
   void require_other_sizes() const {
     if (std::none_of(out_.sizes.begin(), out_.sizes.end(), [](const Size& s) { return s.at.has_value(); }))
-      refuse("no size at the export is known", "the sizes that the model was exported at",
-             "give them: --at 'grid_thw=1,22,30'");
+      refuse_at("no size at the export is known", "the sizes that the model was exported at",
+                "give them: --at 'grid_thw=1,22,30'");
     for (const Size& size : out_.sizes) {
       if (size.at && std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; }))
         return;
@@ -345,15 +343,15 @@ At parse_at(std::span<const std::string> texts) {
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
       if (const size_t equals = part.find('='); equals != std::string_view::npos) {
         const std::string name(trimmed(part.substr(0, equals)));
-        if (name.empty()) refuse(fmt::format("'{}' names no size", text), "NAME=1,22,30");
-        if (at.contains(name)) refuse(fmt::format("'{}' is given twice", name), "each size once");
+        if (name.empty()) refuse_at(fmt::format("'{}' names no size", text), "NAME=1,22,30");
+        if (at.contains(name)) refuse_at(fmt::format("'{}' is given twice", name), "each size once");
         values = &at[name];
         part = trimmed(part.substr(equals + 1));
       }
-      if (!values) refuse(fmt::format("'{}' names no size", text), "NAME=1,22,30");
+      if (!values) refuse_at(fmt::format("'{}' names no size", text), "NAME=1,22,30");
       values->push_back(number_of(part, text));
     }
-    if (!values) refuse("it is empty", "NAME=1,22,30");
+    if (!values) refuse_at("it is empty", "NAME=1,22,30");
   }
   return at;
 }
@@ -377,7 +375,7 @@ std::string sizes_of_case(const Sizes& sizes, size_t case_index) {
 
 Sizes find_sizes(const ir::Model& model, std::span<const AddedInput> added, const At& at, std::vector<Case> cases,
                  dim::Scope& scope) {
-  return Finder(model, added, at, std::move(cases), scope).run();
+  return SizeFinder(model, added, at, std::move(cases), scope).run();
 }
 
 }  // namespace thaw::lifting::onetrace

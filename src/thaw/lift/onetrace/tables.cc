@@ -111,26 +111,26 @@ std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::spa
       open.emplace(length, std::move(proposals));
     }
   }
-  struct Choice {
+  struct Chosen {
     Lengths lengths;
     double cost = 0;
   };
-  std::vector<Choice> choices(1);
+  std::vector<Chosen> choices(1);
   for (const auto& [length, proposals] : open) {
-    std::vector<Choice> more;
-    for (const Choice& choice : choices) {
+    std::vector<Chosen> more;
+    for (const Chosen& choice : choices) {
       for (const lifting::Proposal& p : proposals) {
         more.push_back(choice);
         more.back().lengths[length] = p.dim;
         more.back().cost += p.cost;
       }
     }
-    std::stable_sort(more.begin(), more.end(), [](const Choice& a, const Choice& b) { return a.cost < b.cost; });
+    std::stable_sort(more.begin(), more.end(), [](const Chosen& a, const Chosen& b) { return a.cost < b.cost; });
     if (more.size() > kMost) more.resize(kMost);
     choices = std::move(more);
   }
   std::vector<Lengths> all;
-  for (Choice& choice : choices) all.push_back(std::move(choice.lengths));
+  for (Chosen& choice : choices) all.push_back(std::move(choice.lengths));
   return all;
 }
 

@@ -16,12 +16,12 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kFewestSteps = 3;    // of fewer, chance makes as many
-constexpr int64_t kMostNumbers = 64;  // integers of a constant that may differ from step to step: no weights
+constexpr size_t kFewestSteps = 3;        // of fewer, chance makes as many
+constexpr int64_t kMostStepNumbers = 64;  // integers of a constant that may differ from step to step: no weights
 
 bool may_differ(const ir::Tensor& a, const ir::Tensor& b) {
   return ir::is_integer(a.data_type) && a.data_type == b.data_type && a.dims == b.dims &&
-         a.num_elements() <= kMostNumbers;
+         a.num_elements() <= kMostStepNumbers;
 }
 
 // One operator, set up the same, with the same constants but for small integers.
@@ -285,13 +285,13 @@ class StrandSearch {
   size_t visits_left_;
 };
 
-struct Place {
+struct PlaceInStrand {
   size_t strand;
   int64_t index;
 };
 
 // The earliest step that each strand can begin at, so that no step reads what a later one makes.
-void schedule(Strands& strands, const std::unordered_map<const ir::Node*, Place>& places) {
+void schedule(Strands& strands, const std::unordered_map<const ir::Node*, PlaceInStrand>& places) {
   std::vector<ir::Node*> nodes;
   for (const Strand& strand : strands) nodes.insert(nodes.end(), strand.nodes.begin(), strand.nodes.end());
   std::ranges::sort(nodes, {}, ir::Graph::place_of);
@@ -299,7 +299,7 @@ void schedule(Strands& strands, const std::unordered_map<const ir::Node*, Place>
   std::vector<ir::Node*> todo(nodes.rbegin(), nodes.rend());
   while (!todo.empty()) {
     ir::Node* node = todo.back();
-    const Place place = places.at(node);
+    const PlaceInStrand place = places.at(node);
     Strand& strand = strands[place.strand];
     const size_t waiting = todo.size();
     int64_t step = 0;
@@ -347,7 +347,7 @@ std::vector<Strands> StrandSearch::take() {
     // What is paired for some steps only stands before or behind the recurrence.
     std::erase_if(strands, [&](const Strand& strand) { return 2 * strand.nodes.size() <= steps; });
     if (steps < kFewestSteps) continue;
-    std::unordered_map<const ir::Node*, Place> places;
+    std::unordered_map<const ir::Node*, PlaceInStrand> places;
     for (size_t i = 0; i < strands.size(); ++i)
       for (size_t index = 0; index < strands[i].nodes.size(); ++index)
         places[strands[i].nodes[index]] = {i, static_cast<int64_t>(index)};

@@ -15,7 +15,7 @@
 namespace thaw::lifting {
 namespace {
 
-using Sizes = ops::ConstantShape;
+using ConstantSizes = ops::ConstantShape;
 
 // One place along an axis, all others in full.
 struct Write {
@@ -23,15 +23,16 @@ struct Write {
   int64_t place;
 };
 
-std::optional<Sizes> sizes_of(const ir::Value* value, const infer::Result& facts) {
+std::optional<ConstantSizes> sizes_of(const ir::Value* value, const infer::Result& facts) {
   return value ? ops::constant_shape(facts.fact(value).shape) : std::nullopt;
 }
 
 // Elements have indices of their own along one axis, which are all the same one.
-std::optional<Write> write_of_elements(const ir::Node& node, const Sizes& buffer, const Sizes& written) {
+std::optional<Write> write_of_elements(const ir::Node& node, const ConstantSizes& buffer,
+                                       const ConstantSizes& written) {
   int64_t axis = node.attribute_int("axis", 0);
   if (axis < 0) axis += static_cast<int64_t>(buffer.size());
-  Sizes whole = written;
+  ConstantSizes whole = written;
   if (axis < 0 || axis >= static_cast<int64_t>(buffer.size()) || written.size() != buffer.size()) return std::nullopt;
   if (written[static_cast<size_t>(axis)] != 1) return std::nullopt;
   whole[static_cast<size_t>(axis)] = buffer[static_cast<size_t>(axis)];
@@ -43,7 +44,7 @@ std::optional<Write> write_of_elements(const ir::Node& node, const Sizes& buffer
 }
 
 // Rows of indices: all positions of the leading axes but one, in order, which has one place.
-std::optional<Write> write_of_rows(const ir::Node& node, const Sizes& buffer) {
+std::optional<Write> write_of_rows(const ir::Node& node, const ConstantSizes& buffer) {
   const ir::Tensor& tensor = *constant_operand(node, 1);
   if (tensor.dims.empty() || tensor.dims.back() < 1 || tensor.dims.back() > static_cast<int64_t>(buffer.size()))
     return std::nullopt;
@@ -114,9 +115,9 @@ bool join_chain(ir::Model& model, ir::Node& last, const infer::Result& facts) {
   emitter.set_origin(rewrite::name_of(last));
   const ops::Emit at = emitter.before(&last);
   std::vector<ir::Value*> parts;
-  Sizes piece = *buffer;
+  ConstantSizes piece = *buffer;
   piece[axis] = 1;
-  Sizes without = *buffer;
+  ConstantSizes without = *buffer;
   without.erase(without.begin() + static_cast<std::ptrdiff_t>(axis));
   for (const auto& [place, value] : pieces) {
     const auto sizes = sizes_of(value, facts);

@@ -115,7 +115,7 @@ bool roll_one(const Traces& traces, size_t index, std::string& why) {
   return true;
 }
 
-Note note_of(const Traces& traces, size_t index) {
+Note note_of_scan(const Traces& traces, size_t index) {
   const Strands& strands = traces.front()->recurrences[index];
   Note note{fmt::format("steps from {} on", strands.front().nodes.front()->describe()),
             fmt::format("one Scan of {} nodes, over as many steps as there are", strands.size()),
@@ -129,7 +129,7 @@ std::vector<std::string> roll_all(const Traces& traces, std::vector<Note>& scans
   std::vector<std::string> left;
   for (size_t i = 0; i < traces.front()->recurrences.size(); ++i) {
     std::string why;
-    Note note = note_of(traces, i);
+    Note note = note_of_scan(traces, i);
     if (roll_one(traces, i, why)) {
       scans.push_back(std::move(note));
     } else {

@@ -19,7 +19,7 @@ using Values = std::vector<int64_t>;
 constexpr size_t kMostProposals = 24;
 constexpr size_t kMostNamed = 2;       // of those that no point tells from a proposal
 constexpr double kNearlyAsSimple = 3;  // bits
-constexpr int64_t kLargest = int64_t{1} << 31;
+constexpr int64_t kLargestProposed = int64_t{1} << 31;
 
 double bits(int64_t n) { return std::log2(static_cast<double>(n)); }
 
@@ -34,20 +34,20 @@ struct Base {
 };
 
 // Of one point alone, nothing is known to be constant.
-bool is_constant(const Values& at) {
+bool never_varies(const Values& at) {
   return at.size() > 1 && std::all_of(at.begin(), at.end(), [&](int64_t v) { return v == at.front(); });
 }
 
-Values both(const Base& a, const Base& b, int64_t (*f)(int64_t, int64_t)) {
+Values in_each_point(const Base& a, const Base& b, int64_t (*f)(int64_t, int64_t)) {
   Values at;
   for (size_t k = 0; k < a.at.size(); ++k) at.push_back(f(a.at[k], b.at[k]));
   return at;
 }
 
-Base times(const Base& a, const Base& b) {
-  return {a.dim * b.dim, both(a, b, [](int64_t x, int64_t y) {
-            const bool small = std::abs(x) < kLargest && std::abs(y) < kLargest;
-            return small ? x * y : kLargest;
+Base product_of(const Base& a, const Base& b) {
+  return {a.dim * b.dim, in_each_point(a, b, [](int64_t x, int64_t y) {
+            const bool small = std::abs(x) < kLargestProposed && std::abs(y) < kLargestProposed;
+            return small ? x * y : kLargestProposed;
           })};
 }
 
@@ -55,9 +55,10 @@ class Proposer {
  public:
   Proposer(int64_t value, std::span<const Point> points) : value_(value) {
     for (const Point& p : points) {
-      const bool is_size = std::all_of(p.at.begin(), p.at.end(), [](int64_t v) { return v >= 0 && v < kLargest; });
+      const bool is_size =
+          std::all_of(p.at.begin(), p.at.end(), [](int64_t v) { return v >= 0 && v < kLargestProposed; });
       if (!is_size) continue;
-      (is_constant(p.at) ? fixed_ : bases_).push_back({p.symbol, p.at, p.product.is_known()});
+      (never_varies(p.at) ? fixed_ : bases_).push_back({p.symbol, p.at, p.product.is_known()});
       if (p.product.is_known()) products_.emplace(dim::scope_of(p.symbol)->symbol_id(p.symbol), p.product);
     }
   }
@@ -65,7 +66,7 @@ class Proposer {
   std::vector<Proposal> run(size_t num_values) {
     found_.emplace_back(Dim(value_), Values(num_values, value_), value_ > 0 ? cost_of_integer(value_) : 1,
                         std::vector<std::string>());
-    if (value_ > 0 && value_ < kLargest) {
+    if (value_ > 0 && value_ < kLargestProposed) {
       // A size that is the same at every point: nothing tells it from the integer, but that is worth a word.
       for (const Base& base : fixed_) add(base.dim, base.at, 2.5);
       singles();
@@ -79,8 +80,8 @@ class Proposer {
   void add(Dim dim, Values at, double cost) {
     if (at.front() != value_ || dim.is_unknown()) return;
     for (const int64_t v : at)
-      if (v < 0 || v >= kLargest) return;
-    if (is_constant(at) && dim.is_symbolic()) {
+      if (v < 0 || v >= kLargestProposed) return;
+    if (never_varies(at) && dim.is_symbolic()) {
       // Nothing tells it from the integer. That is worth a word where it is the simpler of the two.
       if (cost < cost_of_integer(value_)) unseen_.emplace_back(cost, dim::to_string(dim));
       return;
@@ -137,17 +138,17 @@ class Proposer {
       for (size_t j = 0; j < bases_.size(); ++j) {
         const Base &a = bases_[i], &b = bases_[j];
         if (a.is_product || b.is_product) continue;
-        if (j >= i) scaled(times(a, b), 4);
+        if (j >= i) scaled(product_of(a, b), 4);
         if (i == j) continue;
         if (j > i && products_.empty()) patches(a, b);
         if (j > i && value_ > 1) {
-          add(dim::max(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::max(x, y); }), 6);
-          add(dim::min(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return std::min(x, y); }), 6);
+          add(dim::max(a.dim, b.dim), in_each_point(a, b, [](int64_t x, int64_t y) { return std::max(x, y); }), 6);
+          add(dim::min(a.dim, b.dim), in_each_point(a, b, [](int64_t x, int64_t y) { return std::min(x, y); }), 6);
         }
         const bool divides = b.at.front() > 0 && a.at.front() % b.at.front() == 0 &&
                              std::all_of(b.at.begin(), b.at.end(), [](int64_t v) { return v > 0; });
         if (divides && value_ > 1)
-          scaled({dim::floor_div(a.dim, b.dim), both(a, b, [](int64_t x, int64_t y) { return x / y; })}, 5);
+          scaled({dim::floor_div(a.dim, b.dim), in_each_point(a, b, [](int64_t x, int64_t y) { return x / y; })}, 5);
       }
     }
   }
@@ -157,8 +158,8 @@ class Proposer {
     constexpr int64_t kLargestPatch = 64;
     for (int64_t d = 2; d <= kLargestPatch; ++d) {
       if (a.at.front() % d != 0 || b.at.front() % d != 0) continue;
-      const Base part = times({dim::floor_div(a.dim, d), each(a, [d](int64_t v) { return v / d; })},
-                              {dim::floor_div(b.dim, d), each(b, [d](int64_t v) { return v / d; })});
+      const Base part = product_of({dim::floor_div(a.dim, d), each(a, [d](int64_t v) { return v / d; })},
+                                   {dim::floor_div(b.dim, d), each(b, [d](int64_t v) { return v / d; })});
       const double cost = 5 + cost_of_integer(d) / 2;
       add(part.dim, part.at, cost);
       add(part.dim + Dim(1), each(part, [](int64_t v) { return v + 1; }), cost + 2);
@@ -170,7 +171,7 @@ class Proposer {
       for (size_t j = i; j < bases_.size(); ++j)
         for (size_t k = j; k < bases_.size(); ++k) {
           if (bases_[i].is_product || bases_[j].is_product || bases_[k].is_product) continue;
-          scaled(times(times(bases_[i], bases_[j]), bases_[k]), 6);
+          scaled(product_of(product_of(bases_[i], bases_[j]), bases_[k]), 6);
         }
   }
 
@@ -216,7 +217,7 @@ class Proposer {
 
 void find_products(std::span<Point> points) {
   for (Point& p : points) {
-    if (is_constant(p.at)) continue;
+    if (never_varies(p.at)) continue;
     const auto is = [&](Dim dim, const Values& at) {
       if (at == p.at && p.product.is_unknown()) p.product = dim;
     };
@@ -226,12 +227,12 @@ void find_products(std::span<Point> points) {
         for (size_t j = i + 1; j < points.size(); ++j) {
           const Point &a = points[i], &b = points[j];
           if (&a == &p || &b == &p || a.product.is_known() || b.product.is_known()) continue;
-          const Base pair = times({a.symbol, a.at}, {b.symbol, b.at});
+          const Base pair = product_of({a.symbol, a.at}, {b.symbol, b.at});
           if (of == 2) is(pair.dim, pair.at);
           for (size_t k = j + 1; of == 3 && k < points.size(); ++k) {
             const Point& c = points[k];
             if (&c == &p || c.product.is_known()) continue;
-            const Base triple = times(pair, {c.symbol, c.at});
+            const Base triple = product_of(pair, {c.symbol, c.at});
             is(triple.dim, triple.at);
           }
         }

@@ -10,11 +10,11 @@
 namespace thaw::lifting {
 namespace {
 
-struct Sizes {
+struct ImageSizes {
   dim::Scope scope;
   std::vector<Variable> variables;
 
-  Sizes(std::vector<int64_t> batch, std::vector<int64_t> height, std::vector<int64_t> width) {
+  ImageSizes(std::vector<int64_t> batch, std::vector<int64_t> height, std::vector<int64_t> width) {
     int64_t axis = 0;
     for (auto& [name, at] : {std::pair{"batch", &batch}, {"height", &height}, {"width", &width}}) {
       variables.push_back(
@@ -35,12 +35,12 @@ struct Sizes {
   }
 };
 
-using Size = std::function<int64_t(int64_t, int64_t, int64_t)>;
+using SizeOfImage = std::function<int64_t(int64_t, int64_t, int64_t)>;
 
 int64_t windows(int64_t n, int64_t m) { return (n + m - 1) / m; }
 
 // Each is a size that a graph computes; three traces tell which.
-const std::pair<const char*, Size> kSizes[] = {
+const std::pair<const char*, SizeOfImage> kSizes[] = {
     {"a constant", [](int64_t, int64_t, int64_t) { return 7; }},
     {"itself", [](int64_t, int64_t h, int64_t) { return h; }},
     {"a part", [](int64_t, int64_t h, int64_t) { return h / 4; }},
@@ -62,7 +62,7 @@ const std::pair<const char*, Size> kSizes[] = {
 };
 
 TEST(Solver, FindsSizesThatHoldElsewhere) {
-  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  const ImageSizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
   for (const auto& [name, size] : kSizes) {
     const std::vector<int64_t> wanted{size(2, 40, 56), size(3, 88, 24), size(5, 72, 104)};
     EXPECT_EQ(sizes.at(wanted, 7, 136, 40), size(7, 136, 40)) << name;
@@ -72,7 +72,7 @@ TEST(Solver, FindsSizesThatHoldElsewhere) {
 
 // The last molecule of CANINE stands for the characters that are left, and for its own.
 TEST(Solver, FindsWhatWholePiecesLeave) {
-  const Sizes sizes({2, 3, 5}, {40, 70, 103}, {56, 24, 104});
+  const ImageSizes sizes({2, 3, 5}, {40, 70, 103}, {56, 24, 104});
   EXPECT_EQ(sizes.at(std::vector<int64_t>{4, 6, 7}, 1, 50, 8), 6);
   EXPECT_EQ(sizes.at(std::vector<int64_t>{0, 6, 7}, 1, 50, 8), 2);
   // Of 9, no trace is whole: that it leaves 0 there, and not 9, is a guess.
@@ -80,7 +80,7 @@ TEST(Solver, FindsWhatWholePiecesLeave) {
 }
 
 TEST(Solver, GivesEveryTraceWhateverItFinds) {
-  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  const ImageSizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
   rc::check([&](const std::vector<uint8_t>& bytes) {
     RC_PRE(bytes.size() >= 3U);
     const std::vector<int64_t> wanted{bytes[0], bytes[1], bytes[2]};
@@ -95,7 +95,7 @@ TEST(Solver, GivesEveryTraceWhateverItFinds) {
 }
 
 TEST(Solver, PassesOverWhatWasRefused) {
-  const Sizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
+  const ImageSizes sizes({2, 3, 5}, {40, 88, 72}, {56, 24, 104});
   const std::vector<int64_t> wanted{1, 0, 1};
   const auto all = Solver(sizes.variables).solutions(wanted, 3);
   ASSERT_GE(all.size(), 2U);
@@ -106,7 +106,7 @@ TEST(Solver, PassesOverWhatWasRefused) {
 }
 
 TEST(Solver, KnowsTheSizesOfTensors) {
-  Sizes sizes({2, 3, 5}, {400, 521, 803}, {56, 24, 104});
+  ImageSizes sizes({2, 3, 5}, {400, 521, 803}, {56, 24, 104});
   const dim::Dim length = dim::floor_div(sizes.variables[1].symbol - dim::Dim(27), 20);
   const TensorSizes tensors{{{18, 24, 38}, length}};
   const Solver solver(sizes.variables, nullptr, &tensors);
@@ -115,7 +115,7 @@ TEST(Solver, KnowsTheSizesOfTensors) {
 
 // Two stages of a pyramid are as large in these traces, and rounded otherwise: what a node reads says which is meant.
 TEST(Solver, TakesAnAxisOfItsDataBeforeOtherTensorsOfThatSize) {
-  Sizes sizes({2, 3, 5}, {120, 70, 93}, {131, 96, 65});
+  ImageSizes sizes({2, 3, 5}, {120, 70, 93}, {131, 96, 65});
   const std::vector<int64_t> wanted{3, 2, 3};
   const dim::Dim height = sizes.variables[1].symbol;
   const dim::Dim first = dim::floor_div(height + dim::Dim(3), 32), second = dim::floor_div(height + dim::Dim(7), 32);
@@ -127,7 +127,7 @@ TEST(Solver, TakesAnAxisOfItsDataBeforeOtherTensorsOfThatSize) {
 
 // A Slice that cuts nothing off in any trace stands there for another tensor of that size.
 TEST(Solver, CutsDownToAnotherTensor) {
-  Sizes sizes({2, 3, 5}, {96, 187, 224}, {131, 96, 65});
+  ImageSizes sizes({2, 3, 5}, {96, 187, 224}, {131, 96, 65});
   const std::vector<int64_t> wanted{6, 12, 14};
   const dim::Dim height = sizes.variables[1].symbol;
   const dim::Dim other = dim::ceil_div(height, 16), own = dim::ceil_div(height, 32) * dim::Dim(2);

@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // In characters. Where something frozen came before, an expression is wrong, and long.
-constexpr size_t kLongest = 320;
+constexpr size_t kLongestText = 320;
 
 class Collecting {
  public:
@@ -29,7 +29,7 @@ class Collecting {
     if (!d.is_symbolic() || dim::is_data_dependent(d)) return false;
     auto known = values_.find(d.expr());
     if (known == values_.end()) {
-      if (dim::to_string(d).size() > kLongest) return false;
+      if (dim::to_string(d).size() > kLongestText) return false;
       std::vector<int64_t> values;
       for (const dim::Assignment& at : traces_) {
         const auto value = dim::evaluate(d, at);

@@ -9,10 +9,10 @@ namespace {
 
 using dim::Dim;
 
-constexpr int64_t kLargestWindow = 64;
+constexpr int64_t kLargestWindowSide = 64;
 constexpr size_t kMostVariables = 12;  // pairs of them are tried
 
-struct Cells {
+struct CellsOfVariable {
   const Variable* variable;
   int64_t part;
   std::vector<int64_t> at;
@@ -20,15 +20,15 @@ struct Cells {
 };
 
 // Sides of no tensor, which a trace may declare, would overflow.
-constexpr int64_t kLongestSide = int64_t{1} << 31;
+constexpr int64_t kLongestTracedSide = int64_t{1} << 31;
 
-std::vector<Cells> possible_cells(std::span<const Variable> variables, int64_t largest_part) {
-  std::vector<Cells> cells;
+std::vector<CellsOfVariable> possible_cells(std::span<const Variable> variables, int64_t largest_part) {
+  std::vector<CellsOfVariable> cells;
   for (const Variable& v : variables) {
     for (int64_t part = largest_part; part >= 1; --part) {
-      Cells c{&v, part, v.at};
+      CellsOfVariable c{&v, part, v.at};
       const bool exact = std::all_of(c.at.begin(), c.at.end(),
-                                     [&](int64_t at) { return at > 0 && at <= kLongestSide && at % part == 0; });
+                                     [&](int64_t at) { return at > 0 && at <= kLongestTracedSide && at % part == 0; });
       if (!exact || !v.varies()) continue;
       for (int64_t& at : c.at) at /= part;
       cells.push_back(std::move(c));
@@ -50,9 +50,9 @@ class WindowSearch {
         cells_(possible_cells(sides, limits.largest_part)) {}
 
   void run() {
-    for (int64_t m = 2; m <= kLargestWindow && !enough_; ++m) {
+    for (int64_t m = 2; m <= kLargestWindowSide && !enough_; ++m) {
       if (limits_.only != 0 && m != limits_.only) continue;
-      for (const Cells& c : cells_) along_one_side(c, m);
+      for (const CellsOfVariable& c : cells_) along_one_side(c, m);
       if (multiples_.size() > kMostVariables) continue;
       over_two_sides(m, nullptr);
       for (const Variable& per : multiples_) over_two_sides(m, &per);
@@ -69,7 +69,7 @@ class WindowSearch {
   }
   void found(Dim dim) { enough_ = take_(dim); }
 
-  void along_one_side(const Cells& c, int64_t m) {
+  void along_one_side(const CellsOfVariable& c, int64_t m) {
     const auto whole = [&](size_t k) { return windows(c.at[k], m) * m; };
     const auto rounded = [&] { return dim::ceil_div(c.dim(), m) * Dim(m); };
     const int64_t more = wanted_[0] - whole(0);
@@ -88,8 +88,8 @@ class WindowSearch {
     for (const bool square : {true, false}) over_two_sides(m, per, square);
   }
   void over_two_sides(int64_t m, const Variable* per, bool square) {
-    for (const Cells& a : cells_) {
-      for (const Cells& b : cells_) {
+    for (const CellsOfVariable& a : cells_) {
+      for (const CellsOfVariable& b : cells_) {
         if (a.variable >= b.variable || (a.part == b.part) != square) continue;
         const auto count = [&](size_t k) {
           std::optional<int64_t> all = windows(a.at[k], m) * windows(b.at[k], m);
@@ -107,7 +107,7 @@ class WindowSearch {
   std::span<const int64_t> wanted_;
   const std::function<bool(Dim)>& take_;
   WindowLimits limits_;
-  std::vector<Cells> cells_;
+  std::vector<CellsOfVariable> cells_;
   bool enough_ = false;
 };
 

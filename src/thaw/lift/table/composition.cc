@@ -50,12 +50,12 @@ std::vector<int64_t> factors_of(const View& sequence, bool alike) {
   return factors;
 }
 
-enum class Sides : uint8_t { kSum, kSumBySteps, kProduct };
+enum class SidesJoined : uint8_t { kSum, kSumBySteps, kProduct };
 
 // f(row) + g(column), or f(row) * g(column): each told by one side of the grid. By steps: what rows count in may differ
 // from trace to trace.
-std::optional<Sequence> fit_sides(const View& column, const Layout& layout, TableContext& context, Sides sides) {
-  const bool product = sides == Sides::kProduct;
+std::optional<Sequence> fit_sides(const View& column, const Layout& layout, TableContext& context, SidesJoined sides) {
+  const bool product = sides == SidesJoined::kProduct;
   const Counter &row = layout.row(), &across = layout.column(), &frame = *layout.counters()[2];
   std::vector<int64_t> top(column.traces(), 0), left(column.traces(), 0);
   std::vector<double> corners;
@@ -73,7 +73,7 @@ std::optional<Sequence> fit_sides(const View& column, const Layout& layout, Tabl
   }
   auto down = side_of(column, row, across, frame, left), along = side_of(column, across, row, frame, top);
   if (!down || !along) return std::nullopt;
-  const std::vector<int64_t> factors = factors_of(*down, sides != Sides::kSumBySteps);
+  const std::vector<int64_t> factors = factors_of(*down, sides != SidesJoined::kSumBySteps);
   for (size_t k = 0; k < column.traces(); ++k) {
     const int64_t factor = product ? 0 : factors[k];
     // What rows count in steps of a factor: the rest of the corner is the columns'.
@@ -104,22 +104,23 @@ std::optional<Sequence> fit_sides(const View& column, const Layout& layout, Tabl
                   formula};
 }
 
-std::optional<Sequence> fit_column(const View& column, const RowTable& table) {
+std::optional<Sequence> fit_in_any_way(const View& column, const RowTable& table) {
   if (auto fit = fit_sequence(column, table.context)) return fit;
   for (const CounterPtr& counter : table.counters)
     if (auto fit = fit_sequence_in(column, *counter, table.context)) return fit;
   for (const LayoutPtr& layout : table.layouts) {
     if (!layout->is_grid() || column.kind == Kind::kTruth) continue;
-    if (auto fit = fit_sides(column, *layout, table.context, Sides::kSum)) return fit;
+    if (auto fit = fit_sides(column, *layout, table.context, SidesJoined::kSum)) return fit;
     const bool real = column.kind == Kind::kReal;
-    if (auto fit = fit_sides(column, *layout, table.context, real ? Sides::kProduct : Sides::kSumBySteps)) return fit;
+    if (auto fit = fit_sides(column, *layout, table.context, real ? SidesJoined::kProduct : SidesJoined::kSumBySteps))
+      return fit;
   }
   return std::nullopt;
 }
 
-using Fit = std::function<std::optional<Sequence>(const View&)>;
+using FitColumn = std::function<std::optional<Sequence>(const View&)>;
 
-std::optional<Generated> each_column(const View& view, const Fit& fit_one) {
+std::optional<Generated> each_column(const View& view, const FitColumn& fit_one) {
   Generated out;
   std::vector<std::pair<View, Formula>> known;  // columns that come again are the same nodes
   size_t last = 0;
@@ -144,17 +145,17 @@ std::optional<Generated> each_column(const View& view, const Fit& fit_one) {
   return out;
 }
 
-constexpr int64_t kMostColumns = 256;
+constexpr int64_t kMostComposedColumns = 256;
 
 }  // namespace
 
 std::optional<Generated> fit_lines(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostColumns) return std::nullopt;
+  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
   return each_column(table.view, [&](const View& column) { return fit_line_of(column, table.context); });
 }
 
 std::optional<Generated> fit_lines_of_cells(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostColumns) return std::nullopt;
+  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
   return each_column(table.view, [&](const View& column) -> std::optional<Sequence> {
     RowTable one{column, table.layouts, table.counters, table.context};
     if (const auto fit = fit_columns(one)) return Sequence{fit->description, fit->parts.front().formula};
@@ -168,8 +169,8 @@ std::optional<Generated> fit_lines_of_cells(const RowTable& table) {
 }
 
 std::optional<Generated> fit_sequences(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostColumns) return std::nullopt;
-  return each_column(table.view, [&](const View& column) { return fit_column(column, table); });
+  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
+  return each_column(table.view, [&](const View& column) { return fit_in_any_way(column, table); });
 }
 
 }  // namespace thaw::lifting

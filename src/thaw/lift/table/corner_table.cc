@@ -56,7 +56,7 @@ std::vector<double> kept_table(const View& view, size_t largest, int64_t behind)
   return kept;
 }
 
-bool is_corner(const View& view, size_t largest, int64_t behind) {
+bool are_corners(const View& view, size_t largest, int64_t behind) {
   const std::vector<double> kept = kept_table(view, largest, behind);
   for (size_t k = 0; k < view.traces(); ++k)
     if (!each_entry(view, k, largest, behind,
@@ -70,8 +70,8 @@ std::optional<int64_t> count_behind(const View& view, size_t largest) {
   int64_t shortest = view.growing.front().at.front();
   for (const Size& n : view.growing) shortest = std::min(shortest, std::ranges::min(n.at));
   for (int64_t behind = 0; behind < shortest; ++behind)
-    if (is_corner(view, largest, behind))
-      return behind + 1 < shortest && !is_corner(view, largest, behind + 1) ? std::optional(behind) : std::nullopt;
+    if (are_corners(view, largest, behind))
+      return behind + 1 < shortest && !are_corners(view, largest, behind + 1) ? std::optional(behind) : std::nullopt;
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ int64_t run_of(const View& view, size_t trace, int64_t column) {
 }
 
 // After how many runs the entries come again; all of them where they do not.
-int64_t period_of(const View& view, size_t trace, int64_t column, int64_t run) {
+int64_t period_of_runs(const View& view, size_t trace, int64_t column, int64_t run) {
   const int64_t length = view.length().at[trace], runs = (length + run - 1) / run;
   const auto entry = [&](int64_t i) { return view.at(trace, i * run, column); };
   for (int64_t period = 1; period < runs; ++period) {
@@ -67,7 +67,7 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
   std::vector<int64_t> periods, counts;
   for (size_t k = 0; k < view.traces(); ++k) {
     counts.push_back((view.length().at[k] + run->at[k] - 1) / run->at[k]);
-    periods.push_back(period_of(view, k, column, run->at[k]));
+    periods.push_back(period_of_runs(view, k, column, run->at[k]));
     whole.push_back(periods[k] == counts[k]);
     returns |= !whole[k];
   }

@@ -32,14 +32,14 @@ std::optional<Cuts> cuts_of(const View& view, const Layout& layout, bool down, d
   return cuts;
 }
 
-struct Cut {
+struct SideCut {
   const Counter& along;
   const Size& side;
   const char* name;
 };
 
 // Whether the cells of both axes are on one side of the cut.
-std::optional<Formula> on_one_side(const Cut& cut, const Cuts& cuts, const Solver& solver, std::string& text) {
+std::optional<Formula> on_one_side(const SideCut& cut, const Cuts& cuts, const Solver& solver, std::string& text) {
   const auto rolled = solver.solve(cuts);
   if (!rolled) return std::nullopt;
   const Formula behind(cut.side - Size{*rolled, cuts}), across = position(1);
@@ -65,7 +65,7 @@ std::optional<Sequence> fit_cut_mask(const View& view, TableContext& context) {
     if (!down || !across) continue;
     Formula inside;
     std::string text;
-    const Cut sides[] = {{layout->row(), layout->height(), "rows"}, {layout->column(), layout->width(), "columns"}};
+    const SideCut sides[] = {{layout->row(), layout->height(), "rows"}, {layout->column(), layout->width(), "columns"}};
     bool known = true;
     for (const auto& [cut, cuts] : {std::pair(&sides[0], &*down), std::pair(&sides[1], &*across)}) {
       if (cuts->empty()) continue;

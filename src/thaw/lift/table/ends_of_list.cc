@@ -14,7 +14,7 @@ namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kLongestStep = 4096;
-constexpr double kUnequal = 4e-7;  // relative to the largest entry: the order of a sum
+constexpr double kUnequalSums = 4e-7;  // relative to the largest entry: the order of a sum
 
 // After how many entries the middle of a list comes again, and how many do not before and behind it.
 struct Middle {
@@ -49,7 +49,7 @@ std::optional<Generated> fit_ends(const RowTable& table) {
   double scale = 0;
   for (const double entry : list) scale = std::max(scale, std::abs(entry));
   if (lengths[largest] < kLeast || !std::isfinite(scale)) return std::nullopt;
-  const auto middle = middle_of(list, kUnequal * scale);
+  const auto middle = middle_of(list, kUnequalSums * scale);
   if (!middle || middle->before == 0 || middle->behind == 0) return std::nullopt;
   // Where the middle begins again depends on where the list ends.
   const auto as_far = [&](int64_t n) { return (lengths[largest] - n) % middle->step == 0; };

@@ -10,7 +10,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();  // equal to no entry
+constexpr double kNoEntry = std::numeric_limits<double>::quiet_NaN();  // equal to no entry
 
 int64_t count_of(const std::vector<int64_t>& dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
@@ -106,7 +106,7 @@ class Evaluation {
         std::vector<double> chosen;
         for (const double at : points_.positions[static_cast<size_t>(node.axis)])
           chosen.push_back(at < static_cast<double>(node.numbers.size()) ? node.numbers[static_cast<size_t>(at)]
-                                                                         : kNone);
+                                                                         : kNoEntry);
         return along(node.axis, std::move(chosen));
       }
       case FormulaOp::kAdd:
@@ -117,9 +117,9 @@ class Evaluation {
         return with(std::multiplies<>());
       case FormulaOp::kDiv:
         if (real) return with([](double a, double b) { return a / b; });
-        return with([](double a, double b) { return b == 0 ? kNone : std::floor(a / b); });
+        return with([](double a, double b) { return b == 0 ? kNoEntry : std::floor(a / b); });
       case FormulaOp::kMod:
-        return with([](double a, double b) { return b == 0 ? kNone : std::fmod(a, b); });
+        return with([](double a, double b) { return b == 0 ? kNoEntry : std::fmod(a, b); });
       case FormulaOp::kMin:
         return with([](double a, double b) { return std::min(a, b); });
       case FormulaOp::kMax:
@@ -136,8 +136,8 @@ class Evaluation {
         return each(operand(0), [](double a) { return a == 0 ? 1.0 : 0.0; });
       case FormulaOp::kWhere: {
         const Numbers &condition = operand(0), &yes = operand(1), &no = operand(2);
-        const Numbers taken = broadcast(condition, yes, [](double c, double y) { return c != 0 ? y : kNone; });
-        const Numbers left = broadcast(condition, no, [](double c, double n) { return c != 0 ? kNone : n; });
+        const Numbers taken = broadcast(condition, yes, [](double c, double y) { return c != 0 ? y : kNoEntry; });
+        const Numbers left = broadcast(condition, no, [](double c, double n) { return c != 0 ? kNoEntry : n; });
         return broadcast(taken, left, [](double y, double n) { return std::isnan(y) ? n : y; });
       }
       case FormulaOp::kAbs:
@@ -149,7 +149,7 @@ class Evaluation {
       case FormulaOp::kLog:
         return each(operand(0), [](double a) { return std::log(a); });
       case FormulaOp::kWhole:
-        return each(operand(0), [](double a) { return a < 0 ? kNone : std::floor(a); });
+        return each(operand(0), [](double a) { return a < 0 ? kNoEntry : std::floor(a); });
       case FormulaOp::kSingle:
         return each(operand(0), [](double a) { return static_cast<double>(static_cast<float>(a)); });
       case FormulaOp::kReal:
@@ -179,13 +179,13 @@ class Evaluation {
             const bool inside = at >= 0 && at < count;
             out.entries.push_back(inside ? node.numbers[static_cast<size_t>(at) * static_cast<size_t>(node.width) +
                                                         static_cast<size_t>(column)]
-                                         : kNone);
+                                         : kNoEntry);
           }
         }
         return out;
       }
     }
-    return scalar(kNone);
+    return scalar(kNoEntry);
   }
 
   const Points& points_;

@@ -20,7 +20,7 @@ namespace {
 constexpr double kRounded = 2e-5;  // of sums in float32, relative to 1 or the largest entry
 
 // What the lists were resized to in each trace, and what of it a grid takes.
-struct Lengths {
+struct FactorLengths {
   Size down, across;
   bool is_longer_side;
 };
@@ -46,7 +46,7 @@ class Factorized {
   }
 
   // Rows first, then columns; last that the columns' mean is 0.
-  LinearSums sums(const Lengths& lengths, int64_t side, const Resizing& method) const {
+  LinearSums sums(const FactorLengths& lengths, int64_t side, const Resizing& method) const {
     LinearSums out(2 * side);
     const auto add = [&](size_t k, int64_t row, int64_t column) {
       std::vector<Tap> sum = taps_at(row, lengths.down.at[k], side, method);
@@ -81,7 +81,7 @@ class Factorized {
   std::vector<std::vector<int64_t>> rows_;  // by trace: of each cell, row by row
 };
 
-std::vector<Lengths> possible_lengths(const CellGrid& grid) {
+std::vector<FactorLengths> possible_factor_lengths(const CellGrid& grid) {
   Size longer{dim::max(grid.height.dim, grid.width.dim), {}};
   for (size_t k = 0; k < grid.height.at.size(); ++k) longer.at.push_back(std::max(grid.height.at[k], grid.width.at[k]));
   return {{grid.height, grid.width, false}, {longer, longer, true}};
@@ -93,7 +93,7 @@ struct Learned {
   std::vector<std::vector<double>> channels;
 };
 
-bool gives(const LinearSums& sums, const Factorized& fit, const Learned& learned, double tolerance) {
+bool gives_channels(const LinearSums& sums, const Factorized& fit, const Learned& learned, double tolerance) {
   for (size_t c = 0; c < learned.channels.size(); ++c) {
     const std::vector<double> got = sums.times(learned.channels[c]), wanted = fit.wanted(static_cast<int64_t>(c));
     for (size_t i = 0; i + 1 < wanted.size(); ++i)  // not the last, which is no entry
@@ -102,7 +102,7 @@ bool gives(const LinearSums& sums, const Factorized& fit, const Learned& learned
   return true;
 }
 
-TableFit factorized(const View& view, const CellGrid& grid, const Lengths& lengths, const Resizing& method,
+TableFit factorized(const View& view, const CellGrid& grid, const FactorLengths& lengths, const Resizing& method,
                     const Learned& learned, bool antialias) {
   const int64_t side = learned.side;
   const auto shortest = [](const Size& size) { return std::ranges::min(size.at); };
@@ -156,7 +156,7 @@ std::optional<TableFit> fit_factorized(const View& view, TableContext& context) 
     int64_t told = 0;  // by all traces: what a list may hold is less
     for (size_t k = 0; k < view.traces(); ++k) told += grid.height.at[k] + grid.width.at[k] - 1;
     for (int64_t side = 2; side <= std::min(kLongest, told * 4 / 5 / 2); ++side) {
-      for (const Lengths& lengths : possible_lengths(grid)) {
+      for (const FactorLengths& lengths : possible_factor_lengths(grid)) {
         for (const Resizing& method : possible_resizings(context.antialias)) {
           const LinearSums sums = fit.sums(lengths, side, method);
           const auto holds = [&](int64_t c) { return sums.hold(fit.wanted(c), *scale, work); };
@@ -173,7 +173,7 @@ std::optional<TableFit> fit_factorized(const View& view, TableContext& context) 
           }
           Learned learned{side, {}};
           for (int64_t c = 0; c < view.width; ++c) learned.channels.push_back(squares.solve(fit.wanted(c)));
-          if (gives(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
+          if (gives_channels(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
             return factorized(view, grid, lengths, method, learned, context.antialias);
         }
       }

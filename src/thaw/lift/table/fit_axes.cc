@@ -35,7 +35,7 @@ bool depends_on(const View& view, int64_t column, size_t axis) {
 }
 
 // The columns [first, first + count) along some axes, at the start of the others.
-View part_of(const View& view, int64_t first, int64_t count, const std::vector<size_t>& axes) {
+View columns_along(const View& view, int64_t first, int64_t count, const std::vector<size_t>& axes) {
   View out = view.without_entries();
   out.width = count;
   out.growing.clear();
@@ -240,7 +240,7 @@ std::optional<Generated> fit_axes(const View& view, TableContext& context) {
     while (along.size() < 2 && end < view.width && axes[static_cast<size_t>(end)] == along) ++end;
     std::vector<Formula> positions;
     for (const size_t axis : along) positions.push_back(position(static_cast<int>(axis)));
-    const View part = part_of(view, first, end - first, along.empty() ? std::vector<size_t>{0} : along);
+    const View part = columns_along(view, first, end - first, along.empty() ? std::vector<size_t>{0} : along);
     if (positions.empty()) positions.push_back(position(0));
     std::optional<Generated> fit;
     if (along.size() < 2) {

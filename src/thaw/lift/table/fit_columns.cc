@@ -16,7 +16,7 @@ namespace {
 
 enum class Function : uint8_t { kAffine, kCos, kSin };
 
-const char* name_of(Function f) {
+const char* words_of(Function f) {
   return f == Function::kAffine ? "affine in" : f == Function::kCos ? "cos of a multiple of" : "sin of a multiple of";
 }
 
@@ -34,15 +34,15 @@ struct ColumnFit {
 };
 
 // A column as a function of a counter, over all traces: its values at first, first + 1, …; NaN where the counter is never.
-struct Values {
+struct ColumnValues {
   int64_t first = 0;
   std::vector<double> at;
 };
 
-std::optional<Values> as_function(const View& view, int64_t column, const Counter& counter) {
+std::optional<ColumnValues> as_function(const View& view, int64_t column, const Counter& counter) {
   // A counter of real rows counts to some multiple of them.
   constexpr int64_t kFurthest = int64_t{1} << 24;
-  Values values;
+  ColumnValues values;
   for (size_t k = 0; k < view.traces(); ++k) {
     for (const int64_t x : counter.at(k)) {
       if (x < -kFurthest || x > kFurthest) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<Values> as_function(const View& view, int64_t column, const Counte
   return values;
 }
 
-bool matches(const Values& values, const View& view, const ColumnFit& fit) {
+bool gives_values(const ColumnValues& values, const View& view, const ColumnFit& fit) {
   // An angle was rounded to float32 before its cosine was taken.
   constexpr double kRounding = 1.2e-7;
   const bool is_sinusoid = fit.function != Function::kAffine;
@@ -81,23 +81,23 @@ bool matches(const Values& values, const View& view, const ColumnFit& fit) {
 }
 
 // A line goes through any two entries. Learned ones are not apart by a number that somebody would write.
-bool is_written(double number) {
+bool is_written_step(double number) {
   constexpr double kParts = 64, kRounding = 1e-4;
   return std::abs(number * kParts - std::round(number * kParts)) < kRounding;
 }
 
-bool fit_affine(const Values& values, const View& view, ColumnFit& fit) {
+bool fit_affine(const ColumnValues& values, const View& view, ColumnFit& fit) {
   size_t first = 0, last = values.at.size() - 1;
   while (first < last && std::isnan(values.at[first])) ++first;
   fit.scale = last == first ? 0 : (values.at[last] - values.at[first]) / static_cast<double>(last - first);
   if (view.exact() && fit.scale != std::round(fit.scale)) return false;
   fit.offset = values.at[first] - fit.scale * static_cast<double>(values.first + static_cast<int64_t>(first));
   const auto known = std::ranges::count_if(values.at, [](double entry) { return !std::isnan(entry); });
-  if (known == 2 && !is_written(fit.scale)) return false;
-  return matches(values, view, fit);
+  if (known == 2 && !is_written_step(fit.scale)) return false;
+  return gives_values(values, view, fit);
 }
 
-bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
+bool fit_angle(const ColumnValues& values, const View& view, ColumnFit& fit) {
   const bool sine = fit.function == Function::kSin;
   std::vector<std::pair<double, double>> entries;
   for (size_t i = 0; i < values.at.size(); ++i) {
@@ -112,7 +112,7 @@ bool fit_angle(const Values& values, const View& view, ColumnFit& fit) {
     fit.scale = angle.step;
     fit.weight = angle.weight;
     // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
-    return (fit.weight > 0 || !sine) && matches(values, view, fit);
+    return (fit.weight > 0 || !sine) && gives_values(values, view, fit);
   };
   if (take(angle_of(entries, sine))) return true;
   const bool begins_late = !entries.empty() && entries.front().first > 1;
@@ -183,7 +183,7 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
       straight[j].scale = scale_of(static_cast<double>(j / times % count));
       if (j / times >= count || j % times != 0) continue;
       const auto values = as_function(view, columns[j], *run[j].counter);
-      if (!values || !matches(*values, view, straight[j])) return false;
+      if (!values || !gives_values(*values, view, straight[j])) return false;
     }
     run = std::move(straight);
     return true;
@@ -209,7 +209,7 @@ size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
 }
 
 // Consecutive columns of one kind, as one outer product of the coordinate and their scales.
-Part part_of(std::span<const ColumnFit> run, const View& view) {
+Part outer_product(std::span<const ColumnFit> run, const View& view) {
   const Kind kind = view.exact() ? Kind::kInteger : Kind::kReal;
   const ColumnFit& first = run.front();
   std::vector<double> scales, offsets;
@@ -244,7 +244,7 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
   if (!alike && (view.exact() || (!fit_all(kAngles) && !fit_all(kEach)))) return std::nullopt;
   const ColumnFit& first = fits.front();
   Generated out;
-  out.description = fmt::format("{} {}", name_of(first.function), first.counter->name());
+  out.description = fmt::format("{} {}", words_of(first.function), first.counter->name());
   // Run by run; where columns of sines and cosines take turns, those of each.
   const auto straighten_all = [&](auto belongs) {
     std::vector<int64_t> columns;
@@ -264,7 +264,7 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
     if (!in_turn) straighten_all([&](size_t column) { return column >= begin && column < end; });
-    out.parts.push_back(part_of(std::span(fits).subspan(begin, end - begin), view));
+    out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view));
   }
   return out;
 }

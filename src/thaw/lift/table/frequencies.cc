@@ -9,9 +9,9 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kFewest = 3;  // frequencies that speak for a base, or for a factor
+constexpr size_t kFewestFrequencies = 3;  // frequencies that speak for a base, or for a factor
 
-bool is_written(double base) { return std::isfinite(base) && base > 1 && rounded_base(base * (1 + 5e-5)) == base; }
+bool is_written_base(double base) { return std::isfinite(base) && base > 1 && rounded_base(base * (1 + 5e-5)) == base; }
 
 // A factor that people write: a whole number or a half.
 double rounded_factor(double factor) {
@@ -29,12 +29,12 @@ bool scale_slow_ones(std::vector<Frequency>& frequencies) {
   };
   for (size_t told_by = std::min<size_t>(frequencies.size() / 2, 16); told_by > 0; --told_by) {
     const double base = rounded_base(std::pow(frequencies[told_by].step, -count / static_cast<double>(told_by)));
-    if (!is_written(base)) continue;
+    if (!is_written_base(base)) continue;
     powers = math::rotary_frequencies(base, frequencies.size());
     size_t fast = 0;
     while (fast < powers.size() && gives(fast, 1)) ++fast;
-    if (fast < kFewest || fast + kFewest > powers.size()) continue;
-    for (size_t slow = fast; slow + kFewest <= powers.size(); ++slow) {
+    if (fast < kFewestFrequencies || fast + kFewestFrequencies > powers.size()) continue;
+    for (size_t slow = fast; slow + kFewestFrequencies <= powers.size(); ++slow) {
       const double factor = rounded_factor(powers[slow] / frequencies[slow].step);
       if (factor <= 1) continue;
       size_t end = slow;

@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // Of a table [first + cells, first + cells], how its cells stand.
-struct Cells {
+struct GridCells {
   LayoutPtr layout;
   int64_t first;
   Size down, across;  // distances along each side
@@ -19,7 +19,7 @@ struct Cells {
 Size distances_of(const Size& side) { return side + side - constant_size(1, side.at.size()); }
 
 // Entries by distances down and across; nullopt where two pairs of cells as far apart differ.
-std::optional<View> by_distances(const View& view, const Cells& cells) {
+std::optional<View> by_distances(const View& view, const GridCells& cells) {
   View grid = view.without_entries();
   grid.type = ir::DataType::kFloat;
   grid.growing = {cells.down, cells.across};
@@ -72,7 +72,7 @@ std::optional<std::vector<float>> token_biases(const View& view) {
 }
 
 // The row of each pair in the table of distances, after which the token's rows stand.
-Formula index_of(const Cells& cells) {
+Formula index_of(const GridCells& cells) {
   const size_t traces = cells.down.at.size();
   const Size one = constant_size(1, traces);
   const auto cell = [&](int axis, const Counter& counter) {
@@ -99,7 +99,7 @@ std::optional<TableFit> fit_pairs(const View& view, const View& form, TableConte
     const Size count = view.growing[0] - constant_size(first, traces);
     for (const LayoutPtr& layout : layouts_of(count, context).plain_and_grids()) {
       if (!layout->is_grid() || (layout->height() * layout->width()).at != count.at) continue;
-      const Cells cells{layout, first, distances_of(layout->height()), distances_of(layout->width())};
+      const GridCells cells{layout, first, distances_of(layout->height()), distances_of(layout->width())};
       const auto grid = by_distances(view, cells);
       auto table = grid ? fit_resized(*grid, context) : std::nullopt;
       if (!table) continue;

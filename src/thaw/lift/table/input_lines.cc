@@ -7,10 +7,10 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLargestSide = int64_t{1} << 20, kMostCells = int64_t{1} << 30;
+constexpr int64_t kLargestInputSide = int64_t{1} << 20, kMostCells = int64_t{1} << 30;
 
 bool is_side(const Variable& v) {
-  return std::ranges::all_of(v.at, [](int64_t at) { return at >= 1 && at <= kLargestSide; });
+  return std::ranges::all_of(v.at, [](int64_t at) { return at >= 1 && at <= kLargestInputSide; });
 }
 bool are_cells(const Size& size) {
   return std::ranges::all_of(size.at, [](int64_t at) { return at <= kMostCells; });

@@ -9,7 +9,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLargestSide = int64_t{1} << 20;
+constexpr int64_t kLargestCells = int64_t{1} << 20;
 
 // Which corner a column names, or weighs.
 struct Corner {
@@ -17,7 +17,7 @@ struct Corner {
 };
 
 // Whether the first and last entries fall on the first and last positions, or cells on cells, centre by centre.
-enum class Scale : uint8_t { kCorners, kCentres };
+enum class CellScale : uint8_t { kCorners, kCentres };
 
 // Where position i of n falls on a side.
 struct Position {
@@ -26,8 +26,8 @@ struct Position {
   bool on_entry;  // exactly on one: rounding may put it on either side
 };
 
-Position position_on(int64_t i, int64_t n, int64_t side, Scale scale) {
-  const bool corners = scale == Scale::kCorners;
+Position position_on(int64_t i, int64_t n, int64_t side, CellScale scale) {
+  const bool corners = scale == CellScale::kCorners;
   const int64_t steps = corners ? std::max<int64_t>(n - 1, 1) : 2 * n;
   const int64_t scaled = corners ? i * (side - 1) : std::max<int64_t>((2 * i + 1) * side - n, 0);
   const int64_t low = std::min(scaled / steps, side - 1);
@@ -35,8 +35,8 @@ Position position_on(int64_t i, int64_t n, int64_t side, Scale scale) {
           scaled % steps == 0};
 }
 
-bool is_corner(const View& view, int64_t column, const Layout& layout, int64_t side, Scale scale,
-               const Corner& corner) {
+bool is_cell_corner(const View& view, int64_t column, const Layout& layout, int64_t side, CellScale scale,
+                    const Corner& corner) {
   int64_t told = 0, skipped = 0;
   for (size_t k = 0; k < view.traces(); ++k) {
     const auto &rows = layout.row().at(k), &columns = layout.column().at(k);
@@ -64,9 +64,9 @@ struct Taps {
   Formula low, high, rest;
 };
 
-Taps taps_of(const Formula& index, const Size& size, int64_t side, Scale scale) {
+Taps taps_of(const Formula& index, const Size& size, int64_t side, CellScale scale) {
   Formula steps = larger(size - constant_size(1, size.at.size()), Formula(1)), scaled = index * Formula(side - 1);
-  if (scale == Scale::kCentres) {
+  if (scale == CellScale::kCentres) {
     steps = Formula(size) * Formula(2);
     scaled = larger((index * Formula(2) + Formula(1)) * Formula(side) - size, Formula(0));
   }
@@ -95,11 +95,11 @@ void add_sides(const View& view, const Layout& layout, std::vector<int64_t>& sid
   }
 }
 
-std::optional<Generated> fit_square(const View& view, const Layout& layout, int64_t side, Scale scale) {
+std::optional<Generated> fit_square(const View& view, const Layout& layout, int64_t side, CellScale scale) {
   std::vector<Corner> corners;
   for (int64_t column = 0; column < 4; ++column) {
     for (const Corner corner : {Corner{true, true}, {true, false}, {false, true}, {false, false}}) {
-      if (!is_corner(view, column, layout, side, scale, corner)) continue;
+      if (!is_cell_corner(view, column, layout, side, scale, corner)) continue;
       corners.push_back(corner);
       break;
     }
@@ -108,7 +108,7 @@ std::optional<Generated> fit_square(const View& view, const Layout& layout, int6
   Generated out;
   out.description =
       fmt::format("{} of bilinear interpolation from {} x {} positions over {}{}", view.exact() ? "corners" : "weights",
-                  side, side, layout.describe(), scale == Scale::kCentres ? ", centre by centre" : "");
+                  side, side, layout.describe(), scale == CellScale::kCentres ? ", centre by centre" : "");
   const Place place = layout.place(position(0));
   const Taps y = taps_of(place.row, layout.height(), side, scale),
              x = taps_of(place.column, layout.width(), side, scale);
@@ -142,8 +142,8 @@ std::optional<Generated> fit_interpolation(const RowTable& table) {
     std::vector<int64_t> tried = sides;
     if (!view.exact()) add_sides(view, *layout, tried);
     for (const int64_t side : tried) {
-      for (const Scale scale : {Scale::kCorners, Scale::kCentres}) {
-        if (side < 2 || side > kLargestSide) continue;
+      for (const CellScale scale : {CellScale::kCorners, CellScale::kCentres}) {
+        if (side < 2 || side > kLargestCells) continue;
         auto generated = fit_square(view, *layout, side, scale);
         if (!generated) continue;
         if (std::find(known.begin(), known.end(), side) == known.end()) known.push_back(side);

@@ -13,7 +13,7 @@ constexpr int64_t kLongestContext = 1 << 13;
 constexpr double kClose = 1e-5;  // of what float32 keeps of a sine
 
 // How many positions were before the first row: those after which a column's entries are the sines, or cosines, of all.
-std::optional<int64_t> rows_before(const View& view) {
+std::optional<int64_t> positions_before(const View& view) {
   constexpr int64_t kFewestRows = 6;
   constexpr int64_t kKnown = 3;  // shorter ones have counters already
   for (size_t k = 0; k < view.traces(); ++k)
@@ -38,7 +38,7 @@ std::optional<int64_t> rows_before(const View& view) {
 
 void add_late_counters(const View& view, std::vector<CounterPtr>& counters) {
   if (view.width == 0) return;
-  if (const auto before = rows_before(view)) {
+  if (const auto before = positions_before(view)) {
     const Size begin = constant_size(*before, view.traces());
     counters.push_back(std::make_shared<const Counter>(fmt::format("index + {}", *before), position(0) + begin,
                                                        view.length(), view.length() + begin));

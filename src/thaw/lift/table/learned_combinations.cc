@@ -17,9 +17,9 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLeastColumns = 8, kMostColumns = 8192;
-constexpr size_t kMostSources = 3;       // coordinates of a clip
-constexpr int64_t kMostWork = 1 << 24;   // entries that are looked at
+constexpr int64_t kLeastColumns = 8, kMostCombined = 8192;
+constexpr size_t kMostSources = 3;              // coordinates of a clip
+constexpr int64_t kMostCombinedWork = 1 << 24;  // entries that are looked at
 constexpr double kLeastOfSource = 1e-3;  // of the widest column: what is narrower may be a curve that looks straight
 
 // Some rows of all traces, column by column, each without its mean.
@@ -34,7 +34,7 @@ Samples samples_of(const View& view) {
   const auto width = static_cast<size_t>(view.width);
   size_t rows = 0;
   for (const auto& entries : view.entries) rows += entries.size() / width;
-  const size_t step = 1 + rows * width / static_cast<size_t>(kMostWork);
+  const size_t step = 1 + rows * width / static_cast<size_t>(kMostCombinedWork);
   Samples out;
   out.columns.resize(width);
   size_t row = 0;
@@ -131,7 +131,7 @@ std::optional<Sequence> fit_source(const View& column, TableContext& context) {
 }  // namespace
 
 std::optional<Generated> fit_learned_combinations(const View& view, TableContext& context) {
-  if (view.kind != Kind::kReal || view.traces() < 2 || view.width < kLeastColumns || view.width > kMostColumns)
+  if (view.kind != Kind::kReal || view.traces() < 2 || view.width < kLeastColumns || view.width > kMostCombined)
     return std::nullopt;
   for (const auto& entries : view.entries)
     if (!std::ranges::all_of(entries, [](double entry) { return std::isfinite(entry); })) return std::nullopt;

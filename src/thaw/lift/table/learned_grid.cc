@@ -10,7 +10,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLongestSide = 512;
+constexpr int64_t kLongestLearned = 512;
 
 // Resizing along one side: n sums of a few of `side` entries each.
 LinearSums sums_along(int64_t n, int64_t side, const Resizing& method) {
@@ -143,7 +143,7 @@ ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& e) {
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {
-  if (resized.height > kLongestSide || resized.width > kLongestSide) return std::nullopt;
+  if (resized.height > kLongestLearned || resized.width > kLongestLearned) return std::nullopt;
   const int64_t width = shorter_side(Lines(resized, false), method, scale),
                 height = shorter_side(Lines(resized, true), method, scale);
   if (width == resized.width && height == resized.height) return std::nullopt;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kWidest = 8;  // what the farthest distance is made, where all are normalised
 
 // How a distance is made what the logarithm is taken of.
-struct Scaling {
+struct LogScaling {
   double each = 1;           // times this
   bool by_farthest = false;  // over the farthest one
   double of(double distance, double farthest) const {
@@ -22,7 +22,7 @@ struct Scaling {
 };
 
 // The number that these logarithms are multiplied by: the same in every trace.
-std::optional<double> factor_of(const View& view, double zero, const Scaling& scaling) {
+std::optional<double> factor_of(const View& view, double zero, const LogScaling& scaling) {
   constexpr double kAlike = 1e-5;
   std::optional<double> factor;
   for (const auto& list : view.entries) {
@@ -71,9 +71,9 @@ std::optional<Sequence> fit_log_distance(const View& view) {
   const size_t traces = view.traces();
   const Size middle = (view.length() - constant_size(1, traces)) / constant_size(2, traces);
   const Formula distance = absolute(position(0) - Formula(middle)), before = less(position(0), Formula(middle));
-  std::vector<Scaling> scalings{{1, false}, {kWidest, true}};
+  std::vector<LogScaling> scalings{{1, false}, {kWidest, true}};
   if (const auto number = number_of_distances(*longest, zero)) scalings.push_back({*number, false});
-  for (const Scaling& scaling : scalings) {
+  for (const LogScaling& scaling : scalings) {
     const auto factor = factor_of(view, zero, scaling);
     if (!factor) continue;
     Formula far = as_real(distance);

@@ -14,7 +14,7 @@ namespace {
 constexpr double kMargins[] = {0, 1e-6, 1e-5, 1e-4, 1e-3};
 
 // The place that has these log-odds: (p + margin) / (1 - p + margin) is e^odds.
-double place_of(double odds, double margin) {
+double place_of_odds(double odds, double margin) {
   const double less = std::exp(-odds);  // finite where the place is near 1
   return ((1 + margin) - margin * less) / (1 + less);
 }
@@ -49,7 +49,7 @@ std::optional<Sequence> fit_logit(const View& view, const Solver& solver) {
   for (const double margin : kMargins) {
     View places = view;
     for (auto& list : places.entries)
-      for (double& entry : list) entry = place_of(entry, margin);
+      for (double& entry : list) entry = place_of_odds(entry, margin);
     auto fit = fit_linspace(places);
     if (!fit) fit = fit_share(places, solver);
     if (!fit) continue;

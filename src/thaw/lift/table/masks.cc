@@ -25,7 +25,7 @@ struct Group {
   std::vector<std::vector<int64_t>> rows, columns;
 };
 
-std::vector<int64_t> along(const Formula& formula, int axis, size_t trace, const View& view) {
+std::vector<int64_t> places_along(const Formula& formula, int axis, size_t trace, const View& view) {
   Points points{.trace = trace, .positions = {{0}, {0}, {0}}};
   auto& positions = points.positions[static_cast<size_t>(axis)];
   positions.clear();
@@ -44,14 +44,14 @@ std::optional<Group> group_by(std::string name, const Formula& formula, const Vi
   if (!of_column) return std::nullopt;
   Group group{std::move(name), formula, *of_column, {}, {}};
   for (size_t k = 0; k < view.traces(); ++k) {
-    group.rows.push_back(along(group.of_row, 0, k, view));
-    group.columns.push_back(along(group.of_column, 1, k, view));
+    group.rows.push_back(places_along(group.of_row, 0, k, view));
+    group.columns.push_back(places_along(group.of_column, 1, k, view));
   }
   return group;
 }
 
 // Which of a grid's windows a row of the table lies in.
-Formula window_of(const Layout& layout, int64_t side) {
+Formula window_of_row(const Layout& layout, int64_t side) {
   const size_t traces = layout.height().at.size();
   const Size window = constant_size(side, traces);
   const Size down = ceil_div(layout.height(), window), across = ceil_div(layout.width(), window);
@@ -111,7 +111,7 @@ std::vector<Group> possible_groups(const View& view, TableContext& context) {
     const int64_t block = layout->block(), unit = block * block;
     if (run % unit == 0 && run / unit > 1) {
       const int64_t side = run / unit * block;
-      add(fmt::format("windows of {0} x {0} of {1}", side, layout->describe()), window_of(*layout, side));
+      add(fmt::format("windows of {0} x {0} of {1}", side, layout->describe()), window_of_row(*layout, side));
     }
     // In the order of windows, the first run is a whole window.
     const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(run))));
@@ -119,7 +119,7 @@ std::vector<Group> possible_groups(const View& view, TableContext& context) {
     for (const LayoutPtr& windows : layouts.windows(side / block))
       if (windows->block() == block && dim::same(windows->height().dim, layout->height().dim) &&
           dim::same(windows->width().dim, layout->width().dim))
-        add(windows->describe(), window_of(*windows, side));
+        add(windows->describe(), window_of_row(*windows, side));
   }
   return groups;
 }

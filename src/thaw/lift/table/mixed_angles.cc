@@ -42,7 +42,7 @@ std::vector<Cell> cells_of(const View& view, const Layout& layout, int64_t of) {
 }
 
 // Entries along one side, from the first one on, that stand at 0 of the other.
-std::vector<std::pair<double, double>> along(const std::vector<Cell>& cells, bool down) {
+std::vector<std::pair<double, double>> entries_along(const std::vector<Cell>& cells, bool down) {
   std::vector<std::pair<double, double>> entries;
   for (const Cell& cell : cells)
     if ((down ? cell.column : cell.row) == 0 && (down ? cell.row : cell.column) > 0)
@@ -53,7 +53,7 @@ std::vector<std::pair<double, double>> along(const std::vector<Cell>& cells, boo
 
 // What the entries of one side leave: whole turns are none between cells, and the sign of a cosine's angle is the other side's.
 std::vector<double> steps_along(const std::vector<Cell>& cells, bool down, bool sine) {
-  const auto entries = along(cells, down);
+  const auto entries = entries_along(cells, down);
   if (entries.empty()) return {};
   const double first = std::clamp(entries.front().second, -1.0, 1.0);
   const double base = sine ? std::asin(first) : std::acos(first);
@@ -87,7 +87,7 @@ bool refine(Mixed& mixed, const std::vector<Cell>& cells) {
   return std::sqrt(std::max(aa, bb) / (aa * bb - ab * ab)) * kRounding <= kWithin;
 }
 
-bool gives(const Mixed& mixed, const std::vector<Cell>& cells, const View& view) {
+bool gives_cells(const Mixed& mixed, const std::vector<Cell>& cells, const View& view) {
   // Products and their sum were rounded to float32 before the cosine was taken.
   constexpr double kRounding = 1.2e-7;
   return std::ranges::all_of(cells, [&](const Cell& cell) {
@@ -96,14 +96,14 @@ bool gives(const Mixed& mixed, const std::vector<Cell>& cells, const View& view)
   });
 }
 
-std::optional<Mixed> fit_column(const View& view, const Layout& layout, int64_t column) {
+std::optional<Mixed> fit_mixed(const View& view, const Layout& layout, int64_t column) {
   const std::vector<Cell> cells = cells_of(view, layout, column);
   for (const bool sine : {false, true}) {
     if (!view.close(cells.front().entry, sine ? 0 : 1)) continue;
     for (const double across : steps_along(cells, false, sine)) {
       for (const double down : steps_along(cells, true, sine)) {
         Mixed mixed{sine, across, down};
-        if (refine(mixed, cells) && gives(mixed, cells, view)) return mixed;
+        if (refine(mixed, cells) && gives_cells(mixed, cells, view)) return mixed;
       }
     }
   }
@@ -133,7 +133,7 @@ std::optional<Generated> fit_mixed_angles(const RowTable& table) {
     if (!layout->is_grid() || !is_told(view, *layout)) continue;
     std::vector<Mixed> columns;
     for (int64_t column = 0; column < view.width; ++column) {
-      const auto mixed = fit_column(view, *layout, column);
+      const auto mixed = fit_mixed(view, *layout, column);
       if (!mixed) break;
       columns.push_back(*mixed);
     }

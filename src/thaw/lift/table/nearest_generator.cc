@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // How many entries from the first on a formula gives, of the first column in a trace.
-int64_t leading(const View& view, const Formula& formula, size_t trace) {
+int64_t leading_entries(const View& view, const Formula& formula, size_t trace) {
   Points points{.trace = trace, .positions = {{}, {0}}};
   points.positions[0].resize(static_cast<size_t>(view.length().at[trace]));
   std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
@@ -33,7 +33,7 @@ std::string nearest_of(const RowTable& table) {
   int64_t most = kTold;
   std::string name;
   const auto consider = [&](const Formula& formula, auto describe) {
-    const int64_t right = leading(view, formula, longest);
+    const int64_t right = leading_entries(view, formula, longest);
     if (right > most && right < length) {
       most = right;
       name = describe();

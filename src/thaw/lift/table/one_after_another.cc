@@ -20,10 +20,10 @@ namespace {
 using ByTrace = std::vector<int64_t>;
 
 // A line of an input, and what its part of a table is fitted with.
-class Line {
+class SolvedLine {
  public:
   // length: of the part, in the traces.
-  Line(const InputLine& line, const std::optional<Size>& length, const TableContext& context)
+  SolvedLine(const InputLine& line, const std::optional<Size>& length, const TableContext& context)
       : line_(line),
         variables_(variables_of(line, context.variables)),
         solver_(length && length->at.size() == 1 ? Solver(variables_, decided(*length, context))
@@ -31,8 +31,8 @@ class Line {
         context_{variables_, solver_, context.sides, context.around} {
     context_.antialias = context.antialias;
   }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  SolvedLine(const SolvedLine&) = delete;
+  SolvedLine& operator=(const SolvedLine&) = delete;
 
   std::string name() const { return line_.name(); }
   TableContext& context() { return context_; }
@@ -69,7 +69,7 @@ class Line {
   Solver solver_;
   TableContext context_;
 };
-using LinePtr = std::shared_ptr<Line>;
+using LinePtr = std::shared_ptr<SolvedLine>;
 
 // The axes along which a part may follow another: of several traces, the only one whose size differs.
 std::vector<size_t> growing_axes(std::span<const ir::Tensor* const> tensors) {
@@ -85,40 +85,40 @@ std::vector<size_t> growing_axes(std::span<const ir::Tensor* const> tensors) {
   return tensors.size() == 1 || axes.size() == 1 ? axes : std::vector<size_t>();
 }
 
-struct Part {
+struct LinePart {
   LinePtr line;  // what the fit was made with
   TableFit fit;
   dim::Dim before = 0;  // to be added to its entries
 };
 
-std::optional<Part> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of,
-                             const std::optional<Size>& length, const TableContext& context, std::string& reason) {
+std::optional<LinePart> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of,
+                                 const std::optional<Size>& length, const TableContext& context, std::string& reason) {
   std::vector<const ir::Tensor*> tensors;
   for (const ir::Tensor& tensor : part) tensors.push_back(&tensor);
-  const auto line = std::make_shared<Line>(of, length, context);
+  const auto line = std::make_shared<SolvedLine>(of, length, context);
   std::string own;
-  if (auto fit = fit_table(tensors, line->context(), own)) return Part{line, std::move(*fit)};
+  if (auto fit = fit_table(tensors, line->context(), own)) return LinePart{line, std::move(*fit)};
   reason = fmt::format("of the part that {} tells: {}", of.name(), own);
   return std::nullopt;
 }
 
 // Whether the parts are made in the same way, each of its own sizes.
-bool are_alike(const std::vector<Part>& parts) {
-  return std::ranges::all_of(parts, [&](const Part& part) {
+bool are_alike(const std::vector<LinePart>& parts) {
+  return std::ranges::all_of(parts, [&](const LinePart& part) {
     return part.line->of_any_line(part.fit.description) == parts[0].line->of_any_line(parts[0].fit.description);
   });
 }
 
-std::string describe(const std::vector<Part>& parts) {
+std::string describe_parts(const std::vector<LinePart>& parts) {
   std::string text;
-  for (const Part& part : parts)
+  for (const LinePart& part : parts)
     text += fmt::format("{}{} for {}", text.empty() ? "" : ", then ", part.fit.description, part.line->name());
   return text;
 }
 
-ir::Value* emit_joined(const std::vector<Part>& parts, int64_t axis, TableEmitter& e) {
+ir::Value* emit_joined(const std::vector<LinePart>& parts, int64_t axis, TableEmitter& e) {
   std::vector<ir::Value*> made;
-  for (const Part& part : parts) {
+  for (const LinePart& part : parts) {
     ir::Value* value = part.fit.emit(e);
     made.push_back(part.before.is_constant(0) ? value : e.add(value, e.size(part.before)));
   }
@@ -137,7 +137,7 @@ std::optional<RowsFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* c
   for (const ir::Tensor* tensor : tensors) totals.push_back(tensor->dims[axis]);
   const auto lengths = shares_of(lines, totals);
   if (!lengths) return std::nullopt;
-  std::vector<Part> parts;
+  std::vector<LinePart> parts;
   dim::Dim before = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     const Size& length = (*lengths)[i];
@@ -159,7 +159,7 @@ std::optional<RowsFit> fit_rows_along(size_t axis, std::span<const ir::Tensor* c
     before = before + length.dim;
   }
   const bool cast = relative && tensors.front()->data_type != ir::DataType::kInt64;
-  TableFit fit{describe(parts),
+  TableFit fit{describe_parts(parts),
                [parts, axis = static_cast<int64_t>(axis), cast, type = tensors.front()->data_type](TableEmitter& e) {
                  ir::Value* joined = emit_joined(parts, axis, e);
                  return cast ? e.cast(joined, type) : joined;
@@ -209,7 +209,7 @@ std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, 
   }
   const auto lengths = shares_of(lines, totals);
   if (!lengths) return std::nullopt;
-  std::vector<Part> parts;
+  std::vector<LinePart> parts;
   std::vector<size_t> begin(lists.size(), 0);
   for (size_t i = 0; i < lines.size(); ++i) {
     std::vector<ir::Tensor> part;
@@ -225,7 +225,7 @@ std::optional<TableFit> fit_lengths(std::span<const ir::Tensor* const> tensors, 
     parts.push_back(std::move(*fit));
   }
   return TableFit{
-      summed ? "sums of " + describe(parts) : describe(parts),
+      summed ? "sums of " + describe_parts(parts) : describe_parts(parts),
       [parts, summed, rank = tensors.front()->dims.size(), type = tensors.front()->data_type](TableEmitter& e) {
         ir::Value* list = emit_joined(parts, 0, e);
         if (summed) list = e.concat({e.list({0}), e.emit("CumSum", {list, e.integer(0)})}, 0);

@@ -27,7 +27,7 @@ std::vector<Size> possible_firsts(const Size& both, const TableContext& context)
 }
 
 // The entry of each distance, from that of the last column on; nullopt where two entries of one distance differ.
-std::optional<std::vector<double>> by_distance(const View& view, size_t trace, int64_t first, int64_t longer) {
+std::optional<std::vector<double>> entries_by_distance(const View& view, size_t trace, int64_t first, int64_t longer) {
   const int64_t n = view.growing[0].at[trace];
   const auto position_of = [&](int64_t i) { return i < first ? i : i - first; };
   std::vector<double> list(static_cast<size_t>(2 * longer - 1), std::numeric_limits<double>::quiet_NaN());
@@ -57,7 +57,7 @@ std::optional<Sequence> fit_positions_again(const View& view, TableContext& cont
     for (size_t k = 0; k < view.traces(); ++k) longer.at[k] = std::max(first.at[k], second.at[k]);
     table.growing = {longer, longer};
     for (size_t k = 0; k < view.traces(); ++k) {
-      auto distances = by_distance(view, k, first.at[k], longer.at[k]);
+      auto distances = entries_by_distance(view, k, first.at[k], longer.at[k]);
       if (!distances) break;
       list.entries[k] = std::move(*distances);
       for (int64_t i = 0; i < longer.at[k]; ++i)

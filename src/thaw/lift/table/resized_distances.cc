@@ -10,7 +10,7 @@ namespace thaw::lifting {
 namespace {
 
 // Row d is that of row - column = d - (n - 1); nullopt where an entry is none of its distance.
-std::optional<View> by_distance(const View& view) {
+std::optional<View> rows_by_distance(const View& view) {
   View list = view.without_entries();
   list.type = ir::DataType::kFloat;
   list.growing = {view.growing[0] + view.growing[0] - constant_size(1, view.traces())};
@@ -39,7 +39,7 @@ std::optional<TableFit> fit_resized_distances(const View& view, TableContext& co
   if (view.kind != Kind::kReal || view.growing.size() != 2 || view.growing[0].at != view.growing[1].at)
     return std::nullopt;
   if (std::ranges::any_of(view.entries, [](const auto& entries) { return entries.empty(); })) return std::nullopt;
-  const auto list = by_distance(view);
+  const auto list = rows_by_distance(view);
   auto rows = list ? fit_resized(*list, context) : std::nullopt;
   if (!rows) return std::nullopt;
   const Size& n = view.growing[0];

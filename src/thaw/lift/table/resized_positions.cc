@@ -17,11 +17,11 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr double kTolerance = 2e-5;  // of sums in float32, relative to 1 or the largest entry
+constexpr double kResizedTolerance = 2e-5;  // of sums in float32, relative to 1 or the largest entry
 
-class Fit {
+class ResizedFit {
  public:
-  Fit(const View& view, const CellGrid& grid) : view_(view), grid_(grid) {
+  ResizedFit(const View& view, const CellGrid& grid) : view_(view), grid_(grid) {
     for (size_t k = 0; k < view.traces(); ++k) rows_.push_back(grid.rows(k));
   }
 
@@ -48,7 +48,8 @@ class Fit {
             for (const math::Tap& y : down[static_cast<size_t>(row)])
               for (const math::Tap& x : across[static_cast<size_t>(column)])
                 sum += y.weight * x.weight * learned.at(y.at, x.at, c);
-            if (std::abs(sum - entry(k, row, column, c)) > std::max(kTolerance, view_.tolerance) * scale) return false;
+            if (std::abs(sum - entry(k, row, column, c)) > std::max(kResizedTolerance, view_.tolerance) * scale)
+              return false;
           }
         }
       }
@@ -131,7 +132,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   const std::vector<Resizing> methods = possible_resizings(context.antialias);
   const std::vector<CellGrid> grids = possible_cell_grids(view, context);
   for (const CellGrid& grid : grids) {
-    const Fit fit(view, grid);
+    const ResizedFit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native)
       for (const Resizing& method : methods)
         if (const LearnedGrid learned = fit.of(native); fit.fits(learned, method, native, scale))
@@ -139,7 +140,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   }
   // None has it as it was learned: it may be smaller than what a trace has.
   for (const CellGrid& grid : grids) {
-    const Fit fit(view, grid);
+    const ResizedFit fit(view, grid);
     for (size_t k = 0; k < view.traces(); ++k) {
       const LearnedGrid larger = fit.of(k);
       for (const Resizing& method : methods) {
@@ -153,7 +154,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
   int64_t work = kMostWork;
   for (const CellGrid& grid : grids) {
     if (grid.layout && grid.layout->block() > 1) continue;
-    const Fit fit(view, grid);
+    const ResizedFit fit(view, grid);
     std::vector<LearnedGrid> traces;
     for (size_t k = 0; k < view.traces(); ++k) traces.push_back(fit.of(k));
     for (const Resizing& method : methods) {

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kOpset = 20;
 // Of the largest number of a constant. Frequencies and slopes are read off the entries, at other positions with other
 // traces, and are as exact as those.
-constexpr double kTolerance = 1e-5;
+constexpr double kConstantTolerance = 1e-5;
 
 bool is_same_constant(const ir::Tensor& a, const ir::Tensor& b) {
   if (a.data_type != ir::DataType::kFloat) return same_tensor(a, b);
@@ -21,12 +21,12 @@ bool is_same_constant(const ir::Tensor& a, const ir::Tensor& b) {
   const std::vector<double> left = a.to_double(), right = b.to_double();
   double largest = 0;
   for (const double value : left) largest = std::max(largest, std::abs(value));
-  return std::ranges::equal(left, right,
-                            [&](double x, double y) { return x == y || std::abs(x - y) <= kTolerance * largest; });
+  return std::ranges::equal(
+      left, right, [&](double x, double y) { return x == y || std::abs(x - y) <= kConstantTolerance * largest; });
 }
 
 // Walks two values of one model back to what they are computed of.
-class Comparison {
+class TableComparison {
  public:
   bool is_same(const ir::Value* first, const ir::Value* other) {
     todo_.emplace_back(first, other);
@@ -67,7 +67,7 @@ bool is_same_table(const TableFit& a, const TableFit& b, std::span<const Variabl
   for (size_t i = 0; i < variables.size(); ++i) sizes.read_from(variables[i].symbol, values, static_cast<int64_t>(i));
   TableEmitter emitter(sizes);
   const ir::Value *first = a.emit(emitter), *other = b.emit(emitter);
-  return Comparison().is_same(first, other);
+  return TableComparison().is_same(first, other);
 }
 
 }  // namespace thaw::lifting

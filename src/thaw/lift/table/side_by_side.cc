@@ -21,7 +21,7 @@ int64_t parts_along(const View& view, size_t axis) {
   return parts > kMostParts || !dim::same(whole.dim, part.dim * dim::Dim(parts)) ? 0 : parts;
 }
 
-View part_of(const View& view, size_t axis, int64_t which) {
+View square_of(const View& view, size_t axis, int64_t which) {
   View part = view.without_entries();
   part.growing[axis] = view.growing[1 - axis];
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -45,7 +45,7 @@ std::optional<Sequence> fit_side_by_side(const View& view, TableContext& context
     const Formula along = position(static_cast<int>(axis));
     Sequence out;
     for (int64_t which = parts; which-- > 0;) {
-      auto fit = fit_together(part_of(view, axis, which), context);
+      auto fit = fit_together(square_of(view, axis, which), context);
       if (!fit) return std::nullopt;
       // Where another part stands, a place within this one: what a table has no entry for is an error.
       const Formula begin = Formula(n) * Formula(which);

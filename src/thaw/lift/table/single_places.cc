@@ -72,7 +72,7 @@ std::optional<Sequence> on_side(const View& column, int64_t side) {
 }
 
 // Lengths that indices may be of: above all of them, and not so long that the last would be another.
-std::pair<int64_t, int64_t> possible_sides(const View& column) {
+std::pair<int64_t, int64_t> possible_totals(const View& column) {
   constexpr int64_t kMostTried = 64;
   int64_t least = 2, most = int64_t{1} << 20;
   for (size_t k = 0; k < column.traces(); ++k) {
@@ -100,7 +100,7 @@ std::optional<Sequence> fit_single_places(const View& column, TableContext& cont
   }
   std::vector<int64_t> sides = context.sides;
   if (column.kind == Kind::kInteger) {
-    const auto [least, most] = possible_sides(column);
+    const auto [least, most] = possible_totals(column);
     for (int64_t side = least; side <= most; ++side) sides.push_back(side);
   }
   // Of several lengths that give all entries, nothing tells which it is.

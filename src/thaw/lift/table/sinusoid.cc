@@ -124,7 +124,7 @@ Entries entries_at(const View& column, const Span& span) {
   return entries;
 }
 
-Formula place_of(const Span& span, const Size& n) {
+Formula place_formula(const Span& span, const Size& n) {
   const Size steps = span.ends ? n - constant_size(1, n.at.size()) : n;
   Formula under = as_real(span.ends ? larger(steps, Formula(1)) : Formula(steps));
   if (span.more != 0) under = in_single(under + real_number(span.more));
@@ -179,7 +179,7 @@ std::optional<Sequence> fit_sinusoid_of_place(const View& column) {
     for (const bool sine : {false, true}) {
       const auto fit_of = [&](const Angle& angle) -> std::optional<Sequence> {
         if (angle.weight == 0) return std::nullopt;
-        const Formula turned = real_number(angle.step) * place_of(span, n);
+        const Formula turned = real_number(angle.step) * place_formula(span, n);
         return checked(column, sine ? thaw::lifting::sine(turned) : cosine(turned),
                        fmt::format("{} of {:.6g} times {} of {}", sine ? "sin" : "cos", angle.step, span.name,
                                    dim::to_string(n.dim)));
@@ -205,7 +205,7 @@ std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column) {
     for (const bool sine : {true, false}) {
       const Raised raised = best_raised(some, sine);
       if (raised.error > kNear * kNear * static_cast<double>(some.size())) continue;
-      const Formula turned = real_number(raised.step) * place_of(span, n);
+      const Formula turned = real_number(raised.step) * place_formula(span, n);
       const Formula formula = (sine ? thaw::lifting::sine(turned) : cosine(turned)) + real_number(raised.raised);
       if (!holds(column, formula, 0, 1)) continue;
       return Sequence{fmt::format("{:.6g} + {} of {:.6g} times {} of {}", raised.raised, sine ? "sin" : "cos",

@@ -13,7 +13,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kMostEntries = int64_t{1} << 26;
+constexpr int64_t kMostTableEntries = int64_t{1} << 26;
 
 double tolerance_of(ir::DataType type) {
   // Of float32 tables that were computed in another order; half types are rounded once more.
@@ -79,7 +79,7 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
       reason = "its rank or type differs between the traces";
       return std::nullopt;
     }
-    if (tensor->num_elements() > kMostEntries) {
+    if (tensor->num_elements() > kMostTableEntries) {
       reason = fmt::format("it has {} entries", tensor->num_elements());
       return std::nullopt;
     }

@@ -40,7 +40,7 @@ bool repeats_after(const View& view, size_t trace, size_t axis, size_t period) {
 }
 
 // After how many positions all traces repeat along an axis, twice or more in some of them. 0: never.
-int64_t period_of(const View& view, size_t axis) {
+int64_t period_of_tiles(const View& view, size_t axis) {
   const std::vector<int64_t>& sizes = view.growing[axis].at;
   const int64_t most = std::min(kMostPeriod, *std::ranges::max_element(sizes) / 2);
   for (int64_t period = 1; period <= most; ++period) {
@@ -59,7 +59,7 @@ struct Tiling {
 std::optional<Tiling> tiling_of(const View& view) {
   Tiling out;
   for (size_t axis = 0; axis < view.growing.size(); ++axis) {
-    out.periods.push_back(period_of(view, axis));
+    out.periods.push_back(period_of_tiles(view, axis));
     if (out.periods.back() == 0) return std::nullopt;
   }
   const auto holds_all = [&](size_t k) {

@@ -14,16 +14,16 @@ namespace thaw::lifting {
 namespace {
 
 // The list in every trace, and what it adds up to.
-struct Lengths {
+struct WindowLengths {
   std::vector<std::vector<int64_t>> lists;
   std::vector<int64_t> totals, counts;
   bool summed = false;  // it was given as sums with a leading 0
 };
 
 // An int list [n] or [1, n] in every trace, with nothing but positive lengths.
-std::optional<Lengths> lengths_of(std::span<const ir::Tensor* const> tensors) {
+std::optional<WindowLengths> lengths_of(std::span<const ir::Tensor* const> tensors) {
   constexpr int64_t kMostWindows = 1 << 20;
-  Lengths out;
+  WindowLengths out;
   const auto& first = *tensors.front();
   for (const ir::Tensor* tensor : tensors) {
     const bool list = tensor->dims.size() == 1 || (tensor->dims.size() == 2 && tensor->dims[0] == 1);
@@ -47,7 +47,7 @@ std::optional<Lengths> lengths_of(std::span<const ir::Tensor* const> tensors) {
 }
 
 // A list of lengths: how many, and the i-th.
-struct Windows {
+struct ListedWindows {
   Size count;
   Formula length;
   Formula before;  // the sum of those before, where that is simple
@@ -55,7 +55,7 @@ struct Windows {
 };
 
 // How many lengths from the first on are right, in the trace where the fewest are.
-int64_t leading(const Windows& windows, const Lengths& lengths) {
+int64_t leading_lengths(const ListedWindows& windows, const WindowLengths& lengths) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (size_t k = 0; k < lengths.lists.size(); ++k) {
     Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
@@ -69,7 +69,7 @@ int64_t leading(const Windows& windows, const Lengths& lengths) {
   return least;
 }
 
-bool gives(const Windows& windows, const Lengths& lengths) {
+bool gives_lengths(const ListedWindows& windows, const WindowLengths& lengths) {
   if (windows.count.at != lengths.counts) return false;
   for (size_t k = 0; k < lengths.lists.size(); ++k) {
     Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
@@ -83,7 +83,7 @@ bool gives(const Windows& windows, const Lengths& lengths) {
 
 // Whether it is every s-th place, as many as some tensor has, rather than where windows end: all of them are whole, and
 // nothing else is as long as they are together, or each is one place.
-bool counts_places(const Lengths& lengths, int64_t side, const Solver& solver) {
+bool counts_places(const WindowLengths& lengths, int64_t side, const Solver& solver) {
   if (!lengths.summed) return false;
   for (const auto& list : lengths.lists)
     if (std::ranges::any_of(list, [&](int64_t length) { return length != side; })) return false;
@@ -97,7 +97,7 @@ bool counts_places(const Lengths& lengths, int64_t side, const Solver& solver) {
 }
 
 // [s, s, …, rest] of a sequence.
-std::optional<Windows> sequence(const Lengths& lengths, const Solver& solver) {
+std::optional<ListedWindows> sequence(const WindowLengths& lengths, const Solver& solver) {
   const size_t traces = lengths.lists.size();
   int64_t side = 0;
   for (const auto& list : lengths.lists) side = std::max(side, list.front());
@@ -105,9 +105,10 @@ std::optional<Windows> sequence(const Lengths& lengths, const Solver& solver) {
   const auto total = solver.solve(lengths.totals);
   if (!total) return std::nullopt;
   const Size whole{*total, lengths.totals}, window = constant_size(side, traces);
-  Windows out{ceil_div(whole, window), smaller(window, whole - position(0) * window),
-              smaller(whole, position(0) * window), fmt::format("windows of {} of {}", side, dim::to_string(*total))};
-  if (gives(out, lengths)) return out;
+  ListedWindows out{ceil_div(whole, window), smaller(window, whole - position(0) * window),
+                    smaller(whole, position(0) * window),
+                    fmt::format("windows of {} of {}", side, dim::to_string(*total))};
+  if (gives_lengths(out, lengths)) return out;
   return std::nullopt;
 }
 
@@ -127,7 +128,7 @@ std::vector<Size> possible_frames(const Size& grid, std::span<const int64_t> tim
 }
 
 // Windows of s x s of a grid, cut at its right and lower edge; each counts q entries a cell.
-std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& context, std::string& nearest) {
+std::optional<ListedWindows> of_grid(const WindowLengths& lengths, const TableContext& context, std::string& nearest) {
   int64_t most = 1;
   const size_t traces = lengths.lists.size();
   for (const auto& [h, w] : possible_grids(context.solver, lengths.totals)) {
@@ -156,13 +157,14 @@ std::optional<Windows> of_grid(const Lengths& lengths, const TableContext& conte
         const Formula in_frame = position(0) % Formula(down * across), row = in_frame / across,
                       column = in_frame % across;
         const Formula tall = smaller(window, h.size - row * window), wide = smaller(window, w.size - column * window);
-        Windows out{down * across * repeat,
-                    tall * wide * Formula(cell),
-                    {},
-                    fmt::format("windows of {0} x {0} in a grid {1} x {2}{3}", side, dim::to_string(h.size.dim),
-                                dim::to_string(w.size.dim), cell == 1 ? "" : fmt::format(", {} entries a cell", cell))};
-        if (gives(out, lengths)) return out;
-        const int64_t right = leading(out, lengths);
+        ListedWindows out{
+            down * across * repeat,
+            tall * wide * Formula(cell),
+            {},
+            fmt::format("windows of {0} x {0} in a grid {1} x {2}{3}", side, dim::to_string(h.size.dim),
+                        dim::to_string(w.size.dim), cell == 1 ? "" : fmt::format(", {} entries a cell", cell))};
+        if (gives_lengths(out, lengths)) return out;
+        const int64_t right = leading_lengths(out, lengths);
         if (right <= most) continue;
         most = right;
         nearest = fmt::format("; nearest: lengths of {} give the first {} of {}", out.description, right,
@@ -182,7 +184,7 @@ std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> ten
   const bool same_count = std::equal(lengths->counts.begin() + 1, lengths->counts.end(), lengths->counts.begin());
   // Two sizes, or three that are alike in every trace, are told as well by themselves.
   if (same_count && lengths->counts.front() < 3) return std::nullopt;
-  std::optional<Windows> windows = sequence(*lengths, context.solver);
+  std::optional<ListedWindows> windows = sequence(*lengths, context.solver);
   if (!windows) windows = of_grid(*lengths, context, nearest);
   if (!windows) return std::nullopt;
   WindowList out;

@@ -19,7 +19,7 @@ namespace thaw::media {
 namespace {
 
 constexpr int64_t kMostSeconds = int64_t{2} * 3600;
-constexpr int64_t kLeastRate = 100, kMostRate = 1'000'000;  // samples a second
+constexpr int64_t kLeastSampleRate = 100, kMostSampleRate = 1'000'000;  // samples a second
 constexpr int kMostChannels = 64;
 
 struct Sndfile {
@@ -101,7 +101,7 @@ bool is_wav_or_flac(std::span<const std::byte> bytes) {
 void require_plausible(const SF_INFO& info, const std::string& name) {
   if (info.channels < 1 || info.channels > kMostChannels)
     refuse_recording(name, ErrorCode::kInvalidFile, fmt::format("the recording has {} channels", info.channels));
-  if (info.samplerate < kLeastRate || info.samplerate > kMostRate)
+  if (info.samplerate < kLeastSampleRate || info.samplerate > kMostSampleRate)
     refuse_recording(name, ErrorCode::kInvalidFile,
                      fmt::format("the recording has {} samples a second", info.samplerate));
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMostChunk = size_t{8} << 20;  // bytes of a chunk that is kept whole (texts, profiles)
 constexpr uint32_t kMostChunks = 1000;          // of those
 
-// libpng's state. What it calls back jumps to where the caller of libpng stands; those callers (read_info, read_image)
+// libpng's state. What it calls back jumps to where the caller of libpng stands; those callers (read_info, read_png_rows)
 // own nothing that a jump would leave behind.
 struct PngReader {
   png_structp png = nullptr;
@@ -62,7 +62,7 @@ bool read_info(PngReader& reader) {
   return true;
 }
 
-bool read_image(PngReader& reader, png_bytepp rows) {
+bool read_png_rows(PngReader& reader, png_bytepp rows) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_read_image(reader.png, rows);
   png_read_end(reader.png, nullptr);
@@ -98,7 +98,7 @@ Decoded decode_png(std::span<const uint8_t> bytes, const std::string& name) {
   if (png_get_rowbytes(reader->png, reader->info) != decoded.image.row_bytes()) fail_png(*reader, name);
   std::vector<png_bytep> rows(static_cast<size_t>(height));
   for (int64_t y = 0; y < height; ++y) rows[static_cast<size_t>(y)] = decoded.image.row(y);
-  if (!read_image(*reader, rows.data())) fail_png(*reader, name);
+  if (!read_png_rows(*reader, rows.data())) fail_png(*reader, name);
   return decoded;
 }
 

@@ -39,13 +39,13 @@ auto said_of(const fs::path& checkpoint, const char* what, const Work& work) {
 // Empty where it stands in tokenizer_config.json, or nowhere.
 std::string chat_template_of(const fs::path& checkpoint) {
   std::error_code failed;
-  const fs::path jinja = checkpoint / "chat_template.jinja", json = checkpoint / "chat_template.json";
+  const fs::path jinja = checkpoint / "chat_template.jinja", saved = checkpoint / "chat_template.json";
   if (fs::is_regular_file(jinja, failed)) {
     std::ifstream file(jinja, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  if (!fs::is_regular_file(json, failed)) return {};
-  std::ifstream file(json, std::ios::binary);
+  if (!fs::is_regular_file(saved, failed)) return {};
+  std::ifstream file(saved, std::ios::binary);
   const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
   const auto at = parsed.is_object() ? parsed.find("chat_template") : parsed.end();
   return at != parsed.end() && at->is_string() ? at->get<std::string>() : "";

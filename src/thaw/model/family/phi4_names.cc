@@ -10,7 +10,7 @@ namespace thaw::model {
 namespace {
 
 // What the file of a separate adapter, as the library PEFT saves it, says about its scale.
-double scale_of(const Config& config) {
+double adapter_scale(const Config& config) {
   if (config.text_or({"peft_type"}, "LORA") != "LORA")
     config.fail("peft_type", fmt::format("is '{}'", config.text({"peft_type"})), "LORA");
   if (config.boolean_or({"use_dora"}, false)) config.fail("use_dora", "is true", "an adapter without magnitudes");
@@ -38,7 +38,7 @@ std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const BuildOptions& 
   const std::string name = options.lora == Lora::kVision ? "vision" : "speech";
   const std::filesystem::path folder = checkpoint.folder() / (name + "-lora");
   if (std::filesystem::exists(folder / "adapter_config.json")) {
-    const double scale = scale_of(Config::open(folder / "adapter_config.json"));
+    const double scale = adapter_scale(Config::open(folder / "adapter_config.json"));
     checkpoint.add_adapter(folder / "adapter_model.safetensors", name);
     return Adapter{name, scale};
   }

@@ -10,7 +10,7 @@
 namespace thaw::model {
 namespace {
 
-struct TowerConfig {
+struct Phi4VisionConfig {
   int64_t width, inner, heads, channels, image, patch, crop;
   int64_t layers;  // that run: the features are taken before the last ones
   double epsilon;
@@ -29,21 +29,21 @@ CropOrder crop_order(const Config& config) {
 
 // transformers writes the tower's sizes and the arrangement of crops into vision_config. On the model hub the sizes are
 // the code's defaults, and embd_layer.image_embd_layer holds the arrangement.
-TowerConfig tower_config(const Config& config) {
+Phi4VisionConfig phi4_vision_config(const Config& config) {
   const auto embedding = config.find_object("embd_layer");
   const Config arrangement = embedding ? embedding->object("image_embd_layer") : config.object("vision_config");
   const Config sizes = config.find_object("vision_config").value_or(arrangement);
-  TowerConfig c{.width = sizes.size_or({"hidden_size"}, 1152),
-                .inner = sizes.size_or({"intermediate_size"}, 4304),
-                .heads = sizes.size_or({"num_attention_heads"}, 16),
-                .channels = sizes.size_or({"num_channels"}, 3),
-                .image = sizes.size_or({"image_size"}, 448),
-                .patch = sizes.size_or({"patch_size"}, 14),
-                .crop = arrangement.size_or({"crop_size"}, 448),
-                .layers = sizes.size_or({"num_hidden_layers"}, 27),
-                .epsilon = sizes.number_or({"layer_norm_eps"}, 1e-6),
-                .activation = sizes.text_or({"hidden_act"}, "gelu_pytorch_tanh"),
-                .order = crop_order(arrangement)};
+  Phi4VisionConfig c{.width = sizes.size_or({"hidden_size"}, 1152),
+                     .inner = sizes.size_or({"intermediate_size"}, 4304),
+                     .heads = sizes.size_or({"num_attention_heads"}, 16),
+                     .channels = sizes.size_or({"num_channels"}, 3),
+                     .image = sizes.size_or({"image_size"}, 448),
+                     .patch = sizes.size_or({"patch_size"}, 14),
+                     .crop = arrangement.size_or({"crop_size"}, 448),
+                     .layers = sizes.size_or({"num_hidden_layers"}, 27),
+                     .epsilon = sizes.number_or({"layer_norm_eps"}, 1e-6),
+                     .activation = sizes.text_or({"hidden_act"}, "gelu_pytorch_tanh"),
+                     .order = crop_order(arrangement)};
   if (!arrangement.boolean_or({"use_hd_transform"}, true))
     arrangement.fail("use_hd_transform", "is false", "true: images come as crops");
   if (c.width % c.heads != 0)
@@ -64,7 +64,7 @@ TowerConfig tower_config(const Config& config) {
 
 // A convolution whose stride is its kernel: patches as rows, times the flattened kernel.
 // pixels [num_crops, channels, image, image] -> [num_crops, side * side, width]
-Var embed_patches(const Scope& at, Var pixels, const TowerConfig& c) {
+Var embed_patches(const Scope& at, Var pixels, const Phi4VisionConfig& c) {
   const Here here(at);
   Net& net = at.net();
   const Weight whole = at.weight("weight", {c.width, c.channels, c.patch, c.patch});
@@ -76,7 +76,7 @@ Var embed_patches(const Scope& at, Var pixels, const TowerConfig& c) {
 }
 
 // x [num_crops, patches, width]
-Var attention(const Scope& at, Var x, Var mask, const TowerConfig& c) {
+Var attention(const Scope& at, Var x, Var mask, const Phi4VisionConfig& c) {
   const Here here(at);
   const std::vector<std::pair<std::string_view, int64_t>> layers{
       {"q_proj", c.width}, {"k_proj", c.width}, {"v_proj", c.width}};
@@ -88,7 +88,7 @@ Var attention(const Scope& at, Var x, Var mask, const TowerConfig& c) {
 
 // The mean of each two by two patches: [num_crops, side * side, width] -> [cells of all crops, width]. Where side is
 // odd, the last row and column have the ones before them mirrored beside them.
-Var pool_cells(Net& net, Var x, const TowerConfig& c) {
+Var pool_cells(Net& net, Var x, const Phi4VisionConfig& c) {
   const Here here(net, "pool");
   int64_t side = c.side();
   Var square = reshape(x, {0, side, side, c.width});
@@ -106,7 +106,7 @@ Var pool_cells(Net& net, Var x, const TowerConfig& c) {
 }  // namespace
 
 std::unique_ptr<ir::Model> build_phi4_vision(const BuildContext& context) {
-  const TowerConfig c = tower_config(context.config());
+  const Phi4VisionConfig c = phi4_vision_config(context.config());
   const int64_t hidden = context.config().size({"hidden_size"});
   const int64_t side = c.side(), positions = side * side;
 

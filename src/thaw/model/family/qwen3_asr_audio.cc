@@ -13,7 +13,7 @@ namespace {
 using ir::DataType;
 
 constexpr int kConvolutions = 3;
-constexpr double kNormEpsilon = 1e-5;  // torch.nn.LayerNorm's
+constexpr double kAudioNormEpsilon = 1e-5;  // torch.nn.LayerNorm's
 
 int64_t half_up(int64_t n) { return (n + 1) / 2; }
 
@@ -150,14 +150,14 @@ Var encoder_layer(const Scope& at, Var x, const Groups& windows, const EncoderCo
   const Here here(at);
   const int64_t width = c.width;
   const Scope attention = at.in("self_attn");
-  Var normed = layer_norm(at.in("self_attn_layer_norm"), x, width, kNormEpsilon);
+  Var normed = layer_norm(at.in("self_attn_layer_norm"), x, width, kAudioNormEpsilon);
   Var qkv = linear_joined(attention, {{"q_proj", width}, {"k_proj", width}, {"v_proj", width}}, normed, width,
                           Bias::kYes, "qkv_proj");
   const std::vector<Var> parts = split(qkv, -1, {width, width, width});
   Var attended = attend_in_groups(parts[0], parts[1], parts[2], windows, c.heads, width / c.heads);
   x = x + linear(attention.in("out_proj"), attended, width, width);
-  return x + mlp(at, "fc1", "fc2", layer_norm(at.in("final_layer_norm"), x, width, kNormEpsilon), width, c.inner, width,
-                 c.activation);
+  return x + mlp(at, "fc1", "fc2", layer_norm(at.in("final_layer_norm"), x, width, kAudioNormEpsilon), width, c.inner,
+                 width, c.activation);
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ std::unique_ptr<ir::Model> build_qwen3_asr_audio(const BuildContext& context) {
   Var chunks = split_into_chunks(cast(features, net.dtype()), c);
   Var x = gather(embed_chunks(tower, chunks, c), tokens.row);
   for (int64_t i = 0; i < c.layers; ++i) x = encoder_layer(tower.in("layers").in(i), x, tokens.windows, c);
-  x = layer_norm(tower.in("ln_post"), x, c.width, kNormEpsilon);
+  x = layer_norm(tower.in("ln_post"), x, c.width, kAudioNormEpsilon);
   const Scope projector = model.in("multi_modal_projector");
   x = linear(projector.in("linear_1"), x, c.width, c.width);
   x = linear(projector.in("linear_2"), activate(c.activation, x), c.width, c.out);

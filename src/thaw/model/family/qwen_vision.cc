@@ -14,7 +14,7 @@
 namespace thaw::model {
 namespace {
 
-constexpr double kNormEpsilon = 1e-6;  // not in the configs: the code of all three says so
+constexpr double kVisionNormEpsilon = 1e-6;  // not in the configs: the code of all three says so
 
 struct TowerConfig {
   int64_t depth, width, heads, out;
@@ -147,12 +147,12 @@ std::unique_ptr<ir::Model> build_qwen2_vl_vision(const BuildContext& context) {
   Var x = tower.embed_patches(Bias::kNo);
   for (int64_t i = 0; i < c.depth; ++i) {
     const Scope block = tower.scope.in("blocks").in(i);
-    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kNormEpsilon), frames);
-    x = x + mlp(block.in("mlp"), "fc1", "fc2", layer_norm(block.in("norm2"), x, width, kNormEpsilon), width, inner,
-                width, activation);
+    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kVisionNormEpsilon), frames);
+    x = x + mlp(block.in("mlp"), "fc1", "fc2", layer_norm(block.in("norm2"), x, width, kVisionNormEpsilon), width,
+                inner, width, activation);
   }
   const Scope merger = tower.scope.in("merger");
-  add_outputs(tower, qwen2_merger(tower, merger, layer_norm(merger.in("ln_q"), x, width, kNormEpsilon)));
+  add_outputs(tower, qwen2_merger(tower, merger, layer_norm(merger.in("ln_q"), x, width, kVisionNormEpsilon)));
   return net.finish();
 }
 
@@ -178,13 +178,13 @@ std::unique_ptr<ir::Model> build_qwen2_5_vl_vision(const BuildContext& context) 
   for (int64_t i = 0; i < c.depth; ++i) {
     const Scope block = tower.scope.in("blocks").in(i);
     const bool sees_all = std::find(full.begin(), full.end(), i) != full.end();
-    x = x + tower.attention(block.in("attn"), rms_norm(block.in("norm1"), x, width, kNormEpsilon),
+    x = x + tower.attention(block.in("attn"), rms_norm(block.in("norm1"), x, width, kVisionNormEpsilon),
                             sees_all ? frames : windows);
-    x = x + gated_mlp(block.in("mlp"), rms_norm(block.in("norm2"), x, width, kNormEpsilon), width, inner, activation,
-                      Bias::kYes);
+    x = x + gated_mlp(block.in("mlp"), rms_norm(block.in("norm2"), x, width, kVisionNormEpsilon), width, inner,
+                      activation, Bias::kYes);
   }
   const Scope merger = tower.scope.in("merger");
-  add_outputs(tower, qwen2_merger(tower, merger, rms_norm(merger.in("ln_q"), x, width, kNormEpsilon)));
+  add_outputs(tower, qwen2_merger(tower, merger, rms_norm(merger.in("ln_q"), x, width, kVisionNormEpsilon)));
   return net.finish();
 }
 
@@ -212,21 +212,21 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
   std::vector<Var> features;
   for (int64_t i = 0; i < c.depth; ++i) {
     const Scope block = tower.scope.in("blocks").in(i);
-    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kNormEpsilon), frames);
-    x = x + mlp(block.in("mlp"), "linear_fc1", "linear_fc2", layer_norm(block.in("norm2"), x, width, kNormEpsilon),
-                width, inner, width, activation);
+    x = x + tower.attention(block.in("attn"), layer_norm(block.in("norm1"), x, width, kVisionNormEpsilon), frames);
+    x = x + mlp(block.in("mlp"), "linear_fc1", "linear_fc2",
+                layer_norm(block.in("norm2"), x, width, kVisionNormEpsilon), width, inner, width, activation);
     const auto tap = std::find(deepstack.begin(), deepstack.end(), i);
     if (tap == deepstack.end()) continue;
     const Scope merger = tower.scope.in("deepstack_merger_list").in(tap - deepstack.begin());
     features.push_back(
-        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kNormEpsilon)));
+        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kVisionNormEpsilon)));
   }
   if (features.size() != deepstack.size()) {
     config.fail("deepstack_visual_indexes", fmt::format("is [{}]", fmt::join(deepstack, ", ")),
                 fmt::format("different layers below {}", c.depth));
   }
   const Scope merger = tower.scope.in("merger");
-  Var merged = merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kNormEpsilon)));
+  Var merged = merge_tokens(merger, tower.merge_blocks(layer_norm(merger.in("norm"), x, width, kVisionNormEpsilon)));
   add_outputs(tower, merged, features);
   return net.finish();
 }

@@ -37,7 +37,7 @@ namespace {
 // What ONNX Runtime's kernel takes.
 bool has_kernel(const AttentionSizes& sizes) { return sizes.head_dim % 8 == 0; }
 
-double scale_of(const AttentionSizes& sizes) { return 1 / std::sqrt(static_cast<double>(sizes.head_dim)); }
+double score_scale(const AttentionSizes& sizes) { return 1 / std::sqrt(static_cast<double>(sizes.head_dim)); }
 
 // ONNX Runtime's kernel appends to the cache and shares key heads itself. Each row of the batch counts as whole, and
 // the mask says what is padding: the kernel's own count of tokens would put padding at the right.
@@ -58,13 +58,13 @@ Attended attend_by_kernel(Var qkv, const TokenRotary& rotary, const std::optiona
   const std::vector<Var> out = net.nodes(
       "GroupQueryAttention", {q, k, parts[2], past.key, past.value, last, total, Var{}, Var{}, Var{}, mask},
       {q.type, present, present},
-      {{"num_heads", sizes.heads}, {"kv_num_heads", sizes.kv_heads}, {"scale", static_cast<float>(scale_of(sizes))}},
+      {{"num_heads", sizes.heads}, {"kv_num_heads", sizes.kv_heads}, {"scale", static_cast<float>(score_scale(sizes))}},
       "com.microsoft");
   return {out[0], {out[1], out[2]}};
 }
 
-Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optional<HeadNorms>& norms,
-                            const Cache& past, bool keep, Var mask, const AttentionSizes& sizes) {
+Attended attend_causally_by_products(Var qkv, const TokenRotary& rotary, const std::optional<HeadNorms>& norms,
+                                     const Cache& past, bool keep, Var mask, const AttentionSizes& sizes) {
   const DataType type = qkv.type;
   const int64_t d = sizes.head_dim, heads = sizes.heads, kv_heads = sizes.kv_heads;
   const std::vector<Var> parts = split(reshape(qkv, {0, 0, heads + 2 * kv_heads, d}), 2, {heads, kv_heads, kv_heads});
@@ -75,7 +75,7 @@ Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optio
     return reshape(rotate_tokens(reshape(x, {0, 0, count * d}), rotary, count, d), {0, 0, count, d});
   };
   // Scaled before the product, which keeps its sums small in float16.
-  Var q = heads_first(prepared(parts[0], heads, norms ? &norms->query : nullptr) * scale_of(sizes));
+  Var q = heads_first(prepared(parts[0], heads, norms ? &norms->query : nullptr) * score_scale(sizes));
   Cache all{heads_first(prepared(parts[1], kv_heads, norms ? &norms->key : nullptr)), heads_first(parts[2])};
   if (past.key) all = {concat({past.key, all.key}, 2), concat({past.value, all.value}, 2)};
 
@@ -93,8 +93,9 @@ Attended attend_by_products(Var qkv, const TokenRotary& rotary, const std::optio
 
 Attended attend_causally(Var qkv, const TokenRotary& rotary, const std::optional<HeadNorms>& norms, const Cache& past,
                          bool keep, Var mask, const AttentionSizes& sizes, const CausalMasks& masks) {
-  return qkv.net->is_ort() && has_kernel(sizes) ? attend_by_kernel(qkv, rotary, norms, past, keep, mask, sizes, masks)
-                                                : attend_by_products(qkv, rotary, norms, past, keep, mask, sizes);
+  return qkv.net->is_ort() && has_kernel(sizes)
+             ? attend_by_kernel(qkv, rotary, norms, past, keep, mask, sizes, masks)
+             : attend_causally_by_products(qkv, rotary, norms, past, keep, mask, sizes);
 }
 
 }  // namespace thaw::model

@@ -140,8 +140,6 @@ void decoder_attention_rule(Context& ctx) {
   for (int o : {1, 2}) set_if_wanted(ctx, o, q.dtype, Shape{batch, n, Dim(), head});
 }
 
-void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
-
 // The axes of attention whose query, key and value are operands of their own; `others` are its operands after these,
 // with {0} for a mask of keys, {1} for a bias of the scores and {2} for a past.
 std::optional<AxesMap> separate_axes(NodeView& view, std::string_view others) {

@@ -28,7 +28,7 @@ void fused_matmul_rule(Context& ctx) {
   ctx.set_tensor(0, dtype, a >= 2 && b >= 2 ? std::optional(unknown_shape(std::max(a, b))) : std::nullopt);
 }
 
-void gemm_rule(Context& ctx) {
+void microsoft_gemm_rule(Context& ctx) {
   bool ta = ctx.attr_int("transA", 0) != 0, tb = ctx.attr_int("transB", 0) != 0;
   ctx.set_tensor(0, first_dtype(ctx), gemm_shape(ctx, 0, 1, ctx.has_input(2) ? 2 : -1, ta, tb));
 }
@@ -39,7 +39,7 @@ void gemm_float8_rule(Context& ctx) {
                  gemm_shape(ctx, 0, 1, ctx.has_input(2) ? 2 : -1, ta, tb));
 }
 
-void matmul_rule(Context& ctx) { ctx.set_tensor(0, ctx.input(0).dtype, matmul_shape(ctx, 0, 1)); }
+void microsoft_matmul_rule(Context& ctx) { ctx.set_tensor(0, ctx.input(0).dtype, matmul_shape(ctx, 0, 1)); }
 
 // A convolution with a residual (input 3) of the output's shape.
 void fused_conv(Context& ctx, const ConvInputs& inputs) {
@@ -94,7 +94,7 @@ void add_microsoft_fused_product_ops(Registry& r) {
          .flops = flops_of_product});
   r.add({.domain = kMicrosoft,
          .name = "FusedGemm",
-         .shape = gemm_rule,
+         .shape = microsoft_gemm_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .axes = axes_by(gemm_axes),
@@ -109,7 +109,7 @@ void add_microsoft_fused_product_ops(Registry& r) {
          .flops = flops_of_product});
   r.add({.domain = kMicrosoft,
          .name = "GemmFastGelu",
-         .shape = matmul_rule,
+         .shape = microsoft_matmul_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .axes = axes_by("... k, k j, j -> ... j"),

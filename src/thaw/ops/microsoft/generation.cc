@@ -20,11 +20,11 @@ Dim number_from(Context& ctx, int input) {
   return fed && fed->size() == 1 ? fed->front() : Dim();
 }
 
-Dim batch_of(const Fact& prompts) { return prompts.rank() > 0 ? prompts.dim(0) : Dim(); }
+Dim prompt_batch(const Fact& prompts) { return prompts.rank() > 0 ? prompts.dim(0) : Dim(); }
 
 // Sequences [batch, num_return_sequences, max_length], their scores, those of all tokens at each step.
 void beam_search_rule(Context& ctx) {
-  const Dim batch = batch_of(ctx.input(0)), count = number_from(ctx, kNumSequences);
+  const Dim batch = prompt_batch(ctx.input(0)), count = number_from(ctx, kNumSequences);
   ctx.set_tensor(0, DataType::kInt32, Shape{batch, count, number_from(ctx, kMaxLength)});
   const DataType scores = ctx.input(5).dtype;
   if (ctx.wants_output(1)) ctx.set_tensor(1, scores, Shape{batch, count});
@@ -32,7 +32,7 @@ void beam_search_rule(Context& ctx) {
 }
 
 void search_rule(Context& ctx) {
-  ctx.set_tensor(0, DataType::kInt32, Shape{batch_of(ctx.input(0)), number_from(ctx, kMaxLength)});
+  ctx.set_tensor(0, DataType::kInt32, Shape{prompt_batch(ctx.input(0)), number_from(ctx, kMaxLength)});
   if (ctx.wants_output(1)) ctx.set_tensor(1, ctx.input(3).dtype, unknown_shape(2));
 }
 

@@ -15,8 +15,6 @@ using dim::Dim;
 
 namespace {
 
-void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
-
 // Query (B, T, Hq * dk), key (B, T, Hkv * dk), value (B, T, Hkv * dv).
 void linear_attention_rule(Context& ctx) {
   const Fact &q = ctx.input(0), &k = ctx.input(1), &v = ctx.input(2), &past = ctx.input(3);

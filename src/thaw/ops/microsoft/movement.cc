@@ -56,7 +56,7 @@ void crop_and_resize_rule(Context& ctx) {
   ctx.set_tensor(0, x.dtype, std::move(out));
 }
 
-void grid_sample_rule(Context& ctx) {
+void microsoft_grid_sample_rule(Context& ctx) {
   const Fact &x = ctx.input(0), &grid = ctx.input(1);
   Shape out = unknown_shape(4);
   if (x.rank() == 4) {
@@ -201,7 +201,7 @@ void add_microsoft_movement_ops(Registry& r) {
          .sizes = crop_size});
   r.add({.domain = kMicrosoft,
          .name = "GridSample",
-         .shape = grid_sample_rule,
+         .shape = microsoft_grid_sample_rule,
          .axes = axes_by("n c y~ x~, n h w _ -> n c h w")});
 }
 

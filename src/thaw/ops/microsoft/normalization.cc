@@ -50,7 +50,7 @@ void simplified_layer_norm_rule(Context& ctx) {
   ctx.set_tensor(1, data_type_from_attr(ctx.attr_int("stash_type", 1)), std::move(statistics));
 }
 
-void group_norm_rule(Context& ctx) {
+void microsoft_group_norm_rule(Context& ctx) {
   keep_shape(ctx);
   const Fact& x = ctx.input(0);
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 0, x.dtype);  // SkipGroupNorm's sum
@@ -98,13 +98,13 @@ void add_microsoft_normalization_ops(Registry& r) {
          .widens = true});
   r.add({.domain = kMicrosoft,
          .name = "GroupNorm",
-         .shape = group_norm_rule,
+         .shape = microsoft_group_norm_rule,
          .operands = {kData, kBias, kBias},
          .axes = axes_by(group_norm_axes),
          .magnitude = magnitude_of_norm});
   r.add({.domain = kMicrosoft,
          .name = "SkipGroupNorm",
-         .shape = group_norm_rule,
+         .shape = microsoft_group_norm_rule,
          .operands = {kData, kBias, kBias, kData, kBias},
          .axes = axes_by(group_norm_axes),
          .magnitude = magnitude_of_norm});

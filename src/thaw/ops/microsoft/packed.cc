@@ -12,7 +12,7 @@ using ir::DataType;
 
 namespace {
 
-constexpr std::string_view kPacked = "it takes the tokens of all sequences packed into one axis";
+constexpr std::string_view kPackedTokens = "it takes the tokens of all sequences packed into one axis";
 
 void packed_attention_rule(Context& ctx) { projected_attention(ctx, {.packed = true}, ctx.input(0).dtype); }
 
@@ -64,32 +64,32 @@ void add_microsoft_packed_ops(Registry& r) {
          .shape = packed_attention_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias, kIndex, kCount, kMask},
-         .axes = no_axes(kPacked)});
+         .axes = no_axes(kPackedTokens)});
   r.add({.domain = kMicrosoft,
          .name = "PackedMultiHeadAttention",
          .shape = packed_multi_head_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kData, kBias, kIndex, kCount, kMask},
-         .axes = no_axes(kPacked)});
+         .axes = no_axes(kPackedTokens)});
   r.add({.domain = kMicrosoft,
          .name = "PagedAttention",
          .shape = paged_attention_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kData, kData, kState, kState, kCount, kCount, kIndex, kData, kData, kIndex, kBias, kBias,
                       kBias, kQuantScale, kQuantScale, kSetting},
-         .axes = no_axes(kPacked)});
+         .axes = no_axes(kPackedTokens)});
   r.add({.domain = kMicrosoft,
          .name = "RemovePadding",
          .shape = remove_padding_rule,
          .op_class = OpClass::kMovement,
          .operands = {kData, kCount},
-         .axes = no_axes(kPacked)});
+         .axes = no_axes(kPackedTokens)});
   r.add({.domain = kMicrosoft,
          .name = "RestorePadding",
          .shape = restore_padding_rule,
          .op_class = OpClass::kMovement,
          .operands = {kData, kIndex},
-         .axes = no_axes(kPacked)});
+         .axes = no_axes(kPackedTokens)});
 }
 
 }  // namespace thaw::ops

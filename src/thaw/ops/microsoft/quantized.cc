@@ -93,11 +93,11 @@ void mul_integer_rule(Context& ctx) {
   ctx.set_tensor(0, DataType::kInt32, broadcast_inputs(ctx, kOperands));
 }
 
-void quantize_rule(Context& ctx) {
+void microsoft_quantize_rule(Context& ctx) {
   shape_of_input(ctx, 0, 0, ctx.has_input(2) ? ctx.input(2).dtype : DataType::kUint8);
 }
 
-void dequantize_rule(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(1).dtype); }
+void microsoft_dequantize_rule(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(1).dtype); }
 
 bool has_channels_last(const NodeView& view) { return view.attr_int("channels_last", 0) != 0; }
 
@@ -219,8 +219,8 @@ void add_microsoft_quantized_ops(Registry& r) {
            .axes = axes_by(quantize_axes),
            .batch = batch_with(batch_quantize)});
   };
-  add_op("QuantizeLinear", quantize_rule);
-  add_op("DequantizeLinear", dequantize_rule);
+  add_op("QuantizeLinear", microsoft_quantize_rule);
+  add_op("DequantizeLinear", microsoft_dequantize_rule);
 }
 
 }  // namespace thaw::ops

@@ -19,7 +19,7 @@ constexpr std::string_view kQuantizesWhole =
     "it finds a scale of its own for the whole tensor, all samples together; DynamicQuantizeLinear can be batched";
 constexpr int kMostMlpAxes = 3;  // that kernels of MatMulNBitsMlp take
 
-void qlinear_conv_rule(Context& ctx) {
+void microsoft_qlinear_conv_rule(Context& ctx) {
   ctx.set_tensor(0, ctx.input(7).dtype,
                  conv_shape(ctx, {.x = 0, .w = 3, .bias = 8, .channels_last = ctx.attr_int("channels_last", 0) != 0}));
 }
@@ -179,7 +179,7 @@ void add_microsoft_quantized_product_ops(Registry& r) {
   using enum Role;
   r.add({.domain = kMicrosoft,
          .name = "QLinearConv",
-         .shape = qlinear_conv_rule,
+         .shape = microsoft_qlinear_conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kQuantScale, kZeroPoint, kWeight, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint, kBias},
          .axes = axes_by(qlinear_conv_axes),

@@ -29,7 +29,7 @@ void gemma_rotary_rule(Context& ctx) {
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 3, ctx.input(3).dtype);
 }
 
-void batch_rotary_embedding(BatchContext& n) { batch_rotary(n, 1, 2); }
+void batch_microsoft_rotary(BatchContext& n) { batch_rotary(n, 1, 2); }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void add_microsoft_rotary_ops(Registry& r) {
          .shape = rotary_rule,
          .operands = {kData, kPosition, kData, kData},
          .axes = axes_by("b h... s c~, b s, _ _, _ _ -> b h... s c~ | b h... s~ c~, _, _ _, _ _ -> b h... s~ c~"),
-         .batch = batch_with(batch_rotary_embedding)});
+         .batch = batch_with(batch_microsoft_rotary)});
   r.add({.domain = kMicrosoft,
          .name = "MRotaryEmbedding",
          .shape = rotary_rule,

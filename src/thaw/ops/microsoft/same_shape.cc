@@ -4,8 +4,6 @@
 
 namespace thaw::ops {
 
-void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
-
 void keep_shape_with(Context& ctx, std::initializer_list<int> others, std::string_view what) {
   keep_shape(ctx);
   if (!ctx.input(0).has_rank()) return;

@@ -1,15 +1,14 @@
-// Shape rules of outputs that are shaped as operand 0, or all but its last axis.
+// Shape rules of outputs that are shaped as operand 0 with others, or all but its last axis.
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 
-#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/rule_help.h"
 
 namespace thaw::ops {
 
-void keep_shape(Context& ctx);
 // Each of these operands broadcasts to operand 0.
 void keep_shape_with(Context& ctx, std::initializer_list<int> others, std::string_view what);
 // The shape with another size for its last axis; nullopt where it has no last axis, or its rank is not known.

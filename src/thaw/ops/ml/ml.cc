@@ -25,7 +25,7 @@ int64_t list_length(Context& ctx, std::string_view name) {
 }
 
 // Samples of [N, C] data; a vector is one sample. Unknown for an unknown rank.
-Dim batch_of(const Fact& data) {
+Dim samples_of(const Fact& data) {
   if (data.rank() == 1) return 1;
   return data.rank() >= 2 ? data.dim(0) : Dim();
 }
@@ -85,7 +85,7 @@ void feature_vectorizer(Context& ctx) {
     for (int64_t w : *widths) width = width + w;
   }
   for (int i = 0; i < ctx.num_inputs(); ++i)
-    batch = ctx.require_equal(batch, batch_of(ctx.input(i)), "rows of a FeatureVectorizer", {}, {i, 0});
+    batch = ctx.require_equal(batch, samples_of(ctx.input(i)), "rows of a FeatureVectorizer", {}, {i, 0});
   ctx.set_tensor(0, DataType::kFloat, Shape{batch, width});
 }
 
@@ -114,7 +114,7 @@ void one_hot_encoder(Context& ctx) {
 }
 
 void classifier(Context& ctx, const Labels& labels, Dim scores) {
-  Dim batch = batch_of(ctx.input(0));
+  Dim batch = samples_of(ctx.input(0));
   ctx.set_tensor(0, labels.type, Shape{batch});
   ctx.set_tensor(1, DataType::kFloat, Shape{batch, scores});
 }
@@ -136,7 +136,7 @@ void tree_classifier(Context& ctx) {
 }
 
 void regressor(Context& ctx, DataType dtype, Dim targets) {
-  ctx.set_tensor(0, dtype, Shape{batch_of(ctx.input(0)), targets});
+  ctx.set_tensor(0, dtype, Shape{samples_of(ctx.input(0)), targets});
 }
 
 void linear_regressor(Context& ctx) { regressor(ctx, DataType::kFloat, ctx.attr_int("targets", 1)); }
@@ -156,7 +156,7 @@ void zip_map(Context& ctx) {
   map.kind = Fact::Kind::kMap;
   map.dtype = labels.type;
   map.element = std::make_shared<const Fact>(Fact::tensor(DataType::kFloat, Shape{}));
-  ctx.set_output(0, Fact::sequence(std::make_shared<const Fact>(std::move(map)), batch_of(ctx.input(0))));
+  ctx.set_output(0, Fact::sequence(std::make_shared<const Fact>(std::move(map)), samples_of(ctx.input(0))));
 }
 
 constexpr std::string_view kMaps = "maps cannot hold a batch";

@@ -52,7 +52,7 @@ Fact true_fact() {
   return fact;
 }
 
-bool is_true(const Fact& fact) {
+bool is_known_true(const Fact& fact) {
   if (!fact.elements || fact.elements->size() != 1) return false;
   auto v = fact.elements->front().as_double();
   return v && *v != 0;
@@ -90,7 +90,7 @@ void loop(Context& ctx) {
   Dim length;
   if (trips.never)
     length = 0;
-  else if (trips.starts && is_true(results[0]))
+  else if (trips.starts && is_known_true(results[0]))
     length = trips.limit;
   for (size_t k = 1 + carried; k < results.size(); ++k) {
     int o = static_cast<int>(k) - 1;

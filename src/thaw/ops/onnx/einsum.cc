@@ -19,7 +19,7 @@ using dim::Dim;
 namespace {
 
 // One term.
-std::optional<std::string> parse_term(std::string_view text) {
+std::optional<std::string> parse_letters(std::string_view text) {
   std::string term;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -171,12 +171,12 @@ std::optional<EinsumEquation> parse_equation(std::string_view text) {
   std::string_view left = text;
   if (size_t arrow = text.find("->"); arrow != std::string_view::npos) {
     left = text.substr(0, arrow);
-    equation.output = parse_term(text.substr(arrow + 2));
+    equation.output = parse_letters(text.substr(arrow + 2));
     if (!equation.output) return std::nullopt;
   }
   while (true) {
     size_t comma = left.find(',');
-    auto term = parse_term(left.substr(0, comma));
+    auto term = parse_letters(left.substr(0, comma));
     if (!term) return std::nullopt;
     equation.terms.push_back(std::move(*term));
     if (comma == std::string_view::npos) return equation;

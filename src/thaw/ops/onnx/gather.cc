@@ -182,7 +182,7 @@ std::optional<AxesMap> gather_nd_axes(NodeView& view) {
   return map;
 }
 
-std::vector<int64_t> identity(int64_t rank) {
+std::vector<int64_t> identity_permutation(int64_t rank) {
   std::vector<int64_t> permutation(static_cast<size_t>(rank));
   std::iota(permutation.begin(), permutation.end(), 0);
   return permutation;
@@ -190,7 +190,7 @@ std::vector<int64_t> identity(int64_t rank) {
 
 // The permutation that takes axis `from` to `to`, the others staying in order.
 std::vector<int64_t> moving(int64_t rank, int64_t from, int64_t to) {
-  std::vector<int64_t> permutation = identity(rank);
+  std::vector<int64_t> permutation = identity_permutation(rank);
   permutation.erase(permutation.begin() + from);
   permutation.insert(permutation.begin() + to, from);
   return permutation;

@@ -39,23 +39,27 @@ Element greater_or_equal(Operands a) {
   return truth(o.at_least, o.less);
 }
 
-bool is_true(const Element& e) { return e.as_int() == 1; }
-bool is_false(const Element& e) { return e.as_int() == 0; }
+bool surely_true(const Element& e) { return e.as_int() == 1; }
+bool surely_false(const Element& e) { return e.as_int() == 0; }
 
-Element logical_and(Operands a) { return truth(is_true(a[0]) && is_true(a[1]), is_false(a[0]) || is_false(a[1])); }
-Element logical_or(Operands a) { return truth(is_true(a[0]) || is_true(a[1]), is_false(a[0]) && is_false(a[1])); }
+Element logical_and(Operands a) {
+  return truth(surely_true(a[0]) && surely_true(a[1]), surely_false(a[0]) || surely_false(a[1]));
+}
+Element logical_or(Operands a) {
+  return truth(surely_true(a[0]) || surely_true(a[1]), surely_false(a[0]) && surely_false(a[1]));
+}
 Element logical_xor(Operands a) {
   auto x = a[0].as_int(), y = a[1].as_int();
   return x && y ? Element::integer((*x != 0) != (*y != 0)) : Element();
 }
 Element logical_not(Operands a) {
   const dim::Dim holds = a[0].as_dim();
-  return holds.is_symbolic() ? Element::integer(1 - holds) : truth(is_false(a[0]), is_true(a[0]));
+  return holds.is_symbolic() ? Element::integer(1 - holds) : truth(surely_false(a[0]), surely_true(a[0]));
 }
 
 Element choose(Operands a) {
-  if (is_true(a[0])) return a[1];
-  if (is_false(a[0])) return a[2];
+  if (surely_true(a[0])) return a[1];
+  if (surely_false(a[0])) return a[2];
   return same(a[1], a[2]) ? a[1] : Element();
 }
 

@@ -26,8 +26,6 @@ Dim require_vector(Context& ctx, int input, Dim size, At from, std::string_view 
   return size;
 }
 
-void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
-
 // Channels of (N, C, …); a single axis is a batch of one channel.
 Dim channels_of(const Fact& x) {
   if (!x.has_rank()) return {};

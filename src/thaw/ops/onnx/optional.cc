@@ -69,17 +69,17 @@ void add_optional_ops(Registry& r) {
   r.add({.name = "Optional",
          .shape = optional,
          .op_class = OpClass::kMovement,
-         .axes = no_axes(kSequences),
+         .axes = no_axes(kNoAxesOfSequences),
          .batch = batch_with(batch_optional)});
   r.add({.name = "OptionalGetElement",
          .shape = optional_get_element,
          .op_class = OpClass::kMovement,
-         .axes = no_axes(kSequences),
+         .axes = no_axes(kNoAxesOfSequences),
          .batch = batch_with(batch_optional)});
   r.add({.name = "OptionalHasElement",
          .shape = optional_has_element,
          .operands = {Role::kShapeOnly},
-         .axes = no_axes(kSequences),
+         .axes = no_axes(kNoAxesOfSequences),
          .batch = batch_with(batch_length)});
 }
 

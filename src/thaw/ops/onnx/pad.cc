@@ -17,7 +17,6 @@ using dim::Dim;
 
 namespace {
 
-constexpr int kMaxFedRank = 16;           // axes that only the run names are looked for among at most so many
 constexpr int64_t kLargestPad = 1 << 20;  // of a small tensor whose elements are followed
 
 // begins and ends of every axis; unknown entries where they are not known. nullopt when nothing is known, or it is

@@ -13,7 +13,7 @@ using dim::Dim;
 namespace {
 
 constexpr size_t kMaxShared = 32;  // sizes of the input that are looked through for one that the target has too
-constexpr std::string_view kElements = "elements of a Reshape";
+constexpr std::string_view kReshapedElements = "elements of a Reshape";
 
 // One resolution: the target's entries sorted by what they can mean.
 class Resolution {
@@ -144,7 +144,7 @@ class Resolution {
         ctx_.invalid("a Reshape's target holds -1 beside a size of 0");
         return;
       }
-      out_[infer_] = divide_evenly(ctx_, numerator, denominator, kElements);
+      out_[infer_] = divide_evenly(ctx_, numerator, denominator, kReshapedElements);
       return;
     }
     require_count(numerator, denominator, out, out_axis);
@@ -170,11 +170,12 @@ class Resolution {
       for (size_t k = 0; k < out.size(); ++k) {
         auto size = dim::exact_div(numerator, *constant / *out[k].constant());
         if (!size) continue;
-        out_[out_axis[k]] = ctx_.require_equal(*size, out[k], kElements, {}, {1, static_cast<int>(out_axis[k])});
+        out_[out_axis[k]] =
+            ctx_.require_equal(*size, out[k], kReshapedElements, {}, {1, static_cast<int>(out_axis[k])});
         return;
       }
     }
-    ctx_.require_equal(numerator, denominator, kElements);
+    ctx_.require_equal(numerator, denominator, kReshapedElements);
   }
 
   Context& ctx_;

@@ -7,8 +7,8 @@
 namespace thaw::ops {
 namespace {
 
-using Target = std::vector<int64_t>;
-using Sizes = std::vector<dim::Dim>;
+using LiteralTarget = std::vector<int64_t>;
+using DimList = std::vector<dim::Dim>;
 
 class ReshapeTarget : public testing::Test {
  protected:
@@ -18,19 +18,19 @@ class ReshapeTarget : public testing::Test {
     return out;
   }
   // Sizes that are numbers are literal.
-  Target target(std::initializer_list<const char*> in, std::initializer_list<const char*> out) {
+  LiteralTarget target(std::initializer_list<const char*> in, std::initializer_list<const char*> out) {
     const auto to = dims(out);
-    return reshape_target(dims(in), to, to).value_or(Target());
+    return reshape_target(dims(in), to, to).value_or(LiteralTarget());
   }
   dim::Scope scope;
 };
 
 TEST_F(ReshapeTarget, KeepsAxesInPlaceWithZero) {
-  EXPECT_EQ(target({"b", "s", "64"}, {"b", "s", "4", "16"}), (Target{0, 0, 4, 16}));
+  EXPECT_EQ(target({"b", "s", "64"}, {"b", "s", "4", "16"}), (LiteralTarget{0, 0, 4, 16}));
 }
 
 TEST_F(ReshapeTarget, LeavesOneAxisToMinusOne) {
-  EXPECT_EQ(target({"b", "4", "s", "16"}, {"b", "s", "64"}), (Target{0, -1, 64}));
+  EXPECT_EQ(target({"b", "4", "s", "16"}, {"b", "s", "64"}), (LiteralTarget{0, -1, 64}));
   // `h` stands at another axis than before, so that both would have to be -1.
   EXPECT_TRUE(target({"b", "c", "h"}, {"b*c", "h"}).empty());
 }
@@ -43,9 +43,9 @@ TEST_F(ReshapeTarget, HasNoneForAnEmptyAxis) { EXPECT_TRUE(target({"b", "0"}, {"
 
 TEST_F(ReshapeTarget, WritesNoNumberThatIsNotLiteral) {
   const auto in = dims({"b", "660", "64"}), out = dims({"b", "660", "4", "16"});
-  EXPECT_EQ(reshape_target(in, out, Sizes{{}, {}, 4, 16}), (Target{0, 0, 4, 16}));
-  EXPECT_EQ(reshape_target(in, dims({"b", "4", "660", "16"}), Sizes{{}, 4, {}, 16}), (Target{0, 4, -1, 16}));
-  EXPECT_FALSE(reshape_target(in, dims({"4", "660", "b*16"}), Sizes(3)));
+  EXPECT_EQ(reshape_target(in, out, DimList{{}, {}, 4, 16}), (LiteralTarget{0, 0, 4, 16}));
+  EXPECT_EQ(reshape_target(in, dims({"b", "4", "660", "16"}), DimList{{}, 4, {}, 16}), (LiteralTarget{0, 4, -1, 16}));
+  EXPECT_FALSE(reshape_target(in, dims({"4", "660", "b*16"}), DimList(3)));
 }
 
 }  // namespace

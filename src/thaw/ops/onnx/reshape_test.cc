@@ -78,7 +78,7 @@ TEST(Reshape, RefusesTargetsThatNoInputFits) {
 }
 
 // What Reshape does at run time; nullopt where it fails.
-std::optional<Ints> reference(const Ints& data, Ints target, bool allowzero) {
+std::optional<Ints> reshape_at_run_time(const Ints& data, Ints target, bool allowzero) {
   int64_t total = 1, product = 1, infer = -1;
   for (int64_t d : data) total *= d;
   for (size_t i = 0; i < target.size(); ++i) {
@@ -120,7 +120,7 @@ TEST(Reshape, IsRightForEveryTargetThatIsFed) {
               t.push_back(rest % 11 - 1);
               values.emplace_back("t[" + std::to_string(i) + "]", t.back());
             }
-            auto expected = reference({a, b}, t, allowzero != 0);
+            auto expected = reshape_at_run_time({a, b}, t, allowzero != 0);
             if (!expected) continue;
             ++runs;
             auto stated = m.sizes_at(values);

@@ -269,7 +269,7 @@ void batch_items_by_axis(BatchContext& n) {
 
 void add_sequence_ops(Registry& r) {
   using enum Role;
-  constexpr Axes kNoAxes = no_axes(kSequences);
+  constexpr Axes kNoAxes = no_axes(kNoAxesOfSequences);
   r.add({.name = "SequenceConstruct",
          .shape = sequence_construct,
          .op_class = OpClass::kMovement,

@@ -7,7 +7,7 @@
 
 namespace thaw::ops {
 
-inline constexpr std::string_view kSequences = "a sequence has no axes of its own";
+inline constexpr std::string_view kNoAxesOfSequences = "a sequence has no axes of its own";
 
 // A number of items, or whether there is one: the same for all samples.
 inline void batch_length(BatchContext& n) { n.set_operand(0, n.leading(0)); }

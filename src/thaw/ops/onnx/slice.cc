@@ -111,8 +111,6 @@ void slice_elements(Context& ctx, const SliceArguments& a, std::span<const int> 
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
-constexpr int kMaxFedRank = 16;  // axes that only the run names are looked for among at most so many
-
 // Axes that the run names: axis d is sliced by argument i where axes[i] is d.
 Shape slice_runtime_axes(const Shape& in, const SliceArguments& a) {
   int64_t rank = static_cast<int64_t>(in.size());

@@ -14,7 +14,7 @@ using ir::DataType;
 using ir::Value;
 
 // Counts what a Slice takes, one element after the other, after the specification's clamping.
-int64_t reference(int64_t n, int64_t start, int64_t end, int64_t step) {
+int64_t counted_slice(int64_t n, int64_t start, int64_t end, int64_t step) {
   if (n == 0) return 0;
   if (start < 0) start += n;
   if (end < 0) end += n;
@@ -36,7 +36,7 @@ TEST(SliceSize, AgreesWithCountingForConstantBounds) {
         Dim size = slice_size(n, start, end, step);
         ASSERT_TRUE(size.is_known());
         for (int64_t value = 0; value <= 7; ++value) {
-          int64_t expected = reference(value, start, end, step);
+          int64_t expected = counted_slice(value, start, end, step);
           EXPECT_EQ(dim::evaluate(size, {{0, value}}), expected)
               << value << " by [" << start << ':' << end << ':' << step << "] as " << dim::to_string(size);
           EXPECT_EQ(slice_size(value, start, end, step).constant(), expected);
@@ -57,7 +57,7 @@ TEST(SliceSize, AgreesWithCountingForBoundsThatAreFed) {
     for (int64_t value = 0; value <= 5; ++value)
       for (int64_t start = -7; start <= 7; ++start)
         for (int64_t end = -7; end <= 7; ++end) {
-          int64_t expected = reference(value, start, end, step);
+          int64_t expected = counted_slice(value, start, end, step);
           dim::Assignment at{{0, value}, {1, start}, {2, end}, {3, step}};
           EXPECT_EQ(dim::evaluate(size, at), expected) << value << " by [" << start << ':' << end << ':' << step << ']';
           EXPECT_EQ(dim::evaluate(any, at), expected) << value << " by [" << start << ':' << end << ':' << step << ']';

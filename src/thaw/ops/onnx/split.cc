@@ -91,7 +91,7 @@ void split_elements(Context& ctx, int axis, std::span<const Dim> sizes) {
   }
 }
 
-void split(Context& ctx) {
+void split_rule(Context& ctx) {
   const Fact& data = ctx.input(0);
   int outputs = ctx.num_outputs();
   if (outputs == 0) return;
@@ -144,7 +144,7 @@ void newer_split(Rewording& n) {
 void add_split_ops(Registry& r) {
   using enum Role;
   r.add({.name = "Split",
-         .shape = split,
+         .shape = split_rule,
          .op_class = OpClass::kMovement,
          .operands = {kData, kLengths},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}, {.name = "split", .role = kLengths}},

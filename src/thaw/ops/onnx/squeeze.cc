@@ -17,14 +17,14 @@ using dim::Dim;
 namespace {
 
 // The axes of Squeeze and Unsqueeze: an attribute up to opset 12, an input after.
-struct Axes {
+struct SqueezedAxes {
   bool given = false;
   std::optional<std::vector<int64_t>> values;  // when known
   std::optional<std::vector<Dim>> entries;     // one a given axis, when their number is known
 };
 
-Axes read_axes(Context& ctx) {
-  Axes axes;
+SqueezedAxes read_axes(Context& ctx) {
+  SqueezedAxes axes;
   if (ctx.has_input(1)) {
     axes.given = true;
     axes.entries = ctx.dims_from(1);
@@ -63,7 +63,7 @@ void squeeze(Context& ctx) {
   const Fact& data = ctx.input(0);
   if (!data.has_rank()) return unknown_tensor(ctx, 0, data.dtype);
   int rank = data.rank();
-  Axes axes = read_axes(ctx);
+  SqueezedAxes axes = read_axes(ctx);
   // ONNX Runtime takes a list without axes for none that was given.
   if (!axes.given || (axes.values && axes.values->empty())) {
     ctx.set_tensor(0, data.dtype, squeeze_ones(*data.shape));
@@ -109,7 +109,7 @@ Shape unsqueeze_runtime_axis(const Shape& in, Dim axis) {
 
 void unsqueeze(Context& ctx) {
   const Fact& data = ctx.input(0);
-  Axes axes = read_axes(ctx);
+  SqueezedAxes axes = read_axes(ctx);
   if (!data.has_rank() || (!axes.values && !axes.entries)) return unknown_tensor(ctx, 0, data.dtype);
   if (!axes.values) {
     int count = static_cast<int>(axes.entries->size());

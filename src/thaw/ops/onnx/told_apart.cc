@@ -12,16 +12,16 @@
 namespace thaw::ops {
 namespace {
 
-constexpr double kAll = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // Without attributes that move the limits.
 constexpr std::array kFixed = std::to_array<std::pair<std::string_view, ToldApart>>({
-    {"Gelu", {-5, kAll}},
-    {"HardSwish", {-3, kAll}},
-    {"Mish", {-11, kAll}},
-    {"Relu", {0, kAll}},
+    {"Gelu", {-5, kUnlimited}},
+    {"HardSwish", {-3, kUnlimited}},
+    {"Mish", {-11, kUnlimited}},
+    {"Relu", {0, kUnlimited}},
     {"Sigmoid", {-9, 9}},
-    {"Softplus", {-9, kAll}},
+    {"Softplus", {-9, kUnlimited}},
     {"Tanh", {-5, 5}},
 });
 
@@ -44,15 +44,15 @@ std::optional<double> limit(const ir::Node& node, int operand, std::string_view 
 }
 
 // Where the gate is 0, so is the product: what is below does not matter. At -11, a sigmoid leaves 2e-4 of it.
-std::optional<ToldApart> gated(const ir::Node& product, int operand) {
+std::optional<ToldApart> behind_gate(const ir::Node& product, int operand) {
   const ir::Value *value = product.input(operand), *other = product.input(1 - operand);
   const ir::Node* gate = other ? other->producer() : nullptr;
   if (!gate || gate->inputs().empty() || gate->input(0) != value) return std::nullopt;
   if (!gate->domain().empty()) return std::nullopt;
-  if (gate->op_type() == "Sigmoid") return ToldApart{-11, kAll};
+  if (gate->op_type() == "Sigmoid") return ToldApart{-11, kUnlimited};
   if (gate->op_type() != "HardSigmoid") return std::nullopt;
   const std::optional<ToldApart> limits = ramp(*gate);
-  return limits ? std::optional(ToldApart{limits->lowest, kAll}) : std::nullopt;
+  return limits ? std::optional(ToldApart{limits->lowest, kUnlimited}) : std::nullopt;
 }
 
 }  // namespace
@@ -60,10 +60,10 @@ std::optional<ToldApart> gated(const ir::Node& product, int operand) {
 ToldApart told_apart(const ir::Node& node, int operand) {
   if (!node.domain().empty()) return {};
   const std::string_view name = node.op_type();
-  if (name == "Mul" && node.inputs().size() == 2) return gated(node, operand).value_or(ToldApart{});
+  if (name == "Mul" && node.inputs().size() == 2) return behind_gate(node, operand).value_or(ToldApart{});
   if (operand != 0) return {};
   if (name == "HardSigmoid") return ramp(node).value_or(ToldApart{});
-  if (name == "Clip") return {limit(node, 1, "min").value_or(-kAll), limit(node, 2, "max").value_or(kAll)};
+  if (name == "Clip") return {limit(node, 1, "min").value_or(-kUnlimited), limit(node, 2, "max").value_or(kUnlimited)};
   const auto at = std::ranges::find(kFixed, name, &std::pair<std::string_view, ToldApart>::first);
   return at == kFixed.end() ? ToldApart{} : at->second;
 }

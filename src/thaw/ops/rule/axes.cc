@@ -31,7 +31,7 @@ struct Term {
   bool repeats = false;
 };
 
-struct Form {
+struct PatternForm {
   std::vector<Term> inputs, outputs;
 };
 
@@ -75,10 +75,10 @@ Term parse_term(std::string_view text) {
   return term;
 }
 
-Form parse_form(std::string_view text) {
+PatternForm parse_form(std::string_view text) {
   const size_t arrow = text.find("->");
   if (arrow == std::string_view::npos) throw std::logic_error("an axes pattern without an arrow: " + std::string(text));
-  Form form;
+  PatternForm form;
   for_each_part(text.substr(0, arrow), ",", [&](std::string_view term) { form.inputs.push_back(parse_term(term)); });
   for_each_part(text.substr(arrow + 2), ",", [&](std::string_view term) { form.outputs.push_back(parse_term(term)); });
   return form;
@@ -86,7 +86,7 @@ Form parse_form(std::string_view text) {
 
 class Matching {
  public:
-  Matching(const Form& form, NodeView& view) : form_(form), view_(view) {}
+  Matching(const PatternForm& form, NodeView& view) : form_(form), view_(view) {}
 
   std::optional<AxesMap> run() {
     for (int i = 0; i < view_.num_inputs(); ++i)
@@ -159,7 +159,7 @@ class Matching {
          [&](AxisLink& link, int axis) { link.outputs.push_back({i, axis}); });
   }
 
-  const Form& form_;
+  const PatternForm& form_;
   NodeView& view_;
   AxesMap map_;
   std::map<std::pair<std::string_view, int>, size_t> index_;
@@ -188,7 +188,7 @@ std::optional<AxesMap> match_axes(std::string_view pattern, NodeView& view) {
   std::optional<AxesMap> map;
   for_each_part(pattern, "|", [&](std::string_view text) {
     if (map) return;
-    const Form form = parse_form(text);
+    const PatternForm form = parse_form(text);
     map = Matching(form, view).run();
   });
   return map;

@@ -8,6 +8,9 @@
 
 namespace thaw::ops {
 
+// An axis that only the run names is looked for among at most so many.
+inline constexpr int kMaxFedRank = 16;
+
 // axis, which lies in [-rank, rank), as a non-negative one.
 dim::Dim wrapped_axis(dim::Dim axis, int rank);
 // 1 where a == b, else 0.

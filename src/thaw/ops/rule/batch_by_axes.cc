@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaskRank = 4;  // [batch, heads, queries, keys]
 
-bool is_read(const ir::Node& node, int output) {
+bool is_output_read(const ir::Node& node, int output) {
   const ir::Value* value = node.output(output);
   return value && value->is_used();
 }
@@ -146,7 +146,7 @@ class OwnBatch {
     n_.keep(Form::kMerged);
     const BatchEmit after = n_.after();
     for (int i = 0; i < n_.num_outputs(); ++i) {
-      if (!is_second(i) || !is_read(node, i)) continue;
+      if (!is_second(i) || !is_output_read(node, i)) continue;
       ir::Value* both = after.concat({after.batch_size(), after.list({1})}, 0);
       n_.become(i, parted_second(after, node.output(i), both, n_.output(i).rank()), Form::kLeading);
     }
@@ -218,7 +218,7 @@ void put_batch_before(BatchContext& n, const AxesMap& map, int most) {
     if (takes_samples(i)) n.set_operand(i, joined_to(n, i, rank_of(i), both));
   const BatchEmit after = n.after();
   for (int i = 0; i < n.num_outputs(); ++i)
-    if (is_read(n.node(), i)) n.become(i, after.parted(n.node().output(i), both), Form::kLeading);
+    if (is_output_read(n.node(), i)) n.become(i, after.parted(n.node().output(i), both), Form::kLeading);
 }
 
 }  // namespace

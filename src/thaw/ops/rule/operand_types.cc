@@ -9,13 +9,13 @@ namespace {
 
 // A word an operand, in order: its type parameter, or "." for one whose type is fixed. "*" after the last word: it
 // stands for all that follow.
-struct Operands {
+struct OperandWords {
   std::string_view domain, op, inputs, outputs;
 };
 
 // The operators of ONNX Runtime that a kernel table names (directml_contrib_kernels.cc, and those of ai.onnx that the
 // official schemas do not have, or not yet at the kernel's opset), after ONNX Runtime's schemas. Sorted by operator.
-constexpr Operands kOperands[] = {
+constexpr OperandWords kOperandWords[] = {
     {"", "Affine", "T", "T"},
     {"", "Crop", "T", "T"},
     {"", "GroupNorm", "T M M", "T"},
@@ -70,7 +70,7 @@ constexpr Operands kOperands[] = {
 };
 
 // Fills the list; true when its last word stands for all that follow.
-bool split(std::string_view words, std::vector<std::string>& list) {
+bool split_words(std::string_view words, std::vector<std::string>& list) {
   bool variadic = words.ends_with('*');
   if (variadic) words.remove_suffix(1);
   while (!words.empty()) {
@@ -85,11 +85,12 @@ bool split(std::string_view words, std::vector<std::string>& list) {
 
 std::optional<ir::OperandTypes> operand_types(std::string_view domain, std::string_view op, int64_t opset) {
   if (auto official = ir::find_operand_types(domain, op, opset)) return official;
-  auto found = std::ranges::find_if(kOperands, [&](const Operands& o) { return o.domain == domain && o.op == op; });
-  if (found == std::end(kOperands)) return std::nullopt;
+  auto found =
+      std::ranges::find_if(kOperandWords, [&](const OperandWords& o) { return o.domain == domain && o.op == op; });
+  if (found == std::end(kOperandWords)) return std::nullopt;
   ir::OperandTypes types;
-  types.variadic_inputs = split(found->inputs, types.inputs);
-  types.variadic_outputs = split(found->outputs, types.outputs);
+  types.variadic_inputs = split_words(found->inputs, types.inputs);
+  types.variadic_outputs = split_words(found->outputs, types.outputs);
   // Of float16 all, but what is kept in float32 beside it; of bfloat16 their schemas say too little.
   for (const std::vector<std::string>* list : {&types.inputs, &types.outputs})
     for (const std::string& parameter : *list)

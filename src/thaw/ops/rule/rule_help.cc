@@ -120,7 +120,7 @@ std::vector<size_t> broadcast_offsets(const std::vector<int64_t>& out, const std
 }
 
 // All dims of the fact, when constant; nullopt otherwise.
-std::optional<std::vector<int64_t>> constant_shape(const Fact& fact) {
+std::optional<std::vector<int64_t>> constant_dims(const Fact& fact) {
   if (!fact.has_rank()) return std::nullopt;
   std::vector<int64_t> dims;
   dims.reserve(fact.shape->size());
@@ -143,7 +143,7 @@ void set_elementwise_values(Context& ctx, ElementFunction f) {
   for (int i = 0; i < count; ++i) {
     lists[i] = ctx.elements(i);
     if (!lists[i]) return;
-    auto shape = constant_shape(ctx.input(i));
+    auto shape = constant_dims(ctx.input(i));
     if (!shape) return;
     shapes[i] = std::move(*shape);
     if (shapes[i].size() > out.size()) out.insert(out.begin(), shapes[i].size() - out.size(), 1);

@@ -33,6 +33,8 @@ Shape unknown_shape(int rank);
 void same_as_input(Context& ctx, int o, int i, bool with_elements = false);
 // The same shape with another element type.
 void shape_of_input(Context& ctx, int o, int i, ir::DataType dtype);
+// Output 0 has the shape and the element type of operand 0.
+inline void keep_shape(Context& ctx) { shape_of_input(ctx, 0, 0, ctx.input(0).dtype); }
 
 // Applies f to the elements of the inputs, broadcast to the output's constant shape, and sets output 0's elements.
 // Nothing happens when some input is not followed or the output's shape is not constant.

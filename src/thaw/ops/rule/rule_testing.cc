@@ -13,7 +13,7 @@ std::string joined(const List& list, Text text) {
   return out;
 }
 
-std::string text_of(const Element& e) {
+std::string element_text(const Element& e) {
   if (auto v = e.as_double(); v && e.as_dim().is_unknown()) return std::to_string(*v);
   return dim::to_string(e.as_dim());
 }
@@ -40,7 +40,7 @@ std::string RuleModel::dims(int i) {
 
 std::string RuleModel::elements(int i) {
   const Fact& fact = output(i);
-  return fact.elements ? joined(*fact.elements, text_of) : "none";
+  return fact.elements ? joined(*fact.elements, element_text) : "none";
 }
 
 std::string RuleModel::obligations() {

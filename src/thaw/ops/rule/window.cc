@@ -11,8 +11,8 @@ using dim::Dim;
 
 namespace {
 
-std::optional<std::vector<int64_t>> read_list(Context& ctx, std::string_view name, size_t length, int64_t otherwise,
-                                              int64_t lowest) {
+std::optional<std::vector<int64_t>> read_attribute_list(Context& ctx, std::string_view name, size_t length,
+                                                        int64_t otherwise, int64_t lowest) {
   auto list = ctx.attr_ints(name);
   if (!list || list->empty()) return std::vector<int64_t>(length, otherwise);
   if (list->size() != length) {
@@ -79,10 +79,10 @@ std::optional<Window> read_window(Context& ctx, int spatial) {
   size_t n = static_cast<size_t>(spatial);
   Window w;
   auto auto_pad = read_auto_pad(ctx);
-  auto strides = read_list(ctx, "strides", n, 1, 1);
-  auto dilations = read_list(ctx, "dilations", n, 1, 1);
-  auto pads = read_list(ctx, "pads", 2 * n, 0, std::numeric_limits<int32_t>::min());
-  auto kernel = ctx.has_attribute("kernel_shape") ? read_list(ctx, "kernel_shape", n, 1, 1) : std::nullopt;
+  auto strides = read_attribute_list(ctx, "strides", n, 1, 1);
+  auto dilations = read_attribute_list(ctx, "dilations", n, 1, 1);
+  auto pads = read_attribute_list(ctx, "pads", 2 * n, 0, std::numeric_limits<int32_t>::min());
+  auto kernel = ctx.has_attribute("kernel_shape") ? read_attribute_list(ctx, "kernel_shape", n, 1, 1) : std::nullopt;
   if (!auto_pad || !strides || !dilations || !pads || (ctx.has_attribute("kernel_shape") && !kernel))
     return std::nullopt;
   w.auto_pad = *auto_pad;

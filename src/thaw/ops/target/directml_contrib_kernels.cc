@@ -5,12 +5,10 @@
 
 namespace thaw::ops {
 
-using namespace kernel_types;
-
-namespace {
-
-// clang-format off
-constexpr Kernels kMicrosoftKernels[] = {
+std::span<const Kernels> directml_microsoft_kernels() {
+  using namespace kernel_types;  // NOLINT(google-build-using-namespace): the words of the table
+  // clang-format off
+  static constexpr Kernels kKernels[] = {
     {"Attention", {1}, {{{"M", kInt32}, {"T", kFloats}}}},
     {"BiasAdd", {1}, {{{"T", kFloats}}}},
     {"BiasGelu", {1}, {{{"T", kFloats}}}},
@@ -40,9 +38,15 @@ constexpr Kernels kMicrosoftKernels[] = {
     {"RotaryEmbedding", {1}, {{{"M", kInt64}, {"T", kFloats}}}},
     {"SkipLayerNormalization", {1}, {{{"T", kFloats}}}},
     {"SkipSimplifiedLayerNormalization", {1}, {{{"T", kFloats}}}},
-};
+  };
+  // clang-format on
+  return kKernels;
+}
 
-constexpr Kernels kFusedKernels[] = {
+std::span<const Kernels> directml_fused_kernels() {
+  using namespace kernel_types;  // NOLINT(google-build-using-namespace): the words of the table
+  // clang-format off
+  static constexpr Kernels kKernels[] = {
     {"DmlFusedAdd", {1}, {{{"T", kFloats}}}},
     {"DmlFusedBatchNormalization", {1}, {{{"T", kFloats}}}},
     {"DmlFusedConv", {1}, {{{"T", kFloats}}}},
@@ -52,12 +56,9 @@ constexpr Kernels kFusedKernels[] = {
     {"DmlFusedMatMul", {1}, {{{"T", kFloats}}}},
     {"DmlFusedMeanVarianceNormalization", {1}, {{{"T", kFloats}}}},
     {"DmlFusedSum", {1}, {{{"T", kFloats}}}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Kernels> directml_microsoft_kernels() { return kMicrosoftKernels; }
-std::span<const Kernels> directml_fused_kernels() { return kFusedKernels; }
+  };
+  // clang-format on
+  return kKernels;
+}
 
 }  // namespace thaw::ops

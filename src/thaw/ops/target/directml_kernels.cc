@@ -7,12 +7,10 @@
 
 namespace thaw::ops {
 
-using namespace kernel_types;
-
-namespace {
-
-// clang-format off
-constexpr Kernels kKernels[] = {
+std::span<const Kernels> directml_kernels() {
+  using namespace kernel_types;  // NOLINT(google-build-using-namespace): the words of the table
+  // clang-format off
+  static constexpr Kernels kKernels[] = {
     {"Abs", {6, 13}, {{{"T", kSigned}}}},
     {"Acos", {7}, {{{"T", kFloats}}}},
     {"Acosh", {9}, {{{"T", kFloats}}}},
@@ -213,11 +211,9 @@ constexpr Kernels kKernels[] = {
     {"Upsample", {7, 9, 10}, {{{"T", kFloats}}}},
     {"Where", {9, 16}, {{{"B", kBool}, {"T", kAll}}}},
     {"Xor", {7}, {{{"T", kBool}}}},
-};
-// clang-format on
-
-}  // namespace
-
-std::span<const Kernels> directml_kernels() { return kKernels; }
+  };
+  // clang-format on
+  return kKernels;
+}
 
 }  // namespace thaw::ops

@@ -6,46 +6,41 @@
 #include <utility>
 
 namespace thaw::ops {
-namespace {
-
-using enum Int8Kernel;
-
-constexpr std::array kKernels = std::to_array<std::pair<std::string_view, Int8Kernel>>({
-    {"Add", kOwnScale},
-    {"AveragePool", kOwnScale},
-    {"Clip", kCut},
-    {"Concat", kOwnScale},
-    {"Conv", kConvolution},
-    {"ConvTranspose", kConvolution},
-    {"DepthToSpace", kSameScale},
-    {"Expand", kSameScale},
-    {"Flatten", kSameScale},
-    {"GRU", kRecurrent},
-    {"Gemm", kProduct},
-    {"GlobalAveragePool", kOwnScale},
-    {"Identity", kSameScale},
-    {"LSTM", kRecurrent},
-    {"LeakyRelu", kOwnScale},
-    {"MatMul", kProduct},
-    {"MaxPool", kSameScale},
-    {"Mul", kOwnScale},
-    {"RNN", kRecurrent},
-    {"Relu", kCut},
-    {"Reshape", kSameScale},
-    {"Resize", kSameScale},
-    {"Sigmoid", kOwnScale},
-    {"Slice", kSameScale},
-    {"SpaceToDepth", kSameScale},
-    {"Split", kSameScale},
-    {"Squeeze", kSameScale},
-    {"Transpose", kSameScale},
-    {"Unsqueeze", kSameScale},
-});
-static_assert(std::ranges::is_sorted(kKernels, {}, [](const auto& entry) { return entry.first; }));
-
-}  // namespace
 
 Int8Kernel int8_kernel(const ir::Node& node) {
+  using enum Int8Kernel;
+  static constexpr std::array kKernels = std::to_array<std::pair<std::string_view, Int8Kernel>>({
+      {"Add", kOwnScale},
+      {"AveragePool", kOwnScale},
+      {"Clip", kCut},
+      {"Concat", kOwnScale},
+      {"Conv", kConvolution},
+      {"ConvTranspose", kConvolution},
+      {"DepthToSpace", kSameScale},
+      {"Expand", kSameScale},
+      {"Flatten", kSameScale},
+      {"GRU", kRecurrent},
+      {"Gemm", kProduct},
+      {"GlobalAveragePool", kOwnScale},
+      {"Identity", kSameScale},
+      {"LSTM", kRecurrent},
+      {"LeakyRelu", kOwnScale},
+      {"MatMul", kProduct},
+      {"MaxPool", kSameScale},
+      {"Mul", kOwnScale},
+      {"RNN", kRecurrent},
+      {"Relu", kCut},
+      {"Reshape", kSameScale},
+      {"Resize", kSameScale},
+      {"Sigmoid", kOwnScale},
+      {"Slice", kSameScale},
+      {"SpaceToDepth", kSameScale},
+      {"Split", kSameScale},
+      {"Squeeze", kSameScale},
+      {"Transpose", kSameScale},
+      {"Unsqueeze", kSameScale},
+  });
+  static_assert(std::ranges::is_sorted(kKernels, {}, [](const auto& entry) { return entry.first; }));
   if (!node.domain().empty()) return kNone;
   const std::string_view name = node.op_type();
   const auto at = std::ranges::lower_bound(kKernels, name, {}, [](const auto& entry) { return entry.first; });

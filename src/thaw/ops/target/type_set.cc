@@ -5,15 +5,6 @@
 namespace thaw::ops {
 namespace {
 
-using enum ir::DataType;
-
-// The order in which they are printed: what models are made of first.
-constexpr ir::DataType kPrinted[] = {
-    kFloat,          kFloat16,    kBfloat16,   kDouble,     kInt64,        kInt32,          kInt16,
-    kInt8,           kUint64,     kUint32,     kUint16,     kUint8,        kBool,           kString,
-    kInt4,           kUint4,      kInt2,       kUint2,      kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2,
-    kFloat8E5M2FNUZ, kFloat8E8M0, kFloat6E2M3, kFloat6E3M2, kFloat4E2M1,   kComplex64,      kComplex128,
-};
 constexpr Container kContainers[] = {Container::kTensor, Container::kSequence, Container::kOptional,
                                      Container::kOptionalSequence};
 
@@ -50,6 +41,14 @@ std::string to_string(ValueType type) {
 }
 
 std::string to_string(const TypeSet& set) {
+  using enum ir::DataType;
+  // The order in which they are printed: what models are made of first.
+  static constexpr ir::DataType kPrinted[] = {
+      kFloat,          kFloat16,    kBfloat16,   kDouble,     kInt64,        kInt32,          kInt16,
+      kInt8,           kUint64,     kUint32,     kUint16,     kUint8,        kBool,           kString,
+      kInt4,           kUint4,      kInt2,       kUint2,      kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2,
+      kFloat8E5M2FNUZ, kFloat8E8M0, kFloat6E2M3, kFloat6E3M2, kFloat4E2M1,   kComplex64,      kComplex128,
+  };
   std::string text;
   for (Container container : kContainers) {
     for (ir::DataType dtype : kPrinted) {

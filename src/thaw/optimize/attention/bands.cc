@@ -11,15 +11,15 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostSteps = 24;  // nodes in a row that a mask is followed through
-constexpr int kMostAxes = 6;
-constexpr int64_t kMostRead = int64_t{1} << 22;  // elements of a constant: 2,048 tokens by as many
-constexpr double kFarthest = 1e9;                // places that a band is away from the diagonal
+constexpr int kMostMaskSteps = 24;  // nodes in a row that a mask is followed through
+constexpr int kMostBandAxes = 6;
+constexpr int64_t kMostBandElements = int64_t{1} << 22;  // elements of a constant: 2,048 tokens by as many
+constexpr double kFarthest = 1e9;                        // places that a band is away from the diagonal
 
 // What an element is, by its place: slopes[a] times its place along each axis a, counted from the last one, and a number
 // that is `inside` within a band of the last two axes and `outside` elsewhere.
 struct Placed {
-  std::array<int64_t, kMostAxes> slopes{};
+  std::array<int64_t, kMostBandAxes> slopes{};
   double inside = 0, outside = 0;
   Band band = {};
 
@@ -54,7 +54,7 @@ std::optional<Placed> positions_of(const ir::Tensor& tensor, const std::vector<d
   std::optional<size_t> along;  // from the back
   for (size_t back = 0; back < tensor.dims.size(); ++back) {
     if (tensor.dims[tensor.dims.size() - 1 - back] == 1) continue;
-    if (along || back >= kMostAxes) return std::nullopt;
+    if (along || back >= kMostBandAxes) return std::nullopt;
     along = back;
   }
   if (!along) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Placed> table_of(const ir::Tensor& tensor, const std::vector<doubl
 std::optional<Placed> constant_places(const ir::Tensor& tensor) {
   const bool is_number =
       ir::is_integer(tensor.data_type) || ir::is_floating(tensor.data_type) || tensor.data_type == ir::DataType::kBool;
-  if (!is_number || tensor.num_elements() == 0 || tensor.num_elements() > kMostRead) return std::nullopt;
+  if (!is_number || tensor.num_elements() == 0 || tensor.num_elements() > kMostBandElements) return std::nullopt;
   const std::vector<double> all = tensor.to_double();
   if (std::ranges::all_of(all, [&](double number) { return number == all.front(); }))
     return Placed::number(all.front());
@@ -100,7 +100,7 @@ class PlaceReader {
  public:
   explicit PlaceReader(const infer::Inference& facts) : facts_(facts) {}
 
-  std::optional<Placed> read(const ir::Value* value, int steps = kMostSteps) {
+  std::optional<Placed> read(const ir::Value* value, int steps = kMostMaskSteps) {
     if (!value || steps == 0) return std::nullopt;
     if (const auto at = known_.find(value); at != known_.end()) return at->second;
     std::optional<Placed> found;
@@ -184,11 +184,11 @@ class PlaceReader {
     int there = 1;
     for (int back = 1; back <= from.rank(); ++back) {
       const dim::Dim size = from.dim(from.rank() - back);
-      const bool counts = back <= kMostAxes && x->slopes[static_cast<size_t>(back - 1)] != 0;
+      const bool counts = back <= kMostBandAxes && x->slopes[static_cast<size_t>(back - 1)] != 0;
       if (size.is_constant(1)) continue;  // the one place is 0
       while (there <= to.rank() && to.dim(to.rank() - there).is_constant(1)) ++there;
       if (there > to.rank() || !dim::same(to.dim(to.rank() - there), size)) return std::nullopt;
-      if (counts && there > kMostAxes) return std::nullopt;
+      if (counts && there > kMostBandAxes) return std::nullopt;
       if (counts) result.slopes[static_cast<size_t>(there - 1)] = x->slopes[static_cast<size_t>(back - 1)];
       if (x->has_band() && back <= 2 && there != back) return std::nullopt;
       ++there;
@@ -202,7 +202,7 @@ class PlaceReader {
     const ops::Fact &from = facts_.fact(node.input(i)), &to = facts_.fact(node.output(0));
     if (!from.has_rank() || !to.has_rank() || from.rank() > to.rank()) return std::nullopt;
     Placed result = *x;
-    for (int back = 1; back <= kMostAxes; ++back) {
+    for (int back = 1; back <= kMostBandAxes; ++back) {
       int64_t& slope = result.slopes[static_cast<size_t>(back - 1)];
       const bool is_in_band = x->has_band() && back <= 2;
       if (slope == 0 && !is_in_band) continue;
@@ -248,7 +248,7 @@ class PlaceReader {
     Placed result{.inside = a.inside + sign * b.inside,
                   .outside = a.outside + sign * b.outside,
                   .band = a.has_band() ? a.band : b.band};
-    for (size_t axis = 0; axis < kMostAxes; ++axis) result.slopes[axis] = a.slopes[axis] + sign * b.slopes[axis];
+    for (size_t axis = 0; axis < kMostBandAxes; ++axis) result.slopes[axis] = a.slopes[axis] + sign * b.slopes[axis];
     return result.has_slope() && result.has_band() ? std::nullopt : std::optional(result);
   }
 

@@ -10,9 +10,10 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostSteps = 8;                    // nodes that a number or a mask is followed through
-constexpr int64_t kMostRead = int64_t{1} << 22;  // elements of a mask that is a constant: 2,048 tokens by as many
-constexpr double kRounding = 1e-6;               // of numbers in float32
+constexpr int kMostFollowed = 8;  // nodes that a number or a mask is followed through
+constexpr int64_t kMostMaskElements = int64_t{1}
+                                      << 22;  // elements of a mask that is a constant: 2,048 tokens by as many
+constexpr double kRounding = 1e-6;            // of numbers in float32
 
 // slope * kept + offset
 struct Line {
@@ -42,7 +43,7 @@ std::optional<Line> line_of(const ir::Value* value, const ir::Value* kept, const
 
 bool holds_ones_and_zeros(const ir::Tensor& tensor) {
   const bool is_number = ir::is_integer(tensor.data_type) || ir::is_floating(tensor.data_type);
-  if (!is_number || tensor.num_elements() > kMostRead) return false;
+  if (!is_number || tensor.num_elements() > kMostMaskElements) return false;
   return std::ranges::all_of(tensor.to_double(), [](double number) { return number == 0 || number == 1; });
 }
 
@@ -68,13 +69,13 @@ bool has_ones_and_zeros(const ir::Value* value, const infer::Inference& facts, i
 }  // namespace
 
 std::optional<double> where_erased(const ir::Value* sum, const ir::Value* kept, const infer::Inference& facts) {
-  const auto line = line_of(sum, kept, facts, kMostSteps);
+  const auto line = line_of(sum, kept, facts, kMostFollowed);
   const bool is_nothing = line && std::abs(line->slope + line->offset) <= kRounding * std::abs(line->offset);
   return is_nothing && line->offset != 0 ? std::optional(line->offset) : std::nullopt;
 }
 
 bool is_ones_and_zeros(const ir::Value* value, const infer::Inference& facts) {
-  return has_ones_and_zeros(value, facts, kMostSteps);
+  return has_ones_and_zeros(value, facts, kMostFollowed);
 }
 
 }  // namespace thaw::optimizing

@@ -12,7 +12,7 @@
 namespace thaw::optimizing {
 namespace {
 
-constexpr int kMostSteps = 48;  // nodes that are looked at between a softmax and its product
+constexpr int kMostScoreSteps = 48;  // nodes that are looked at between a softmax and its product
 constexpr std::string_view kInsideCap = "a mask stands inside the softcap";
 constexpr double kLowestHalf = -65504, kLowestFloat = -3.3e38;  // at this and below is the end of float32
 
@@ -65,7 +65,7 @@ class ScoresReader {
  private:
   // `factor` is what the value counts for in what the softmax reads.
   bool follow(ir::Value* value, double factor) {
-    if (!value || ++steps_ > kMostSteps) return false;
+    if (!value || ++steps_ > kMostScoreSteps) return false;
     const ir::Node* node = value->producer();
     if (!node) return false;
     if (!is_read_once(*value)) {

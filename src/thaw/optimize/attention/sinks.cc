@@ -8,7 +8,7 @@ namespace thaw::optimizing {
 namespace {
 
 // A position of zeros after all others, which stand along the axis before the last.
-Shaped with_zeros(const ops::Emit& at, const Shaped& x) {
+Shaped with_zero_position(const ops::Emit& at, const Shaped& x) {
   Shaped longer = x;
   longer.value = at.emit("Pad", {x.value, at.list({0, 0, 0, 0, 0, 0, 1, 0})});
   longer.dims[2] = x.dim(2) + 1;
@@ -61,8 +61,8 @@ bool add_sink(FoundAttention& found, ir::Value* sink, const infer::Inference& fa
       if (column.dim(axis).is_constant(1)) column.dims[static_cast<size_t>(axis)] = before.dim(axis);
   }
   found.mask = column;
-  heads.key = with_zeros(at, heads.key);
-  heads.value = with_zeros(at, heads.value);
+  heads.key = with_zero_position(at, heads.key);
+  heads.value = with_zero_position(at, heads.value);
   return true;
 }
 

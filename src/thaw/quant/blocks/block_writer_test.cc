@@ -79,7 +79,7 @@ struct Conversion {
   rewrite::Changes changes;
 };
 
-Conversion convert(ir::Model& model, int bits, const BlockOptions& options,
+Conversion convert_candidates(ir::Model& model, int bits, const BlockOptions& options,
                    const ColumnStatistics* statistics = nullptr) {
   rewrite::PassContext context(model);
   BlockWriter writer(context);
@@ -142,12 +142,12 @@ TEST_P(Products, AreTheSameInBlocks) {
   const std::vector<double> expected = result_of(*original, x);
   for (const BlockMethod method : {BlockMethod::kRtn, BlockMethod::kSearch}) {
     const auto converted = ir::clone(*original);
-    const auto conversion = convert(*converted, c.bits,
-                                    {.block = c.block,
-                                     .symmetric = c.symmetric,
-                                     .method = method,
-                                     .form = c.form,
-                                     .accuracy_level = c.form == BlockForm::kQdq ? 0 : 1});
+    const auto conversion = convert_candidates(*converted, c.bits,
+                                               {.block = c.block,
+                                                .symmetric = c.symmetric,
+                                                .method = method,
+                                                .form = c.form,
+                                                .accuracy_level = c.form == BlockForm::kQdq ? 0 : 1});
     ASSERT_THAT(conversion.why, testing::ElementsAre(""));
     EXPECT_EQ(conversion.changes.made.size(), 1u);
     rewrite::expect_ensured(*original, *converted);
@@ -272,7 +272,7 @@ TEST(BlockWriter, TiedEmbeddingsAreOneTensor) {
     for (const bool product_first : {false, true}) {
       const auto original = tied_model(width, product_first, bits);
       const auto converted = ir::clone(*original);
-      const Conversion conversion = convert(*converted, bits, {.accuracy_level = 1});
+      const Conversion conversion = convert_candidates(*converted, bits, {.accuracy_level = 1});
       for (const std::string& why : conversion.why) EXPECT_EQ(why, "");
       rewrite::expect_ensured(*original, *converted);
       EXPECT_EQ(converted->graph->find("table"), nullptr);
@@ -306,7 +306,8 @@ TEST(BlockWriter, LookupsAreTheSame) {
       m.add_output(m.add_node("Gather", {table, x}), "y");
       const auto original = m.build();
       const auto converted = ir::clone(*original);
-      EXPECT_THAT(convert(*converted, bits, {.block = 16, .symmetric = symmetric}).why, testing::ElementsAre(""));
+      EXPECT_THAT(convert_candidates(*converted, bits, {.block = 16, .symmetric = symmetric}).why,
+                  testing::ElementsAre(""));
       rewrite::expect_ensured(*original, *converted);
       EXPECT_EQ(count_of(*converted, "GatherBlockQuantized"), 1u);
       const auto indices = Array::from_int64(DataType::kInt64, {4}, std::vector<int64_t>{18, 0, -1, 5});
@@ -323,7 +324,7 @@ TEST(BlockWriter, AWeightOfSeveralProductsIsPackedOnce) {
   ir::Value* w = m.add_tensor(tensor("w", DataType::kFloat, {64, 64}, sayable(64, 64, 4, 32, false)));
   m.add_output(m.add_node("MatMul", {m.add_node("MatMul", {x, w}), w}), "y");
   const auto model = m.build();
-  convert(*model, 4, {});
+  convert_candidates(*model, 4, {});
   EXPECT_EQ(count_of(*model, "MatMulNBits"), 2u);
   EXPECT_EQ(model->graph->initializers().size(), 3u);
 }
@@ -335,7 +336,7 @@ TEST(BlockWriter, SaysWhyNot) {
     build(m);
     const auto model = m.build();
     const std::string before = ir::serialize(*model);
-    const Conversion conversion = convert(*model, bits, options);
+    const Conversion conversion = convert_candidates(*model, bits, options);
     EXPECT_EQ(ir::serialize(*model), before);
     return conversion.why.empty() ? "no candidate" : conversion.why.front();
   };
@@ -378,7 +379,7 @@ TEST(BlockWriter, NanAndInfinityAreOneErrorThatNamesTheWeight) {
       m.add_output(
           m.add_node("Gemm", {x, m.add_floats("lm_head", {40, 40}, weights)}, {{"transB", int64_t{is_turned}}}), "y");
       const auto model = m.build();
-      EXPECT_THAT(convert(*model, 4, {}).why, testing::ElementsAre(""));
+      EXPECT_THAT(convert_candidates(*model, 4, {}).why, testing::ElementsAre(""));
       TempFolder folder;
       try {
         ir::save(*model, folder / "m.onnx");

@@ -14,17 +14,17 @@
 namespace thaw::quantizing {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 16;  // elements, to a processor
-constexpr size_t kPiece = size_t{1} << 20;  // elements, to the file
-constexpr size_t kSmall = size_t{1} << 12;  // bytes
-constexpr size_t kNarrow = 2;               // bytes
+constexpr size_t kNarrowedAtOnce = size_t{1} << 16;   // elements, to a processor
+constexpr size_t kPieceOfNarrowed = size_t{1} << 20;  // elements, to the file
+constexpr size_t kSmallWeight = size_t{1} << 12;      // bytes
+constexpr size_t kNarrow = 2;                         // bytes
 
 void narrow(std::span<const std::byte> from, ir::DataType to, Saturation limits, std::byte* bytes) {
   const size_t count = from.size() / sizeof(float);
-  tbb::parallel_for(size_t{0}, (count + kChunk - 1) / kChunk, [&](size_t chunk) {
-    std::vector<float> values(std::min(kChunk, count - chunk * kChunk));
-    std::memcpy(values.data(), from.data() + chunk * kChunk * sizeof(float), values.size() * sizeof(float));
-    std::byte* at = bytes + chunk * kChunk * kNarrow;
+  tbb::parallel_for(size_t{0}, (count + kNarrowedAtOnce - 1) / kNarrowedAtOnce, [&](size_t chunk) {
+    std::vector<float> values(std::min(kNarrowedAtOnce, count - chunk * kNarrowedAtOnce));
+    std::memcpy(values.data(), from.data() + chunk * kNarrowedAtOnce * sizeof(float), values.size() * sizeof(float));
+    std::byte* at = bytes + chunk * kNarrowedAtOnce * kNarrow;
     if (ir::from_floats(values, to, at)) return;
     const auto lowest = static_cast<float>(limits.lowest), highest = static_cast<float>(limits.highest);
     for (float& value : values)
@@ -45,7 +45,7 @@ class NarrowedSource final : public ir::TensorSource {
       narrow(bytes, to_, limits_, made.data());
       sink(made);
     };
-    ir::for_pieces(from_, kPiece * sizeof(float), pass);
+    ir::for_pieces(from_, kPieceOfNarrowed * sizeof(float), pass);
   }
 
  private:
@@ -57,7 +57,7 @@ class NarrowedSource final : public ir::TensorSource {
 }  // namespace
 
 ir::Tensor narrowed(const ir::Tensor& tensor, std::string name, ir::DataType to, Saturation limits) {
-  if (tensor.num_bytes() > kSmall || tensor.storage() == ir::Tensor::Storage::kMade)
+  if (tensor.num_bytes() > kSmallWeight || tensor.storage() == ir::Tensor::Storage::kMade)
     return ir::Tensor::made(std::move(name), to, tensor.dims, std::make_shared<NarrowedSource>(tensor, to, limits));
   std::vector<std::byte> bytes(tensor.num_bytes() / sizeof(float) * kNarrow);
   narrow(tensor.bytes(), to, limits, bytes.data());

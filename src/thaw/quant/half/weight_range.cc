@@ -13,8 +13,8 @@
 namespace thaw::quantizing {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 18;  // elements, to a processor
-constexpr size_t kHeld = size_t{1} << 25;   // bytes
+constexpr size_t kPieceOfRange = size_t{1} << 18;  // elements, to a processor
+constexpr size_t kBytesAtOnce = size_t{1} << 25;   // bytes
 
 struct Limits {
   float most, least;  // what is above the one is infinite, what is at or below the other is 0
@@ -72,12 +72,12 @@ WeightRange range_of_piece(const std::byte* bytes, size_t count, const Limits& l
 }
 
 WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limits) {
-  const size_t count = bytes.size() / sizeof(float), pieces = (count + kPiece - 1) / kPiece;
+  const size_t count = bytes.size() / sizeof(float), pieces = (count + kPieceOfRange - 1) / kPieceOfRange;
   return tbb::parallel_reduce(
       tbb::blocked_range<size_t>(0, pieces, 1), WeightRange{},
       [&](const tbb::blocked_range<size_t>& part, WeightRange range) {
         for (size_t piece = part.begin(); piece < part.end(); ++piece) {
-          const size_t first = piece * kPiece, size = std::min(kPiece, count - first);
+          const size_t first = piece * kPieceOfRange, size = std::min(kPieceOfRange, count - first);
           const auto at = bytes.subspan(first * sizeof(float), size * sizeof(float));
           join(range, range_of_piece(at.data(), size, limits));
         }
@@ -94,7 +94,8 @@ WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limit
 WeightRange range_of(const ir::Tensor& tensor, ir::DataType to) {
   const Limits limits = limits_of(to);
   WeightRange range;
-  ir::for_pieces(tensor, kHeld, [&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
+  ir::for_pieces(tensor, kBytesAtOnce,
+                 [&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
   return range;
 }
 

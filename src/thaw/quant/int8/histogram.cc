@@ -11,7 +11,7 @@
 namespace thaw::quantizing::int8 {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 16;  // numbers
+constexpr size_t kCountedAtOnce = size_t{1} << 16;  // numbers
 constexpr int kMagnitudeBins = 2048;
 constexpr uint64_t kSeenPerBin = 64, kFewestBins = 512;  // fewer of them are noise, and the divergence would follow it
 
@@ -50,7 +50,7 @@ void Histogram::add(std::span<const float> numbers) {
     if (is_open_ || end < range_.lowest || end > range_.highest) widen(end);
   const double lowest = range_.lowest, per_bin = 1 / width();
   const Counts added = tbb::parallel_reduce(
-      tbb::blocked_range<size_t>(0, numbers.size(), kPiece), Counts(kBins, 0),
+      tbb::blocked_range<size_t>(0, numbers.size(), kCountedAtOnce), Counts(kBins, 0),
       [&](const tbb::blocked_range<size_t>& part, Counts counts) {
         for (size_t i = part.begin(); i < part.end(); ++i) {
           const auto bin = static_cast<int>((numbers[i] - lowest) * per_bin);

@@ -42,9 +42,9 @@ bool can_be_scaled(const ChosenNode& chosen, const infer::Result& facts, std::st
   return why.empty() && node.weights.front().tensor->dims.size() == 2 && facts.fact(node.node->input(0)).rank() >= 1;
 }
 
-class Grouper {
+class SmoothGrouper {
  public:
-  Grouper(ir::Model& model, const infer::Result& facts, const Wanted& wanted, rewrite::Changes& changes)
+  SmoothGrouper(ir::Model& model, const infer::Result& facts, const Wanted& wanted, rewrite::Changes& changes)
       : facts_(facts), changes_(changes) {
     std::vector<LeftNode> left;
     chosen_ = choose_weighted(model, facts, wanted, left);
@@ -159,7 +159,7 @@ std::vector<float> factors_of(const SmoothedGroup& group, const std::map<std::st
 int smooth(Context& context) {
   ir::Model& model = context.model;
   infer::Inference& facts = context.facts();
-  const std::vector<SmoothedGroup> groups = Grouper(model, facts.result(), context.wanted, context.changes).run();
+  const std::vector<SmoothedGroup> groups = SmoothGrouper(model, facts.result(), context.wanted, context.changes).run();
   std::map<std::string, PlacesRequest> requests;
   for (const SmoothedGroup& group : groups)
     for (const auto& [x, nodes] : group.by_input) requests[x->name()] = {.axis = -1, .rank = facts.fact(x).rank()};

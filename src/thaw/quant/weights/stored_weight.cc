@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMostSteps = 8;
 
-bool is_half(ir::DataType type) { return type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16; }
+bool is_half_type(ir::DataType type) { return type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16; }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::optional<StoredWeight> stored_weight(const ir::Value* operand) {
   auto* value = const_cast<ir::Value*>(operand);
   for (int step = 0; value && !value->is_input() && step < kMostSteps; ++step) {
     if (const ir::Tensor* tensor = value->constant()) {
-      if (!ir::is_floating(tensor->data_type) || (is_cast && !is_half(tensor->data_type))) return std::nullopt;
+      if (!ir::is_floating(tensor->data_type) || (is_cast && !is_half_type(tensor->data_type))) return std::nullopt;
       if (turned && tensor->dims.size() != 2) return std::nullopt;
       return StoredWeight{value, tensor, is_cast ? ir::DataType::kFloat : tensor->data_type, turned};
     }
