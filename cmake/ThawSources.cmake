@@ -59,9 +59,10 @@ function(thaw_unity target)
   endforeach()
 endfunction()
 
-# Compiled alone: what Highway compiles once for each kind of processor, since such a source includes itself,
+# Compiled alone: what Highway compiles once for each kind of processor, since such a source includes itself.
 set(thaw_alone
     core/half_float.cc
+    math/dot.cc
     model/add_product.cc
     model/transpose_block.cc
     quant/blocks/encode.cc
@@ -73,10 +74,6 @@ set(thaw_alone
     quant/blocks/search.cc
     quant/blocks/search_real.cc)
 list(TRANSFORM thaw_alone PREPEND "${PROJECT_SOURCE_DIR}/src/thaw/")
-set_source_files_properties(${thaw_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-# and rooms some of whose helpers still have one name: once they have names of their own, these lines go.
-set(thaw_alone ${thaw_all_sources})
-list(FILTER thaw_alone INCLUDE REGEX "/src/thaw/(cli|confirm)/")
 set_source_files_properties(${thaw_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 set(thaw_library_anchor "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")

@@ -17,9 +17,9 @@ namespace thaw::confirm {
 
 namespace {
 
-class Comparison {
+class BesideComparison {
  public:
-  Comparison(const run::Feeder& feeder, const Runner& wanted, const Judge& judge)
+  BesideComparison(const run::Feeder& feeder, const Runner& wanted, const Judge& judge)
       : feeder_(feeder), wanted_(wanted), judge_(judge) {}
 
   // At up to `points` sizes more. False where nothing more can be tried.
@@ -90,7 +90,7 @@ Beside judge_drawn(const ir::Model& drawn, const FeedOptions& feeds, int points,
   const run::Feeder feeder(known.inputs, scope, feeds);
   const run::SizeConditions conditions(known.conditions);
   const run::RunCost cost = cost_of_runs(drawn, known.facts);
-  Comparison comparison(feeder, wanted, judge);
+  BesideComparison comparison(feeder, wanted, judge);
   // Its own sizes first: it may run at no others.
   run::Point own;
   const std::map<std::string, int64_t> sizes = own_sizes(drawn, known.inputs, scope);

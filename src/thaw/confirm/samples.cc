@@ -69,9 +69,9 @@ Sample one_sample(const ir::Model& batched, const ir::Model& original, const Bat
   return sample;
 }
 
-class Comparison {
+class SampleComparison {
  public:
-  Comparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options, const FeedOptions& feeds)
+  SampleComparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options, const FeedOptions& feeds)
       : batched_(batched),
         given_(original),
         options_(options),
@@ -318,7 +318,7 @@ class Comparison {
 BatchCheck compare_with_samples(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
                                 const FeedOptions& feeds) {
   if (std::string reason = lacks_memory(batched); !reason.empty()) return {.runs = {}, .reason = std::move(reason)};
-  return Comparison(batched, original, options, feeds).run();
+  return SampleComparison(batched, original, options, feeds).run();
 }
 
 }  // namespace thaw::confirm

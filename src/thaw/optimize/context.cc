@@ -38,8 +38,8 @@ Weight weigh(const ir::Graph& graph) {
 }
 
 // What is split by a size that only running tells, and joined again, is known to be what it was.
-Context::Context(ir::Model& model, OptimizeTarget target, FrozenSizes sizes)
-    : PassContext(model, infer::UnknownSizes::kNamed), target(target), sizes_(sizes) {}
+Context::Context(ir::Model& changed, OptimizeTarget wanted, FrozenSizes sizes)
+    : PassContext(changed, infer::UnknownSizes::kNamed), target(wanted), sizes_(sizes) {}
 
 const Constants& Context::frozen() {
   if (!frozen_) frozen_ = frozen_constants(model, sizes_);

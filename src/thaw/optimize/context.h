@@ -16,7 +16,7 @@ using Constants = std::unordered_set<const ir::Value*>;
 
 class Context : public rewrite::PassContext {
  public:
-  explicit Context(ir::Model& model, OptimizeTarget target = OptimizeTarget::kPortable,
+  explicit Context(ir::Model& changed, OptimizeTarget wanted = OptimizeTarget::kPortable,
                    FrozenSizes sizes = FrozenSizes::kKeptApart);
 
   const OptimizeTarget target;  // whose operators may be written

@@ -58,7 +58,7 @@ ir::Value* over_two_axes(const Site& s) {
 // --- Positions ---
 
 constexpr int kMostAxes = 3;     // of integers whose zeros are counted whole: tokens, masks, positions
-constexpr int kMostLooked = 24;  // nodes between a size and the tensor whose size it is
+constexpr int kMostNodesLooked = 24;  // nodes between a size and the tensor whose size it is
 constexpr size_t kMostLengths = 32;
 
 // A tensor that is as long along one of its axes.
@@ -76,7 +76,7 @@ class Counter {
     for (ir::Value* input : graph.inputs()) offer(input, 0);
     std::vector<ir::Value*> open{range.input(0), range.input(1)};
     std::unordered_set<const ir::Node*> seen;
-    for (size_t i = 0; i < open.size() && i < kMostLooked; ++i) {
+    for (size_t i = 0; i < open.size() && i < kMostNodesLooked; ++i) {
       ir::Node* node = open[i]->producer();
       if (!node || !seen.insert(node).second) continue;
       const bool measures = node->op_type() == "Shape" && node->domain().empty();

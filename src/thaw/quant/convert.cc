@@ -79,9 +79,9 @@ void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
 
 // What the passes of `convert` work on.
 struct Conversion : rewrite::PassContext {
-  Conversion(ir::Model& model, const ConvertOptions& options, const Precisions& precisions, const Samples* samples,
-             std::vector<std::string>& warnings)
-      : PassContext(model), options(options), precisions(precisions), samples(samples), warnings(warnings) {}
+  Conversion(ir::Model& changed, const ConvertOptions& how, const Precisions& chosen, const Samples* data,
+             std::vector<std::string>& told)
+      : PassContext(changed), options(how), precisions(chosen), samples(data), warnings(told) {}
 
   void add(rewrite::Changes more) {
     std::ranges::move(more.made, std::back_inserter(changes.made));

@@ -22,7 +22,7 @@ namespace thaw::report {
 namespace {
 
 constexpr size_t kDeepestModule = 24;
-constexpr size_t kMostElements = 16;  // of a small tensor that is shown with them
+constexpr size_t kMostShownElements = 16;  // of a small tensor that is shown with them
 constexpr size_t kLongestCost = 240;  // bytes of an expression
 constexpr size_t kMostAssumed = 6;    // sizes that are listed by name
 constexpr int kMostTerms = 512;       // of a sum over a module's nodes
@@ -45,7 +45,7 @@ class Side {
   // "[1, -1, 64*h]" for a small tensor of integers whose elements are known, "3" for one of them alone.
   std::string elements(const ops::Fact& fact) {
     const std::vector<dim::Dim> elements = integer_elements(fact);
-    if (elements.empty() || elements.size() > kMostElements) return {};
+    if (elements.empty() || elements.size() > kMostShownElements) return {};
     return fact.rank() == 0 ? dims_.show(elements.front()) : dims_.show(std::optional(elements));
   }
 
@@ -105,7 +105,7 @@ std::optional<Weight> weight_of(const ir::Value& value) {
 }
 
 // A name by which a node is found: its own, or its first output's.
-std::string name_of(const ir::Node& node) { return ir::place_of(node).node; }
+std::string node_name_of(const ir::Node& node) { return ir::place_of(node).node; }
 
 class Collector {
  public:
@@ -260,7 +260,7 @@ class Collector {
       return;
     }
     const int id = static_cast<int>(data_.nodes.size());
-    const std::string name = name_of(node);
+    const std::string name = node_name_of(node);
     GraphData::Node made;
     made.op = data_.text(ir::operator_name(node));
     name_operands(made.op, node, side(which).model());

@@ -12,11 +12,11 @@
 namespace thaw::report {
 namespace {
 
-constexpr int kMostTerms = 512;  // of a sum over all nodes
+constexpr int kMostCostTerms = 512;  // of a sum over all nodes
 
 // Numbers first, the largest first; then expressions, those of the most nodes first.
 infer::ModelCost sorted_cost(const Inspection& seen) {
-  seen.scope->set_budget(std::max(seen.scope->budget(), kMostTerms));
+  seen.scope->set_budget(std::max(seen.scope->budget(), kMostCostTerms));
   infer::ModelCost cost = infer::cost_of(*seen.model, seen.result);
   const auto rank = [](const infer::OperatorCost& one) {
     const int64_t flops = one.cost.flops.constant().value_or(-1);

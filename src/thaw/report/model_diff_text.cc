@@ -82,7 +82,7 @@ class ModelDiffText {
   size_t most_;
 };
 
-constexpr size_t kMostListed = 20;  // of each kind, unless all are asked for
+constexpr size_t kMostDiffItems = 20;  // of each kind, unless all are asked for
 
 }  // namespace
 
@@ -121,7 +121,7 @@ std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
 namespace thaw {
 
 std::string to_text(const ModelDiff& diff, const TextOptions& how) {
-  const size_t most = how.all ? std::numeric_limits<size_t>::max() : report::kMostListed;
+  const size_t most = how.all ? std::numeric_limits<size_t>::max() : report::kMostDiffItems;
   return report::diff_text(diff, report::Style(how.colour), most);
 }
 

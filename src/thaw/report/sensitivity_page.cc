@@ -49,12 +49,12 @@ std::string_view title_of(ErrorMetric metric) {
   }
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json json_number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 // Of each metric.
 Json means(const Figures& samples) {
   Json json = Json::array();
-  for (const ErrorMetric metric : kMetrics) json.push_back(number(measuring::mean_figure(samples, metric)));
+  for (const ErrorMetric metric : kMetrics) json.push_back(json_number(measuring::mean_figure(samples, metric)));
   return json;
 }
 
@@ -184,8 +184,8 @@ class Page {
         one["in"] = means(error.in);
         for (const ErrorMetric metric : kMetrics) {
           const Estimate interval = estimate(error.in, metric, report_.seed);
-          one["low"].push_back(number(interval.low));
-          one["high"].push_back(number(interval.high));
+          one["low"].push_back(json_number(interval.low));
+          one["high"].push_back(json_number(interval.high));
         }
       }
       json["errors"].push_back(std::move(one));

@@ -17,10 +17,10 @@ std::string Change::message() const {
 
 namespace rewrite {
 
-PassContext::PassContext(ir::Model& model, infer::UnknownSizes unknown)
-    : model(model),
+PassContext::PassContext(ir::Model& changed, infer::UnknownSizes unknown)
+    : model(changed),
       unknown_(unknown),
-      listed_(model.graph->initializers().begin(), model.graph->initializers().end()) {}
+      listed_(changed.graph->initializers().begin(), changed.graph->initializers().end()) {}
 
 infer::Inference& PassContext::facts() {
   if (!facts_) facts_ = std::make_unique<Facts>(model, unknown_);

@@ -37,7 +37,7 @@ struct Changes {
 class PassContext {
  public:
   // The model must outlive it.
-  explicit PassContext(ir::Model& model, infer::UnknownSizes unknown = infer::UnknownSizes::kUnknown);
+  explicit PassContext(ir::Model& changed, infer::UnknownSizes unknown = infer::UnknownSizes::kUnknown);
   PassContext(const PassContext&) = delete;
   PassContext& operator=(const PassContext&) = delete;
 

@@ -12,8 +12,8 @@
 namespace thaw::quantizing::int8 {
 
 struct Context : rewrite::PassContext {
-  Context(ir::Model& model, Wanted wanted, OptimizeTarget target, const Samples* samples)
-      : PassContext(model), wanted(std::move(wanted)), target(target), samples(samples) {}
+  Context(ir::Model& changed, Wanted nodes, OptimizeTarget operators, const Samples* data)
+      : PassContext(changed), wanted(std::move(nodes)), target(operators), samples(data) {}
 
   const Wanted wanted;
   const OptimizeTarget target;
