@@ -16,7 +16,7 @@ using ir::Value;
 constexpr auto kOrt = OptimizeTarget::kOrt;
 
 template <typename Fill>
-std::unique_ptr<ir::Model> model(const Dims& dims, Fill fill, int64_t opset = 21) {
+std::unique_ptr<ir::Model> fused_model(const Dims& dims, Fill fill, int64_t opset = 21) {
   ModelBuilder m(opset);
   Value* x = m.add_input("x", DataType::kFloat, dims);
   m.add_output(fill(m, x), "y");
@@ -41,7 +41,7 @@ auto fusing_for(std::vector<rewrite::Fusion> (*table)(OptimizeTarget)) {
 
 TEST(Fuse, Activations) {
   const auto gelu = [](float root) {
-    return model({"n", 4}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", 4}, [&](ModelBuilder& m, Value* x) {
       Value* erf = m.add_node("Erf", {m.add_node("Div", {x, m.add_float("", root)})});
       Value* half = m.add_node("Mul", {x, m.add_float("", 0.5F)});
       return m.add_node("Mul", {half, m.add_node("Add", {erf, m.add_float("", 1)})});
@@ -54,7 +54,7 @@ TEST(Fuse, Activations) {
 
 TEST(Fuse, Norms) {
   const auto norm = [](int64_t axis) {
-    return model({"n", "m", 4}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", "m", 4}, [&](ModelBuilder& m, Value* x) {
       const auto mean = [&](Value* of) { return m.add_node("ReduceMean", {of, m.add_ints("", {axis})}); };
       Value* centred = m.add_node("Sub", {x, mean(x)});
       Value* variance = mean(m.add_node("Pow", {centred, m.add_float("", 2)}));
@@ -118,7 +118,7 @@ TEST(Fuse, Skips) {
 
 TEST(Fuse, Convolutions) {
   const auto scaled = [](std::vector<int64_t> factors) {
-    return model({"n", 3, "h", "w"}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", 3, "h", "w"}, [&](ModelBuilder& m, Value* x) {
       Value* conv = m.add_node("Conv", {x, floats(m, {2, 3, 3, 3})}, {{"kernel_shape", std::vector<int64_t>{3, 3}}});
       return m.add_node("Mul", {conv, floats(m, std::move(factors))});
     });
@@ -129,7 +129,7 @@ TEST(Fuse, Convolutions) {
 
 TEST(Fuse, LinearNorms) {
   const auto normed = [](std::string_view op) {
-    return model({"n", 4}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", 4}, [&](ModelBuilder& m, Value* x) {
       Value* product = m.add_node("MatMul", {x, floats(m, {4, 3})});
       return m.add_node(op, {product, floats(m, {3}), floats(m, {3}), floats(m, {3}), floats(m, {3}, 1)});
     });
@@ -139,7 +139,7 @@ TEST(Fuse, LinearNorms) {
 
 TEST(Fuse, WholeConvolutions) {
   const auto patches = [](bool are_cut) {
-    return model({"n", are_cut ? 48 : 3, 4, 4}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", are_cut ? 48 : 3, 4, 4}, [&](ModelBuilder& m, Value* x) {
       Value* image = are_cut ? m.add_node("Reshape", {x, m.add_ints("", {-1, 3, 4, 4})}) : x;
       return m.add_node("Conv", {image, floats(m, {2, 3, 4, 4})});
     });
@@ -150,7 +150,7 @@ TEST(Fuse, WholeConvolutions) {
 
 TEST(Fuse, ConvActivations) {
   const auto conv = [](std::string_view activation) {
-    return model({"n", 3, "h", "w"}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", 3, "h", "w"}, [&](ModelBuilder& m, Value* x) {
       return m.add_node(activation, {m.add_node("Conv", {x, floats(m, {2, 3, 3, 3})})});
     });
   };
@@ -160,7 +160,7 @@ TEST(Fuse, ConvActivations) {
 
 TEST(Fuse, Products) {
   const auto product = [](bool has_weight) {
-    return model({"b", "s", 4}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"b", "s", 4}, [&](ModelBuilder& m, Value* x) {
       Value* right = has_weight ? floats(m, {4, 4})
                                 : m.add_node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
       return m.add_node("Mul", {m.add_node("MatMul", {x, right}), m.add_float("", 0.5F)});
@@ -172,7 +172,7 @@ TEST(Fuse, Products) {
 
 TEST(Fuse, BlockWeights) {
   const auto product = [](int64_t columns_first) {
-    return model({"n", 32}, [&](ModelBuilder& m, Value* x) {
+    return fused_model({"n", 32}, [&](ModelBuilder& m, Value* x) {
       const std::vector<int64_t> dims = columns_first != 0 ? std::vector<int64_t>{2, 32} : std::vector<int64_t>{32, 2};
       const std::vector<int64_t> blocks = columns_first != 0 ? std::vector<int64_t>{2, 2} : std::vector<int64_t>{2, 2};
       Value* codes = m.add_tensor(ir::Tensor::from_bytes("codes", DataType::kInt4, dims, std::vector<std::byte>(32)));

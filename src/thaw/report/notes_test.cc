@@ -41,10 +41,10 @@ TEST(Notes, CodeAndEvidenceAreLeftOutOfJsonWhereThereIsNone) {
     std::string where, message;
   };
   std::string text;
-  report::JsonWriter json(text);
-  json.begin_object();
-  write_notes(json, "loops", views(std::vector<Plain>{{"node", "why"}}));
-  json.end_object();
+  JsonWriter writer(text);
+  writer.begin_object();
+  write_notes(writer, "loops", views(std::vector<Plain>{{"node", "why"}}));
+  writer.end_object();
   EXPECT_THAT(text, HasSubstr("{\"where\": \"node\", \"message\": \"why\"}"));
   EXPECT_THAT(text, Not(HasSubstr("code")));
 }
