@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::batching {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/splice.h"
 

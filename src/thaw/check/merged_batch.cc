@@ -11,6 +11,7 @@
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::checking {

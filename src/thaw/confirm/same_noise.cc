@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thaw/infer/infer.h"
+#include "thaw/ops/rule/emit.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/remove_unused.h"

@@ -11,6 +11,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/dim_emitter.h"
 

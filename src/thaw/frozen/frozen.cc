@@ -13,6 +13,7 @@
 #include "thaw/frozen/source.h"
 #include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 

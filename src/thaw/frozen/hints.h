@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
-#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/obligation.h"
 
 namespace thaw::frozen {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "thaw/frozen/source.h"
-#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/obligation.h"
 
 namespace thaw::frozen {
 

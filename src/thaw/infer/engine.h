@@ -10,6 +10,7 @@
 
 #include "thaw/infer/frame.h"
 #include "thaw/infer/infer.h"
+#include "thaw/ops/rule/obligation.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::infer {

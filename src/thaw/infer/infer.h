@@ -23,8 +23,8 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/fact.h"
+#include "thaw/ops/rule/obligation.h"
 
 namespace thaw::infer {
 

@@ -5,6 +5,7 @@
 
 #include "thaw/infer/facts_view.h"
 #include "thaw/infer/moved_values.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::infer {

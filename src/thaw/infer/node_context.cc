@@ -28,7 +28,6 @@ NodeContext::NodeContext(Engine& engine, const ir::Node& node, int64_t opset, Fr
     : engine_(engine), frame_(frame), outputs_(outputs) {
   node_ = &node;
   opset_ = opset;
-  scope_ = &engine.scope();
 }
 
 const ops::Fact& NodeContext::input(int i) const {

@@ -12,6 +12,9 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/builder.h"
 #include "thaw/lift/loop/mask_padding.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/size_help.h"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/node_view.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::optimizing {

@@ -5,6 +5,7 @@
 #include "thaw/infer/facts_view.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::optimizing {
 namespace {

@@ -13,6 +13,7 @@
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/replace.h"
 #include "thaw/rewrite/taken_types.h"

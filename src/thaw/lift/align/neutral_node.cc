@@ -1,6 +1,7 @@
 #include "thaw/lift/align/neutral_node.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "thaw/lift/align/averages_matrix.h"

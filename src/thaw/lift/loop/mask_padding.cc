@@ -9,6 +9,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/emitter.h"
 

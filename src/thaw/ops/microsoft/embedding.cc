@@ -3,7 +3,10 @@
 #include <string>
 
 #include "thaw/ops/onnx/gather.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

@@ -1,5 +1,7 @@
 // Operators of com.microsoft that make text, or help to: BeamSearch and its like, NGramRepeatBlock.
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 

@@ -3,7 +3,9 @@
 
 #include "thaw/ops/microsoft/attention.h"
 #include "thaw/ops/microsoft/attention_operands.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 

@@ -6,8 +6,11 @@
 #include "thaw/ops/microsoft/same_shape.h"
 #include "thaw/ops/onnx/pad.h"
 #include "thaw/ops/onnx/pool.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 

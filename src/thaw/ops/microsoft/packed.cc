@@ -1,6 +1,8 @@
 // Operators of com.microsoft on the tokens of all sequences packed into one axis: PackedAttention,
 // PackedMultiHeadAttention, PagedAttention, RemovePadding, RestorePadding.
 #include "thaw/ops/microsoft/attention.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

@@ -10,7 +10,10 @@
 #include "thaw/ops/onnx/pool.h"
 #include "thaw/ops/onnx/quantization.h"
 #include "thaw/ops/onnx/reduction.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 

@@ -4,7 +4,11 @@
 
 #include "thaw/ops/onnx/conv.h"
 #include "thaw/ops/onnx/matmul.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

@@ -4,10 +4,15 @@
 #include <numbers>
 
 #include "thaw/ops/onnx/normalization.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 

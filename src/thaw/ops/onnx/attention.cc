@@ -5,7 +5,11 @@
 #include <string>
 
 #include "thaw/ops/onnx/attention_older.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

@@ -3,9 +3,13 @@
 #include <cctype>
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 

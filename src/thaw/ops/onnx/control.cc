@@ -7,9 +7,13 @@
 #include "thaw/ops/onnx/control_bodies.h"
 #include "thaw/ops/onnx/control_rounds.h"
 #include "thaw/ops/onnx/control_state.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 

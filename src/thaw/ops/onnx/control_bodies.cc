@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "thaw/ir/graph/graph.h"
+
 namespace thaw::ops {
 namespace {
 

@@ -1,7 +1,11 @@
 // How many values the graphs of If, Loop, Scan and SequenceMap take and return: the body rules of their entries.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "thaw/ops/rule/bodies.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 

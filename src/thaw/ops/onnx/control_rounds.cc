@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "thaw/ops/onnx/loop_condition.h"
+#include "thaw/ops/rule/node_view.h"
 
 namespace thaw::ops {
 TripCount trip_count(NodeView& view) {

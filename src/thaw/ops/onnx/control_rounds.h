@@ -1,7 +1,8 @@
 // How often Loop, Scan, SequenceMap and If run their graphs.
 #pragma once
 
-#include "thaw/ops/rule/rounds.h"
+#include "thaw/dim/expr/dim.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 

@@ -3,7 +3,12 @@
 
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {
@@ -188,7 +193,7 @@ void add_conv_ops(Registry& r) {
          .shape = conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
-         .axes = kConvAxes,
+         .axes = axes_by("n c x~..., m _ _..., m -> n m x~..."),
          .flops = flops_of_filters,
          .magnitude = magnitude_of_layer});
   r.add({.name = "ConvInteger",

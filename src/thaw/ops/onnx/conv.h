@@ -18,8 +18,6 @@ struct ConvInputs {
 // attribute tells the number of spatial axes, or the node is invalid.
 std::optional<Shape> conv_shape(Context& ctx, const ConvInputs& inputs);
 
-// x, weight, bias.
-inline constexpr Axes kConvAxes = axes_by("n c x~..., m _ _..., m -> n m x~...");
 // x, scale, zero point; weight, scale, zero point; scale and zero point of the output; bias.
 inline constexpr Axes kQLinearConvAxes = axes_by("n c x~..., , , m _ _..., m, m, , , m -> n m x~...");
 

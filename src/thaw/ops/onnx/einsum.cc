@@ -8,8 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

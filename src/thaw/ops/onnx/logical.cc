@@ -4,6 +4,7 @@
 
 #include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"

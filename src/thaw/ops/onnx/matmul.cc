@@ -6,8 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
+#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

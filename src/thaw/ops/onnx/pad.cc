@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"

@@ -6,9 +6,13 @@
 #include <numeric>
 #include <utility>
 
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

@@ -3,8 +3,13 @@
 #include <numeric>
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/scale.h"
 

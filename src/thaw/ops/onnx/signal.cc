@@ -1,7 +1,10 @@
 // Signals: DFT, STFT, the mel weight matrix, windows.
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

@@ -4,7 +4,10 @@
 
 #include "thaw/ops/onnx/given_axes.h"
 #include "thaw/ops/onnx/reshape.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"

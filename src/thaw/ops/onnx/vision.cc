@@ -3,8 +3,12 @@
 #include <numeric>
 #include <string>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/window.h"
 
 namespace thaw::ops {

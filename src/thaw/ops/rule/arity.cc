@@ -18,6 +18,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

@@ -4,6 +4,9 @@
 #include <map>
 #include <stdexcept>
 
+#include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/registry.h"
+
 namespace thaw::ops {
 
 std::optional<int> AxisLink::axis_of(const std::vector<AxisPlace>& places, int operand) {
@@ -192,6 +195,13 @@ std::optional<AxesMap> match_axes(std::string_view pattern, NodeView& view) {
     map = Matching(form, view).run();
   });
   return map;
+}
+
+std::optional<AxesMap> axes_of(NodeView& view) {
+  const Operator* op = registry().find(view.node());
+  if (!op) return std::nullopt;
+  if (op->axes.rule) return op->axes.rule(view);
+  return op->axes.pattern.empty() ? std::nullopt : match_axes(op->axes.pattern, view);
 }
 
 }  // namespace thaw::ops

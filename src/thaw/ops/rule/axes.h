@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 
@@ -115,17 +115,10 @@ struct AxesMap {
 //   "... i k, ... k j -> ... i j"           MatMul
 std::optional<AxesMap> match_axes(std::string_view pattern, NodeView& view);
 
-// How an operator says it: by a pattern, by a function for what depends on attributes, or a reason why neither can.
-struct Axes {
-  using Rule = std::optional<AxesMap> (*)(NodeView&);
-  std::string_view pattern = {};
-  Rule rule = nullptr;
-  std::string_view why_not = {};  // a clause: "its output's size depends on its data"
-  int most = INT32_MAX;           // axes of the first operand that kernels take
+// The node's map by what its operator's entry says; nullopt where that has none, or its ranks are not known.
+std::optional<AxesMap> axes_of(NodeView& view);
 
-  bool is_stated() const { return !pattern.empty() || rule || !why_not.empty(); }
-};
-
+// How an entry says it.
 constexpr Axes axes_by(std::string_view pattern, int most = INT32_MAX) { return {.pattern = pattern, .most = most}; }
 constexpr Axes axes_by(Axes::Rule rule) { return {.rule = rule}; }
 constexpr Axes no_axes(std::string_view why) { return {.why_not = why}; }

@@ -14,6 +14,7 @@
 
 #include "thaw/ops/rule/emit.h"
 #include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 
@@ -156,14 +157,7 @@ class BatchContext : public NodeView, public BatchEmit {
   bool kept_ = true;
 };
 
-using BatchRule = void (*)(BatchContext&);
-
-// How an operator says it: by a rule, or by the reason why it cannot be batched.
-struct Batch {
-  BatchRule rule = nullptr;
-  std::string_view why_not = {};
-  bool is_stated() const { return rule || !why_not.empty(); }
-};
+// How an entry says it.
 constexpr Batch batch_with(BatchRule rule) { return {.rule = rule}; }
 constexpr Batch no_batch(std::string_view why) { return {.why_not = why}; }
 

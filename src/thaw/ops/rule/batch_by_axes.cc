@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

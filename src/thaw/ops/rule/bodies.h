@@ -2,12 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <string_view>
-#include <vector>
-
-#include "thaw/ir/graph/graph.h"
 
 namespace thaw::ops {
 
@@ -16,8 +12,5 @@ struct BodyArity {
   size_t inputs = 0;
   size_t least_outputs = 0, most_outputs = std::numeric_limits<size_t>::max();
 };
-
-// Those of a node in an opset, by how many operands and results it has.
-using BodyRule = std::vector<BodyArity> (*)(const ir::Node&, int64_t opset);
 
 }  // namespace thaw::ops

@@ -11,31 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/expr/dim.h"
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ops/rule/fact.h"
 #include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
-
-enum class ObligationKind : uint8_t {
-  kEqual,      // a == b
-  kBroadcast,  // a == b, or a == 1, or b == 1
-  kDivisible,  // a % b == 0, b != 0
-  kAtMost,     // a <= b
-};
-
-// What must hold for a node to run.
-struct Obligation {
-  const ir::Node* node = nullptr;
-  ObligationKind kind = ObligationKind::kEqual;
-  dim::Dim a, b;
-  std::string_view what;          // of static storage: "MatMul's inner dims", "elements of a Reshape"
-  int input_a = -1, axis_a = -1;  // which input and axis `a` (`b`) was read from, where it was; else -1
-  int input_b = -1, axis_b = -1;
-  // The specification asks for it; ONNX Runtime runs without.
-  bool only_specified = false;
-};
 
 // Where a Dim was read, for obligations.
 struct At {
@@ -44,8 +26,6 @@ struct At {
 
 class Context : public NodeView {
  public:
-  dim::Scope& scope() { return *scope_; }
-
   virtual void set_output(int i, Fact fact) = 0;
   void set_tensor(int i, ir::DataType dtype, std::optional<Shape> shape) {
     set_output(i, Fact::tensor(dtype, std::move(shape)));
@@ -80,9 +60,6 @@ class Context : public NodeView {
   // The same for a subgraph without inputs that runs where `condition` is 1 and not where it is 0: what its nodes state
   // is stated under that condition; as it is where the condition is unknown.
   virtual std::vector<Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) = 0;
-
- protected:
-  dim::Scope* scope_ = nullptr;
 };
 
 }  // namespace thaw::ops

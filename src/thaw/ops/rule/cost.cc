@@ -1,5 +1,6 @@
 #include "thaw/ops/rule/cost.h"
 
+#include "thaw/ops/rule/node_view.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

@@ -5,13 +5,9 @@
 #pragma once
 
 #include "thaw/dim/expr/dim.h"
-#include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
-
-// An operator's rule; what has none is reckoned by its class: one operation an element of the output, of what is reduced
-// an element of the operand. Unknown where sizes are.
-using FlopRule = dim::Dim (*)(NodeView&);
 
 // Of the node; unknown of a contraction without a rule and of what Thaw has no entry for. Graphs that the node runs are
 // not counted.

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
-#include "thaw/ops/rule/context.h"
+#include "thaw/ops/rule/fact.h"
 #include "thaw/ops/rule/node_view.h"
+#include "thaw/ops/rule/obligation.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 
@@ -46,11 +48,5 @@ class FrozenContext : public ThawedView {
   // An equation that helps to solve for the hints, and need not hold for the node to run.
   virtual void suggest(dim::Dim a, dim::Dim b, std::string_view what) = 0;
 };
-
-using FrozenRule = void (*)(FrozenContext&);
-
-// What the elements of a size operand must be for the outputs to have the shapes that the view says; an unknown Dim is
-// left as it is. nullopt where that does not follow.
-using SizeRule = std::optional<std::vector<dim::Dim>> (*)(ThawedView&, int operand);
 
 }  // namespace thaw::ops

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "thaw/ir/graph/graph.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::ops {

@@ -10,7 +10,7 @@
 #include <limits>
 #include <optional>
 
-#include "thaw/ir/graph/graph.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 
@@ -48,8 +48,6 @@ class MagnitudeContext {
   virtual std::optional<double> number(int i) = 0;  // of a constant of one element
   virtual double log_summed() = 0;  // log2 of how many elements of operand 0 an element of the result is made of
 };
-
-using MagnitudeRule = Magnitude (*)(MagnitudeContext&);
 
 // The operator's rule, or what its class says.
 Magnitude magnitude_of(MagnitudeContext& context);

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "thaw/ir/graph/graph.h"
 #include "thaw/ops/rule/magnitude.h"
 
 namespace thaw::ops {

@@ -5,6 +5,9 @@
 #include <string>
 #include <tuple>
 
+#include "thaw/ir/graph/graph.h"
+#include "thaw/ops/rule/axes.h"
+#include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 
 namespace thaw::ops {
@@ -43,6 +46,8 @@ const Operator* Registry::find(std::string_view domain, std::string_view name) c
   return it == entries_.end() ? nullptr : &it->second;
 }
 
+const Operator* Registry::find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
+
 std::vector<const Operator*> Registry::all() const {
   std::vector<const Operator*> list;
   list.reserve(entries_.size());
@@ -56,13 +61,6 @@ std::vector<const Operator*> Registry::all() const {
 Role role_of(const ir::Node& node, int input) {
   const Operator* op = registry().find(node);
   return op ? op->operands[input] : Role::kData;
-}
-
-std::optional<AxesMap> axes_of(NodeView& view) {
-  const Operator* op = registry().find(view.node());
-  if (!op) return std::nullopt;
-  if (op->axes.rule) return op->axes.rule(view);
-  return op->axes.pattern.empty() ? std::nullopt : match_axes(op->axes.pattern, view);
 }
 
 Registry& registry_for_tests() {

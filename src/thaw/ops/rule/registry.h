@@ -1,27 +1,19 @@
 // The registry: all that Thaw knows about an operator, in one entry.
 //
-// Each file of ops/onnx, ops/microsoft and ops/ml offers a function that adds its entries; families.h lists them.
+// Who asks an entry needs this header alone; what its rules are told is in the headers that rule_types.h names. Each file
+// of ops/onnx, ops/microsoft and ops/ml offers a function that adds its entries; families.h lists them.
 // docs/adding-an-operator.md walks through adding one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "thaw/ops/rule/axes.h"
-#include "thaw/ops/rule/batch.h"
-#include "thaw/ops/rule/bodies.h"
-#include "thaw/ops/rule/context.h"
-#include "thaw/ops/rule/cost.h"
-#include "thaw/ops/rule/frozen_rule.h"
-#include "thaw/ops/rule/magnitude.h"
-#include "thaw/ops/rule/noise.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/roles.h"
-#include "thaw/ops/rule/rounds.h"
+#include "thaw/ops/rule/rule_types.h"
 
 namespace thaw::ops {
 
@@ -47,8 +39,6 @@ enum class Evaluation : uint8_t {
   kByRule,     // its value rule, for small tensors of integers, where it knows every element; else ONNX Runtime
   kNever,      // nothing: random numbers, training, what runs graphs
 };
-
-using ShapeRule = void (*)(Context&);
 
 struct Operator {
   std::string_view domain;
@@ -91,7 +81,7 @@ class Registry {
   // Operators that differ by name only.
   void add(std::initializer_list<std::string_view> names, Operator like);
   const Operator* find(std::string_view domain, std::string_view name) const;  // null: Thaw knows no rule
-  const Operator* find(const ir::Node& node) const { return find(node.domain(), node.op_type()); }
+  const Operator* find(const ir::Node& node) const;
   std::vector<const Operator*> all() const;  // sorted by domain and name
 
  private:
@@ -110,8 +100,6 @@ class Registry {
 
 // The role of a node's operand; kData of an operator that has no entry.
 Role role_of(const ir::Node& node, int input);
-// The node's map of axes; nullopt where its operator has none, or its ranks are not known.
-std::optional<AxesMap> axes_of(NodeView& view);
 
 const Registry& registry();  // built on first use
 // For tests that add an operator of their own.

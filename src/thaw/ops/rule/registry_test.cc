@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <onnx/defs/schema.h>
 
+#include "thaw/ops/rule/context.h"
+
 namespace thaw::ops {
 namespace {
 

@@ -5,7 +5,6 @@
 // operator is written where there is none yet.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,8 +28,9 @@ class Rewording : public NodeView {
   void set(ir::Attribute attribute) { changing_->set_attribute(std::move(attribute)); }
   // Output i is this value; where any is, the node goes.
   void become(int i, ir::Value* now) {
-    replacements_.resize(std::max(replacements_.size(), static_cast<size_t>(i) + 1));
-    replacements_[static_cast<size_t>(i)] = now;
+    const auto at = static_cast<size_t>(i);
+    if (at >= replacements_.size()) replacements_.resize(at + 1);
+    replacements_[at] = now;
   }
   const std::vector<ir::Value*>& replacements() const { return replacements_; }
 
@@ -49,8 +49,5 @@ class Rewording : public NodeView {
   std::vector<ir::Value*> replacements_;
   int before_ = 0, after_ = 0;
 };
-
-// Throws NoEqual.
-using RewordingRule = void (*)(Rewording&);
 
 }  // namespace thaw::ops

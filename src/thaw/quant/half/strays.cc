@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/infer/cost.h"
+#include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::quantizing {

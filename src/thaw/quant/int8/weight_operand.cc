@@ -8,6 +8,7 @@
 #include "thaw/infer/facts_view.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/weights/no_weight.h"
 #include "thaw/quant/weights/stored_weight.h"
