@@ -1,5 +1,5 @@
 // Any model mended: a thaw::Error, or a model that can be written and read, whose nodes run as far as inference can tell
-// and in which a second fix changes nothing. The reports on it, as text, JSON and SARIF, are made too.
+// and in which a second fix changes nothing. The reports on it, as text, JSON, SARIF and a page, are made too.
 #include <cstddef>
 #include <cstdint>
 
@@ -32,8 +32,11 @@ void look_at(const ir::Model& model) {
   ir::begin_run(model);
   try {
     const CheckReport report = checking::check(model, options);
-    static_cast<void>(findings_json("model", report.findings));
-    static_cast<void>(findings_sarif("model", report.findings));
+    static_cast<void>(to_json(report));
+    static_cast<void>(to_text(report));
+    static_cast<void>(to_html(report));
+    static_cast<void>(to_sarif(report));
+    static_cast<void>(to_github(report));
   } catch (const Error&) {  // a name of a size that the grammar of --dims has no place for
   }
 }
