@@ -86,9 +86,9 @@ THAW_API std::string to_github(const CheckReport& report);
 
 // One of several models, and what came of it.
 struct CheckedFile {
-  CheckReport report;                // of one that could not be checked: its path alone
-  std::optional<Error> error = {};   // why it could not
-  bool is_accepted_anyway = false;   // whoever called does not mind findings
+  CheckReport report;               // of one that could not be checked: its path alone
+  std::optional<Error> error = {};  // why it could not
+  bool is_accepted_anyway = false;  // whoever called does not mind findings
 
   bool accepted() const { return !error && (is_accepted_anyway || report.accepted()); }
 };

@@ -141,9 +141,7 @@ struct ConvertReport {
 
   // It runs wherever the model does and breaks no output; where a check was asked for, something was compared, or there was
   // nothing to compare.
-  bool accepted() const {
-    return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty());
-  }
+  bool accepted() const { return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()); }
 };
 
 // Changes the model in place. Its inputs (but for weights among them, where those are

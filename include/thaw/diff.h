@@ -60,8 +60,8 @@ struct ModelDiff {
 };
 
 struct DiffOptions {
-  bool weights = true;                                               // compare the values of weights; else only their types
-  bool infer = true;                                                 // compare inferred dims
+  bool weights = true;  // compare the values of weights; else only their types
+  bool infer = true;    // compare inferred dims
   std::function<void(uint64_t done, uint64_t total)> progress = {};  // bytes of weights; may be empty
 };
 

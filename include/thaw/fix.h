@@ -30,8 +30,8 @@ struct FixOptions {
 };
 
 struct FixReport {
-  std::string model = {};                    // the path that it was loaded from
-  Files files = {};                          // that were written
+  std::string model = {};  // the path that it was loaded from
+  Files files = {};        // that were written
   std::vector<Change> changed = {};
   std::vector<Change> left = {};             // what a rule finds and no rewrite answers
   std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked

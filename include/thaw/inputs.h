@@ -86,7 +86,7 @@ struct PreparedFile {
 
 struct PreparedInputs {
   std::string output = {};  // the file that was written
-  Arrays arrays;  // by the names of the inputs of what `build` makes, or of the model's own input
+  Arrays arrays;            // by the names of the inputs of what `build` makes, or of the model's own input
   std::vector<PreparedFile> files;
   std::vector<std::string> warnings;  // elements of an input of integers that are past its type's ends
 };

@@ -82,7 +82,8 @@ struct Annotation {
 THAW_API Annotation annotate(Model& model, const Output& output = {});
 
 // What `thaw inspect` prints: docs/cli.md has the JSON member by member. `made`: of a copy that was annotated, to say so too.
-THAW_API std::string inspect_json(const Model& model, const InspectOptions& options = {}, const Annotation* made = nullptr);
+THAW_API std::string inspect_json(const Model& model, const InspectOptions& options = {},
+                                  const Annotation* made = nullptr);
 THAW_API std::string inspect_text(const Model& model, const InspectOptions& options = {}, const TextOptions& how = {},
                                   const Annotation* made = nullptr);
 // The graph as a picture: modules that open, sizes on the edges, what is frozen, weights and costs. One page that asks for nothing.

@@ -56,12 +56,12 @@ struct TraceInputs {
 };
 
 struct LiftReport {
-  Files files;                    // that were written
-  std::string output;             // the path that it was to be written to
+  Files files;         // that were written
+  std::string output;  // the path that it was to be written to
   std::vector<TraceInputs> traces;
   std::vector<PortText> inputs, outputs;  // of the lifted model, where it is whole
-  std::vector<Note> variables;    // "num_patches": "384, 660, 560"
-  std::vector<Note> passed_over;  // inputs whose values were told and are data: no size is read of them
+  std::vector<Note> variables;            // "num_patches": "384, 660, 560"
+  std::vector<Note> passed_over;          // inputs whose values were told and are data: no size is read of them
   std::vector<Note> lifted;
   // With three traces or more, one is held out: what the others alone would have said is compared with what was said.
   std::vector<Note> holdout;
@@ -80,7 +80,8 @@ struct LiftResult {
 };
 
 // Writes the model where it is accepted. Throws thaw::Error where the traces cannot be aligned or one of them does not run.
-THAW_API LiftResult lift(const std::vector<LiftTrace>& traces, const LiftOptions& options = {}, const Output& output = {});
+THAW_API LiftResult lift(const std::vector<LiftTrace>& traces, const LiftOptions& options = {},
+                         const Output& output = {});
 
 THAW_API std::string to_json(const LiftReport& report);
 THAW_API std::string to_text(const LiftReport& report, const TextOptions& how = {});

@@ -95,7 +95,7 @@ class THAW_API Model {
   std::vector<Port> outputs() const;
   // The imported version of a domain, "" for ai.onnx; nullopt where it is not imported.
   std::optional<int64_t> opset(const std::string& domain = {}) const;
-  const std::filesystem::path& path() const;  // where it was loaded from; empty for a parsed model
+  const std::filesystem::path& path() const;              // where it was loaded from; empty for a parsed model
   std::vector<std::filesystem::path> data_files() const;  // that hold its weights, beside the model's own; each once
 
  private:

@@ -45,7 +45,7 @@ struct OptimizeOptions {
   bool constant_weights = false;
   // The result is run beside the model: at the model's own sizes, and at two others where there are free ones.
   bool check = true;
-  FeedOptions feeds = {};  // for the check; the rest is drawn
+  FeedOptions feeds = {};    // for the check; the rest is drawn
   bool count_moved = false;  // OptimizeReport::moved_before and moved_after
 };
 
@@ -62,8 +62,8 @@ struct MovedBytes {
 };
 
 struct OptimizeReport {
-  std::string model = {};                          // the path that it was loaded from
-  Files files = {};                                // that were written
+  std::string model = {};  // the path that it was loaded from
+  Files files = {};        // that were written
   OptimizeTarget target = OptimizeTarget::kPortable;
   std::vector<Change> changed = {};
   std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node

@@ -103,9 +103,9 @@ struct RunCheck {
 struct RunOptions {
   std::filesystem::path model;
   FeedOptions feeds = {};
-  std::string sizes = {};  // of inputs that are not given, which are drawn then: "batch=3,height=320"
-  bool random = false;     // inputs that are not given are drawn, at sizes that the model runs at
-  bool cast = false;       // inputs of another element type are converted
+  std::string sizes = {};                 // of inputs that are not given, which are drawn then: "batch=3,height=320"
+  bool random = false;                    // inputs that are not given are drawn, at sizes that the model runs at
+  bool cast = false;                      // inputs of another element type are converted
   std::vector<std::string> outputs = {};  // that are wanted; empty: all
   SessionOptions session = {};
   std::filesystem::path output = {};  // a file for what comes out: .npz, or .npy for one array; empty: none

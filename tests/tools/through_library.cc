@@ -112,10 +112,14 @@ int plan(const Words& w) {
 }
 
 const std::map<std::string, std::function<int(const Words&)>> kVerbs = {
-    {"batch", batch},       {"build", build},   {"check", check}, {"convert", convert}, {"diff", diff},
-    {"fix", fix},           {"inputs", inputs}, {"inspect", inspect}, {"lift", lift},   {"optimize", optimize},
-    {"pin", pin},           {"plan", plan},     {"run", run},     {"sensitivity", sensitivity},
-    {"split", split},       {"verify", verify}};
+    {"batch", batch},   {"build", build},
+    {"check", check},   {"convert", convert},
+    {"diff", diff},     {"fix", fix},
+    {"inputs", inputs}, {"inspect", inspect},
+    {"lift", lift},     {"optimize", optimize},
+    {"pin", pin},       {"plan", plan},
+    {"run", run},       {"sensitivity", sensitivity},
+    {"split", split},   {"verify", verify}};
 
 }  // namespace
 

@@ -128,8 +128,8 @@ std::string zsh_script() {
       const std::string text = zsh_text(option.help);
       if (!option.position.empty()) {
         const std::string each = option.repeats ? "*:" : ":";
-        cases += " \\\n        " +
-                 shell_word(fmt::format("{}{}:{}", each, zsh_text(option.names()), zsh_action(option)));
+        cases +=
+            " \\\n        " + shell_word(fmt::format("{}{}:{}", each, zsh_text(option.names()), zsh_action(option)));
         continue;
       }
       for (const std::string& word : spellings(option)) {

@@ -39,11 +39,9 @@ Action define_inputs(Options& options) {
   auto arguments = std::make_shared<InputsArguments>();
   options.arguments("FILES", arguments->files, "FILE", "images (JPEG, PNG) or recordings (WAV, FLAC)", false);
   options.required("-o,--output", arguments->output, "FILE", "the .npz file to write");
-  options.groups("--frames", arguments->clips, "FILE",
-                 "Qwen: frames of a clip, in their order; once for each clip");
+  options.groups("--frames", arguments->clips, "FILE", "Qwen: frames of a clip, in their order; once for each clip");
   add_frame_rate(options, arguments->frame_rate);
-  options.value("--model", arguments->model, "FILE",
-                "any image model: the ONNX file, which says what its input is");
+  options.value("--model", arguments->model, "FILE", "any image model: the ONNX file, which says what its input is");
   options.choice<bool>("--as", arguments->whole_images, {{"patches", false}, {"image", true}},
                        "Qwen: patches and their grid, or whole images of one size, for a tower built so (patches)");
   options.value("--text", arguments->text, "TEXT", "the prompt: token ids by the checkpoint's tokenizer.json");

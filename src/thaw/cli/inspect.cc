@@ -61,7 +61,8 @@ Action define_inspect(Options& options) {
                 "list the tensors whose name matches, such as 'layers.0.*'");
   options.value("--set", arguments->set, "SIZES", "look at the model at these sizes, such as h=640,w=480");
   add_report(options, arguments->report);
-  options.flag("--annotate", arguments->annotate, "write a copy that declares the sizes of all tensors, for any viewer");
+  options.flag("--annotate", arguments->annotate,
+               "write a copy that declares the sizes of all tensors, for any viewer");
   options.exclude("--annotate", "--set");
   options.value("-o,--output", arguments->output.path, "FILE", "with --annotate: the file to write");
   add_external(options, arguments->output);

@@ -52,8 +52,7 @@ Action define_lift(Options& options) {
                 "the integer inputs' values: a JSON file of all traces, or an .npz named as its trace");
   options.texts("--add-input", arguments->added, "NAME:TYPE[DIMS]",
                 "an input that the exporter took out: 'grid_thw:int64[1,3]'");
-  options.list("--keep-static", arguments->keep_static, "NAME,…",
-               "constants that stay as they are in the first trace");
+  options.list("--keep-static", arguments->keep_static, "NAME,…", "constants that stay as they are in the first trace");
   add_rename_and_in_place(options, arguments->output);
   options.flag("--no-check", arguments->no_check, "do not run the result beside each trace at its own size");
   options.flag("--all", arguments->all, "print every constant, not the first few");

@@ -62,8 +62,7 @@ Action define_optimize(Options& options) {
   add_external(options, arguments->output);
   add_rename_and_in_place(options, arguments->output);
   options.flag("--no-check", arguments->no_check, "do not run the result beside the model");
-  options.flag_call(
-      "--check", [] {}, "run the result beside the model before it is written, as it is anyway");
+  options.flag_call("--check", [] {}, "run the result beside the model before it is written, as it is anyway");
   options.exclude("--check", "--no-check");
   add_check_feeds(options, arguments->feeds);
   add_report(options, arguments->report);

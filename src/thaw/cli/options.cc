@@ -33,9 +33,7 @@ std::optional<uint64_t> parse_bytes(const std::string& text) {
   return static_cast<uint64_t>(bytes);
 }
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError);
-}
+[[noreturn]] void refuse(const std::string& what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); }
 
 // A mistyped option says more than what is missing on its account, so it comes first.
 Error usage_error(const std::string& verb, const CLI::App& app, const CLI::ParseError& error) {
@@ -65,7 +63,8 @@ OptionInfo info_of(const CLI::Option& option) {
                   .is_required = option.get_required(),
                   .repeats = option.get_expected_max() > 1};
   // Without what CLI11 appends for a validator.
-  if (option.get_items_expected_max() > 0) info.type = option.get_type_name().substr(0, option.get_type_name().find(':'));
+  if (option.get_items_expected_max() > 0)
+    info.type = option.get_type_name().substr(0, option.get_type_name().find(':'));
   return info;
 }
 
@@ -117,11 +116,15 @@ void Options::value(const std::string& names, T& value, const std::string& type,
       },
       ""));
 }
-template void Options::value(const std::string&, std::string&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, std::string&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
 template void Options::value(const std::string&, int&, const std::string&, const std::string&, std::optional<Bounds>);
-template void Options::value(const std::string&, int64_t&, const std::string&, const std::string&, std::optional<Bounds>);
-template void Options::value(const std::string&, uint64_t&, const std::string&, const std::string&, std::optional<Bounds>);
-template void Options::value(const std::string&, double&, const std::string&, const std::string&, std::optional<Bounds>);
+template void Options::value(const std::string&, int64_t&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
+template void Options::value(const std::string&, uint64_t&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
+template void Options::value(const std::string&, double&, const std::string&, const std::string&,
+                             std::optional<Bounds>);
 template void Options::value(const std::string&, std::optional<std::string>&, const std::string&, const std::string&,
                              std::optional<Bounds>);
 template void Options::value(const std::string&, std::optional<double>&, const std::string&, const std::string&,
@@ -184,13 +187,16 @@ void Options::choose(const std::string& name, std::vector<std::string> words, st
   const auto read = [name, type, words = std::move(words), take = std::move(take)](const std::string& given) {
     const auto at = std::ranges::find(words, given);
     const std::vector<std::string_view> known(words.begin(), words.end());
-    if (at == words.end()) refuse(fmt::format("{} takes {}, not '{}'{}", name, type, given, did_you_mean(given, known)));
+    if (at == words.end())
+      refuse(fmt::format("{} takes {}, not '{}'{}", name, type, given, did_you_mean(given, known)));
     take(static_cast<size_t>(at - words.begin()));
   };
   app_->add_option_function<std::string>(name, read, help)->type_name(type)->required(!name.starts_with('-'));
 }
 
-void Options::exclude(const std::string& a, const std::string& b) { app_->get_option(a)->excludes(app_->get_option(b)); }
+void Options::exclude(const std::string& a, const std::string& b) {
+  app_->get_option(a)->excludes(app_->get_option(b));
+}
 void Options::examples(const std::string& lines) { app_->footer(lines); }
 void Options::when_parsed(std::function<void()> call) { app_->parse_complete_callback(std::move(call)); }
 

@@ -86,8 +86,7 @@ class Options {
     std::vector<std::string> words;
     for (const auto& [word, meaning] : choices) words.emplace_back(word);
     choose(
-        name, std::move(words),
-        [&value, choices = std::move(choices)](size_t i) { value = choices[i].second; }, help);
+        name, std::move(words), [&value, choices = std::move(choices)](size_t i) { value = choices[i].second; }, help);
   }
 
   void exclude(const std::string& a, const std::string& b);  // only one of the two may be given

@@ -46,9 +46,7 @@ void write_fitted(std::string_view text) {
 
 }  // namespace
 
-TextOptions text_options(bool all) {
-  return {.all = all, .colour = report::Style::of(STDOUT_FILENO).colour()};
-}
+TextOptions text_options(bool all) { return {.all = all, .colour = report::Style::of(STDOUT_FILENO).colour()}; }
 
 void set_output_mode(OutputMode mode) { output_mode = mode; }
 

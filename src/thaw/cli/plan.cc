@@ -19,12 +19,13 @@ struct PlanArguments {
 
 int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
   const SensitivityReport report = read_report(arguments.report);
-  const BestPlanOptions how{.within = arguments.within,
-                            .model = arguments.model,
-                            .data = arguments.data,
-                            .fed = std::move(fed),
-                            .check = !arguments.no_check,
-                            .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
+  const BestPlanOptions how{
+      .within = arguments.within,
+      .model = arguments.model,
+      .data = arguments.data,
+      .fed = std::move(fed),
+      .check = !arguments.no_check,
+      .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
   const PlanReport plan = best_plan(report, how, arguments.output);
   write_output(arguments.format == Format::kJson ? to_json(plan, report) : to_text(plan, report));
   return plan.accepted() ? kFine : kFindings;

@@ -110,8 +110,7 @@ void add_folder(Options& options, FolderArguments& arguments) {
   options.value("--tokens", arguments.tokens, "1,22,333",
                 "or the whole prompt as token ids, a placeholder for each file");
   options.list("--image", arguments.images, "FILE", "images of the prompt, in their order");
-  options.groups("--frames", arguments.clips, "FILE",
-                 "Qwen: frames of a clip, in their order; once for each clip");
+  options.groups("--frames", arguments.clips, "FILE", "Qwen: frames of a clip, in their order; once for each clip");
   add_frame_rate(options, arguments.generate.frame_rate);
   options.list("--audio", arguments.recordings, "FILE", "recordings of the prompt, in their order");
   options.value("--for", arguments.checkpoint, "CHECKPOINT",

@@ -75,8 +75,7 @@ void add_check_feeds(Options& options, FeedArguments& feeds) {
 }
 
 void add_run_options(Options& options, FeedArguments& feeds, SessionOptions& session) {
-  options.texts("--input", feeds.files, "NAME=FILE",
-                "an input from a .npy or .npz file; or FILE.npz, arrays by name");
+  options.texts("--input", feeds.files, "NAME=FILE", "an input from a .npy or .npz file; or FILE.npz, arrays by name");
   add_values(options, feeds, "the elements of a small input, row by row");
   options.texts("--value-range", feeds.value_ranges, "NAME=LO..HI", "draw an input's elements from this range");
   options.value("--seed", feeds.seed, "N", "of what is drawn for inputs that are not given (0)");
@@ -162,8 +161,8 @@ void add_int8(Options& options, Int8Options& int8) {
 const std::vector<std::pair<std::string_view, NumberFormat>>& number_formats() {
   using enum NumberFormat;
   static const std::vector<std::pair<std::string_view, NumberFormat>> kFormats = {
-      {"f16", kFloat16}, {"bf16", kBfloat16}, {"int8", kInt8}, {"int4", kInt4},
-      {"int3", kInt3},   {"int2", kInt2},     {"int8-blocks", kInt8Blocks}};
+      {"f16", kFloat16}, {"bf16", kBfloat16},         {"int8", kInt8}, {"int4", kInt4}, {"int3", kInt3},
+      {"int2", kInt2},   {"int8-blocks", kInt8Blocks}};
   return kFormats;
 }
 
@@ -202,7 +201,8 @@ void require_fitting(const Options& options, const PrecisionOptions& precision) 
   if (!is_int8) refuse_given(options, kOfInt8, what, "it with --to int8");
   if (!is_int8) refuse_given(options, kOfRanges, what, "it with --to int8 and --data");
   if (is_int8 && precision.int8.dynamic)
-    refuse_given(options, kOfRanges, "--dynamic, which measures activations at each run", "it with --to int8 and --data");
+    refuse_given(options, kOfRanges, "--dynamic, which measures activations at each run",
+                 "it with --to int8 and --data");
 }
 
 void add_limits(Options& options, Runs runs) {

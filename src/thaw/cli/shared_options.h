@@ -71,11 +71,10 @@ const std::vector<std::pair<std::string_view, NumberFormat>>& number_formats();
 // --target portable|ort|directml, of operators.
 template <typename T>
 void add_target(Options& options, T& target, const std::string& help) {
-  options.choice<T>("--target", target,
-                    {{"portable", OptimizeTarget::kPortable},
-                     {"ort", OptimizeTarget::kOrt},
-                     {"directml", OptimizeTarget::kDirectml}},
-                    help);
+  options.choice<T>(
+      "--target", target,
+      {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
+      help);
 }
 
 // What a call may spend on a model (thaw/limits.h), from when the options are parsed. Without --timeout where no model runs.

@@ -36,9 +36,9 @@ using Action = std::function<int()>;
 enum ExitCode : int { kFine = 0, kFindings = 1, kWrong = 2 };
 
 struct Verb {
-  std::string_view group;           // heading in `thaw --help`
-  std::string_view name;            // "inspect"
-  std::string_view summary;         // one line, lower case, no full stop
+  std::string_view group;              // heading in `thaw --help`
+  std::string_view name;               // "inspect"
+  std::string_view summary;            // one line, lower case, no full stop
   Action (*define)(Options& options);  // adds the verb's options; nothing is parsed yet
 };
 

@@ -46,8 +46,7 @@ Action define_verify(Options& options) {
   add_model(options, arguments->model);
   options.required("--against", arguments->reference, "FILE",
                    "a model, a .npz file of inputs and outputs, or a folder of them");
-  options.value("--sweep", verify.sweep, "SPEC",
-                "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'");
+  options.value("--sweep", verify.sweep, "SPEC", "the sizes to run at: 'n=1|3,h=320..640:32'; groups apart by ';'");
   options.value("--sizes", arguments->sizes, "SPEC",
                 "sizes that hold at every point, the rest being chosen: 'height=320,width=256'");
   options.value("--points", verify.points, "N", "how many points to choose from wide ranges (6)", Bounds{1, 100000});

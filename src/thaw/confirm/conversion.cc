@@ -136,9 +136,8 @@ void ConversionCheck::judge(const OutputError& error, Fed how) {
   } else if (error.sqnr < kNoiseOnly && (how == Fed::kSample || !with_samples_)) {
     const std::string_view next =
         how == Fed::kSample ? "" : "; if the model is fed no such noise in use, --data with samples decides by them";
-    report_.failures.push_back(
-        fmt::format("at {}, output '{}' is off by more than it is (signal to noise {:.1f} dB){}", error.sizes,
-                    error.output, error.sqnr, next));
+    report_.failures.push_back(fmt::format("at {}, output '{}' is off by more than it is (signal to noise {:.1f} dB){}",
+                                           error.sizes, error.output, error.sqnr, next));
   } else if (error.sqnr < kPoor && warned_.insert(error.output).second) {
     report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: signal to noise {:.1f} dB at {}",
                                            error.output, error.sqnr, error.sizes));

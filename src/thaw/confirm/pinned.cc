@@ -13,7 +13,8 @@ constexpr int kPinnedPoints = 2;  // where sizes are left open
 
 }  // namespace
 
-Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given, const FeedOptions& feeds) {
+Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                      const FeedOptions& feeds) {
   const std::unique_ptr<ir::Model> own = ir::clone(original);  // it may lose what it declares inside
   Original before(*own, check_session());
   std::optional<run::Session> after;

@@ -7,6 +7,7 @@
 namespace thaw::confirm {
 
 // `given`: inputs of the original that became constants. Both models give the same in every run.
-Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given, const FeedOptions& feeds);
+Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                      const FeedOptions& feeds);
 
 }  // namespace thaw::confirm

@@ -71,7 +71,8 @@ Sample one_sample(const ir::Model& batched, const ir::Model& original, const Bat
 
 class SampleComparison {
  public:
-  SampleComparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options, const FeedOptions& feeds)
+  SampleComparison(const ir::Model& batched, const ir::Model& original, const BatchOptions& options,
+                   const FeedOptions& feeds)
       : batched_(batched),
         given_(original),
         options_(options),

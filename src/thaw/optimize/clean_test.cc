@@ -25,13 +25,12 @@ std::unique_ptr<ir::Model> model(const Dims& dims, Fill fill, DataType type = Da
 Value* relu(ModelBuilder& m, Value* x) { return m.add_node("Relu", {x}); }
 
 TEST(Clean, Identities) {
-  EXPECT_EQ(made_by(simplifying(identities()),
-                    model({"n", 4},
-                          [](ModelBuilder& m, Value* x) {
-                            Value* same = m.add_node("Identity", {relu(m, x)});
-                            Value* sum = m.add_node("Add", {same, m.add_float("", 0)});
-                            return relu(m, m.add_node("Mul", {sum, m.add_float("", 1)}));
-                          })),
+  EXPECT_EQ(made_by(simplifying(identities()), model({"n", 4},
+                                                     [](ModelBuilder& m, Value* x) {
+                                                       Value* same = m.add_node("Identity", {relu(m, x)});
+                                                       Value* sum = m.add_node("Add", {same, m.add_float("", 0)});
+                                                       return relu(m, m.add_node("Mul", {sum, m.add_float("", 1)}));
+                                                     })),
             "Relu Relu");
   // The sum has more axes than x.
   expect_left(simplifying(identities()), model({"n", 4}, [](ModelBuilder& m, Value* x) {
@@ -62,23 +61,22 @@ TEST(Clean, MergedNumbers) {
 }
 
 TEST(Clean, MergedReductions) {
-  EXPECT_EQ(made_by(simplifying(merged_reductions()),
-                    model({"n", "m"},
-                          [](ModelBuilder& m, Value* x) {
-                            Value* axis = m.add_ints("", {1});
-                            Value* largest = m.add_node("ReduceMax", {x, axis}, {{"keepdims", int64_t{0}}});
-                            return relu(m, m.add_node("Unsqueeze", {largest, axis}));
-                          })),
+  EXPECT_EQ(made_by(simplifying(merged_reductions()), model({"n", "m"},
+                                                            [](ModelBuilder& m, Value* x) {
+                                                              Value* axis = m.add_ints("", {1});
+                                                              Value* largest = m.add_node("ReduceMax", {x, axis},
+                                                                                          {{"keepdims", int64_t{0}}});
+                                                              return relu(m, m.add_node("Unsqueeze", {largest, axis}));
+                                                            })),
             "ReduceMax Relu");
 }
 
 TEST(Clean, ListConstants) {
-  EXPECT_EQ(made_by(list_constants,
-                    model({"n", 4},
-                          [](ModelBuilder& m, Value* x) {
-                            Value* two = m.add_node("Constant", {}, {{"value_float", 2.0F}});
-                            return m.add_node("Mul", {x, two});
-                          })),
+  EXPECT_EQ(made_by(list_constants, model({"n", 4},
+                                          [](ModelBuilder& m, Value* x) {
+                                            Value* two = m.add_node("Constant", {}, {{"value_float", 2.0F}});
+                                            return m.add_node("Mul", {x, two});
+                                          })),
             "Mul");
 }
 
@@ -210,11 +208,10 @@ TEST(Clean, ShareConstants) {
 }
 
 TEST(Clean, ShareNodes) {
-  EXPECT_EQ(made_by(share_nodes,
-                    model({"n"},
-                          [](ModelBuilder& m, Value* x) {
-                            return m.add_node("Add", {m.add_node("Exp", {x}), m.add_node("Exp", {x})});
-                          })),
+  EXPECT_EQ(made_by(share_nodes, model({"n"},
+                                       [](ModelBuilder& m, Value* x) {
+                                         return m.add_node("Add", {m.add_node("Exp", {x}), m.add_node("Exp", {x})});
+                                       })),
             "Exp Add");
   expect_left(share_nodes, model({"n"}, [](ModelBuilder& m, Value* x) {
                 const auto draw = [&] { return m.add_node("RandomNormalLike", {x}); };
@@ -223,14 +220,14 @@ TEST(Clean, ShareNodes) {
 }
 
 TEST(Clean, ShareSizes) {
-  EXPECT_EQ(made_by(share_sizes,
-                    model({"n", 4},
-                          [](ModelBuilder& m, Value* x) {
-                            const auto size = [&](Value* of) {
-                              return m.add_node("Gather", {m.add_node("Shape", {of}), m.add_ints("", {0})});
-                            };
-                            return m.add_node("Add", {size(x), size(relu(m, x))});
-                          })),
+  EXPECT_EQ(made_by(share_sizes, model({"n", 4},
+                                       [](ModelBuilder& m, Value* x) {
+                                         const auto size = [&](Value* of) {
+                                           return m.add_node("Gather",
+                                                             {m.add_node("Shape", {of}), m.add_ints("", {0})});
+                                         };
+                                         return m.add_node("Add", {size(x), size(relu(m, x))});
+                                       })),
             "Shape Gather Add");
 }
 
@@ -272,7 +269,8 @@ TEST(Clean, MergeBranches) {
       return m.add_node("If", {condition}, {{"then_branch", branch("a", "Exp")}, {"else_branch", branch("b", op)}});
     });
   };
-  EXPECT_EQ(made_by(merge_branches, branches("Neg"), OptimizeTarget::kDirectml), "ReduceSum Greater Exp Neg Where Identity");
+  EXPECT_EQ(made_by(merge_branches, branches("Neg"), OptimizeTarget::kDirectml),
+            "ReduceSum Greater Exp Neg Where Identity");
   const auto sized = branches("NonZero");
   Context context(*sized, OptimizeTarget::kDirectml);
   EXPECT_EQ(merge_branches(context), 0);

@@ -57,7 +57,7 @@ ir::Value* over_two_axes(const Site& s) {
 
 // --- Positions ---
 
-constexpr int kMostAxes = 3;     // of integers whose zeros are counted whole: tokens, masks, positions
+constexpr int kMostAxes = 3;          // of integers whose zeros are counted whole: tokens, masks, positions
 constexpr int kMostNodesLooked = 24;  // nodes between a size and the tensor whose size it is
 constexpr size_t kMostLengths = 32;
 

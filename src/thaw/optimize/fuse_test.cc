@@ -93,9 +93,9 @@ TEST(Fuse, Rotary) {
     };
     Value* second = negates ? m.add_node("Neg", {part(4, 8)}) : part(4, 8);
     Value* rotated = m.add_node("Concat", {second, part(0, 4)}, {{"axis", int64_t{-1}}});
-    m.add_output(m.add_node("Add", {m.add_node("Mul", {x, doubled(cos_half)}),
-                                    m.add_node("Mul", {rotated, doubled(sin_half)})}),
-                 "y");
+    m.add_output(
+        m.add_node("Add", {m.add_node("Mul", {x, doubled(cos_half)}), m.add_node("Mul", {rotated, doubled(sin_half)})}),
+        "y");
     return m.build();
   };
   EXPECT_NE(made_by(fuse_rotary, turned(true)).find("RotaryEmbedding"), std::string::npos);
@@ -161,8 +161,8 @@ TEST(Fuse, ConvActivations) {
 TEST(Fuse, Products) {
   const auto product = [](bool has_weight) {
     return fused_model({"b", "s", 4}, [&](ModelBuilder& m, Value* x) {
-      Value* right = has_weight ? floats(m, {4, 4})
-                                : m.add_node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+      Value* right =
+          has_weight ? floats(m, {4, 4}) : m.add_node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
       return m.add_node("Mul", {m.add_node("MatMul", {x, right}), m.add_float("", 0.5F)});
     });
   };

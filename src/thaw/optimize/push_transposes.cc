@@ -370,8 +370,8 @@ int push_in(ir::Model& model, ir::Graph& graph, const infer::Inference& facts, r
 
 int push_transposes(Context& context) {
   const infer::Inference& facts = context.facts();
-  return rewrite::edit_as_one(
-      context, [&] { return push_in(context.model, *context.model.graph, facts, context.changes); });
+  return rewrite::edit_as_one(context,
+                              [&] { return push_in(context.model, *context.model.graph, facts, context.changes); });
 }
 
 }  // namespace thaw::optimizing

@@ -1,10 +1,9 @@
 // What `thaw batch` did: inputs and outputs before and after, what became of the nodes, and the check.
-#include "thaw/batch.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "thaw/batch.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -64,7 +63,9 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
 }
 
 // What was not compared; empty where everything was.
-std::string unchecked_in_batch(const BatchReport& report) { return report.is_checked ? report.unchecked : "--no-check was given"; }
+std::string unchecked_in_batch(const BatchReport& report) {
+  return report.is_checked ? report.unchecked : "--no-check was given";
+}
 
 }  // namespace
 
@@ -121,14 +122,15 @@ std::string to_json(const BatchReport& report) {
 
 std::string to_html(const BatchReport& report) {
   HtmlPage page(fmt::format("thaw batch: {}", report.output));
-  page.verdict(!report.accepted() ? Outcome::kBad
+  page.verdict(!report.accepted()   ? Outcome::kBad
                : !report.is_checked ? Outcome::kOpen
                                     : Outcome::kGood,
                report.accepted() ? "written" : "not written", batch_sentence(report));
   add_batched_ports(page, report);
   add_batched_nodes(page, report);
   page.heading("Checked");
-  if (const std::string open = unchecked_in_batch(report); !open.empty()) page.sentence(fmt::format("Not checked: {}", open));
+  if (const std::string open = unchecked_in_batch(report); !open.empty())
+    page.sentence(fmt::format("Not checked: {}", open));
   if (!report.checks.empty()) {
     page.sentence(fmt::format("{} samples were drawn; the model ran on each, the result on all of them at once.",
                               report.samples));

@@ -1,8 +1,7 @@
 // What `thaw build` wrote.
-#include "thaw/build.h"
-
 #include <fmt/format.h>
 
+#include "thaw/build.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"

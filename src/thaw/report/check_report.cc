@@ -1,6 +1,4 @@
 // What `thaw check` found, of one model or several: text, JSON, pages, and what code scanning and GitHub's actions read.
-#include "thaw/check.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/check.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
@@ -103,7 +102,8 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
                     HtmlCell::list(module.findings)});
   }
   page.table({"module", "nodes", "comes out", "marked", "findings"}, rows);
-  if (report.more_modules > 0) page.sentence(fmt::format("{} more modules are left out.", report::grouped(report.more_modules)));
+  if (report.more_modules > 0)
+    page.sentence(fmt::format("{} more modules are left out.", report::grouped(report.more_modules)));
 }
 
 void add_checked_model(HtmlPage& page, const CheckedFile& file) {
@@ -147,7 +147,8 @@ std::string to_html(std::span<const CheckedFile> files) {
     const auto [outcome, word] = check_outcome(file);
     if (outcome == Outcome::kBad || worst == Outcome::kGood) worst = outcome;
     failed += outcome == Outcome::kGood ? 0 : 1;
-    rows.push_back({HtmlCell::code(file.report.model), HtmlCell::verdict(outcome, word), HtmlCell::text(check_words(file))});
+    rows.push_back(
+        {HtmlCell::code(file.report.model), HtmlCell::verdict(outcome, word), HtmlCell::text(check_words(file))});
   }
   page.verdict(worst, failed > 0 ? "findings" : "fine",
                fmt::format("{} of {} with findings that count", failed, report::counted(files.size(), "model")));
@@ -159,7 +160,6 @@ std::string to_html(std::span<const CheckedFile> files) {
   }
   return page.finish();
 }
-
 
 std::string to_json(std::span<const CheckedFile> files) {
   std::string text;

@@ -23,9 +23,9 @@ namespace {
 
 constexpr size_t kDeepestModule = 24;
 constexpr size_t kMostShownElements = 16;  // of a small tensor that is shown with them
-constexpr size_t kLongestCost = 240;  // bytes of an expression
-constexpr size_t kMostAssumed = 6;    // sizes that are listed by name
-constexpr int kMostTerms = 512;       // of a sum over a module's nodes
+constexpr size_t kLongestCost = 240;       // bytes of an expression
+constexpr size_t kMostAssumed = 6;         // sizes that are listed by name
+constexpr int kMostTerms = 512;            // of a sum over a module's nodes
 
 // One of the models that the graph is made of.
 class Side {

@@ -1,12 +1,11 @@
 // What `thaw convert` did: which nodes, what stays and why, and what each output loses.
-#include "thaw/convert.h"
-
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "thaw/convert.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -132,11 +131,12 @@ std::string to_json(const ConvertReport& report) {
 std::string to_html(const ConvertReport& report) {
   HtmlPage page(fmt::format("thaw convert: {}", report.output));
   const bool is_written = !report.files.empty(), is_compared = !report.errors.empty();
-  page.verdict(!is_written   ? Outcome::kBad
-               : is_compared ? Outcome::kGood
-                             : Outcome::kOpen,
-               is_written ? "written" : "not written",
-               fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
+  page.verdict(
+      !is_written   ? Outcome::kBad
+      : is_compared ? Outcome::kGood
+                    : Outcome::kOpen,
+      is_written ? "written" : "not written",
+      fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
   page.table({"", "before", "after"},
              {{HtmlCell::text("nodes"), HtmlCell::count(report.nodes_before), HtmlCell::count(report.nodes_after)},
               {HtmlCell::text("constants, bytes"), HtmlCell::count(report.weights_before),

@@ -1,10 +1,9 @@
 // What `thaw fix` changed and left, and how the result did beside the model or in the cases of a reference.
-#include "thaw/fix.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "thaw/fix.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -48,7 +47,7 @@ std::string to_text(const FixReport& report, const TextOptions& how) {
 std::string to_html(const FixReport& report) {
   HtmlPage page(fmt::format("thaw fix: {}", report.model));
   const bool is_compared = !report.checks.empty();
-  page.verdict(!report.accepted()                        ? Outcome::kBad
+  page.verdict(!report.accepted()                  ? Outcome::kBad
                : !report.modified() || is_compared ? Outcome::kGood
                                                    : Outcome::kOpen,
                report::word_of_result(report.accepted(), report.files),
@@ -90,12 +89,12 @@ std::string to_json(const FixReferenceReport& report) {
   return text + "\n";
 }
 
-
 std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   std::string text = report::notes_text("sizes", report::views(report.sizes), how.all);
   const bool wrong = !report.accepted();
   if (!report.changed.empty())
-    text += report::notes_text(wrong ? "proposed, and not confirmed" : "changed", report::views(report.changed), how.all);
+    text +=
+        report::notes_text(wrong ? "proposed, and not confirmed" : "changed", report::views(report.changed), how.all);
   if (!report.left.empty()) text += report::notes_text("left as it is", report::views(report.left), how.all);
   for (const ReferenceCase& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
@@ -114,7 +113,6 @@ std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   }
   return text;
 }
-
 
 std::string to_html(const FixReferenceReport& report) {
   HtmlPage page(fmt::format("thaw fix --reference: {}", report.model));

@@ -1,8 +1,7 @@
 // What `thaw inputs` made of images, clips and recordings.
-#include "thaw/inputs.h"
-
 #include <fmt/format.h>
 
+#include "thaw/inputs.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"

@@ -1,12 +1,11 @@
 // What `thaw lift` did: what was solved, from what evidence, checked at which sizes.
-#include "thaw/lift.h"
-
 #include <algorithm>
 #include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/lift.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -53,8 +52,9 @@ void add_solved(HtmlPage& page, const LiftReport& report, std::string first, con
     row.push_back(HtmlCell::list(group.where, 2));
   }
   const std::vector<std::string> last{"places", "where"};
-  page.table(has_evidence ? with_traces(std::move(first), report, last) : std::vector{std::move(first), last[0], last[1]},
-             rows);
+  page.table(
+      has_evidence ? with_traces(std::move(first), report, last) : std::vector{std::move(first), last[0], last[1]},
+      rows);
 }
 
 void add_lifted_traces(HtmlPage& page, const LiftReport& report) {
@@ -121,11 +121,13 @@ std::string lift_sentence(const LiftReport& report) {
 
 std::string to_text(const LiftReport& report, const TextOptions& how) {
   std::string text = report::notes_text("sizes", report::views(report.variables), how.all);
-  if (!report.passed_over.empty()) text += report::notes_text("passed over", report::views(report.passed_over), how.all);
+  if (!report.passed_over.empty())
+    text += report::notes_text("passed over", report::views(report.passed_over), how.all);
   if (!report.lifted.empty()) text += report::groups_text("lifted", report::views(report.lifted), how.all);
   if (!report.holdout.empty()) text += report::notes_text("holdout", report::views(report.holdout), how.all);
   if (!report.inferred.empty()) text += report::notes_text("inferred", report::views(report.inferred), how.all);
-  if (!report.unexplained.empty()) text += report::groups_text("not explained", report::views(report.unexplained), how.all);
+  if (!report.unexplained.empty())
+    text += report::groups_text("not explained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
@@ -159,7 +161,8 @@ std::string to_json(const LiftReport& report) {
 
 std::string to_html(const LiftReport& report) {
   HtmlPage page(fmt::format("thaw lift: {}", report.output));
-  page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "written" : "not written", lift_sentence(report));
+  page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "written" : "not written",
+               lift_sentence(report));
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
   if (!report.passed_over.empty()) {

@@ -21,8 +21,9 @@ void begin_report(JsonWriter& json);
 // "output": the model's path, or null; "files": all that were written, the model first.
 void write_output_member(JsonWriter& json, const Files& files);
 void write_files_member(JsonWriter& json, const Files& files);
-std::string_view word_of_result(bool is_accepted, const Files& files);  // "written", "not written"; of none to write, "accepted"
-std::string written_text(const Files& files);  // "wrote out.onnx", a line each
+std::string_view word_of_result(bool is_accepted,
+                                const Files& files);  // "written", "not written"; of none to write, "accepted"
+std::string written_text(const Files& files);         // "wrote out.onnx", a line each
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // "name", "dtype" and "dims" of an array.

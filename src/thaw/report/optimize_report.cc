@@ -1,8 +1,7 @@
 // What `thaw optimize` did: how many nodes and bytes went, by which passes, and how the result did beside the model.
-#include "thaw/optimize.h"
-
 #include <fmt/format.h>
 
+#include "thaw/optimize.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
@@ -123,7 +122,8 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   if (report.moved_before && report.moved_after) text += moved_text(report);
   if (report.modified()) {
     const std::vector<report::NoteView> notes = changes_by_kind(report, how.all);
-    text += how.all ? report::notes_text("changed", notes, true) : report::groups_text("changed", notes, false, "--explain");
+    text += how.all ? report::notes_text("changed", notes, true)
+                    : report::groups_text("changed", notes, false, "--explain");
   }
   if (how.all && !report.left.empty()) text += report::notes_text("not fused", near_misses(report), true);
   if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);

@@ -1,8 +1,7 @@
 // What `thaw pin` made: the sizes, what follows from them, what is still no number, and how the result did beside the model.
-#include "thaw/pin.h"
-
 #include <fmt/format.h>
 
+#include "thaw/pin.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -92,7 +91,6 @@ std::string to_json(const PinnedModels& pinned) {
   json.end_object();
   return text + "\n";
 }
-
 
 std::string to_text(const PinnedModels& pinned, const TextOptions&) {
   std::string text;

@@ -1,8 +1,7 @@
 // The rules of `check`, as `thaw rule` shows them.
-#include "thaw/check.h"
-
 #include <fmt/format.h>
 
+#include "thaw/check.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"

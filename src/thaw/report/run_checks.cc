@@ -72,7 +72,8 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
   page.table({place, "inputs", "largest difference", "largest element", "elements", "verdict"}, rows);
 }
 
-void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks, const std::vector<std::string>& uncompared) {
+void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
+                 const std::vector<std::string>& uncompared) {
   page.heading("Checked");
   if (checks.empty() && uncompared.empty()) page.sentence("The result was not run beside the model.");
   if (!checks.empty()) add_checks(page, "sizes", checks);

@@ -22,7 +22,8 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
 void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons);
 std::string uncompared_text(const std::vector<std::string>& reasons);
 // Under a heading: the runs beside the model, and what could not be compared.
-void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks, const std::vector<std::string>& uncompared);
+void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
+                 const std::vector<std::string>& uncompared);
 void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks);
 
 }  // namespace thaw::report

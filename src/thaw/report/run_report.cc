@@ -1,12 +1,11 @@
 // What came out of a model, and what a folder of models generated.
-#include "thaw/run.h"
-
 #include <fmt/format.h>
 
 #include "thaw/generate.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
+#include "thaw/run.h"
 #include "thaw/run/array.h"
 #include "thaw/run/summary.h"
 #include "thaw/run/sweep.h"

@@ -1,6 +1,4 @@
 // What `thaw sensitivity` measured, and the plan that `thaw plan` makes of it.
-#include "thaw/sensitivity.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/sensitivity_page.h"
 #include "thaw/report/table.h"
+#include "thaw/sensitivity.h"
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/report_file.h"
 
@@ -95,8 +94,8 @@ std::string to_text(const SensitivityReport& report, const TextOptions&) {
                         quantizing::name_of(report.precisions[error.precision].to), error.why);
   }
   if (told > kWorstShown) text += fmt::format("  … and {} more\n", told - kWorstShown);
-  text += fmt::format("{} measured, {} predicted, {} failed, on {} samples\n", report.measured,
-                      report.predicted, report.failed, report.samples.size());
+  text += fmt::format("{} measured, {} predicted, {} failed, on {} samples\n", report.measured, report.predicted,
+                      report.failed, report.samples.size());
   return text;
 }
 
@@ -117,8 +116,9 @@ std::string to_json(const PlanReport& plan, const SensitivityReport& report) {
   json.optional_member("warning", plan.warning);
   json.member_object("units");
   for (size_t unit = 0; unit < report.units.size(); ++unit)
-    json.member(report.units[unit].name,
-                plan.plan.precisions[unit] ? quantizing::name_of(report.precisions[*plan.plan.precisions[unit]].to) : "keep");
+    json.member(report.units[unit].name, plan.plan.precisions[unit]
+                                             ? quantizing::name_of(report.precisions[*plan.plan.precisions[unit]].to)
+                                             : "keep");
   json.end_object();
   json.end_object();
   return text + "\n";

@@ -1,6 +1,4 @@
 // What `thaw split` made: the parts, what passes between them, how they did beside the model; and where a model may be cut.
-#include "thaw/split.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
+#include "thaw/split.h"
 
 namespace thaw {
 namespace {
@@ -59,8 +58,8 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
     const SplitPart& part = report.parts[i];
     text += report::printable(fmt::format("part {}: {}, {:.2f} MB of weights; {} -> {}", i + 1,
                                           report::counted(part.nodes, "node"),
-                                          static_cast<double>(part.weights) / kMegabyteOfPart, fmt::join(part.inputs, ", "),
-                                          fmt::join(part.outputs, ", "))) +
+                                          static_cast<double>(part.weights) / kMegabyteOfPart,
+                                          fmt::join(part.inputs, ", "), fmt::join(part.outputs, ", "))) +
             "\n";
   }
   if (!report.carried.empty())

@@ -1,6 +1,4 @@
 // What `thaw verify` found: how far each output is from the reference's, at each size.
-#include "thaw/verify.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,6 +15,7 @@
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
 #include "thaw/run/sweep.h"
+#include "thaw/verify.h"
 
 namespace thaw {
 namespace {
@@ -76,15 +75,15 @@ OutputRow row_of(const OutputResult& output) {
 }
 
 void add_verified(std::string& text, const PointResult& point, size_t output_width, size_t type_width,
-               const Style& style) {
+                  const Style& style) {
   const bool fine = point.status == VerifyStatus::kAgrees;
   text += style(Style::Look::kBold, report::printable(point_label(point))) + "  " +
           style(fine ? Style::Look::kGreen : Style::Look::kRed, status_name(point.status)) + "\n";
   if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
   for (const OutputResult& output : point.outputs) {
     const OutputRow row = row_of(output);
-    text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded(row.output, output_width), padded(row.type, type_width),
-                        row.max_abs, row.max_rel, row.cosine);
+    text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded(row.output, output_width),
+                        padded(row.type, type_width), row.max_abs, row.max_rel, row.cosine);
     text += output.comparison.passed ? "" : "  " + style(Style::Look::kRed, "differs");
     text += "\n";
     if (!output.comparison.passed) text += "    " + report::printable(output.comparison.reason) + "\n";
@@ -234,8 +233,8 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
       type_width = std::max(type_width, output.actual.size());
     }
   }
-  std::string text = fmt::format("{} against {}\n\n", report::printable(report.model),
-                                 report::printable(report.reference));
+  std::string text =
+      fmt::format("{} against {}\n\n", report::printable(report.model), report::printable(report.reference));
   text += style(Style::Look::kDim, fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded("output", output_width),
                                                padded("type", type_width), "max abs", "max rel", "cosine")) +
           "\n";

@@ -293,8 +293,6 @@ class Folder {
 
 }  // namespace
 
-int fold_constants(PassContext& context, const FoldOptions& options) {
-  return Folder(context, options).run();
-}
+int fold_constants(PassContext& context, const FoldOptions& options) { return Folder(context, options).run(); }
 
 }  // namespace thaw::rewrite

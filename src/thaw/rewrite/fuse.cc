@@ -93,8 +93,6 @@ class Fuser {
 
 }  // namespace
 
-int fuse(PassContext& context, std::span<const Fusion> fusions) {
-  return Fuser(context, fusions).run();
-}
+int fuse(PassContext& context, std::span<const Fusion> fusions) { return Fuser(context, fusions).run(); }
 
 }  // namespace thaw::rewrite

@@ -13,10 +13,9 @@ bool CheckReport::accepted() const { return !report::worth_failing(report::count
 
 CheckReport check(const Model& model, const CheckOptions& options) {
   if (options.run && options.dims.empty())
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = "there are no sizes to run at",
-                 .where = "--run",
-                 .expected = "--dims too, such as --dims n=1..8,h=64..1024:32"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "there are no sizes to run at",
+                                              .where = "--run",
+                                              .expected = "--dims too, such as --dims n=1..8,h=64..1024:32"});
   const ir::Model& given = ModelAccess::begin(model);
   CheckReport report = checking::check(given, options);
   report.model = given.path.string();

@@ -41,7 +41,8 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   quantizing::convert(*made.model, options, samples, made.report);
   if (!options.check) return made;
   const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
-  confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples, made.report);
+  confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples,
+                                 made.report);
   if (!check.load()) return made;
   confirm::warn_of_bfloat16(*made.model, made.report);
   if (with_samples) check.run_samples(*samples);

@@ -1,6 +1,5 @@
-#include "thaw/report/model_diff.h"
-
 #include "thaw/report/graph_page.h"
+#include "thaw/report/model_diff.h"
 #include "thaw/verbs/access.h"
 
 namespace thaw {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "thaw/check.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
@@ -15,8 +17,6 @@
 #include "thaw/verbs/compared.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/output.h"
-
-#include <fmt/format.h>
 
 namespace thaw {
 namespace {
@@ -67,7 +67,8 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   const FeedOptions feeds = verbs::with_files(options.feeds, original);
   std::unique_ptr<ir::Model> fixed = ir::clone(original);
   rewrite::Changes changes = fixing::fix(*fixed, options);
-  FixReport report{.model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
+  FixReport report{
+      .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
   if (report.modified()) verbs::require_renames(*fixed, output);
   if (report.modified() && options.check) {
     const bool rewritten = std::ranges::any_of(report.changed, rewrites_sizes);

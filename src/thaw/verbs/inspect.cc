@@ -115,7 +115,8 @@ std::string inspect_text(const Model& model, const InspectOptions& options, cons
   const report::Inspection seen = report::inspect(ModelAccess::begin(model), options.sizes);
   std::string text = report::inspection_text(seen, view_of(options), report::Style(how.colour));
   if (made)
-    text += fmt::format("\nannotated {}\n{}", report::counted(made->tensors, "tensor"), report::written_text(made->files));
+    text +=
+        fmt::format("\nannotated {}\n{}", report::counted(made->tensors, "tensor"), report::written_text(made->files));
   return text;
 }
 

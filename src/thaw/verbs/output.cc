@@ -42,7 +42,8 @@ void require_other_file(const std::filesystem::path& path, std::span<const std::
   for (const std::filesystem::path& other : others) {
     std::error_code none;  // a path that is not there yet is no other's
     if (path.empty() || other.empty()) continue;
-    if (path.lexically_normal() != other.lexically_normal() && !std::filesystem::equivalent(path, other, none)) continue;
+    if (path.lexically_normal() != other.lexically_normal() && !std::filesystem::equivalent(path, other, none))
+      continue;
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "the report would replace a file that the command reads or writes",
                  .where = path.string(),

@@ -19,7 +19,8 @@ namespace {
 
 [[noreturn]] void refuse_value(std::string_view option, const std::string& text, std::string_view wanted,
                                const std::string& hint = {}) {
-  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("{} takes {}, not '{}'{}", option, wanted, text, hint)});
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("{} takes {}, not '{}'{}", option, wanted, text, hint)});
 }
 
 std::optional<int64_t> whole_number(std::string_view text) {
@@ -166,9 +167,8 @@ constexpr FeedWord kFeedWords[] = {
 bool has_archives(const std::filesystem::path& path) {
   std::error_code failed;
   if (!std::filesystem::is_directory(path, failed)) return path.extension() == ".npz";
-  return std::ranges::any_of(std::filesystem::directory_iterator(path, failed), [](const auto& entry) {
-    return entry.path().extension() == ".npz";
-  });
+  return std::ranges::any_of(std::filesystem::directory_iterator(path, failed),
+                             [](const auto& entry) { return entry.path().extension() == ".npz"; });
 }
 
 void set_word(const std::string& word, InputsOptions& options) {

@@ -68,7 +68,8 @@ SensitivityReport sensitivity(const Model& model, const SensitivityOptions& opti
 
 SensitivityReport merge(const std::vector<SensitivityReport>& shards) { return measuring::merge(shards); }
 
-SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& folder) {
+SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders,
+                                const std::filesystem::path& folder) {
   std::vector<SensitivityReport> shards;
   std::vector<std::string> names;
   for (const std::filesystem::path& shard : folders) {

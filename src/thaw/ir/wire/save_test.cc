@@ -204,7 +204,8 @@ TEST(Save, RefusesWhatWouldNotLoad) {
   Value* made_late = graph.add_value("made_late");
   graph.add_node("Neg", "", {made_late}, {graph.add_value("y")});
   graph.add_node("Abs", "", {x}, {made_late});
-  EXPECT_THAT(error_of([&] { serialize(m.model()); }), AllOf(HasSubstr("stands before"), HasSubstr("sort_topologically")));
+  EXPECT_THAT(error_of([&] { serialize(m.model()); }),
+              AllOf(HasSubstr("stands before"), HasSubstr("sort_topologically")));
   graph.sort_topologically();
   EXPECT_EQ(error_of([&] { serialize(m.model()); }), "no error");
 }

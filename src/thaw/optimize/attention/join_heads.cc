@@ -43,8 +43,7 @@ ops::Attributes with_heads(const ir::Node& node, const ops::Attributes& heads) {
 
 class Joiner {
  public:
-  explicit Joiner(Context& context)
-      : model_(context.model), facts_(context.facts()), changes_(context.changes) {}
+  explicit Joiner(Context& context) : model_(context.model), facts_(context.facts()), changes_(context.changes) {}
 
   bool join(ir::Node* node) {
     if (!may_be_joined(*node)) return false;
@@ -126,8 +125,8 @@ class Joiner {
 
 int join_heads(Context& context) {
   Joiner joiner(context);
-  return rewrite::for_sites(
-      context, [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node); });
+  return rewrite::for_sites(context,
+                            [&](ir::Node* node) { return node->op_type() == kStandardAttention && joiner.join(node); });
 }
 
 }  // namespace thaw::optimizing

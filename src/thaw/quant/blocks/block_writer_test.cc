@@ -80,7 +80,7 @@ struct Conversion {
 };
 
 Conversion convert_candidates(ir::Model& model, int bits, const BlockOptions& options,
-                   const ColumnStatistics* statistics = nullptr) {
+                              const ColumnStatistics* statistics = nullptr) {
   rewrite::PassContext context(model);
   BlockWriter writer(context);
   Conversion result;
