@@ -10,7 +10,7 @@
 
 namespace thaw::report {
 
-constexpr size_t kMostShown = 12;
+constexpr size_t kMostNotesShown = 12;
 
 void write_notes(JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes) {
   json.member_array(name);
@@ -33,7 +33,7 @@ std::string notes_text(std::string_view heading, const std::vector<NoteView>& no
                        std::string_view option) {
   std::string text = fmt::format("{} ({})\n", heading, notes.size());
   for (size_t i = 0; i < notes.size(); ++i) {
-    if (!all && i == kMostShown) {
+    if (!all && i == kMostNotesShown) {
       text += fmt::format("  … and {} more ({} prints them)\n", notes.size() - i, option);
       break;
     }
@@ -72,7 +72,7 @@ std::string groups_text(std::string_view heading, const std::vector<NoteView>& n
   std::string text = fmt::format("{} ({})\n", heading, notes.size());
   const std::vector<NoteGroup> groups = grouped_notes(notes);
   for (size_t i = 0; i < groups.size(); ++i) {
-    if (!all && i == kMostShown) {
+    if (!all && i == kMostNotesShown) {
       text += fmt::format("  … and {} more ({} prints them)\n", groups.size() - i, option);
       break;
     }
