@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "thaw/batch/rows_apart.h"
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/consistency_testing.h"
@@ -47,14 +47,10 @@ Texts output_sizes(const ir::Model& model) {
 
 std::string refusal(ir::Model& model, const BatchOptions& options) {
   const std::string before = ir::serialize(model);
-  try {
-    batch(model, options);
-  } catch (const Error& error) {
-    EXPECT_EQ(ir::serialize(model), before);
-    EXPECT_EQ(ir::inconsistency(*model.graph), "");
-    return error.what();
-  }
-  return "it was batched";
+  std::string said = error_of([&] { batch(model, options); });
+  EXPECT_EQ(ir::serialize(model), before);
+  EXPECT_EQ(ir::inconsistency(*model.graph), "");
+  return said;
 }
 
 TEST(Batch, ResultsAreTheSamplesWithTheBatchInPlaceOfTheFirstAxis) {

@@ -64,9 +64,7 @@ int fix_by_reference(const FixArguments& arguments, const FixOptions& fix, const
 }
 
 int fix_model(const FixArguments& arguments) {
-  if (arguments.output.path.empty() && !arguments.output.dry_run)
-    throw Error(ErrorCode::kInvalidArgument,
-                {"no file to write to is given", "thaw fix", "-o OUT, or --dry-run", "name the file to write"});
+  arguments.output.require_path("thaw fix");
   const ReportFile file(arguments.report, {arguments.model, arguments.output.path, arguments.reference.reference});
   FixOptions how = {
       .sizes = !arguments.no_sizes, .chains = !arguments.no_chains, .declarations = !arguments.no_declarations};

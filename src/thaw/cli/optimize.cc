@@ -8,7 +8,6 @@
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
-#include "thaw/core/error.h"
 
 namespace thaw::cli {
 namespace {
@@ -23,9 +22,7 @@ struct OptimizeArguments {
 };
 
 int optimize_model(const OptimizeArguments& arguments) {
-  if (arguments.output.path.empty() && !arguments.output.dry_run)
-    throw Error(ErrorCode::kInvalidArgument,
-                {"no file to write to is given", "thaw optimize", "-o OUT, or --dry-run", "name the file to write"});
+  arguments.output.require_path("thaw optimize");
   const ReportFile file(arguments.report, {arguments.model, arguments.output.path});
   OptimizeOptions how = arguments.optimize;
   how.check = !arguments.no_check && !arguments.output.dry_run;

@@ -39,6 +39,12 @@ void add_external(Options& options, OutputArguments& output) {
       "where weights outside the model file go: as they are, into one data file, or inside");
 }
 
+void OutputArguments::require_path(const std::string& verb) const {
+  if (!path.empty() || dry_run) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {"no file to write to is given", verb, "-o OUT, or --dry-run", "name the file to write"});
+}
+
 void add_rename(Options& options, OutputArguments& output) {
   options.texts("--rename", output.rename, "SIZE=NAME",
                 "other names for sizes of the result: 'input.1_dim2=height,input.1[3]=width'");

@@ -34,6 +34,8 @@ struct OutputArguments {
 
   // Throws thaw::Error for names that are not of the form.
   Output output() const;
+  // Throws thaw::Error where there is neither a path nor --dry-run.
+  void require_path(const std::string& verb) const;
 };
 void add_external(Options& options, OutputArguments& output);
 void add_rename(Options& options, OutputArguments& output);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/consistency_testing.h"
 #include "thaw/ir/graph/small_models_testing.h"
@@ -31,12 +31,7 @@ std::vector<int64_t> numbers_of(const ir::Type& type) {
 }
 
 std::string refusal(ir::Model& model, const PinOptions& options) {
-  try {
-    pin(model, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was pinned";
+  return error_of([&] { pin(model, options); });
 }
 
 TEST(Pin, EverySizeBecomesANumber) {

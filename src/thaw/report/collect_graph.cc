@@ -104,9 +104,6 @@ std::optional<Weight> weight_of(const ir::Value& value) {
   return std::nullopt;
 }
 
-// A name by which a node is found: its own, or its first output's.
-std::string node_name_of(const ir::Node& node) { return ir::place_of(node).node; }
-
 class Collector {
  public:
   Collector(const GraphSource& source, const GraphDetail& detail)
@@ -260,7 +257,7 @@ class Collector {
       return;
     }
     const int id = static_cast<int>(data_.nodes.size());
-    const std::string name = node_name_of(node);
+    const std::string name = ir::place_of(node).node;
     GraphData::Node made;
     made.op = data_.text(ir::operator_name(node));
     name_operands(made.op, node, side(which).model());

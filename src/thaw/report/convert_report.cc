@@ -21,8 +21,6 @@ using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
 
-constexpr double kConvertedMegabyte = 1e6;
-
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
 // Of each output the worst of all sizes, with how many there were.
@@ -53,16 +51,6 @@ std::string prefixed(std::string_view heading, const std::vector<std::string>& t
   return text;
 }
 
-std::vector<report::NoteView> convert_notes(const std::vector<Change>& changes) {
-  std::vector<report::NoteView> notes;
-  for (const Change& change : changes)
-    notes.push_back({.code = {},
-                     .where = change.place,
-                     .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
-                     .at = {}});
-  return notes;
-}
-
 void add_costs(HtmlPage& page, const std::vector<OutputError>& errors) {
   if (errors.empty()) return;
   std::vector<std::vector<HtmlCell>> rows;
@@ -79,11 +67,9 @@ void add_costs(HtmlPage& page, const std::vector<OutputError>& errors) {
 }  // namespace
 
 std::string to_text(const ConvertReport& report, const TextOptions& how) {
-  std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
-                                 report.nodes_after, static_cast<double>(report.weights_before) / kConvertedMegabyte,
-                                 static_cast<double>(report.weights_after) / kConvertedMegabyte);
-  text += report::groups_text("converted", convert_notes(report.changed), how.all, "--explain");
-  if (!report.left.empty()) text += report::groups_text("kept", convert_notes(report.left), how.all, "--explain");
+  std::string text = report::before_after_text(report::before_after(report));
+  text += report::groups_text("converted", report::reasons(report.changed), how.all, "--explain");
+  if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--explain");
   text += costs_text(report.errors);
   text += prefixed("warning", report.warnings);
   text += prefixed("FAILS", report.failures);
@@ -100,12 +86,9 @@ std::string to_json(const ConvertReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
-  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
-  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
-  json.member("weights_before", static_cast<int64_t>(report.weights_before));
-  json.member("weights_after", static_cast<int64_t>(report.weights_after));
-  report::write_notes(json, "converted", convert_notes(report.changed));
-  report::write_notes(json, "kept", convert_notes(report.left));
+  report::write_before_after(json, report::before_after(report));
+  report::write_notes(json, "converted", report::reasons(report.changed));
+  report::write_notes(json, "kept", report::reasons(report.left));
   json.member_array("errors");
   for (const OutputError& error : report.errors) {
     json.begin_object();
@@ -137,16 +120,13 @@ std::string to_html(const ConvertReport& report) {
                     : Outcome::kOpen,
       is_written ? "written" : "not written",
       fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
-  page.table({"", "before", "after"},
-             {{HtmlCell::text("nodes"), HtmlCell::count(report.nodes_before), HtmlCell::count(report.nodes_after)},
-              {HtmlCell::text("constants, bytes"), HtmlCell::count(report.weights_before),
-               HtmlCell::count(report.weights_after)}});
+  report::add_before_after(page, report::before_after(report));
   add_costs(page, report.errors);
   report::add_sentences(page, "Failures", report.failures);
   report::add_sentences(page, "Warnings", report.warnings);
   report::add_sentences(page, "Not compared", report.uncompared);
-  report::add_notes(page, "Converted", convert_notes(report.changed), "nodes");
-  report::add_notes(page, "Kept", convert_notes(report.left), "nodes");
+  report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
+  report::add_notes(page, "Kept", report::reasons(report.left), "nodes");
   std::vector<std::string> paths;
   for (const auto& path : report.files) paths.push_back(path.string());
   report::add_sentences(page, "Files", paths);

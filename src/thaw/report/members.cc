@@ -68,6 +68,27 @@ std::string bytes_text(double bytes) {
   return std::abs(bytes) < kMega ? fmt::format("{:.1f} kB", bytes / kKilo) : fmt::format("{:.1f} MB", bytes / kMega);
 }
 
+std::string megabytes_text(uint64_t bytes) { return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6); }
+
+std::string before_after_text(const BeforeAfter& counts) {
+  return fmt::format("nodes: {} -> {}\nconstants: {} -> {}\n", counts.nodes_before, counts.nodes_after,
+                     megabytes_text(counts.bytes_before), megabytes_text(counts.bytes_after));
+}
+
+void write_before_after(JsonWriter& json, const BeforeAfter& counts) {
+  json.member("nodes_before", static_cast<int64_t>(counts.nodes_before));
+  json.member("nodes_after", static_cast<int64_t>(counts.nodes_after));
+  json.member("weights_before", static_cast<int64_t>(counts.bytes_before));
+  json.member("weights_after", static_cast<int64_t>(counts.bytes_after));
+}
+
+void add_before_after(HtmlPage& page, const BeforeAfter& counts) {
+  page.table({"", "before", "after"},
+             {{HtmlCell::text("nodes"), HtmlCell::count(counts.nodes_before), HtmlCell::count(counts.nodes_after)},
+              {HtmlCell::text("constants, bytes"), HtmlCell::count(counts.bytes_before),
+               HtmlCell::count(counts.bytes_after)}});
+}
+
 }  // namespace thaw::report
 
 namespace thaw {

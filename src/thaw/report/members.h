@@ -11,6 +11,7 @@
 #include "thaw/array.h"
 #include "thaw/core/error.h"
 #include "thaw/report.h"
+#include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 
 namespace thaw::report {
@@ -26,6 +27,14 @@ std::string_view word_of_result(bool is_accepted,
 std::string written_text(const Files& files);         // "wrote out.onnx", a line each
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
+// An object with a member for each pair.
+template <typename Pairs>
+void write_map(JsonWriter& json, std::string_view name, const Pairs& pairs,
+               JsonWriter::Layout layout = JsonWriter::Layout::kLines) {
+  json.member_object(name, layout);
+  for (const auto& [key, value] : pairs) json.member(key, value);
+  json.end_object();
+}
 // "name", "dtype" and "dims" of an array.
 void write_array_type(JsonWriter& json, std::string_view name, const Array& array);
 // "error", with its code and parts.
@@ -33,5 +42,23 @@ void write_error(JsonWriter& json, const Error& error);
 
 // "12.3 kB", "0.2 MB".
 std::string bytes_text(double bytes);
+// "0.21 MB", however few or many.
+std::string megabytes_text(uint64_t bytes);
+
+// Nodes, and bytes of constants, before and after: as lines of text, as members, as a table.
+struct BeforeAfter {
+  uint64_t nodes_before, nodes_after, bytes_before, bytes_after;
+};
+// Of a report that has them under these names.
+template <typename Report>
+BeforeAfter before_after(const Report& report) {
+  return {.nodes_before = report.nodes_before,
+          .nodes_after = report.nodes_after,
+          .bytes_before = report.weights_before,
+          .bytes_after = report.weights_after};
+}
+std::string before_after_text(const BeforeAfter& counts);
+void write_before_after(JsonWriter& json, const BeforeAfter& counts);
+void add_before_after(HtmlPage& page, const BeforeAfter& counts);
 
 }  // namespace thaw::report

@@ -111,4 +111,14 @@ std::vector<NoteView> views(const std::vector<Change>& changes) {
   return result;
 }
 
+std::vector<NoteView> reasons(const std::vector<Change>& changes) {
+  std::vector<NoteView> result;
+  for (const Change& change : changes)
+    result.push_back({.code = {},
+                      .where = change.place,
+                      .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
+                      .at = {}});
+  return result;
+}
+
 }  // namespace thaw::report

@@ -60,5 +60,7 @@ std::vector<NoteView> views(const std::vector<Note>& notes) {
   return result;
 }
 std::vector<NoteView> views(const std::vector<Change>& changes);
+// What each is and why, "kind: why", without what was replaced.
+std::vector<NoteView> reasons(const std::vector<Change>& changes);
 
 }  // namespace thaw::report

@@ -1,5 +1,6 @@
 // What `thaw optimize` did: how many nodes and bytes went, by which passes, and how the result did beside the model.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/optimize.h"
 #include "thaw/report/findings.h"
@@ -18,8 +19,6 @@ using report::HtmlCell;
 using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
-
-constexpr double kMegabyteOfConstants = 1e6;
 
 // By what was done, then where: a model has hundreds of one kind.
 std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool explain) {
@@ -42,13 +41,6 @@ std::vector<report::NoteView> untaken(const OptimizeReport& report) {
   return notes;
 }
 
-std::vector<report::NoteView> near_misses(const OptimizeReport& report) {
-  std::vector<report::NoteView> notes;
-  for (const Change& change : report.left)
-    notes.push_back({.code = {}, .where = change.place, .message = change.kind + ": " + change.why, .at = {}});
-  return notes;
-}
-
 void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& moved) {
   json.member(fmt::format("bytes_moved_{}", when), moved.bytes);
   json.member(fmt::format("nodes_not_counted_{}", when), static_cast<int64_t>(moved.unknown));
@@ -56,7 +48,7 @@ void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& move
 
 std::string moved_text(const OptimizeReport& report) {
   const auto shown = [](const MovedBytes& one) {
-    return fmt::format("{:.2f} MB{}", static_cast<double>(one.bytes) / kMegabyteOfConstants,
+    return fmt::format("{}{}", report::megabytes_text(one.bytes),
                        one.unknown > 0 ? fmt::format(" and what {} move", report::counted(one.unknown, "node")) : "");
   };
   return fmt::format("moved, each free size 64: {} -> {}\n", shown(*report.moved_before), shown(*report.moved_after));
@@ -67,12 +59,6 @@ std::vector<report::NoteView> left_out(const OptimizeReport& report) {
   for (const Change& change : report.left_out)
     notes.push_back({.code = {}, .where = change.kind, .message = "with it, " + change.why, .at = {}});
   return notes;
-}
-
-std::string names_of(const std::vector<std::string>& passes) {
-  std::string text;
-  for (const std::string& pass : passes) text += (text.empty() ? "" : ",") + pass;
-  return text;
 }
 
 // Why nothing was written, and what to do.
@@ -86,7 +72,7 @@ std::string unwritten_text(const OptimizeReport& report) {
         "{}: it differs as it is too, as what draws random numbers does; --no-check writes it unproven\n", kNothing);
   return fmt::format(
       "{}: it differs without fusions too; --skip leaves out some of the passes that changed it, which are {}\n",
-      kNothing, names_of(report.passes));
+      kNothing, fmt::join(report.passes, ","));
 }
 
 }  // namespace
@@ -97,10 +83,7 @@ std::string to_json(const OptimizeReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
-  json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
-  json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
-  json.member("weights_before", static_cast<int64_t>(report.weights_before));
-  json.member("weights_after", static_cast<int64_t>(report.weights_after));
+  report::write_before_after(json, report::before_after(report));
   if (report.moved_before) write_moved(json, "before", *report.moved_before);
   if (report.moved_after) write_moved(json, "after", *report.moved_after);
   report::write_changes(json, "changed", report.changed);
@@ -116,16 +99,14 @@ std::string to_json(const OptimizeReport& report) {
 }
 
 std::string to_text(const OptimizeReport& report, const TextOptions& how) {
-  std::string text = fmt::format("nodes: {} -> {}\nconstants: {:.2f} MB -> {:.2f} MB\n", report.nodes_before,
-                                 report.nodes_after, static_cast<double>(report.weights_before) / kMegabyteOfConstants,
-                                 static_cast<double>(report.weights_after) / kMegabyteOfConstants);
+  std::string text = report::before_after_text(report::before_after(report));
   if (report.moved_before && report.moved_after) text += moved_text(report);
   if (report.modified()) {
     const std::vector<report::NoteView> notes = changes_by_kind(report, how.all);
     text += how.all ? report::notes_text("changed", notes, true)
                     : report::groups_text("changed", notes, false, "--explain");
   }
-  if (how.all && !report.left.empty()) text += report::notes_text("not fused", near_misses(report), true);
+  if (how.all && !report.left.empty()) text += report::notes_text("not fused", report::reasons(report.left), true);
   if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);
   if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
@@ -146,12 +127,9 @@ std::string to_html(const OptimizeReport& report) {
                                                             : Outcome::kGood,
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
-  page.table({"", "before", "after"},
-             {{HtmlCell::text("nodes"), HtmlCell::count(report.nodes_before), HtmlCell::count(report.nodes_after)},
-              {HtmlCell::text("constants, bytes"), HtmlCell::count(report.weights_before),
-               HtmlCell::count(report.weights_after)}});
+  report::add_before_after(page, report::before_after(report));
   report::add_notes(page, "Changed", changes_by_kind(report, false));
-  report::add_notes(page, "Not fused", near_misses(report));
+  report::add_notes(page, "Not fused", report::reasons(report.left));
   report::add_notes(page, "Passes left out", left_out(report));
   if (report.target == OptimizeTarget::kDirectml) report::add_notes(page, "DirectML does not take", untaken(report));
   report::add_checked(page, report.checks, report.uncompared);

@@ -20,9 +20,7 @@ using report::Outcome;
 void write_pinned(JsonWriter& json, const PinReport& report) {
   json.begin_object();
   json.member("output", report.output);
-  json.member_object("dims");
-  for (const auto& [name, size] : report.sizes) json.member(name, size);
-  json.end_object();
+  report::write_map(json, "dims", report.sizes);
   json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
   json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
   report::write_changes(json, "changed", report.changed);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::report {
@@ -20,9 +21,7 @@ void write_checks(JsonWriter& json, std::string_view place, const std::vector<co
   for (const confirm::RunCheck& check : checks) {
     json.begin_object(JsonWriter::Layout::kLine);
     json.member(place, check.name);
-    json.member_object("inputs");
-    for (const auto& [name, type] : check.inputs) json.member(name, type);
-    json.end_object();
+    write_map(json, "inputs", check.inputs);
     json.member("max_abs", check.max_abs);
     json.member("largest", check.largest);
     json.member("elements", check.elements);
@@ -48,9 +47,7 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
 }
 
 void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons) {
-  json.member_array("uncompared");
-  for (const std::string& reason : reasons) json.value(reason);
-  json.end_array();
+  write_texts(json, "uncompared", reasons);
 }
 
 std::string uncompared_text(const std::vector<std::string>& reasons) {

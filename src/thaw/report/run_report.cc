@@ -74,11 +74,7 @@ std::string to_json(const RunReport& report) {
   json.member_array("outputs");
   for (const std::string& name : report.order) write_summary(json, name, report.outputs.at(name));
   json.end_array();
-  if (!report.sizes.empty()) {
-    json.member_object("sizes");
-    for (const auto& [name, size] : report.sizes) json.member(name, size);
-    json.end_object();
-  }
+  if (!report.sizes.empty()) report::write_map(json, "sizes", report.sizes);
   json.member("seconds", report.seconds);
   json.optional_member("written", report.output);
   report::write_texts(json, "warnings", report.warnings);

@@ -18,8 +18,6 @@ using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
 
-constexpr double kMegabyteOfPart = 1e6;
-
 void write_names(JsonWriter& json, std::string_view name, const std::vector<std::string>& names) {
   json.member_array(name, JsonWriter::Layout::kLine);
   for (const std::string& one : names) json.value(one);
@@ -56,9 +54,8 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
   std::string text;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];
-    text += report::printable(fmt::format("part {}: {}, {:.2f} MB of weights; {} -> {}", i + 1,
-                                          report::counted(part.nodes, "node"),
-                                          static_cast<double>(part.weights) / kMegabyteOfPart,
+    text += report::printable(fmt::format("part {}: {}, {} of weights; {} -> {}", i + 1,
+                                          report::counted(part.nodes, "node"), report::megabytes_text(part.weights),
                                           fmt::join(part.inputs, ", "), fmt::join(part.outputs, ", "))) +
             "\n";
   }

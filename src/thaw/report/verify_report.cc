@@ -45,13 +45,18 @@ std::string_view status_name(VerifyStatus status) {
   return "";
 }
 
+std::string inputs_text(const PointResult& point) {
+  std::string text;
+  for (const auto& [name, type] : point.inputs) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, type);
+  return text;
+}
+
 // Where a size has no name of its own (a fixed model, a case of a file) its inputs say what was run.
 std::string point_label(const PointResult& point) {
   std::string label = point.case_name.empty() ? "" : "case " + point.case_name;
   const std::string sizes = run::describe(run::Point{point.sizes});
   if (!sizes.empty()) return label + (label.empty() ? "" : ": ") + sizes;
-  if (!label.empty()) return label;
-  for (const auto& [name, type] : point.inputs) label += fmt::format("{}{} {}", label.empty() ? "" : ", ", name, type);
+  if (label.empty()) label = inputs_text(point);
   return label.empty() ? "no inputs" : label;
 }
 
@@ -141,10 +146,8 @@ Outcome verdict_at(VerifyStatus status) {
 
 std::string sizes_at(const PointResult& point) {
   std::string text = point.case_name;
-  for (const auto& [name, size] : point.sizes) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, size);
-  if (!text.empty()) return text;
-  for (const auto& [name, type] : point.inputs) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, type);
-  return text;
+  if (!point.sizes.empty()) text += (text.empty() ? "" : ", ") + run::describe(run::Point{point.sizes});
+  return text.empty() ? inputs_text(point) : text;
 }
 
 // The largest difference of a point's outputs; nullopt where none could be compared.
@@ -269,12 +272,8 @@ std::string to_json(const VerifyReport& report) {
   for (const PointResult& point : report.points) {
     json.begin_object();
     json.optional_member("case", point.case_name);
-    json.member_object("sizes", JsonWriter::Layout::kLine);
-    for (const auto& [name, size] : point.sizes) json.member(name, size);
-    json.end_object();
-    json.member_object("inputs", JsonWriter::Layout::kLine);
-    for (const auto& [name, type] : point.inputs) json.member(name, type);
-    json.end_object();
+    report::write_map(json, "sizes", point.sizes, JsonWriter::Layout::kLine);
+    report::write_map(json, "inputs", point.inputs, JsonWriter::Layout::kLine);
     std::string status(status_name(point.status));
     std::replace(status.begin(), status.end(), ' ', '_');
     json.member("status", status);

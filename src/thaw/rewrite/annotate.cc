@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/size_naming.h"
 
 namespace thaw::rewrite {
@@ -11,12 +12,7 @@ namespace {
 
 class Annotator {
  public:
-  Annotator(ir::Model& model, const infer::Result& facts) : facts_(facts) {
-    graphs_.push_back(model.graph.get());
-    for (size_t i = 0; i < graphs_.size(); ++i)
-      for (const ir::Node* node : graphs_[i]->nodes())
-        for (ir::Graph* inner : node->subgraphs()) graphs_.push_back(inner);
-  }
+  Annotator(ir::Model& model, const infer::Result& facts) : facts_(facts), graphs_(all_graphs(*model.graph)) {}
 
   size_t run(const dim::Scope& scope) {
     names_ = SizeNaming(declared(), facts_, scope);

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thaw/core/error.h"
+#include "thaw/core/error_testing.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/consistency_testing.h"
@@ -56,12 +56,7 @@ std::map<std::string, std::string> sizes_of(const ir::Model& model, std::span<Va
 }
 
 std::string refusal(const ir::Model& model, const SplitOptions& options) {
-  try {
-    static_cast<void>(split(model, options));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was split";
+  return error_of([&] { static_cast<void>(split(model, options)); });
 }
 
 void expect_whole(const SmallModel& whole, const Result& result, size_t parts) {

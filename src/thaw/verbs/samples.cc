@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/media/file_samples.h"
+#include "thaw/verbs/texts.h"
 
 namespace thaw::verbs {
 namespace {
@@ -84,11 +85,7 @@ double number_of(std::string_view option, std::string_view text) {
 
 std::vector<double> numbers_of(std::string_view option, const std::string& text) {
   std::vector<double> numbers;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    numbers.push_back(number_of(option, std::string_view(text).substr(at, comma - at)));
-    at = comma + 1;
-  }
+  for (const std::string& part : split_at_commas(text)) numbers.push_back(number_of(option, part));
   return numbers;
 }
 

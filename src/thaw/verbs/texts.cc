@@ -20,7 +20,9 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-std::vector<std::string> parts_of(const std::string& text) {
+}  // namespace
+
+std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
   for (size_t start = 0; start <= text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
@@ -29,8 +31,6 @@ std::vector<std::string> parts_of(const std::string& text) {
   }
   return parts;
 }
-
-}  // namespace
 
 NamedSizes parse_sizes(const std::string& text, const std::string& option) {
   NamedSizes sizes;
@@ -51,7 +51,7 @@ NamedSizes parse_sizes(const std::string& text, const std::string& option) {
 SizeRenames parse_renames(std::span<const std::string> texts) {
   SizeRenames renames;
   for (const std::string& text : texts) {
-    for (const std::string& part : parts_of(text)) {
+    for (const std::string& part : split_at_commas(text)) {
       const size_t equals = part.rfind('=');
       if (equals == std::string::npos || equals == 0)
         throw Error(ErrorCode::kInvalidArgument,
@@ -75,7 +75,7 @@ std::map<std::string, std::vector<int64_t>> parse_at(std::span<const std::string
 
 std::vector<int64_t> parse_tokens(const std::string& text) {
   std::vector<int64_t> ids;
-  for (const std::string& one : parts_of(text)) {
+  for (const std::string& one : split_at_commas(text)) {
     int64_t id = -1;
     const auto [end, failed] = std::from_chars(one.data(), one.data() + one.size(), id);
     if (failed != std::errc() || end != one.data() + one.size() || id < 0)
@@ -87,7 +87,7 @@ std::vector<int64_t> parse_tokens(const std::string& text) {
 }
 
 std::vector<std::string> parse_cut(const std::string& text) {
-  std::vector<std::string> names = parts_of(text);
+  std::vector<std::string> names = split_at_commas(text);
   for (std::string& name : names) name = trimmed(name);
   std::erase(names, std::string());
   if (names.empty())

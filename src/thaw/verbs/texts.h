@@ -14,6 +14,9 @@
 
 namespace thaw::verbs {
 
+// "1,22" is "1" and "22"; an empty text is one empty part.
+std::vector<std::string> split_at_commas(const std::string& text);
+
 // "h=640,w=480"; none for an empty text. Throws thaw::Error for ranges and expressions; `option` is for its message.
 NamedSizes parse_sizes(const std::string& text, const std::string& option);
 

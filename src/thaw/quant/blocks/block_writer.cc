@@ -166,12 +166,7 @@ std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked
     result =
         at.add(result, product.beta == 1 ? bias : at.mul(bias, at.scalar(product.beta, request.format.scale_type)));
   }
-  changes_.made.push_back({.kind = std::string(ops::kBlockProduct),
-                           .place = node.describe(),
-                           .replaced = {{node.op_type(), std::string(ops::kBlockProduct)}}});
-  patch.replace(node.output(0), result);
-  node.graph()->remove_node(&node);
-  patch.apply(facts_);
+  replace(node, result, ops::kBlockProduct, patch);
   return {};
 }
 
@@ -205,13 +200,16 @@ std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked)
                                                              {"block_size", request.format.block}},
                                               .domain = ops::kMicrosoft})
                           .front();
-  changes_.made.push_back({.kind = std::string(ops::kBlockLookup),
-                           .place = node.describe(),
-                           .replaced = {{node.op_type(), std::string(ops::kBlockLookup)}}});
+  replace(node, result, ops::kBlockLookup, patch);
+  return {};
+}
+
+void BlockWriter::replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch) {
+  changes_.made.push_back(
+      {.kind = std::string(op), .place = node.describe(), .replaced = {{node.op_type(), std::string(op)}}});
   patch.replace(node.output(0), result);
   node.graph()->remove_node(&node);
   patch.apply(facts_);
-  return {};
 }
 
 std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperand& operand,

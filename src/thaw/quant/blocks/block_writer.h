@@ -48,6 +48,8 @@ class BlockWriter {
   RowScaling scale_rows(std::span<ir::Node* const> nodes, const BlockRequest& request);
   std::string write_product(ir::Node& node, const BlockRequest& request);
   std::string write_lookup(ir::Node& node, const BlockRequest& request);
+  // Puts the result, which the patch makes by the operator, in the node's place, and says so in the changes.
+  void replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch);
   std::string dequantize(ir::Node& node, int input, const BlockOperand& operand, const BlockRequest& request);
 
   ir::Model& model_;
