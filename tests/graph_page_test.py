@@ -286,6 +286,31 @@ def test_graphs_inside_nodes_open(thaw, save, tmp_path):
         assert rows and window.log() == []
 
 
+def test_sizes_inside_functions_are_those_of_all_calls(thaw, save, tmp_path):
+    inner = helper.make_function("local", "Inner", ["v"], ["w"], [helper.make_node("Relu", ["v"], ["w"], name="Relu")], [helper.make_opsetid("", 18)])
+    outer = helper.make_function("local", "Outer", ["a"], ["d"], [
+        helper.make_node("Inner", ["a"], ["b"], domain="local", name="Inner"), helper.make_node("Constant", [], ["axes"], value_ints=[1]),
+        helper.make_node("ReduceSum", ["b", "axes"], ["d"], name="Sum")], [helper.make_opsetid("", 18), helper.make_opsetid("local", 1)])
+    calls = [helper.make_node("Outer", [name], [f"{name}_sum"], domain="local", name=f"call_{name}") for name in ("x", "z")]
+    m = model(calls, [("x", FLOAT, ["n", "m", 4]), ("z", FLOAT, ["n", 7, 4])], [("x_sum", FLOAT, None), ("z_sum", FLOAT, None)])
+    m.functions.extend([inner, outer])
+    m.opset_import.append(helper.make_opsetid("local", 1))
+    thaw("inspect", save(m), "--report", tmp_path / "p.html", code=0)
+    with browser(*WIDE) as window:
+        window.open(tmp_path / "p.html")
+        assert {"float32 [n, m, 4]", "float32 [n, 7, 4]"} <= sizes(window)
+        click(window, "Outer")
+        assert {"float32 [n, ?, 4]", "float32 [n, 1, 4]"} <= sizes(window)
+        click(window, "Inner")
+        assert sizes(window) == {"float32 [n, ?, 4]"}
+
+
+def sizes(window):
+    """What the lines of the picture carry."""
+    lines = window.run("return [...document.querySelectorAll('#stage .line title')].map(title => title.textContent)")
+    return {line.split("  ", 1)[1] for line in lines}
+
+
 def test_keys_lead_around(pages):
     with browser(*WIDE) as window:
         window.open(pages / "decoder.html")

@@ -38,7 +38,7 @@ class Side {
 
   const Inspection& seen() const { return *seen_; }
   const ir::Model& model() const { return *seen_->model; }
-  const ops::Fact& fact(const ir::Value& value) const { return seen_->result.fact(&value); }
+  const ops::Fact& fact(const ir::Value& value) const { return seen_->fact(value); }
 
   std::string dims(const ops::Fact& fact) { return fact.shape || fact.is_tensor() ? dims_.show(fact.shape) : ""; }
 

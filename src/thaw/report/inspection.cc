@@ -57,7 +57,37 @@ ops::Fact at_sizes(ops::Fact fact, const dim::Assignment& values) {
   return fact;
 }
 
+bool is_in_function(const ir::Node& node, const ir::Model& model) {
+  const ir::Graph* graph = node.graph();
+  while (graph->parent() != nullptr) graph = graph->parent();
+  return graph != model.graph.get();
+}
+
+void infer_at(Inspection& seen, infer::InferOptions options) {
+  seen.in_functions.clear();
+  const auto join = [&](const ir::Value* value, const ops::Fact& fact) {
+    const auto [known, first] = seen.in_functions.try_emplace(value, fact);
+    if (!first && !ops::is_same_knowledge(known->second, fact)) known->second = ops::join(known->second, fact);
+  };
+  if (!seen.model->functions.empty()) {
+    options.after_node = [&](const infer::NodeVisit& visit) {
+      if (!is_in_function(visit.node, *seen.model)) return;
+      for (size_t i = 0; i < visit.node.inputs().size(); ++i)
+        if (const ir::Value* input = visit.node.inputs()[i]; input != nullptr && input->is_input())
+          join(input, visit.input(static_cast<int>(i)));
+      for (size_t i = 0; i < visit.outputs.size(); ++i)
+        if (const ir::Value* output = visit.node.outputs()[i]) join(output, visit.outputs[i]);
+    };
+  }
+  seen.result = infer::infer(*seen.model, *seen.scope, options);
+}
+
 }  // namespace
+
+const ops::Fact& Inspection::fact(const ir::Value& value) const {
+  const auto inner = in_functions.find(&value);
+  return inner == in_functions.end() ? result.fact(&value) : inner->second;
+}
 
 std::vector<const ir::Value*> Inspection::inputs() const {
   std::vector<const ir::Value*> own;
@@ -93,15 +123,15 @@ void Inspection::each_value(const std::function<void(const ir::Value&, const ir:
 }
 
 Inspection inspect(const ir::Model& model, const Sizes& sizes) {
-  Inspection seen{&model, std::make_unique<dim::Scope>(), {}, {}};
-  seen.result = infer::infer(model, *seen.scope);
+  Inspection seen{&model, std::make_unique<dim::Scope>(), {}, {}, {}};
+  infer_at(seen, {});
   if (sizes.empty()) return seen;
   const dim::SizeNames names = infer::size_names(model, seen.result, *seen.scope);
   seen.sizes = names.resolve(sizes, {});
   const dim::Assignment values = assignment_of(seen.sizes, names);
   infer::InferOptions options;
   for (const ir::Value* input : seen.inputs()) options.inputs[input] = at_sizes(seen.result.fact(input), values);
-  seen.result = infer::infer(model, *seen.scope, options);
+  infer_at(seen, std::move(options));
   return seen;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,11 +33,16 @@ struct Inspection {
   std::unique_ptr<dim::Scope> scope;
   infer::Result result;
   Sizes sizes;  // that it is seen at
+  // Of values inside functions, what is the same in all calls.
+  std::unordered_map<const ir::Value*, ops::Fact> in_functions;
+
+  // The unknown fact for a value that was not reached.
+  const ops::Fact& fact(const ir::Value& value) const;
 
   // The model's own inputs: not those that only give an initializer's default.
   std::vector<const ir::Value*> inputs() const;
   // Calls back for every value that a node makes, in file order; a subgraph's follow the node that holds it. Values
-  // inside functions have no facts of their own (each call has its own) and are left out.
+  // inside functions are left out: each call has its own.
   void each_value(const std::function<void(const ir::Value&, const ir::Node&)>& visit) const;
 };
 

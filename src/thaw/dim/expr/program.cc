@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "thaw/dim/expr/bounds.h"
+#include "thaw/dim/expr/scope.h"
 #include "thaw/dim/expr/wide.h"
 
 namespace thaw::dim {
