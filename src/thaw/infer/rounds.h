@@ -2,9 +2,16 @@
 #pragma once
 
 #include "thaw/infer/facts_view.h"
-#include "thaw/ops/rule/rounds.h"
+#include "thaw/ops/rule/registry.h"
 
 namespace thaw::infer {
+
+// How often the node of the view runs that graph. Unknown where nothing tells. Of an If whose condition is not known, 1 for
+// either branch: at most that.
+inline dim::Dim rounds_of(ops::NodeView& view, const ir::Graph& inner) {
+  const ops::Operator* op = ops::registry().find(view.node());
+  return op && op->rounds ? op->rounds(view, inner) : dim::Dim();
+}
 
 template <typename Each>
 void for_runs(const ir::Graph& graph, const ir::Model& model, const Result& facts, const Each& each,
@@ -16,7 +23,7 @@ void for_runs_inside(const ir::Node& node, const ir::Model& model, const Result&
                      const Each& each) {
   for (const ir::Graph* inner : node.subgraphs()) {
     NodeFacts view(facts, model, node);
-    const dim::Dim rounds = ops::rounds_of(view, *inner);
+    const dim::Dim rounds = rounds_of(view, *inner);
     for_runs(*inner, model, facts, each, rounds.is_constant(0) ? rounds : times * rounds);
   }
 }

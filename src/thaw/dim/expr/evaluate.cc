@@ -1,9 +1,8 @@
-#include "thaw/dim/expr/evaluate.h"
-
 #include <limits>
 
 #include "thaw/dim/expr/bounds.h"
 #include "thaw/dim/expr/expr.h"
+#include "thaw/dim/expr/program.h"
 #include "thaw/dim/expr/scope.h"
 #include "thaw/dim/expr/wide.h"
 

@@ -6,10 +6,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thaw/dim/expr/evaluate.h"
 #include "thaw/dim/expr/expr.h"
 
 namespace thaw::dim {
+
+// What evaluation comes to: a value, or why there is none.
+enum class Outcome : uint8_t {
+  kValue,
+  kUndefined,  // division by zero, or a broadcast of sizes that do not go together
+  kOverflow,
+  kMissing,  // a symbol without a value, or an unknown Dim
+};
 
 class Program {
  public:

@@ -2,14 +2,16 @@
 #include "thaw/ops/onnx/control.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "thaw/ops/onnx/control_bodies.h"
-#include "thaw/ops/onnx/control_rounds.h"
 #include "thaw/ops/onnx/control_state.h"
+#include "thaw/ops/onnx/loop_condition.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/batch.h"
+#include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
@@ -23,6 +25,57 @@ using dim::Dim;
 using ir::DataType;
 
 namespace {
+
+// How often a Loop runs, as far as its operands tell.
+struct TripCount {
+  Dim limit;            // max(M, 0); unknown without M or when M is not known
+  bool starts = false;  // the condition holds at first
+  bool never = false;   // it certainly does not run
+};
+
+TripCount trip_count(NodeView& view) {
+  TripCount trips;
+  if (view.has_input(0)) {
+    const auto m = view.dims_from(0);
+    if (m && m->size() == 1) trips.limit = dim::max(m->front(), 0);
+  }
+  const auto condition = view.has_input(1) ? view.number(1) : std::optional<double>(1);
+  trips.starts = condition && *condition != 0;
+  trips.never = (condition && *condition == 0) || trips.limit.is_constant(0);
+  return trips;
+}
+
+// How often Loop, Scan, SequenceMap and If run their graphs.
+
+Dim if_rounds(NodeView& view, const ir::Graph& branch) {
+  const Elements* elements = view.elements(0);
+  const Dim holds = elements && elements->size() == 1 ? elements->front().as_dim() : Dim();
+  if (holds.is_unknown()) return 1;
+  return &branch == view.attr_graph("then_branch") ? holds : 1 - holds;
+}
+
+Dim loop_rounds(NodeView& view, const ir::Graph& body) {
+  const TripCount trips = trip_count(view);
+  if (trips.never) return 0;
+  return trips.starts && (!view.has_input(1) || goes_on(body)) ? trips.limit : Dim();
+}
+
+Dim scan_rounds(NodeView& view, const ir::Graph&) {
+  constexpr int64_t kOpsetWithoutSamples = 9;
+  const bool has_samples = view.opset() < kOpsetWithoutSamples;  // then operand 0 is their lengths
+  const int64_t scanned = view.attr_int("num_scan_inputs", 0);
+  if (scanned < 1 || scanned > view.num_inputs()) return {};
+  const int64_t first = view.num_inputs() - scanned;
+  if (has_samples && first < 1) return {};
+  const Fact& fact = view.input(static_cast<int>(first));
+  if (has_samples) return fact.rank() < 2 ? Dim() : fact.dim(0) * fact.dim(1);
+  const auto axes = view.attr_ints("scan_input_axes");
+  int64_t axis = axes && !axes->empty() ? axes->front() : 0;
+  if (axis < 0) axis += fact.rank();
+  return axis < 0 || axis >= fact.rank() ? Dim() : fact.dim(static_cast<int>(axis));
+}
+
+Dim sequence_map_rounds(NodeView& view, const ir::Graph&) { return view.input(0).length; }
 
 void if_else(Context& ctx) {
   const ir::Graph* branches[] = {ctx.attr_graph("then_branch"), ctx.attr_graph("else_branch")};
@@ -249,6 +302,46 @@ void sequence_map(Context& ctx) {
     }
     ctx.set_output(o, std::move(fact));
   }
+}
+
+// How many values the graphs of If, Loop, Scan and SequenceMap take and return.
+
+// A body whose results past the first `own` are the node's, `carried` of them at least.
+BodyArity body_of(const ir::Node& node, size_t inputs, size_t own, size_t carried) {
+  const auto results = node.outputs();
+  size_t given = results.size();
+  while (given > 0 && !results[given - 1]) --given;
+  const size_t least = own + std::max(given, carried);
+  return {.attribute = "body",
+          .inputs = inputs,
+          .least_outputs = least,
+          .most_outputs = std::max(least, own + results.size())};
+}
+
+std::vector<BodyArity> if_bodies(const ir::Node& node, int64_t) {
+  BodyArity then_branch = body_of(node, 0, 0, 0), else_branch = then_branch;
+  then_branch.attribute = "then_branch";
+  else_branch.attribute = "else_branch";
+  return {then_branch, else_branch};
+}
+
+// It takes the iteration's number and the condition, and returns the condition.
+std::vector<BodyArity> loop_bodies(const ir::Node& node, int64_t) {
+  const size_t carried = std::max<size_t>(node.inputs().size(), 2) - 2;
+  return {body_of(node, 2 + carried, 1, carried)};
+}
+
+// Before opset 9 the first operand is the sequences' lengths.
+std::vector<BodyArity> scan_bodies(const ir::Node& node, int64_t opset) {
+  const size_t first = opset < 9 ? 1 : 0;
+  const size_t given = std::max(node.inputs().size(), first) - first;
+  const auto scanned = static_cast<size_t>(
+      std::clamp<int64_t>(node.attribute_int("num_scan_inputs", 0), 0, static_cast<int64_t>(given)));
+  return {body_of(node, given, 0, given - scanned)};
+}
+
+std::vector<BodyArity> sequence_map_bodies(const ir::Node& node, int64_t) {
+  return {body_of(node, node.inputs().size(), 0, 0)};
 }
 
 constexpr std::string_view kBodies = "what its graphs do with the axes depends on them";
