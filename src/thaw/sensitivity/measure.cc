@@ -1,27 +1,34 @@
 #include "thaw/sensitivity/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/cost_of_runs.h"
 #include "thaw/core/error.h"
+#include "thaw/infer/cost.h"
+#include "thaw/infer/infer.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/optimize/optimize.h"
+#include "thaw/quant/candidates.h"
+#include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/attempt.h"
 #include "thaw/sensitivity/candidate_maker.h"
 #include "thaw/sensitivity/conversions.h"
-#include "thaw/sensitivity/cut_converted.h"
-#include "thaw/sensitivity/flops_of_run.h"
 #include "thaw/sensitivity/journal.h"
 #include "thaw/sensitivity/kept_samples.h"
 #include "thaw/sensitivity/open_samples.h"
 #include "thaw/sensitivity/predict.h"
 #include "thaw/sensitivity/riders.h"
 #include "thaw/sensitivity/run_key.h"
+#include "thaw/sensitivity/sound_cut.h"
 #include "thaw/sensitivity/units.h"
 
 namespace thaw::measuring {
@@ -43,6 +50,55 @@ void require_options(const SensitivityOptions& options) {
   if (options.shards == 0 || options.shard >= options.shards)
     refuse(fmt::format("there is no shard {} of {}", options.shard, options.shards),
            "a number from 0 to one less than there are");
+}
+
+// Floating-point operations of a run at the sizes of these inputs, as far as they and the operators are known. Sizes that are computed
+// from what inputs hold are taken for 64.
+double flops_of_run(const ir::Model& model, const Arrays& feeds) {
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  for (const ir::Value* input : model.graph->inputs()) {
+    const auto at = feeds.find(input->name());
+    const auto& shape = input->type.shape;
+    if (at == feeds.end() || !shape) continue;
+    for (size_t axis = 0; axis < shape->size() && axis < at->second.dims.size(); ++axis)
+      if (!(*shape)[axis].param.empty()) sizes.emplace_back((*shape)[axis].param, at->second.dims[axis]);
+  }
+  dim::Scope scope;
+  const infer::Result facts = infer::infer(model, scope);
+  const dim::Assignment at = infer::assumed_sizes(scope, sizes);
+  return confirm::cost_of_runs(model, facts).at(at).flops;
+}
+
+// ONNX Runtime gives convolutions the layout that suits what stands around them, and each layout rounds otherwise: enough for a code
+// of 8 bits to become the next one, on a sample of many. A model of both runs whole each time.
+bool rounds_by_layout(const ir::Model& model, const PrecisionOptions& precision) {
+  const auto is_convolution = [](const ir::Node* node) {
+    return std::ranges::any_of(quantizing::weights_of(*node),
+                               [](const ir::Value* weight) { return weight->constant()->dims.size() > 2; });
+  };
+  return quantizing::is_int8(precision.to) && std::ranges::any_of(model.graph->nodes(), is_convolution);
+}
+
+// The model with all units of a precision converted, cut so that one of them is taken back at the cost of what lies behind it: in about
+// so many sections where they give what it gives whole (`figures`, by sample) on every sample; else in one.
+std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t sections, const KeptSamples& samples,
+                                        const std::vector<ErrorFigures>& figures) {
+  constexpr double kSame = 1e-7;
+  const size_t count = samples.wanted().size();
+  const auto keep = [&](Baseline& cut, size_t first) {
+    std::vector<char> are_same(count, 1);
+    samples.keep_in(cut, first, [&](size_t i) {
+      const double whole = figures[i].noise, here = cut.own_figures(i, samples.wanted()[i]).noise;
+      are_same[i] = std::abs(here - whole) <= kSame * whole;
+    });
+    return std::ranges::all_of(are_same, [](char same) { return same != 0; });
+  };
+  std::unique_ptr<Baseline> cut = cut_soundly(converted, sections, count, samples.memory(), samples.feeds(0));
+  if (keep(*cut, 1)) return cut;
+  cut.reset();
+  cut = std::make_unique<Baseline>(ir::clone(converted), 1, count, samples.memory());
+  keep(*cut, 0);
+  return cut;
 }
 
 class Run {
