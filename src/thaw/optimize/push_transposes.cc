@@ -1,5 +1,6 @@
 // Transposes moved through what works along any axes alike, where fewer are left then.
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -11,15 +12,16 @@
 #include "thaw/optimize/node_in_order.h"
 #include "thaw/optimize/passes.h"
 #include "thaw/optimize/site.h"
-#include "thaw/optimize/transposed_constant.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::optimizing {
 namespace {
 
-constexpr int64_t kNominalSize = 64;  // of a free size, to compare work by
-constexpr size_t kMostOfPart = 4096;  // of one part
+constexpr int64_t kNominalSize = 64;           // of a free size, to compare work by
+constexpr size_t kMostOfPart = 4096;           // of one part
+constexpr uint64_t kSmall = 1024;              // bytes of a constant that may be stored twice
+constexpr uint64_t kMost = uint64_t{1} << 20;  // and that are moved at once
 
 // A node that may take its operands in another order.
 struct Through {
@@ -43,6 +45,39 @@ struct Cost {
   int64_t count = 0;
   double elements = 0;
 };
+
+// Whether a constant is small, or nothing else reads it and it is not large, so that nothing is stored twice.
+bool can_transpose(const ir::Tensor& tensor, const ir::Value& value) {
+  if (tensor.data_type == ir::DataType::kString) return false;
+  const uint64_t bytes = tensor.num_bytes();
+  const auto elements = static_cast<uint64_t>(tensor.num_elements());
+  if (elements == 0 || bytes == 0 || bytes % elements != 0) return false;  // below 8 bits, packed
+  return elements == 1 || bytes <= kSmall || (bytes <= kMost && is_read_once(value));
+}
+
+// Of one that can be; axes of 1 stand before those that it has where the order has more. Without a name.
+ir::Tensor transposed_constant(const ir::Tensor& tensor, const Order& order) {
+  const size_t rank = order.size(), added = rank - tensor.dims.size();
+  std::vector<int64_t> before(added, 1), dims;
+  before.insert(before.end(), tensor.dims.begin(), tensor.dims.end());
+  std::vector<int64_t> strides(rank, 1);
+  for (size_t axis = rank; axis-- > 1;) strides[axis - 1] = strides[axis] * before[axis];
+  for (const int64_t axis : order) dims.push_back(before[static_cast<size_t>(axis)]);
+  const auto bytes = tensor.bytes();
+  const auto count = static_cast<size_t>(tensor.num_elements()), size = bytes.size() / count;
+  std::vector<std::byte> moved(bytes.size());
+  std::vector<int64_t> place(rank, 0);
+  for (size_t to = 0; to < count; ++to) {
+    int64_t from = 0;
+    for (size_t axis = 0; axis < rank; ++axis) from += place[axis] * strides[static_cast<size_t>(order[axis])];
+    std::memcpy(moved.data() + to * size, bytes.data() + static_cast<size_t>(from) * size, size);
+    for (size_t axis = rank; axis-- > 0;) {
+      if (++place[axis] < dims[axis]) break;
+      place[axis] = 0;
+    }
+  }
+  return ir::Tensor::from_bytes({}, tensor.data_type, std::move(dims), std::move(moved));
+}
 
 std::optional<Order> order_of(const ir::Node& node, const infer::Inference& facts) {
   if (node.op_type() != "Transpose" || !node.domain().empty() || !node.input(0) || !node.output(0)) return std::nullopt;
