@@ -7,9 +7,10 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/model.h"
-#include "thaw/quant/half/masks.h"
 #include "thaw/quant/half/typed_operands.h"
 #include "thaw/quant/half/weight_range.h"
 
@@ -25,6 +26,21 @@ struct SeenRange {
   double mean_magnitude = 0;  // the largest of any sample
 };
 using SeenRanges = std::unordered_map<const ir::Value*, SeenRange>;
+
+// Where a number that no computation reaches stands for infinity: in what a softmax sees, and comparisons, and maxima.
+class Masks {
+ public:
+  explicit Masks(const ir::Graph& graph) { follow(graph, true); }
+
+  // Whether what the node makes of the operand's numbers comes to where any that is large enough does the same.
+  bool reach(const ir::Node& node, int input) const;
+
+ private:
+  void follow(const ir::Graph& graph, bool is_main);
+  bool leads_on(const ir::Node& node, bool is_main) const;
+
+  std::unordered_set<const ir::Node*> leading_;  // nodes whose results come there
+};
 
 class Guards {
  public:

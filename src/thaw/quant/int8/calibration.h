@@ -22,7 +22,7 @@ struct RangeRequest {
   double percentile = 99.999;
   Codes codes;
   bool symmetric = false;
-  // What of the numbers counts (useful_ranges.h): those beyond are taken for the nearest that does.
+  // What of the numbers counts (to_qdq.cc): those beyond are taken for the nearest that does.
   Range useful = {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 };
 

@@ -1,26 +1,85 @@
 // Static INT8: weights as codes, and activations through pairs of QuantizeLinear and DequantizeLinear.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/onnx/told_apart.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/quant/int8/calibration.h"
 #include "thaw/quant/int8/passes.h"
 #include "thaw/quant/int8/qdq_writer.h"
-#include "thaw/quant/int8/useful_ranges.h"
 #include "thaw/quant/int8/weight_chooser.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
+
+constexpr Range kEveryNumber{-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+constexpr Range kNoNumber{kEveryNumber.highest, kEveryNumber.lowest};
+
+class UsefulRanges {
+ public:
+  explicit UsefulRanges(const ir::Graph& graph) : graph_(graph) {}
+
+  // From the back: what reads a tensor stands behind what makes it.
+  std::unordered_map<const ir::Value*, Range> run() {
+    std::vector<const ir::Node*> backwards;
+    for (const ir::Node* node : graph_.nodes()) backwards.push_back(node);
+    std::ranges::reverse(backwards);
+    for (const ir::Node* node : backwards)
+      for (const ir::Value* output : node->outputs())
+        if (output) add(*output);
+    for (const ir::Value* input : graph_.inputs()) add(*input);
+    return std::move(found_);
+  }
+
+ private:
+  void add(const ir::Value& value) {
+    if (value.is_output() || value.uses().empty()) return;
+    Range all = kNoNumber;
+    for (const ir::Use& use : value.uses()) {
+      const Range told = told_apart_by(use);
+      all = {std::min(all.lowest, told.lowest), std::max(all.highest, told.highest)};
+      if (std::isinf(all.lowest) && std::isinf(all.highest)) return;
+    }
+    if (graph_.returned_by(&value).empty()) found_.emplace(&value, all);
+  }
+
+  Range told_apart_by(const ir::Use& use) const {
+    if (use.node->graph() != &graph_) return kEveryNumber;
+    if (moves(use)) {
+      const auto behind = found_.find(use.node->output(0));
+      return behind == found_.end() ? kEveryNumber : behind->second;
+    }
+    const ops::ToldApart told = ops::told_apart(*use.node, use.index);
+    return {told.lowest, told.highest};
+  }
+
+  // All that it reads there goes into its one result as it is.
+  static bool moves(const ir::Use& use) {
+    const ops::Operator* op = ops::registry().find(*use.node);
+    return op && op->op_class == ops::OpClass::kMovement && use.index == 0 && use.node->outputs().size() == 1;
+  }
+
+  const ir::Graph& graph_;
+  std::unordered_map<const ir::Value*, Range> found_;
+};
+
+// What of a tensor's numbers makes a difference to those that read it: codes need not reach beyond.
+// By tensors of the graph; those of which every number counts are not there. A convolution before a HardSwish need not tell
+// apart what lies below -3, however far down it reaches.
+std::unordered_map<const ir::Value*, Range> useful_ranges(const ir::Graph& graph) { return UsefulRanges(graph).run(); }
 
 struct Scaled {
   Affine affine;
