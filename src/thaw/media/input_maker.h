@@ -1,18 +1,27 @@
 // What a model is fed, made of files: see thaw/inputs.h.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "thaw/inputs.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/media/image_model.h"
 #include "thaw/media/preset.h"
-#include "thaw/media/text/expand.h"
 
 namespace thaw::media {
+
+// Placeholders in token ids, one for each kind of file: the id that stands for one in the text, and the tokens that each
+// is, in their order.
+struct Placeholder {
+  std::string what;  // "image", for messages
+  int64_t id = -1;
+  std::vector<int64_t> tokens;
+};
 
 class InputMaker {
  public:

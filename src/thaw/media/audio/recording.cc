@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sndfile.h>
 #include <soxr.h>
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
-#include "thaw/media/audio/shared_library.h"
-#include "thaw/media/audio/wav_length.h"
 
 namespace thaw::media {
 namespace {
@@ -21,6 +25,41 @@ namespace {
 constexpr int64_t kMostSeconds = int64_t{2} * 3600;
 constexpr int64_t kLeastSampleRate = 100, kMostSampleRate = 1'000'000;  // samples a second
 constexpr int kMostChannels = 64;
+// Of a WAV file: bytes of its parts, and sizes that say nothing.
+constexpr size_t kMark = 4, kFileHeader = 12, kChunkHeader = 8, kSizes64 = 16;
+constexpr uint64_t kUnknown = 0x7FFFF000, kUnknown64 = std::numeric_limits<uint64_t>::max();
+
+// A library that few callers need, opened when one does: linked, it and the dozen that it stands on would be loaded at
+// each start of the command.
+class SharedLibrary {
+ public:
+  // `package` is Debian's, for the message. Throws thaw::Error (kRuntimeMissing).
+  SharedLibrary(std::string name, std::string package)
+      : name_(std::move(name)), package_(std::move(package)), handle_(dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr)
+      throw Error(ErrorCode::kRuntimeMissing, {.what = name_ + " cannot be opened",
+                                               .expected = "the library that reads audio",
+                                               .next = "install it; Debian has it in " + package_});
+  }
+
+  // Sets `function` to the library's of that name. The library stays open until the process ends.
+  template <typename Function>
+  void find(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(symbol(name));
+  }
+
+ private:
+  void* symbol(const char* name) const {
+    void* const found = dlsym(handle_, name);
+    if (found == nullptr)
+      throw Error(ErrorCode::kRuntimeMissing, {.what = fmt::format("{} has no function {}", name_, name),
+                                               .next = "install a newer one; Debian has it in " + package_});
+    return found;
+  }
+
+  std::string name_, package_;
+  void* handle_ = nullptr;
+};
 
 struct Sndfile {
   decltype(&sf_open_virtual) open = nullptr;
@@ -104,6 +143,61 @@ void require_plausible(const SF_INFO& info, const std::string& name) {
   if (info.samplerate < kLeastSampleRate || info.samplerate > kMostSampleRate)
     refuse_recording(name, ErrorCode::kInvalidFile,
                      fmt::format("the recording has {} samples a second", info.samplerate));
+}
+
+// Chunks of a RIFF file: a mark of four letters, a size, so many bytes, and one more where these are odd.
+class Chunks {
+ public:
+  explicit Chunks(std::span<const std::byte> bytes) : bytes_(bytes), is_big_(starts(0, "RIFX")) {}
+
+  bool starts(size_t at, std::string_view mark) const {
+    return at <= bytes_.size() && bytes_.size() - at >= kMark &&
+           std::ranges::equal(bytes_.subspan(at, kMark), mark,
+                              [](std::byte byte, char letter) { return static_cast<char>(byte) == letter; });
+  }
+  uint64_t number(size_t at, size_t width) const {
+    uint64_t number = 0;
+    for (size_t i = 0; i < width; ++i)
+      number |= static_cast<uint64_t>(bytes_[at + i]) << (8 * (is_big_ ? width - 1 - i : i));
+    return number;
+  }
+  // Where the chunk's own bytes begin.
+  std::optional<size_t> find(std::string_view mark) const {
+    for (uint64_t at = kFileHeader; at + kChunkHeader <= bytes_.size();) {
+      const auto body = static_cast<size_t>(at) + kChunkHeader;
+      if (starts(static_cast<size_t>(at), mark)) return body;
+      const uint64_t size = number(static_cast<size_t>(at) + kMark, sizeof(uint32_t));
+      at = body + size + size % 2;
+    }
+    return std::nullopt;
+  }
+  uint64_t size_of(size_t body) const { return number(body - sizeof(uint32_t), sizeof(uint32_t)); }
+  size_t left(size_t body) const { return bytes_.size() - body; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  bool is_big_;
+};
+
+// Bytes of samples: those that the header says, and those that stand behind it.
+struct WavLength {
+  uint64_t said, present;
+};
+
+// How long a WAV file (RIFF, RIFX or RF64) in memory says it is; nullopt where its header does not say, as of a stream: what
+// writes to a pipe knows no length, and says 0 or one past anything (0xFFFFFFFF ffmpeg, 0x7FFFF000 SoX).
+std::optional<WavLength> wav_length(std::span<const std::byte> bytes) {
+  const Chunks chunks(bytes);
+  const std::optional<size_t> samples = chunks.find("data");
+  if (!samples) return std::nullopt;
+  uint64_t said = chunks.size_of(*samples), unknown = kUnknown;
+  // Past 4 GiB a chunk before all others says it: the file's size, then that of its samples.
+  if (const auto sizes = chunks.find("ds64"); chunks.starts(0, "RF64") && sizes && chunks.left(*sizes) >= kSizes64) {
+    said = chunks.number(*sizes + sizeof(uint64_t), sizeof(uint64_t));
+    unknown = kUnknown64;
+  }
+  if (said == 0 || said >= unknown) return std::nullopt;
+  return WavLength{.said = said, .present = std::min<uint64_t>(said, chunks.left(*samples))};
 }
 
 }  // namespace
