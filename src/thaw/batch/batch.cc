@@ -2,23 +2,26 @@
 
 #include <algorithm>
 #include <cctype>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/batch/inline_functions.h"
+#include "thaw/batch/dependence.h"
 #include "thaw/batch/rows_apart.h"
 #include "thaw/batch/take_branches.h"
 #include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/infer/size_names.h"
+#include "thaw/ir/graph/function_calls.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
+#include "thaw/rewrite/inline_call.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::batching {
@@ -219,6 +222,33 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
       graph.rename(holder, graph.unique_name(name + "_sample"));
     if (graph.find(name) == nullptr) graph.rename(result.value, name);
     result.value->set_type(output_type(*output, fact, result.form, size));
+  }
+}
+
+// Calls that samples reach; in a subgraph too.
+void collect_calls(const ir::Model& model, const ir::Graph& graph, const Dependence& dependence,
+                   std::vector<ir::Node*>& calls) {
+  for (ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) collect_calls(model, *inner, dependence, calls);
+    if (!model.find_function(node->domain(), node->op_type(), node->overload())) continue;
+    const auto inputs = node->inputs();
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* v) { return v && dependence.contains(v); }))
+      calls.push_back(node);
+  }
+}
+
+// Calls of the model's own functions, replaced by their bodies: every call that samples from `inputs` reach, at any depth, also those inside a body. A call stays where its function
+// is of another opset than the model. Throws thaw::Error where the bodies are more than the model's budget allows.
+void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
+  if (model.functions.empty()) return;
+  ir::refuse_recursion(model);
+  for (bool more = true; more;) {
+    Dependence dependence(inputs, model.budget);
+    dependence.follow(*model.graph);
+    std::vector<ir::Node*> calls;
+    collect_calls(model, *model.graph, dependence, calls);
+    more = false;
+    for (ir::Node* call : calls) more |= rewrite::inline_call(model, call);
   }
 }
 

@@ -5,14 +5,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
 #include "thaw/generate/built_folder.h"
 #include "thaw/generate/decoder.h"
-#include "thaw/generate/embedder.h"
 #include "thaw/generate/growing_text.h"
 #include "thaw/generate/rope_positions.h"
 #include "thaw/ir/graph/model.h"
@@ -20,9 +21,12 @@
 #include "thaw/media/input_maker.h"
 #include "thaw/media/preset.h"
 #include "thaw/media/text/tokenizer.h"
+#include "thaw/run/session.h"
 
 namespace thaw::generating {
 namespace {
+
+constexpr const char* kIds = "input_ids";
 
 using Clock = std::chrono::steady_clock;
 
@@ -32,6 +36,40 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
   throw Error(ErrorCode::kInvalidArgument,
               {.what = std::move(what), .where = std::move(where), .expected = std::move(expected)});
 }
+
+// Token ids as what a decoder takes: itself, or the rows of embedding.onnx with a tower's features in their places.
+class Embedder {
+ public:
+  // Without a model, ids stay ids.
+  Embedder(const std::optional<std::filesystem::path>& model, const SessionOptions& options) {
+    if (!model) return;
+    const auto loaded = ir::load(*model);
+    for (const ir::Value* input : loaded->graph->inputs()) {
+      if (input->name() == kIds || !input->type.shape) continue;
+      std::vector<int64_t> dims;
+      for (const ir::DeclaredDim& dim : *input->type.shape) dims.push_back(dims.empty() ? 0 : dim.value.value_or(0));
+      none_.emplace(input->name(), Array::zeros(input->type.elem_type, std::move(dims)));
+    }
+    session_.emplace(*model, options);
+  }
+
+  // By names of the decoder's inputs, each [1, seq, …]. `features`: what the tower gave, by its outputs' names; those that are not
+  // there have no rows. Throws thaw::Error (kInvalidArgument) where they are not as many as the ids have places for.
+  Arrays run(const std::vector<int64_t>& ids, const Arrays& features) {
+    Arrays feeds;
+    feeds.emplace(kIds, Array::from_int64(ir::DataType::kInt64, {1, static_cast<int64_t>(ids.size())}, ids));
+    if (!session_) return feeds;
+    for (const auto& [name, none] : none_) {
+      const auto at = features.find(name);
+      feeds.emplace(name, at == features.end() ? none : at->second);
+    }
+    return session_->run(feeds);
+  }
+
+ private:
+  std::optional<run::Session> session_;
+  Arrays none_;  // features of no rows
+};
 
 class Generator {
  public:

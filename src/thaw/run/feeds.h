@@ -34,7 +34,7 @@ struct InputSpec {
   int64_t lowest = 0;
   std::optional<int64_t> index_bound;  // integers stay below it
   bool is_distinct = false;            // no two are the same, while there are that many
-  std::vector<int64_t> choices;        // the one element is one of these (infer/compared_numbers.h)
+  std::vector<int64_t> choices;        // the one element is one of these (confirm/model_inputs.h)
 };
 
 // "1,22,30" as it was typed for an input; numbers, true and false, or strings.
