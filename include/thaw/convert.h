@@ -104,7 +104,7 @@ struct ConvertOptions {
   // Weights that are inputs too are constants, and no inputs any more; else, from IR version 4 on, a caller may replace them,
   // and they stay as they are.
   bool constant_weights = false;
-  bool check = true;                // the result is run beside the model
+  bool check = true;                // the result is run beside the model; else it is loaded where that is quick
   FeedOptions feeds = {};           // for the check; the rest is drawn
   std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
   // How images or recordings of `data` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
@@ -139,7 +139,7 @@ struct ConvertReport {
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
   bool is_checked = false;                   // as ConvertOptions::check asks
 
-  // It runs wherever the model does and breaks no output; where a check was asked for, something was compared, or there was
+  // It is loaded by ONNX Runtime at its defaults, runs wherever the model does, and breaks no output; where a check was asked for, something was compared, or there was
   // nothing to compare.
   bool accepted() const { return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()); }
 };

@@ -79,20 +79,6 @@ bool has_type(const ir::Model& model, DataType type) {
          });
 }
 
-// Where a kernel lacks float16, ONNX Runtime casts around it; bfloat16 it does not, and makes no session.
-void warn_of_bfloat16(const ir::Model& converted, ConvertReport& report) {
-  if (!has_type(converted, DataType::kBfloat16)) return;
-  try {
-    const run::Session session(converted, check_session());
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kRuntimeFailed) throw;
-    report.warnings.push_back(fmt::format(
-        "ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run it "
-        "where they are, as on a GPU, or convert --to f16",
-        error.parts().what));
-  }
-}
-
 ConversionCheck::ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original,
                                  bool with_samples, ConvertReport& report)
     : converted_(std::move(converted)),
@@ -146,6 +132,7 @@ void ConversionCheck::add(const std::string& name, const Arrays& feeds, const Ar
   Arrays fed;
   for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
   const Arrays got = after_->run(fed);
+  if (!first_fed_) first_fed_ = std::move(fed);
   for (const auto& [output, array] : wanted) {
     const auto result = got.find(output);
     if (result == got.end() || result->second.dims != array.dims) {

@@ -30,6 +30,8 @@ class ConversionCheck {
   void run_samples(const quantizing::Samples& samples);
   // At sizes that are drawn, the model's own first. Returns what was fed.
   std::vector<Arrays> run_drawn(const FeedOptions& feeds);
+  // The first of what both ran on, as the result takes it; empty where there was none.
+  const std::optional<Arrays>& first_fed() const { return first_fed_; }
 
  private:
   enum class Fed : uint8_t { kSample, kDrawn };
@@ -43,11 +45,9 @@ class ConversionCheck {
   std::optional<run::Session> after_;
   bool with_samples_;
   ConvertReport& report_;
+  std::optional<Arrays> first_fed_;
   std::set<std::string> warned_;
 };
-
-// Warns of a result in bfloat16, as it will be written, that ONNX Runtime does not load on processors.
-void warn_of_bfloat16(const ir::Model& written, ConvertReport& report);
 
 // Whether weights or Casts of the model have the type.
 bool has_type(const ir::Model& model, DataType type);

@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "thaw/confirm/as_written.h"
 #include "thaw/confirm/conversion.h"
 #include "thaw/core/error.h"
 #include "thaw/quant/half/widened.h"
@@ -29,24 +32,29 @@ std::unique_ptr<ir::Model> as_run_here(const ir::Model& converted) {
   return model;
 }
 
+bool computes_in_16_bits(const ir::Model& model) {
+  return confirm::has_type(model, DataType::kFloat16) || confirm::has_type(model, DataType::kBfloat16);
+}
+
 struct Conversion {
   std::unique_ptr<ir::Model> model;
   ConvertReport report;
   std::vector<Arrays> drawn;  // what it was fed beside samples
+  std::optional<Arrays> fed;  // by what it ran first, as it takes it
 };
 
 Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
                         const quantizing::Samples* samples) {
-  Conversion made{ir::clone(original), {}, {}};
+  Conversion made{ir::clone(original), {}, {}, {}};
   quantizing::convert(*made.model, options, samples, made.report);
   if (!options.check) return made;
   const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
   confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples,
                                  made.report);
   if (!check.load()) return made;
-  confirm::warn_of_bfloat16(*made.model, made.report);
   if (with_samples) check.run_samples(*samples);
   made.drawn = check.run_drawn(feeds);
+  made.fed = check.first_fed();
   return made;
 }
 
@@ -58,6 +66,27 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
   } catch (const Error&) {  // with all of its values as outputs it may not run; then the outputs tell what they tell
   }
   return false;
+}
+
+// What runs beside the model is an imitation where it computes in 16 bits, and nothing without a check.
+void try_as_written(const ir::Model& original, const ConvertOptions& options, Conversion& made) {
+  if (!made.report.failures.empty() || (options.check && !computes_in_16_bits(*made.model))) return;
+  if (!options.check && !confirm::loads_quickly(*made.model)) {
+    made.report.warnings.emplace_back(
+        "it was not loaded, as that takes more than a second: without --no-check it is, and run beside the model");
+    return;
+  }
+  const confirm::AsWritten tried = confirm::try_as_written(*made.model, original, made.fed ? &*made.fed : nullptr);
+  if (!tried.failure.empty()) made.report.failures.push_back(tried.failure);
+  if (tried.not_loaded.empty()) return;
+  // Where a kernel lacks float16, ONNX Runtime casts around it; bfloat16 it does not, and makes no session.
+  made.report.warnings.push_back(
+      tried.lacks_kernels && confirm::has_type(*made.model, DataType::kBfloat16)
+          ? fmt::format(
+                "ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run "
+                "it where they are, as on a GPU, or convert --to f16",
+                tried.not_loaded)
+          : fmt::format("it was not loaded as it is written: {}", tried.not_loaded));
 }
 
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
@@ -85,6 +114,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);
   Conversion made = convert_checked(original, options, verbs::with_files(options.feeds, original));
+  try_as_written(original, options, made);
   ConvertReport report = std::move(made.report);
   report.model = original.path.string();
   report.output = output.path.string();

@@ -7,6 +7,7 @@
 
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/quant/half/batch_transposes.h"
 #include "thaw/quant/half/half_nodes.h"
 #include "thaw/quant/half/set_widths.h"
 #include "thaw/rewrite/splice.h"
@@ -81,6 +82,7 @@ int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vect
   if (nodes.strays()) warn_of_strays(*nodes.strays(), candidates, warnings);
   ir::Transaction edit(model);
   set_widths(model, options, nodes.facts(), nodes.guards(), candidates);
+  if (options.to == ir::DataType::kFloat16) give_axes_to_constants(model);
   edit.keep();
   context.forget_facts();
   return count;

@@ -30,6 +30,10 @@ Held held_by(const ops::Fact& fact) {
   return inside == Held::kOther || inside == Held::kUnknown ? inside : Held::kFloatsInside;
 }
 
+// ONNX Runtime casts around what it has no kernel of a type for by the types of operands, and by attributes not; few of its
+// kernels make float16 by one of these.
+constexpr std::array<std::string_view, 2> kNotCastAround = {"dtype", "output_datatype"};
+
 // Of results that no operand's type decides.
 std::string type_attribute(const ir::Node& node, int64_t opset) {
   for (const std::string_view name : kTypeAttributes)
@@ -104,12 +108,18 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     if (!taken.contains(parameter)) continue;
     if (!bound.contains(parameter)) {
       if (found.attribute.empty()) found.attribute = type_attribute(node, opset);
-      if (found.attribute.empty()) continue;  // it stays what it is
+      if (found.attribute.empty() || std::ranges::find(kNotCastAround, found.attribute) != kNotCastAround.end()) {
+        found.attribute.clear();
+        continue;  // it stays what it is
+      }
     }
     found.outputs.push_back(i);
   }
   if (found.inputs.empty() && found.outputs.empty() && !(inputs.empty() && outputs.empty()))
-    found.why_not = fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset);
+    found.why_not = type_attribute(node, opset).empty()
+                        ? fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset)
+                        : fmt::format("its type is an attribute's, and few of ONNX Runtime's kernels make {} by one",
+                                      name_of_type(to));
   return found;
 }
 
