@@ -148,6 +148,9 @@ def test_what_does_not_fit_is_told(thaw, save, free, tmp_path):
     assert "three or four axes" in error("--model", ids, "--input", "ids")
     assert "2 numbers" in error("--model", free, "--mean", "1,2")
     assert "above 0" in error("--model", free, "--std", "0")
+    for option in ("--mean", "--std"):
+        for number, scale in ((127.5, []), (2, []), (300, ["--scale", 1]), (1.1, ["--scale", 1 / 255])):
+            assert f"{option}: {number:g} is beyond the pixels" in error("--model", free, option, number, *scale), (option, number)
     assert "letterbox" in error("--model", free, "--resize", "box:3")
     assert "--for" in error("--model", free, "--size", 28)
     last = save(image_model(("image", TensorProto.FLOAT, ["n", "height", "width", 3])), "last")

@@ -17,6 +17,8 @@
 namespace thaw::media {
 namespace {
 
+constexpr double kWhite = 255;
+
 bool are_channels(const ir::DeclaredDim& dim) { return dim.value == 1 || dim.value == 3; }
 
 // Axes of channels, height and width.
@@ -149,6 +151,29 @@ void require_numbers(const std::vector<double>& numbers, const ImageInput& input
                  .expected = fmt::format("one, or one for each of {} channels", input.channels)});
 }
 
+double scale_of(const ImageInput& input, const ImageModelOptions& how) {
+  return how.scale.value_or(ir::is_floating(input.dtype) ? 1.0 / kWhite : 1);
+}
+
+// A mean of what no pixel is, or a deviation beyond all of them, is of pixels on another scale.
+void require_of_pixels(const ImageInput& input, const ImageModelOptions& how) {
+  constexpr double kLevels = 256;  // that some divide by
+  const double white = scale_of(input, how) * kWhite;
+  const auto refuse = [&](const char* option, double number) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = fmt::format("{:g} is beyond the pixels, which are 0 to {:g} once they are multiplied by the scale",
+                             number, white),
+         .where = option,
+         .expected = "a number on that scale",
+         .next = "numbers for pixels of 0 to 255 take --scale 1 too"});
+  };
+  for (const double mean : how.mean)
+    if (mean < std::min(0.0, white) || mean > std::max(0.0, white)) refuse("--mean", mean);
+  for (const double deviation : how.std)
+    if (deviation > std::abs(white) * kLevels / kWhite) refuse("--std", deviation);
+}
+
 // What --resize may say for the sizes that are fixed.
 std::string resize_of(const ImageInput& input) {
   if (input.width && input.height)
@@ -201,9 +226,7 @@ class Batch {
       width_ = std::max(width_, image.width);
       height_ = std::max(height_, image.height);
     }
-    const bool is_integer = input.dtype != DataType::kFloat && input.dtype != DataType::kFloat16 &&
-                            input.dtype != DataType::kBfloat16 && input.dtype != DataType::kDouble;
-    const double scale = how.scale.value_or(is_integer ? 1 : 1.0 / 255);
+    const double scale = scale_of(input, how);
     for (size_t c = 0; c < static_cast<size_t>(input.channels); ++c) {
       std::vector<float>& table = tables_.emplace_back();
       for (int level = 0; level < 256; ++level)
@@ -292,6 +315,7 @@ PreparedInputs image_model_inputs(std::span<const std::filesystem::path> files, 
   const ImageModelOptions& how = options.image_model;
   require_numbers(how.mean, input, "--mean");
   require_numbers(how.std, input, "--std");
+  require_of_pixels(input, how);
   require_options_of(input, options);
   const Fitting fitting = fitting_of(input, options);
   if (input.batch && *input.batch != static_cast<int64_t>(files.size()))

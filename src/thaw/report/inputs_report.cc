@@ -6,6 +6,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/run/array.h"
+#include "thaw/run/summary.h"
 
 namespace thaw {
 namespace {
@@ -39,8 +40,12 @@ void write_size(JsonWriter& json, std::string_view name, const ImageSize& size) 
 std::string to_text(const PreparedInputs& made, const TextOptions&) {
   std::string text;
   for (const PreparedFile& file : made.files) text += file_text(file);
-  for (const auto& [name, array] : made.arrays)
-    text += fmt::format("{}  {}\n", report::printable(name), run::describe(array));
+  for (const auto& [name, array] : made.arrays) {
+    text += fmt::format("{}  {}", report::printable(name), run::describe(array));
+    const run::Summary summary = run::summarize(array);
+    if (summary.lowest) text += fmt::format("  min {:.6g}  max {:.6g}", *summary.lowest, *summary.highest);
+    text += "\n";
+  }
   for (const std::string& warning : made.warnings) text += fmt::format("warning: {}\n", report::printable(warning));
   return made.output.empty() ? text : text + fmt::format("wrote {}\n", report::printable(made.output));
 }
@@ -68,6 +73,10 @@ std::string to_json(const PreparedInputs& made) {
   for (const auto& [name, array] : made.arrays) {
     json.begin_object(JsonWriter::Layout::kLine);
     report::write_array_type(json, name, array);
+    if (const run::Summary summary = run::summarize(array); summary.lowest) {
+      json.member("min", *summary.lowest);
+      json.member("max", *summary.highest);
+    }
     json.end_object();
   }
   json.end_array();
