@@ -544,7 +544,21 @@ def test_what_is_drawn_does_not_decide_where_there_are_samples(thaw, save, tmp_p
     assert any("keeps little" in w["message"] if isinstance(w, dict) else "keeps little" in w for w in report["warnings"])
     feeds = [{"x": random(n, 8)} for n in (3, 9)]
     said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--data", samples(tmp_path / "t", feeds), code=1).stdout
-    assert "FAILS: at 000" in said and "is off by more than it is" in said
+    assert "FAILS: output 'y' is off by more than it is" in said and "over 2 samples" in said
+
+
+@pytest.mark.parametrize("mode", ["static", "--dynamic"])
+def test_one_sample_of_next_to_nothing_does_not_decide(thaw, save, tmp_path, mode):
+    """A score near the middle is lost in the noise of 8 bits; what the samples come to together is not."""
+    w = random(8, 2)
+    feeds = [{"x": random(1, 8, scale=1)} for _ in range(5)]
+    x = feeds[2]["x"].astype(np.float64)
+    feeds[2]["x"] = (x - x @ w @ np.linalg.pinv(w)).astype(np.float32)
+    path = save(model("g (float[n, 8] x) => (float[n, 2] y) { y = MatMul(x, w) }", w=w), "score")
+    out, report = convert(thaw, path, "--data", samples(tmp_path / "s", feeds), *([] if mode == "static" else [mode]))
+    assert min(e["sqnr"] for e in report["errors"][:5]) < 0, report["errors"]
+    assert any("over 5 samples" in w for w in report["warnings"])
+    assert sqnr(path, out, feeds) > 25
 
 
 def test_a_plan_says_how_each_node_is_converted(thaw, save, tmp_path):

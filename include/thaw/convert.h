@@ -139,8 +139,8 @@ struct ConvertReport {
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
   bool is_checked = false;                   // as ConvertOptions::check asks
 
-  // It is loaded by ONNX Runtime at its defaults, runs wherever the model does, and breaks no output; where a check was asked for, something was compared, or there was
-  // nothing to compare.
+  // ONNX Runtime loads it at its defaults, it runs wherever the model does, and breaks no output; where a check was asked for,
+  // something was compared, or there was nothing to compare.
   bool accepted() const { return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()); }
 };
 

@@ -1,10 +1,12 @@
 // A conversion beside its original, before it is written: what each output loses.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "thaw/confirm/original.h"
@@ -34,10 +36,16 @@ class ConversionCheck {
   const std::optional<Arrays>& first_fed() const { return first_fed_; }
 
  private:
-  enum class Fed : uint8_t { kSample, kDrawn };
+  // What an output comes to over several runs: sums of squares, and the run of most noise.
+  struct Runs {
+    double signal = 0, noise = 0, worst = 0;
+    std::string worst_at;
+    int count = 0;
+  };
 
-  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted, Fed how);
-  void judge(const OutputError& error, Fed how);
+  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted);
+  void judge(const OutputError& error, double signal, double noise);
+  void judge_runs(bool decide, std::string_view what);
   DataType type_of(const std::string& input, DataType otherwise) const;
 
   std::unique_ptr<ir::Model> converted_, given_, own_;
@@ -46,6 +54,7 @@ class ConversionCheck {
   bool with_samples_;
   ConvertReport& report_;
   std::optional<Arrays> first_fed_;
+  std::map<std::string, Runs> runs_;  // by output
   std::set<std::string> warned_;
 };
 
