@@ -99,8 +99,8 @@ std::optional<Axes> as_one_transpose(const ops::Shape& in, const ops::Shape& vie
     if (!dim::same(size, in[axis])) return std::nullopt;
     // All of the axis stands here, none of it before.
     if (first > 0 && factors->axes[first - 1] == axis) return std::nullopt;
-    for (size_t factor = first; factor < factors->axes.size() && factors->axes[factor] == axis; ++factor)
-      if (next == moved.size() || moved[next++] != factor) return std::nullopt;
+    for (size_t factor = first; factor < factors->axes.size() && factors->axes[factor] == axis; ++factor, ++next)
+      if (next == moved.size() || moved[next] != factor) return std::nullopt;
     order.push_back(static_cast<int64_t>(axis));
   }
   return next == moved.size() ? std::optional(order) : std::nullopt;

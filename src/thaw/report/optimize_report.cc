@@ -15,7 +15,6 @@
 namespace thaw {
 namespace {
 
-using report::HtmlCell;
 using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
