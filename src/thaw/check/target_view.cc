@@ -6,17 +6,13 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
+#include "thaw/ir/graph/place.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::checking {
 namespace {
 
 constexpr size_t kMostMet = 16;  // types of one value; a function that is called with more is not told apart further
-
-const ir::Graph* root_of(const ir::Graph* graph) {
-  while (graph->parent()) graph = graph->parent();
-  return graph;
-}
 
 bool is_control_flow(const ir::Node& node) {
   const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());
@@ -147,7 +143,7 @@ void TargetView::look_into_functions() {
   };
   infer::InferOptions options;
   options.after_node = [&](const infer::NodeVisit& visit) {
-    if (root_of(visit.node.graph()) == model_.graph.get()) return;
+    if (&ir::root_of(*visit.node.graph()) == model_.graph.get()) return;
     for (size_t i = 0; i < visit.node.inputs().size(); ++i)
       if (const ir::Value* in = visit.node.inputs()[i]) note(in, visit.input(static_cast<int>(i)));
     for (size_t i = 0; i < visit.outputs.size(); ++i)

@@ -33,9 +33,7 @@ bool is_loaded(const ir::Model& model) {
 }  // namespace
 
 bool loads_quickly(const ir::Model& model) {
-  uint64_t weights = 0;
-  for (const ir::Value* value : model.graph->initializers()) weights += value->initializer()->num_bytes();
-  return weights <= kQuickBytes && model.graph->num_nodes() <= kQuickNodes;
+  return weight_bytes(model) <= kQuickBytes && model.graph->num_nodes() <= kQuickNodes;
 }
 
 AsWritten try_as_written(const ir::Model& written, const ir::Model& original, const Arrays* fed) {

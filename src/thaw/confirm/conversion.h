@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thaw/confirm/original.h"
@@ -33,7 +34,7 @@ class ConversionCheck {
   // At sizes that are drawn, the model's own first. Returns what was fed.
   std::vector<Arrays> run_drawn(const FeedOptions& feeds);
   // The first of what both ran on, as the result takes it; empty where there was none.
-  const std::optional<Arrays>& first_fed() const { return first_fed_; }
+  std::optional<Arrays> take_first_fed() { return std::move(first_fed_); }
 
  private:
   // What an output comes to over several runs: sums of squares, and the run of most noise.

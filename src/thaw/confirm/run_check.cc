@@ -25,10 +25,14 @@ double largest_of(const Array& array) {
 
 }  // namespace
 
+uint64_t weight_bytes(const ir::Model& model) {
+  uint64_t bytes = 0;
+  for (const ir::Value* value : model.graph->initializers()) bytes += value->initializer()->num_bytes();
+  return bytes;
+}
+
 std::string lacks_memory(const ir::Model& model) {
-  uint64_t weights = 0;
-  for (const ir::Value* value : model.graph->initializers())
-    if (const ir::Tensor* tensor = value->initializer()) weights += tensor->num_bytes();
+  const uint64_t weights = weight_bytes(model);
   const auto left = available_memory();
   // ONNX Runtime holds weights as they are and as its kernels want them.
   if (!left || weights <= *left / 2) return {};

@@ -13,6 +13,9 @@ namespace thaw::confirm {
 
 using thaw::RunCheck;
 
+// Of the main graph's initializers.
+uint64_t weight_bytes(const ir::Model& model);
+
 // Why running the model would take more memory than there is left; empty where it would not.
 std::string lacks_memory(const ir::Model& model);
 

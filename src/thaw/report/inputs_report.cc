@@ -41,10 +41,8 @@ std::string to_text(const PreparedInputs& made, const TextOptions&) {
   std::string text;
   for (const PreparedFile& file : made.files) text += file_text(file);
   for (const auto& [name, array] : made.arrays) {
-    text += fmt::format("{}  {}", report::printable(name), run::describe(array));
-    const run::Summary summary = run::summarize(array);
-    if (summary.lowest) text += fmt::format("  min {:.6g}  max {:.6g}", *summary.lowest, *summary.highest);
-    text += "\n";
+    text += fmt::format("{}  {}{}\n", report::printable(name), run::describe(array),
+                        report::range_text(run::summarize(array)));
   }
   for (const std::string& warning : made.warnings) text += fmt::format("warning: {}\n", report::printable(warning));
   return made.output.empty() ? text : text + fmt::format("wrote {}\n", report::printable(made.output));
@@ -73,10 +71,7 @@ std::string to_json(const PreparedInputs& made) {
   for (const auto& [name, array] : made.arrays) {
     json.begin_object(JsonWriter::Layout::kLine);
     report::write_array_type(json, name, array);
-    if (const run::Summary summary = run::summarize(array); summary.lowest) {
-      json.member("min", *summary.lowest);
-      json.member("max", *summary.highest);
-    }
+    report::write_range(json, run::summarize(array));
     json.end_object();
   }
   json.end_array();

@@ -57,12 +57,6 @@ ops::Fact at_sizes(ops::Fact fact, const dim::Assignment& values) {
   return fact;
 }
 
-bool is_in_function(const ir::Node& node, const ir::Model& model) {
-  const ir::Graph* graph = node.graph();
-  while (graph->parent() != nullptr) graph = graph->parent();
-  return graph != model.graph.get();
-}
-
 void infer_at(Inspection& seen, infer::InferOptions options) {
   seen.in_functions.clear();
   const auto join = [&](const ir::Value* value, const ops::Fact& fact) {
@@ -71,7 +65,7 @@ void infer_at(Inspection& seen, infer::InferOptions options) {
   };
   if (!seen.model->functions.empty()) {
     options.after_node = [&](const infer::NodeVisit& visit) {
-      if (!is_in_function(visit.node, *seen.model)) return;
+      if (&ir::root_of(*visit.node.graph()) == seen.model->graph.get()) return;  // in no function
       for (size_t i = 0; i < visit.node.inputs().size(); ++i)
         if (const ir::Value* input = visit.node.inputs()[i]; input != nullptr && input->is_input())
           join(input, visit.input(static_cast<int>(i)));

@@ -52,6 +52,16 @@ void write_array_type(JsonWriter& json, std::string_view name, const Array& arra
   json.end_array();
 }
 
+void write_range(JsonWriter& json, const run::Summary& summary) {
+  if (!summary.lowest) return;
+  json.member("min", *summary.lowest);
+  json.member("max", *summary.highest);
+}
+
+std::string range_text(const run::Summary& summary) {
+  return summary.lowest ? fmt::format("  min {:.6g}  max {:.6g}", *summary.lowest, *summary.highest) : std::string();
+}
+
 void write_error(JsonWriter& json, const Error& error) {
   const ErrorParts& parts = error.parts();
   json.member_object("error");

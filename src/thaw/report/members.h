@@ -13,6 +13,7 @@
 #include "thaw/report.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
+#include "thaw/run/summary.h"
 
 namespace thaw::report {
 
@@ -37,6 +38,9 @@ void write_map(JsonWriter& json, std::string_view name, const Pairs& pairs,
 }
 // "name", "dtype" and "dims" of an array.
 void write_array_type(JsonWriter& json, std::string_view name, const Array& array);
+// "min" and "max" of its finite elements, where there are some; "  min 0  max 1" for people.
+void write_range(JsonWriter& json, const run::Summary& summary);
+std::string range_text(const run::Summary& summary);
 // "error", with its code and parts.
 void write_error(JsonWriter& json, const Error& error);
 

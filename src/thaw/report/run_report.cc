@@ -19,11 +19,8 @@ void write_summary(JsonWriter& json, const std::string& name, const Array& array
   json.begin_object(JsonWriter::Layout::kLine);
   report::write_array_type(json, name, array);
   const run::Summary summary = run::summarize(array);
-  if (summary.lowest) {
-    json.member("min", *summary.lowest);
-    json.member("max", *summary.highest);
-    json.member("mean", *summary.mean);
-  }
+  report::write_range(json, summary);
+  if (summary.mean) json.member("mean", *summary.mean);
   json.member("nans", summary.nans);
   json.member("infinities", summary.infinities);
   json.end_object();
@@ -49,8 +46,8 @@ std::string to_text(const RunReport& report, const TextOptions&) {
     const std::string shown = report::printable(name);
     text += shown + std::string(name_width - report::width_of(shown) + 2, ' ');
     text += fmt::format("{:<{}}", run::describe(array), type_width);
-    if (summary.lowest)
-      text += fmt::format("  min {:.6g}  max {:.6g}  mean {:.6g}", *summary.lowest, *summary.highest, *summary.mean);
+    text += report::range_text(summary);
+    if (summary.mean) text += fmt::format("  mean {:.6g}", *summary.mean);
     if (summary.nans > 0) text += fmt::format("  {} NaN", summary.nans);
     if (summary.infinities > 0) text += fmt::format("  {} infinite", summary.infinities);
     text += "\n";

@@ -54,7 +54,7 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   if (!check.load()) return made;
   if (with_samples) check.run_samples(*samples);
   made.drawn = check.run_drawn(feeds);
-  made.fed = check.first_fed();
+  made.fed = check.take_first_fed();
   return made;
 }
 

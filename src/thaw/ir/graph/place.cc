@@ -33,6 +33,12 @@ std::string operator_name(const Node& node) {
   return node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type();
 }
 
+const Graph& root_of(const Graph& graph) {
+  const Graph* root = &graph;
+  while (root->parent() != nullptr) root = root->parent();
+  return *root;
+}
+
 std::string path_of(const Graph& graph) {
   std::vector<std::string> steps;  // innermost first
   for (const Graph* at = &graph; at->parent_node() != nullptr; at = at->parent_node()->graph()) {

@@ -9,6 +9,9 @@ namespace thaw::ir {
 // "Reshape", "com.microsoft.Attention".
 std::string operator_name(const Node& node);
 
+// The graph around all that hold this one: a model's main graph, or a function's body.
+const Graph& root_of(const Graph& graph);
+
 // The subgraph path of a graph: "If 'cond_1'.then_branch"; empty for a model's main graph and a function's body.
 std::string path_of(const Graph& graph);
 

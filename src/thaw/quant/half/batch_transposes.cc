@@ -31,7 +31,7 @@ int give_axes_to_constants(ir::Model& model) {
       if (!ops::weight_product(*node)) continue;
       for (int i = 0; i < 2; ++i) {
         const ir::Value* other = node->input(1 - i);
-        ir::Value* narrow = node->input(i);
+        const ir::Value* narrow = node->input(i);
         const ir::Tensor* constant = narrow != nullptr ? narrow->constant() : nullptr;
         if (other == nullptr || constant == nullptr || constant->data_type != ir::DataType::kFloat16) continue;
         const std::optional<size_t> axes = axes_of_batch_transpose(*other);
@@ -44,8 +44,6 @@ int give_axes_to_constants(ir::Model& model) {
           wide = model.graph->add_initializer(std::move(tensor));
         }
         node->set_input(i, wide);
-        if (narrow->initializer() != nullptr && narrow->uses().empty() && !narrow->is_input() && !narrow->is_output())
-          narrow->graph()->remove_initializer(narrow);
       }
     }
   }

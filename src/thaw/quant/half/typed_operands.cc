@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,10 @@ namespace thaw::quantizing {
 namespace {
 
 // Attributes that say the element type of results. "value" holds a tensor.
-constexpr std::array<std::string_view, 5> kTypeAttributes = {"to", "dtype", "output_dtype", "output_datatype", "value"};
+constexpr std::array<std::string_view, 3> kTypeAttributes = {"to", "output_dtype", "value"};
+// The same; but ONNX Runtime casts around what it has no kernel of a type for by the types of operands, and by attributes not; few
+// of its kernels make float16 by one of these.
+constexpr std::array<std::string_view, 2> kFixedTypeAttributes = {"dtype", "output_datatype"};
 
 enum class Held : uint8_t { kFloat, kOther, kFloatsInside, kUnknown };
 
@@ -30,17 +34,13 @@ Held held_by(const ops::Fact& fact) {
   return inside == Held::kOther || inside == Held::kUnknown ? inside : Held::kFloatsInside;
 }
 
-// ONNX Runtime casts around what it has no kernel of a type for by the types of operands, and by attributes not; few of its
-// kernels make float16 by one of these.
-constexpr std::array<std::string_view, 2> kNotCastAround = {"dtype", "output_datatype"};
-
-// Of results that no operand's type decides.
-std::string type_attribute(const ir::Node& node, int64_t opset) {
-  for (const std::string_view name : kTypeAttributes)
+// Of results that no operand's type decides: the first of `names` that the node has, or could have.
+std::string type_attribute(const ir::Node& node, int64_t opset, std::span<const std::string_view> names) {
+  for (const std::string_view name : names)
     if (node.attribute(name)) return std::string(name);
   const auto schema = ir::find_schema(node.domain(), node.op_type(), opset);
   if (!schema) return {};
-  for (const std::string_view name : kTypeAttributes)
+  for (const std::string_view name : names)
     if (std::ranges::find(schema->attributes, name) != schema->attributes.end()) return std::string(name);
   return {};
 }
@@ -107,16 +107,13 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     const std::string_view parameter = types->output(static_cast<size_t>(i));
     if (!taken.contains(parameter)) continue;
     if (!bound.contains(parameter)) {
-      if (found.attribute.empty()) found.attribute = type_attribute(node, opset);
-      if (found.attribute.empty() || std::ranges::find(kNotCastAround, found.attribute) != kNotCastAround.end()) {
-        found.attribute.clear();
-        continue;  // it stays what it is
-      }
+      if (found.attribute.empty()) found.attribute = type_attribute(node, opset, kTypeAttributes);
+      if (found.attribute.empty()) continue;  // it stays what it is
     }
     found.outputs.push_back(i);
   }
   if (found.inputs.empty() && found.outputs.empty() && !(inputs.empty() && outputs.empty()))
-    found.why_not = type_attribute(node, opset).empty()
+    found.why_not = type_attribute(node, opset, kFixedTypeAttributes).empty()
                         ? fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset)
                         : fmt::format("its type is an attribute's, and few of ONNX Runtime's kernels make {} by one",
                                       name_of_type(to));
