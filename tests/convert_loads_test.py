@@ -106,7 +106,7 @@ def test_what_is_not_loaded_is_not_written(thaw, save, to, check):
     if made.returncode == 1:
         assert not out.exists() and "ONNX Runtime does not load it as it is written" in made.stdout + made.stderr
     elif to == "bf16":
-        assert made.returncode == 0 and "ONNX Runtime does not load it for processors" in made.stdout
+        assert made.returncode == 0 and "ONNX Runtime has few kernels of bfloat16 for processors" in made.stdout
     else:
         assert made.returncode == 0
         assert_load([out])
@@ -117,4 +117,4 @@ def test_what_was_not_loaded_is_said(thaw, save):
     path = save(model("g (float[n, 6000] x) => (float[n, 6000] y) { y = MatMul(x, w) }", w=np.ones((6000, 6000), np.float32)), "large")
     for check in ([], ["--no-check"]):
         report = thaw.json("convert", path, "-o", path.with_name("out.onnx"), "--to", "f16", *check, code=0)
-        assert any("it was not loaded" in w for w in report["warnings"]) == bool(check)
+        assert report["as_written"]["outcome"] == ("not loaded" if check else "ran")

@@ -53,9 +53,10 @@ struct BatchedPort {
 };
 
 struct BatchReport {
-  std::string model;                              // the path that it was loaded from
-  std::string output;                             // and that it was to be written to
-  Files files;                                    // that were written
+  std::string model;   // the path that it was loaded from
+  std::string output;  // and that it was to be written to
+  Files files;         // that were written
+  AsWritten as_written = {};
   std::vector<BatchedPort> ports;                 // but for inputs that an initializer gives
   std::vector<Note> inputs, outputs;              // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
   int kept = 0;                                   // nodes that batch as they are

@@ -124,9 +124,10 @@ struct OutputError {
 };
 
 struct ConvertReport {
-  std::string model;                       // the path that it was loaded from
-  std::string output;                      // and that it was to be written to
-  Files files = {};                        // that were written
+  std::string model;   // the path that it was loaded from
+  std::string output;  // and that it was to be written to
+  Files files = {};    // that were written
+  AsWritten as_written = {};
   std::vector<Change> changed = {};        // by node
   std::vector<Change> left = {};           // what was to be converted and could not be, and why
   std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
@@ -139,9 +140,11 @@ struct ConvertReport {
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
   bool is_checked = false;                   // as ConvertOptions::check asks
 
-  // ONNX Runtime loads it at its defaults, it runs wherever the model does, and breaks no output; where a check was asked for,
+  // ONNX Runtime does not refuse it as it is written, it runs wherever the model does, and breaks no output; where a check was asked for,
   // something was compared, or there was nothing to compare.
-  bool accepted() const { return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()); }
+  bool accepted() const {
+    return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()) && !as_written.is_refused();
+  }
 };
 
 // Changes the model in place. Its inputs (but for weights among them, where those are

@@ -32,6 +32,7 @@ struct FixOptions {
 struct FixReport {
   std::string model = {};  // the path that it was loaded from
   Files files = {};        // that were written
+  AsWritten as_written = {};
   std::vector<Change> changed = {};
   std::vector<Change> left = {};             // what a rule finds and no rewrite answers
   std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
@@ -77,15 +78,16 @@ struct ReferenceCase {
 };
 
 struct FixReferenceReport {
-  std::string model = {};                  // the path that it was loaded from
-  Files files = {};                        // that were written
+  std::string model = {};  // the path that it was loaded from
+  Files files = {};        // that were written
+  AsWritten as_written = {};
   bool all_agree = false;                  // all cases do
   std::vector<Note> sizes, changed, left;  // of constants: what each stands for, or why it is left
   std::vector<ReferenceCase> cases;        // of the result; where nothing is confirmed, of the most likely choice
   std::vector<std::string> notes;          // cases left out, arrays not used, limits reached
   int tries = 0;                           // choices that were run
   bool modified() const { return !changed.empty(); }
-  bool accepted() const { return all_agree; }
+  bool accepted() const { return all_agree && !as_written.is_refused(); }
 };
 
 // One static trace and a reference: which of the trace's integers are sizes, found by proposing and confirmed by running

@@ -78,6 +78,9 @@ THAW_API Inspection inspect(const Model& model, const InspectOptions& options = 
 struct Annotation {
   size_t tensors = 0;  // that were declared
   Files files = {};    // that were written
+  AsWritten as_written = {};
+
+  bool accepted() const { return !as_written.is_refused(); }
 };
 THAW_API Annotation annotate(Model& model, const Output& output = {});
 

@@ -56,7 +56,8 @@ struct TraceInputs {
 };
 
 struct LiftReport {
-  Files files;         // that were written
+  Files files;  // that were written
+  AsWritten as_written = {};
   std::string output;  // the path that it was to be written to
   std::vector<TraceInputs> traces;
   std::vector<PortText> inputs, outputs;  // of the lifted model, where it is whole

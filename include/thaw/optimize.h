@@ -64,6 +64,7 @@ struct MovedBytes {
 struct OptimizeReport {
   std::string model = {};  // the path that it was loaded from
   Files files = {};        // that were written
+  AsWritten as_written = {};
   OptimizeTarget target = OptimizeTarget::kPortable;
   std::vector<Change> changed = {};
   std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node

@@ -38,7 +38,8 @@ struct PinReport {
   std::string model;   // the path that it was loaded from
   std::string output;  // the path that it was to be written to
   Files files;         // that were written
-  NamedSizes sizes;    // as PinOptions has them
+  AsWritten as_written = {};
+  NamedSizes sizes;  // as PinOptions has them
   std::vector<Change> changed;
   std::vector<OpenSize> open;  // in the model's order; empty: every size is a number
   size_t nodes_before = 0, nodes_after = 0;
@@ -54,6 +55,7 @@ struct PinReport {
 struct PinnedModels {
   std::string model;
   Files files;  // that were written: none, or all, which share one file of data
+  AsWritten as_written = {};
   std::vector<PinReport> reports;
 
   THAW_API bool accepted() const;  // all are

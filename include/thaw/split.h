@@ -52,6 +52,7 @@ struct SplitPart {
 struct SplitReport {
   std::string model = {};  // the path that it was loaded from
   Files files = {};        // that were written
+  AsWritten as_written = {};
   std::vector<SplitPart> parts = {};
   std::vector<std::string> carried = {};     // tensors that pass cuts beside those that were named
   std::vector<RunCheck> checks = {};         // by sizes

@@ -45,7 +45,7 @@ int inspect_model(const InspectArguments& arguments) {
   page.write_one([&] { return inspect_html(model, how); }, [&] { return inspect_json(model, how, made); });
   write_output(arguments.format == Format::kJson ? inspect_json(model, how, made)
                                                  : inspect_text(model, how, text_options(), made));
-  return kFine;
+  return made && !made->accepted() ? kFindings : kFine;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/conversion.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/core/error.h"
 #include "thaw/run/session.h"
@@ -21,6 +22,17 @@ bool says_no_kernel(const Error& error) {
   return error.parts().what.find("Could not find an implementation for") != std::string_view::npos;
 }
 
+// With the name that the file is to have in the place of the one that it has now.
+std::string by_its_name(std::string text, const ToTry& what) {
+  const std::string link = what.file.string();
+  for (size_t at = link.empty() ? std::string::npos : text.find(link); at != std::string::npos;
+       at = text.find(link, at + what.named_as.string().size()))
+    text.replace(at, link.size(), what.named_as.string());
+  return text;
+}
+
+std::string told(const Error& error, const ToTry& what) { return by_its_name(error.what(), what); }
+
 bool is_loaded(const ir::Model& model) {
   try {
     const run::Session session(model, defaults());
@@ -36,31 +48,35 @@ bool loads_quickly(const ir::Model& model) {
   return weight_bytes(model) <= kQuickBytes && model.graph->num_nodes() <= kQuickNodes;
 }
 
-AsWritten try_as_written(const ir::Model& written, const ir::Model& original, const Arrays* fed) {
-  AsWritten result;
-  result.not_loaded = lacks_memory(written);
-  if (!result.not_loaded.empty()) return result;
+AsWritten try_as_written(const ToTry& what) {
+  using Outcome = AsWritten::Outcome;
+  if (std::string lacking = lacks_memory(*what.written); !lacking.empty()) return {Outcome::kNotLoaded, lacking};
   bool loaded = false;
   try {
-    run::Session session(written, defaults());
+    run::Session session =
+        what.file.empty() ? run::Session(*what.written, defaults()) : run::Session(what.file, defaults());
     loaded = true;
-    if (fed != nullptr) session.run(*fed);
+    if (what.fed == nullptr) return {Outcome::kLoaded};
+    session.run(*what.fed);
+    return {Outcome::kRan};
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kRuntimeMissing || error.code() == ErrorCode::kOutOfBudget ||
-        (!loaded && says_no_kernel(error))) {
-      result.not_loaded = error.parts().what;
-      result.lacks_kernels = says_no_kernel(error);
-    } else if (error.code() != ErrorCode::kRuntimeFailed) {
-      throw;
-    } else if (loaded) {
-      result.failure = fmt::format("it loads as it is written, and does not run: {}", error.what());
-    } else if (is_loaded(original)) {
-      result.failure = fmt::format("ONNX Runtime does not load it as it is written: {}", error.what());
-    } else {
-      result.not_loaded = fmt::format("neither it nor the model is loaded: {}", error.parts().what);
-    }
+    if (error.code() == ErrorCode::kRuntimeMissing || error.code() == ErrorCode::kOutOfBudget)
+      return {Outcome::kNotLoaded, by_its_name(error.parts().what, what)};
+    if (!loaded && says_no_kernel(error))
+      return {Outcome::kNotLoaded,
+              has_type(*what.written, DataType::kBfloat16)
+                  ? fmt::format(
+                        "ONNX Runtime has few kernels of bfloat16 for processors ({}): run it where they are, as on a "
+                        "GPU, or write it in float16 (convert --to f16, build --dtype f16)",
+                        by_its_name(error.parts().what, what))
+                  : by_its_name(error.parts().what, what)};
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    if (loaded)
+      return {Outcome::kRefused, fmt::format("it loads as it is written, and does not run: {}", told(error, what))};
+    if (what.original == nullptr || is_loaded(*what.original))
+      return {Outcome::kRefused, fmt::format("ONNX Runtime does not load it as it is written: {}", told(error, what))};
+    return {Outcome::kNotLoaded, fmt::format("neither it nor the model is loaded: {}", told(error, what))};
   }
-  return result;
 }
 
 }  // namespace thaw::confirm

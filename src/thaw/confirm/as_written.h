@@ -1,26 +1,27 @@
-// A result as it will be written, loaded and run as users do: by ONNX Runtime at its defaults. Where a check runs an imitation of
-// it, this is what tells whether the file itself is taken.
+// A result in the files that are written, loaded and run as users do: by ONNX Runtime at its defaults. A check may run a copy of it,
+// in other types or without what it declares; this is what tells whether the files are taken.
 #pragma once
 
-#include <string>
+#include <filesystem>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/report.h"
 #include "thaw/run/array.h"
 
 namespace thaw::confirm {
 
-struct AsWritten {
-  std::string failure;  // what ONNX Runtime says of it where it takes the original: nothing that should be written
-  std::string
-      not_loaded;  // why it could not be tried: no kernels, no runtime, no memory, a model that was refused before
-  bool lacks_kernels = false;  // that is why
+struct ToTry {
+  const ir::Model* written;
+  const ir::Model* original;            // null: there is none, or it is none that is loaded
+  const Arrays* fed = nullptr;          // by input, of the types that `written` takes; null: it is not run
+  std::filesystem::path file = {};      // that holds `written`, under whatever name; empty: it is tried from memory
+  std::filesystem::path named_as = {};  // what errors call the file
 };
 
 // Whether loading it takes less than a second or so.
 bool loads_quickly(const ir::Model& model);
 
-// Loads `written`, and runs it on `fed` (by input, of the types that it takes) where that is given. What is wrong with a weight,
-// which may be made only now, is thrown.
-AsWritten try_as_written(const ir::Model& written, const ir::Model& original, const Arrays* fed);
+// What is wrong with a weight, which may be made only now, is thrown.
+AsWritten try_as_written(const ToTry& what);
 
 }  // namespace thaw::confirm

@@ -21,11 +21,13 @@ using Runner = std::function<Arrays(const Arrays& feeds)>;
 // Adds to the check what it finds of what was made of the model, run on the same feeds. What it throws fails the check.
 using Judge = std::function<void(const Arrays& feeds, const Arrays& wanted, RunCheck& check)>;
 
+// How one side runs with what options.
+using Side = std::function<Runner(const SessionOptions& options)>;
+
 // Draws what `drawn` takes, at `points` sizes that `wanted` runs at, or at its own where none is free, and holds what
 // `got` gives for the same against what `wanted` gives: all of its outputs, by name. Small grids come before what is drawn,
 // and what else it may take after (likely_feeds.h).
-Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
-                  const Runner& got);
+Beside run_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Side& wanted, const Side& got);
 // The same, held against each other in another way.
 Beside judge_beside(const ir::Model& drawn, const FeedOptions& feeds, int points, const Runner& wanted,
                     const Judge& judge);

@@ -8,17 +8,20 @@
 // What could not be compared is said. "It runs" proves nothing of a size at which nothing was compared.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thaw/confirm/run_check.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/run/array.h"
 
 namespace thaw::confirm {
 
 struct FixCheck {
   std::vector<RunCheck> runs;
   std::vector<std::string> uncompared;  // what was not compared, and why
+  std::optional<Arrays> fed;            // what both ran on first
 };
 
 // `rewritten`: constants or nodes were changed, not declarations alone; where the original runs at other sizes it is

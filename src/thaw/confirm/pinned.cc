@@ -16,18 +16,20 @@ constexpr int kPinnedPoints = 2;  // where sizes are left open
 Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
                       const FeedOptions& feeds) {
   const std::unique_ptr<ir::Model> own = ir::clone(original);  // it may lose what it declares inside
-  Original before(*own, check_session());
-  std::optional<run::Session> after;
-  const auto run_before = [&](const Arrays& fed) {
-    Arrays all = fed;
-    all.insert(given.begin(), given.end());
-    return before.run(all);
+  const Side before = [&](const SessionOptions& options) -> Runner {
+    return [&given, model = std::make_shared<Original>(*own, options)](const Arrays& fed) {
+      Arrays all = fed;
+      all.insert(given.begin(), given.end());
+      return model->run(all);
+    };
   };
-  const auto run_after = [&](const Arrays& fed) {
-    if (!after) after.emplace(pinned, check_session());
-    return after->run(fed);
+  const Side after = [&](const SessionOptions& options) -> Runner {
+    return [&pinned, options, session = std::make_shared<std::optional<run::Session>>()](const Arrays& fed) {
+      if (!*session) session->emplace(pinned, options);
+      return (*session)->run(fed);
+    };
   };
-  return run_beside(pinned, feeds, kPinnedPoints, run_before, run_after);
+  return run_beside(pinned, feeds, kPinnedPoints, before, after);
 }
 
 }  // namespace thaw::confirm

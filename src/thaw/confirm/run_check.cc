@@ -97,16 +97,6 @@ void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check, c
   }
 }
 
-void require_loads(const ir::Model& written, std::vector<RunCheck>& checks) {
-  try {
-    const run::Session session(written, check_session());
-  } catch (const Error& error) {
-    RunCheck& failed = checks.emplace_back();
-    failed.name = "any size";
-    fail_check(failed, error.what());
-  }
-}
-
 bool all_agree(const std::vector<RunCheck>& checks) {
   return std::all_of(checks.begin(), checks.end(), [](const RunCheck& check) { return check.agrees; });
 }

@@ -40,9 +40,6 @@ void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check, c
 // A check that could not compare.
 void fail_check(RunCheck& check, std::string message);
 
-// For a result that was compared by a copy with other nodes: where it does not load itself, a check that fails is added.
-void require_loads(const ir::Model& written, std::vector<RunCheck>& checks);
-
 bool all_agree(const std::vector<RunCheck>& checks);
 
 }  // namespace thaw::confirm

@@ -1,11 +1,11 @@
 #include "thaw/confirm/traces.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 
 #include "thaw/confirm/model_inputs.h"
+#include "thaw/confirm/reconsider.h"
 #include "thaw/core/error.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/session.h"
@@ -109,25 +109,6 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace) {
   }
 }
 
-// Whether the numbers differ, and nothing else.
-bool differs(const RunCheck& check) { return !check.agrees && check.elements > 0 && std::isfinite(check.max_abs); }
-
-// ONNX Runtime joins other nodes in the one than in the other, and rounds otherwise there. Where a model takes the best of scores
-// that are next to the same (the queries of a detector), another order is all that comes of it, and that is no difference where both are
-// run as they are written.
-void compare_as_written(const ir::Model& lifted, const TraceToRun& trace, const Arrays& feeds, RunCheck& check) {
-  const SessionOptions as_written{.optimization = Optimization::kNone};
-  RunCheck again{.name = check.name + " as both are written, without ONNX Runtime's optimizations",
-                 .inputs = check.inputs};
-  try {
-    const Arrays wanted = outputs_of(*ir::load(trace.path), lifted, feeds, as_written);
-    compare_outputs(wanted, run::Session(lifted, as_written).run(feeds), again);
-  } catch (const Error&) {
-    return;
-  }
-  if (again.agrees) check = std::move(again);
-}
-
 }  // namespace
 
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces) {
@@ -160,8 +141,12 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     }
   }
   result.reset();
-  for (size_t k = 0; k < checks.size(); ++k)
-    if (differs(checks[k])) compare_as_written(lifted, traces[k], feeds[k], checks[k]);
+  for (size_t k = 0; k < checks.size(); ++k) {
+    reconsider(checks[k], [&](RunCheck& again) {
+      const Arrays own = outputs_of(*ir::load(traces[k].path), lifted, feeds[k], as_it_is_written());
+      compare_outputs(own, run::Session(lifted, as_it_is_written()).run(feeds[k]), again);
+    });
+  }
   return checks;
 }
 

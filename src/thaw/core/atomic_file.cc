@@ -8,31 +8,17 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/scratch_folder.h"
 
 namespace thaw {
 namespace {
 
 constexpr size_t kCopyBuffer = size_t{1} << 20;
-
-std::string random_name() {
-  unsigned char bytes[8];
-  if (::getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-    throw Error(ErrorCode::kCannotWrite, {.what = "no random bytes for a temporary file's name"});
-  }
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string name = ".thaw-";
-  for (const unsigned char byte : bytes) {
-    name += kDigits[byte >> 4];
-    name += kDigits[byte & 15];
-  }
-  return name + ".tmp";
-}
 
 [[noreturn]] void shorter(const std::string& source) {
   throw Error(ErrorCode::kCannotRead, {.what = "is shorter than it was",
@@ -82,14 +68,13 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : p
   // Its name comes by way of /proc; where that is not mounted it could have none.
   if (::access("/proc/self/fd", X_OK) == 0)
     fd_ = UniqueFd(::openat(folder_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
-  nameless_ = static_cast<bool>(fd_);
-  if (!nameless_) open_named(mode);
+  if (!fd_) open_named(mode);
   if (replaces) static_cast<void>(::fchmod(fd_.get(), mode));  // past the umask; a file system without modes is fine
 }
 
 void AtomicFile::open_named(unsigned mode) {
   do {
-    temporary_ = random_name();
+    temporary_ = temporary_name();
     fd_ =
         UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   } while (!fd_ && errno == EEXIST);
@@ -99,7 +84,7 @@ void AtomicFile::open_named(unsigned mode) {
 }
 
 AtomicFile::~AtomicFile() {
-  if (!temporary_.empty()) ::unlinkat(folder_.get(), temporary_.c_str(), 0);
+  if (!temporary_.empty()) ::unlinkat(folder_of_temporary(), temporary_.c_str(), 0);
 }
 
 void AtomicFile::expect_bulk() {
@@ -215,16 +200,16 @@ void AtomicFile::flush() {
   flushed_ = true;
 }
 
-bool AtomicFile::link_as(const std::string& name) const {
+bool AtomicFile::link_as(int folder, const std::string& name) const {
   const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
-  return ::linkat(AT_FDCWD, self.c_str(), folder_.get(), name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  return ::linkat(AT_FDCWD, self.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 // A temporary name for a file without one: only a rename takes the place of another file, and it needs a name.
 void AtomicFile::give_name() {
   do {
-    temporary_ = random_name();
-    if (link_as(temporary_)) return;
+    temporary_ = temporary_name();
+    if (link_as(folder_.get(), temporary_)) return;
   } while (errno == EEXIST);
   // A file system that makes nameless files and gives them no names: its content goes to one with a name.
   const UniqueFd nameless = std::move(fd_);
@@ -240,7 +225,7 @@ void AtomicFile::give_name() {
 
 void AtomicFile::move_to(const std::string& name) {
   const auto move = [&](unsigned flags) {
-    return ::renameat2(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str(), flags) == 0;
+    return ::renameat2(folder_of_temporary(), temporary_.c_str(), folder_.get(), name.c_str(), flags) == 0;
   };
   bool moved = false;
   if (existing_ == Existing::kRefuse) {
@@ -251,7 +236,7 @@ void AtomicFile::move_to(const std::string& name) {
       moved = ::faccessat(folder_.get(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0 && move(0);
     }
   } else {
-    moved = ::renameat(folder_.get(), temporary_.c_str(), folder_.get(), name.c_str()) == 0;
+    moved = ::renameat(folder_of_temporary(), temporary_.c_str(), folder_.get(), name.c_str()) == 0;
   }
   if (!moved) fail("cannot be put in place");
   temporary_.clear();
@@ -260,15 +245,34 @@ void AtomicFile::move_to(const std::string& name) {
 void AtomicFile::publish() {
   flush();
   const std::string name = path_.filename().string();
-  const bool placed = nameless_ && link_as(name);
+  const bool nameless = temporary_.empty();
+  const bool placed = nameless && link_as(folder_.get(), name);
   if (!placed) {
-    if (nameless_ && errno == EEXIST && existing_ == Existing::kRefuse) fail("cannot be put in place");
+    if (nameless && errno == EEXIST && existing_ == Existing::kRefuse) fail("cannot be put in place");
     const HoldSignals hold;  // between the two names
-    if (nameless_) give_name();
+    if (nameless) give_name();
     move_to(name);
   }
   // The name itself must outlast a power cut; a file system that cannot flush folders has done what it can.
   static_cast<void>(::fsync(folder_.get()));
+}
+
+bool AtomicFile::name_in(const std::filesystem::path& folder) {
+  const std::string name = path_.filename().string();
+  UniqueFd there(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!there) return false;
+  const bool named = temporary_.empty()
+                         ? link_as(there.get(), name)
+                         : ::renameat(folder_of_temporary(), temporary_.c_str(), there.get(), name.c_str()) == 0;
+  if (!named) return false;
+  temporary_ = name;
+  elsewhere_ = std::move(there);
+  return true;
+}
+
+std::filesystem::path AtomicFile::name_beside() {
+  if (temporary_.empty()) give_name();
+  return path_.parent_path() / temporary_;
 }
 
 void AtomicFile::withdraw() { static_cast<void>(::unlinkat(folder_.get(), path_.filename().c_str(), 0)); }

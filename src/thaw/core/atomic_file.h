@@ -44,6 +44,10 @@ class AtomicFile {
   // Flushes to the disk. For several files that belong together: flush all, then publish all.
   void flush();
   void publish();
+  // For a look at it before it is published: its own name in another folder of the file system, which goes with publish(); false
+  // where it cannot have one. Or a temporary name beside its own.
+  bool name_in(const std::filesystem::path& folder);
+  std::filesystem::path name_beside();
   // Takes a published file away again, where what it was for did not come about.
   void withdraw();
 
@@ -52,16 +56,17 @@ class AtomicFile {
   void copy(int fd, uint64_t offset, uint64_t size, const std::string& source);
   void seek_end();
   void end_bulk();
+  int folder_of_temporary() const { return elsewhere_ ? elsewhere_.get() : folder_.get(); }
   void open_named(unsigned mode);
-  bool link_as(const std::string& name) const;
+  bool link_as(int folder, const std::string& name) const;
   void give_name();
   void move_to(const std::string& name);
 
   std::filesystem::path path_;
   Existing existing_;
-  std::string temporary_;  // its name in the folder; empty while it has none, and once published
-  bool nameless_ = false;
+  std::string temporary_;  // its name in a folder; empty while it has none, and once published
   UniqueFd folder_, fd_;
+  UniqueFd elsewhere_;  // the folder of the temporary name, where that is another
   uint64_t size_ = 0;
   std::unique_ptr<DirectWriter> bulk_;  // between expect_bulk and the end of what it was for
   bool flushed_ = false;

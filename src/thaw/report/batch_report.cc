@@ -84,8 +84,9 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
   if (report.is_checked && !report.unchecked.empty())
     text += fmt::format("not checked: {}\n", report::printable(report.unchecked));
+  text += report::as_written_text(report.as_written);
   if (report.accepted()) return text + report::written_text(report.files);
-  if (confirm::all_agree(report.checks))
+  if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
   return text + "nothing was written\n";
 }
@@ -115,6 +116,7 @@ std::string to_json(const BatchReport& report) {
   json.end_object();
   report::write_checks(json, "sizes", report.checks);
   json.optional_member("not_checked", unchecked_in_batch(report));
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";

@@ -28,6 +28,7 @@ std::string to_json(const FixReport& report) {
   report::write_notes(json, "left", report::views(report.left));
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -39,6 +40,7 @@ std::string to_text(const FixReport& report, const TextOptions& how) {
   if (!report.left.empty()) text += report::notes_text("left as it is", report::views(report.left), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
+  text += report::as_written_text(report.as_written);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
   return text + (report.accepted() ? "dry run; nothing was written\n" : "nothing was written\n");
@@ -51,10 +53,12 @@ std::string to_html(const FixReport& report) {
                : !report.modified() || is_compared ? Outcome::kGood
                                                    : Outcome::kOpen,
                report::word_of_result(report.accepted(), report.files),
-               !report.modified()   ? "Nothing to change."
-               : !report.accepted() ? "Its numbers are not those of the model. Nothing was written."
-                                    : fmt::format("{} changed, {} left as they are.",
-                                                  report::counted(report.changed.size(), "place"), report.left.size()));
+               !report.modified()               ? "Nothing to change."
+               : report.as_written.is_refused() ? "ONNX Runtime does not take it. Nothing was written."
+               : !report.accepted()             ? "Its numbers are not those of the model. Nothing was written."
+                                                : fmt::format("{} changed, {} left as they are.",
+                                                              report::counted(report.changed.size(), "place"), report.left.size()));
+  report::add_as_written(page, report.as_written);
   report::add_notes(page, "Changed", report::views(report.changed));
   report::add_notes(page, "Left as it is", report::views(report.left));
   report::add_checked(page, report.checks, report.uncompared);
@@ -84,6 +88,7 @@ std::string to_json(const FixReferenceReport& report) {
   json.end_array();
   json.member("tries", report.tries);
   report::write_texts(json, "notes", report.notes);
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -91,7 +96,7 @@ std::string to_json(const FixReferenceReport& report) {
 
 std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   std::string text = report::notes_text("sizes", report::views(report.sizes), how.all);
-  const bool wrong = !report.accepted();
+  const bool wrong = !report.all_agree;
   if (!report.changed.empty())
     text +=
         report::notes_text(wrong ? "proposed, and not confirmed" : "changed", report::views(report.changed), how.all);
@@ -104,8 +109,11 @@ std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   }
   if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
+  text += report::as_written_text(report.as_written);
   if (!report.files.empty()) {
     text += report::written_text(report.files);
+  } else if (report.as_written.is_refused()) {
+    text += "nothing was written\n";
   } else if (wrong) {
     text += "the reference does not confirm it; nothing was written\n";
   } else {
@@ -119,6 +127,7 @@ std::string to_html(const FixReferenceReport& report) {
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "confirmed" : "not confirmed",
                fmt::format("{} of {} agree.", std::ranges::count(report.cases, true, &ReferenceCase::agrees),
                            report::counted(report.cases.size(), "case")));
+  report::add_as_written(page, report.as_written);
   report::add_notes(page, "Sizes", report::views(report.sizes));
   report::add_notes(page, report.accepted() ? "Changed" : "Proposed, and not confirmed", report::views(report.changed));
   report::add_notes(page, "Left as it is", report::views(report.left));

@@ -129,6 +129,7 @@ std::string to_text(const LiftReport& report, const TextOptions& how) {
   if (!report.unexplained.empty())
     text += report::groups_text("not explained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
+  text += report::as_written_text(report.as_written);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -154,6 +155,7 @@ std::string to_json(const LiftReport& report) {
   report::write_notes(json, "inferred", report::views(report.inferred));
   report::write_notes(json, "unexplained", report::views(report.unexplained));
   report::write_checks(json, "trace", report.checks);
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -163,6 +165,7 @@ std::string to_html(const LiftReport& report) {
   HtmlPage page(fmt::format("thaw lift: {}", report.output));
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "written" : "not written",
                lift_sentence(report));
+  report::add_as_written(page, report.as_written);
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
   if (!report.passed_over.empty()) {

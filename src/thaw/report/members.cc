@@ -38,6 +38,48 @@ std::string written_text(const Files& files) {
   return text;
 }
 
+namespace {
+
+std::string_view word_of(AsWritten::Outcome outcome) {
+  switch (outcome) {
+    case AsWritten::Outcome::kNone:
+      return "nothing to try";
+    case AsWritten::Outcome::kLoaded:
+      return "loaded";
+    case AsWritten::Outcome::kRan:
+      return "ran";
+    case AsWritten::Outcome::kNotLoaded:
+      return "not loaded";
+    case AsWritten::Outcome::kRefused:
+      return "refused";
+  }
+  return {};
+}
+
+std::string not_loaded_text(const AsWritten& as_written) {
+  return fmt::format("it was not loaded as it is written: {}", as_written.reason);
+}
+
+}  // namespace
+
+void write_as_written(JsonWriter& json, const AsWritten& as_written) {
+  json.member_object("as_written", JsonWriter::Layout::kLine);
+  json.member("outcome", word_of(as_written.outcome));
+  json.optional_member("reason", as_written.reason);
+  json.end_object();
+}
+
+std::string as_written_text(const AsWritten& as_written) {
+  if (as_written.is_refused()) return fmt::format("FAILS: {}\n", printable(as_written.reason));
+  if (as_written.outcome != AsWritten::Outcome::kNotLoaded) return {};
+  return fmt::format("warning: {}\n", printable(not_loaded_text(as_written)));
+}
+
+void add_as_written(HtmlPage& page, const AsWritten& as_written) {
+  if (as_written.is_refused()) page.sentence(as_written.reason);
+  if (as_written.outcome == AsWritten::Outcome::kNotLoaded) page.sentence(not_loaded_text(as_written));
+}
+
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {
   json.member_array(name);
   for (const std::string& text : texts) json.value(text);

@@ -27,6 +27,11 @@ std::string_view word_of_result(bool is_accepted,
                                 const Files& files);  // "written", "not written"; of none to write, "accepted"
 std::string written_text(const Files& files);         // "wrote out.onnx", a line each
 
+// "as_written": the outcome in a word, and why; lines of text, a sentence of a page, where there is something to say.
+void write_as_written(JsonWriter& json, const AsWritten& as_written);
+std::string as_written_text(const AsWritten& as_written);
+void add_as_written(HtmlPage& page, const AsWritten& as_written);
+
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.
 template <typename Pairs>

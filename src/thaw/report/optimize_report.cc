@@ -63,7 +63,7 @@ std::vector<report::NoteView> left_out(const OptimizeReport& report) {
 // Why nothing was written, and what to do.
 std::string unwritten_text(const OptimizeReport& report) {
   constexpr std::string_view kNothing = "nothing was written";
-  if (!report.modified()) return fmt::format("{}\n", kNothing);
+  if (!report.modified() || report.as_written.is_refused()) return fmt::format("{}\n", kNothing);
   if (confirm::all_agree(report.checks))
     return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
   if (report.passes.empty())
@@ -92,6 +92,7 @@ std::string to_json(const OptimizeReport& report) {
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
   if (report.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -114,6 +115,7 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
     text += report.untaken.empty()
                 ? "DirectML takes all of it\n"
                 : report::notes_text("DirectML does not take", untaken(report), how.all, "--explain");
+  text += report::as_written_text(report.as_written);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
   return text + unwritten_text(report);
@@ -127,6 +129,7 @@ std::string to_html(const OptimizeReport& report) {
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
   report::add_before_after(page, report::before_after(report));
+  report::add_as_written(page, report.as_written);
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.left));
   report::add_notes(page, "Passes left out", left_out(report));

@@ -71,7 +71,7 @@ void add_pinned(HtmlPage& page, const PinReport& report) {
 }
 
 PinnedModels as_one_of_one(const PinReport& report) {
-  return {.model = report.model, .files = report.files, .reports = {report}};
+  return {.model = report.model, .files = report.files, .as_written = report.as_written, .reports = {report}};
 }
 
 }  // namespace
@@ -85,6 +85,7 @@ std::string to_json(const PinnedModels& pinned) {
   json.member_array("pinned");
   for (const PinReport& report : pinned.reports) write_pinned(json, report);
   json.end_array();
+  report::write_as_written(json, pinned.as_written);
   report::write_files_member(json, pinned.files);
   json.end_object();
   return text + "\n";
@@ -93,6 +94,7 @@ std::string to_json(const PinnedModels& pinned) {
 std::string to_text(const PinnedModels& pinned, const TextOptions&) {
   std::string text;
   for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1);
+  text += report::as_written_text(pinned.as_written);
   if (!pinned.accepted()) return text + "nothing was written\n";
   return text + report::written_text(pinned.files);
 }
@@ -102,6 +104,7 @@ std::string to_html(const PinnedModels& pinned) {
   page.verdict(pinned.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(pinned.accepted(), pinned.files),
                fmt::format("{} for chosen sizes.", report::counted(pinned.reports.size(), "model")));
+  report::add_as_written(page, pinned.as_written);
   for (const PinReport& report : pinned.reports) {
     if (pinned.reports.size() > 1) page.heading(report.output);
     add_pinned(page, report);

@@ -45,6 +45,7 @@ std::string to_json(const SplitReport& report) {
   write_names(json, "carried", report.carried);
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
+  report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -63,6 +64,7 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
     text += report::printable(fmt::format("passes cuts too: {}", fmt::join(report.carried, ", "))) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
+  text += report::as_written_text(report.as_written);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -71,6 +73,7 @@ std::string to_html(const SplitReport& report) {
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} that run one after the other.", report::counted(report.parts.size(), "part")));
+  report::add_as_written(page, report.as_written);
   std::vector<std::vector<HtmlCell>> rows;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];

@@ -33,7 +33,9 @@ std::vector<BatchedPort> batched_ports(const ir::Model& before, const ir::Model&
 
 }  // namespace
 
-bool BatchReport::accepted() const { return unchecked.empty() && confirm::all_agree(checks); }
+bool BatchReport::accepted() const {
+  return unchecked.empty() && confirm::all_agree(checks) && !as_written.is_refused();
+}
 
 BatchReport batch(Model& model, const BatchOptions& options, const Output& output) {
   const ir::Model& given = ModelAccess::begin(model);
@@ -54,7 +56,10 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
     report.samples = check.samples;
   }
   if (!report.accepted()) return report;
-  report.files = verbs::publish(*batched, output);
+  verbs::Published written = verbs::publish(*batched, output, {.original = &given, .is_checked = options.check});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
+  if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(batched);
   return report;
 }

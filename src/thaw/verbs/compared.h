@@ -7,7 +7,7 @@
 namespace thaw::verbs {
 
 // confirm/fixed.h of both as they can be compared: random numbers are the same on both sides, items stand for sequences. What was
-// so compared is loaded as it is, too.
+// so compared was not run as it is written.
 confirm::FixCheck compare_with_original(const ir::Model& result, const ir::Model& original, bool rewritten,
                                         const FeedOptions& feeds, const confirm::Closeness& closeness = {});
 

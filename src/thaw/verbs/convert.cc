@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "thaw/confirm/as_written.h"
 #include "thaw/confirm/conversion.h"
 #include "thaw/core/error.h"
 #include "thaw/quant/half/widened.h"
@@ -30,10 +29,6 @@ std::unique_ptr<ir::Model> as_run_here(const ir::Model& converted) {
   for (const DataType type : {DataType::kFloat16, DataType::kBfloat16})
     if (confirm::has_type(*model, type)) quantizing::compute_in_float32(*model, type);
   return model;
-}
-
-bool computes_in_16_bits(const ir::Model& model) {
-  return confirm::has_type(model, DataType::kFloat16) || confirm::has_type(model, DataType::kBfloat16);
 }
 
 struct Conversion {
@@ -68,27 +63,6 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
   return false;
 }
 
-// What runs beside the model is an imitation where it computes in 16 bits, and nothing without a check.
-void try_as_written(const ir::Model& original, const ConvertOptions& options, Conversion& made) {
-  if (!made.report.failures.empty() || (options.check && !computes_in_16_bits(*made.model))) return;
-  if (!options.check && !confirm::loads_quickly(*made.model)) {
-    made.report.warnings.emplace_back(
-        "it was not loaded, as that takes more than a second: without --no-check it is, and run beside the model");
-    return;
-  }
-  const confirm::AsWritten tried = confirm::try_as_written(*made.model, original, made.fed ? &*made.fed : nullptr);
-  if (!tried.failure.empty()) made.report.failures.push_back(tried.failure);
-  if (tried.not_loaded.empty()) return;
-  // Where a kernel lacks float16, ONNX Runtime casts around it; bfloat16 it does not, and makes no session.
-  made.report.warnings.push_back(
-      tried.lacks_kernels && confirm::has_type(*made.model, DataType::kBfloat16)
-          ? fmt::format(
-                "ONNX Runtime does not load it for processors, as it has few kernels of bfloat16 for them ({}): run "
-                "it where they are, as on a GPU, or convert --to f16",
-                tried.not_loaded)
-          : fmt::format("it was not loaded as it is written: {}", tried.not_loaded));
-}
-
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
   std::optional<quantizing::Samples> samples;
   if (!options.data.empty()) samples.emplace(verbs::open_samples(options.data, options.fed, original));
@@ -114,7 +88,6 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);
   Conversion made = convert_checked(original, options, verbs::with_files(options.feeds, original));
-  try_as_written(original, options, made);
   ConvertReport report = std::move(made.report);
   report.model = original.path.string();
   report.output = output.path.string();
@@ -124,7 +97,11 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())
     where.save.external = ExternalPolicy::kSingle;
-  report.files = verbs::publish(*made.model, where);
+  verbs::Published written = verbs::publish(
+      *made.model, where, {.original = &original, .is_checked = options.check, .fed = made.fed ? &*made.fed : nullptr});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
+  if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(made.model);
   return report;
 }

@@ -1,6 +1,7 @@
 #include "thaw/fix/fix.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,7 +51,7 @@ SizesAt sizes_by_name(const ir::Model& model, const SizesAt& at) {
 
 }  // namespace
 
-bool FixReport::accepted() const { return confirm::all_agree(checks); }
+bool FixReport::accepted() const { return confirm::all_agree(checks) && !as_written.is_refused(); }
 
 bool FixReport::left_errors() const {
   const std::vector<RuleInfo> known = rules();
@@ -70,17 +71,23 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   FixReport report{
       .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
   if (report.modified()) verbs::require_renames(*fixed, output);
+  std::optional<Arrays> fed;
   if (report.modified() && options.check) {
     const bool rewritten = std::ranges::any_of(report.changed, rewrites_sizes);
     confirm::FixCheck check = verbs::compare_with_original(*fixed, original, rewritten, feeds);
     report.checks = std::move(check.runs);
     report.uncompared = std::move(check.uncompared);
+    fed = std::move(check.fed);
   }
   if (!report.accepted()) return report;
   // Names come last, as what is freed has its own only then; a model in which nothing else is to do is written for them alone.
   list_renames(output.rename, report);
   if (!report.modified()) return report;
-  report.files = verbs::publish(*fixed, output);
+  verbs::Published written = verbs::publish(
+      *fixed, output, {.original = &original, .is_checked = options.check, .fed = fed ? &*fed : nullptr});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
+  if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(fixed);
   return report;
 }
@@ -96,7 +103,10 @@ FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path&
   const Phase phase("looking for expressions that the reference confirms");
   FixReferenceReport report = lifting::onetrace::thaw_trace(ModelAccess::owner(model), reference, how);
   report.model = path;
-  if (report.accepted() && report.modified()) report.files = verbs::publish(*ModelAccess::owner(model), output);
+  if (!report.accepted() || !report.modified()) return report;
+  verbs::Published written = verbs::publish(*ModelAccess::owner(model), output, {});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
   return report;
 }
 

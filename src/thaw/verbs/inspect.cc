@@ -95,7 +95,10 @@ Annotation annotate(Model& model, const Output& output) {
   std::unique_ptr<ir::Model> annotated = ir::clone(given);
   const report::Inspection seen = report::inspect(*annotated);
   Annotation made{.tensors = rewrite::annotate(*annotated, seen.result, *seen.scope)};
-  made.files = verbs::publish(*annotated, output);
+  verbs::Published written = verbs::publish(*annotated, output, {.original = &given, .is_checked = false});
+  made.as_written = std::move(written.as_written);
+  made.files = std::move(written.files);
+  if (!made.accepted()) return made;
   ModelAccess::owner(model) = std::move(annotated);
   return made;
 }
@@ -106,6 +109,7 @@ std::string inspect_json(const Model& model, const InspectOptions& options, cons
     if (!made) return;
     json.member("annotated", made->tensors);
     report::write_output_member(json, made->files);
+    report::write_as_written(json, made->as_written);
     report::write_files_member(json, made->files);
   });
 }
@@ -115,8 +119,8 @@ std::string inspect_text(const Model& model, const InspectOptions& options, cons
   const report::Inspection seen = report::inspect(ModelAccess::begin(model), options.sizes);
   std::string text = report::inspection_text(seen, view_of(options), report::Style(how.colour));
   if (made)
-    text +=
-        fmt::format("\nannotated {}\n{}", report::counted(made->tensors, "tensor"), report::written_text(made->files));
+    text += fmt::format("\nannotated {}\n{}{}", report::counted(made->tensors, "tensor"),
+                        report::as_written_text(made->as_written), report::written_text(made->files));
   return text;
 }
 

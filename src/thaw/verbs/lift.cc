@@ -103,7 +103,9 @@ std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>
 
 }  // namespace
 
-bool LiftReport::accepted() const { return unexplained.empty() && confirm::all_agree(checks); }
+bool LiftReport::accepted() const {
+  return unexplained.empty() && confirm::all_agree(checks) && !as_written.is_refused();
+}
 
 LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options, const Output& output) {
   std::vector<lifting::Trace> traces;
@@ -135,7 +137,10 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
   if (options.check) report.checks = confirm::compare_with_traces(*model, runs);
   if (!report.accepted()) return result;
-  report.files = verbs::publish(*model, output);
+  verbs::Published written = verbs::publish(*model, output, {.is_checked = options.check});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
+  if (!report.accepted()) return result;
   result.model = ModelAccess::make(std::move(model));
   return result;
 }

@@ -107,7 +107,7 @@ std::string first_difference(const confirm::FixCheck& check) {
 }  // namespace
 
 bool OptimizeReport::accepted() const {
-  return confirm::all_agree(checks) && (!is_checked || !modified() || !checks.empty());
+  return confirm::all_agree(checks) && (!is_checked || !modified() || !checks.empty()) && !as_written.is_refused();
 }
 
 OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Output& output) {
@@ -143,7 +143,12 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
   if (options.target == OptimizeTarget::kDirectml) report.untaken = untaken_by_directml(optimized);
   if (!report.accepted()) return report;
-  report.files = verbs::publish(optimized, output);
+  verbs::Published written = verbs::publish(
+      optimized, output,
+      {.original = &original, .is_checked = options.check, .fed = made.check.fed ? &*made.check.fed : nullptr});
+  report.as_written = std::move(written.as_written);
+  report.files = std::move(written.files);
+  if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(made.model);
   return report;
 }

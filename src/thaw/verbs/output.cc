@@ -1,7 +1,13 @@
 #include "thaw/verbs/output.h"
 
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "thaw/confirm/as_written.h"
 #include "thaw/core/error.h"
 #include "thaw/rewrite/rename_sizes.h"
 
@@ -24,18 +30,64 @@ void require_renames(std::span<ir::Model* const> results, const Output& output) 
   rewrite::require_renames(results, output.rename);
 }
 
-Files publish(ir::Model& result, const Output& output) {
-  rewrite::rename_sizes(result, output.rename);
-  return output.path.empty() ? Files() : ir::save(result, output.path, output.save);
+namespace {
+
+constexpr std::string_view kLeftOut =
+    "that takes more than a second, and is left out with the check: without --no-check it is loaded, and run";
+
+AsWritten try_result(const ir::Model& result, const Trial& trial, ir::Staged* staged, size_t number,
+                     const std::filesystem::path& path) {
+  if (!trial.is_checked && staged == nullptr) return {};
+  if (!trial.is_checked && !confirm::loads_quickly(result))
+    return {AsWritten::Outcome::kNotLoaded, std::string(kLeftOut)};
+  return confirm::try_as_written({.written = &result,
+                                  .original = trial.original,
+                                  .fed = trial.is_checked ? trial.fed : nullptr,
+                                  .file = staged ? staged->look(number) : std::filesystem::path(),
+                                  .named_as = path});
 }
 
-Files publish_together(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
-                       const Output& output) {
+// The one that says most of all: a refusal, then what was not loaded, then the least that was done.
+AsWritten worst_of(std::vector<AsWritten> tried) {
+  using Outcome = AsWritten::Outcome;
+  for (const Outcome outcome : {Outcome::kRefused, Outcome::kNotLoaded, Outcome::kLoaded, Outcome::kRan})
+    for (AsWritten& one : tried)
+      if (one.outcome == outcome) return std::move(one);
+  return {};
+}
+
+Published publish_tried(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
+                        const Trial& trial, ir::Staged* staged) {
+  std::vector<AsWritten> tried;
+  for (size_t i = 0; i < results.size(); ++i) {
+    tried.push_back(try_result(*results[i], trial, staged, i, paths[i]));
+    if (!tried.back().reason.empty() && results.size() > 1)
+      tried.back().reason = fmt::format("{}: {}", paths[i].filename().string(), tried.back().reason);
+    if (tried.back().is_refused()) break;
+  }
+  Published published{.files = {}, .as_written = worst_of(std::move(tried))};
+  if (staged && !published.as_written.is_refused()) published.files = staged->publish();
+  return published;
+}
+
+}  // namespace
+
+Published publish(ir::Model& result, const Output& output, const Trial& trial) {
+  rewrite::rename_sizes(result, output.rename);
+  ir::Model* const results[] = {&result};
+  if (output.path.empty()) return publish_tried(results, {{output.path}}, trial, nullptr);
+  ir::Staged staged = ir::stage(result, output.path, output.save);
+  return publish_tried(results, {{output.path}}, trial, &staged);
+}
+
+Published publish_together(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
+                           const Output& output, const Trial& trial) {
   rewrite::rename_sizes(results, output.rename);
-  if (output.path.empty()) return {};
+  if (output.path.empty()) return publish_tried(results, paths, trial, nullptr);
   std::vector<ir::SavedModel> saved;
   for (size_t i = 0; i < results.size(); ++i) saved.push_back({results[i], paths[i]});
-  return ir::save_together(saved, output.save);
+  ir::Staged staged = ir::stage_together(saved, output.save);
+  return publish_tried(results, paths, trial, &staged);
 }
 
 void require_other_file(const std::filesystem::path& path, std::span<const std::filesystem::path> others) {

@@ -8,6 +8,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/model.h"
 #include "thaw/report.h"
+#include "thaw/run/array.h"
 
 namespace thaw::verbs {
 
@@ -18,11 +19,24 @@ void require_output(const ir::Model& read, const Output& output);
 void require_renames(ir::Model& result, const Output& output);
 void require_renames(std::span<ir::Model* const> results, const Output& output);
 
-// Renames sizes of an accepted result, and writes it where Output::path says where.
-Files publish(ir::Model& result, const Output& output);
-// Several, at `paths`, which share one file of data.
-Files publish_together(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
-                       const Output& output);
+// How a result is tried before its files take their names.
+struct Trial {
+  const ir::Model* original = nullptr;  // what a result that is not loaded may be excused by
+  bool is_checked = true;               // without a check it is loaded only where that takes less than a second or so
+  const Arrays* fed = nullptr;          // what it runs on once; null: a check ran it as it is written
+};
+
+struct Published {
+  Files files;
+  AsWritten as_written;
+};
+
+// Renames sizes of an accepted result, writes it where Output::path says where, has ONNX Runtime load what was written, and gives
+// the files their names unless it refuses them.
+Published publish(ir::Model& result, const Output& output, const Trial& trial);
+// Several, at `paths`, which share one file of data; all or none.
+Published publish_together(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
+                           const Output& output, const Trial& trial);
 
 // Throws thaw::Error where `path` is one of the files that the call reads or writes, by another name or through a link too.
 void require_other_file(const std::filesystem::path& path, std::span<const std::filesystem::path> others);

@@ -63,7 +63,6 @@ void check_pinned(PinnedOne& made, const ir::Model& original, const FeedOptions&
   std::unique_ptr<ir::Model> same;
   const ir::Model& result = rewrite::with_same_noise(*made.model, same);
   confirm::Beside beside = confirm::compare_pinned(result, *own, made.given, verbs::with_files(feeds, *made.model));
-  if (same) confirm::require_loads(*made.model, beside.checks);  // what was compared is a copy with other nodes
   made.report.checks = std::move(beside.checks);
   made.report.uncompared = std::move(beside.uncompared);
 }
@@ -98,13 +97,13 @@ std::vector<std::filesystem::path> paths_of(const std::vector<PinOptions>& optio
   return paths;
 }
 
-Files write_pinned(const std::vector<ir::Model*>& results, const std::vector<std::filesystem::path>& paths,
-                   const Output& output) {
+verbs::Published write_pinned(const std::vector<ir::Model*>& results, const std::vector<std::filesystem::path>& paths,
+                              const Output& output, const verbs::Trial& trial) {
   if (const auto folder = output.path.parent_path(); !folder.empty()) make_folder(folder);
-  if (results.size() == 1) return verbs::publish(*results.front(), output);
+  if (results.size() == 1) return verbs::publish(*results.front(), output, trial);
   Output together = output;
   together.save.location = output.path.filename().string() + ".data";
-  return verbs::publish_together(results, paths, together);
+  return verbs::publish_together(results, paths, together, trial);
 }
 
 // All of them, or none: `made` is handed over where all are accepted.
@@ -123,28 +122,37 @@ PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& o
     results.push_back(one.model.get());
   }
   verbs::require_renames(results, output);
-  PinnedModels all{.model = original.path.string(), .files = {}, .reports = {}};
+  PinnedModels all{.model = original.path.string(), .files = {}, .as_written = {}, .reports = {}};
   for (size_t i = 0; i < made.size(); ++i) {
     if (options[i].check) check_pinned(made[i], original, options[i].feeds);
     all.reports.push_back(std::move(made[i].report));
   }
   if (!all.accepted()) return all;
-  all.files = write_pinned(results, paths, output);
+  verbs::Published written =
+      write_pinned(results, paths, output, {.original = &original, .is_checked = options.front().check});
+  all.as_written = std::move(written.as_written);
+  all.files = std::move(written.files);
+  if (!all.accepted()) return all;
   for (PinnedOne& one : made) accepted.push_back(std::move(one.model));
   return all;
 }
 
 }  // namespace
 
-bool PinReport::accepted() const { return confirm::all_agree(checks) && (!is_checked || !checks.empty()); }
+bool PinReport::accepted() const {
+  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !as_written.is_refused();
+}
 
-bool PinnedModels::accepted() const { return std::ranges::all_of(reports, &PinReport::accepted); }
+bool PinnedModels::accepted() const {
+  return std::ranges::all_of(reports, &PinReport::accepted) && !as_written.is_refused();
+}
 
 PinReport pin(Model& model, const PinOptions& options, const Output& output) {
   std::vector<std::unique_ptr<ir::Model>> accepted;
   PinnedModels one = pin_all(ModelAccess::begin(model), {options}, output, accepted);
   if (!accepted.empty()) ModelAccess::owner(model) = std::move(accepted.front());
   one.reports.front().files = std::move(one.files);
+  one.reports.front().as_written = std::move(one.as_written);
   return std::move(one.reports.front());
 }
 

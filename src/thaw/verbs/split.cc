@@ -41,8 +41,6 @@ void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& who
   std::vector<const ir::Model*> chain;
   for (size_t i = 0; i < parts.size(); ++i) chain.push_back(&rewrite::with_same_noise(*parts[i].model, same[i]));
   confirm::Beside beside = confirm::compare_parts(chain, *own, feeds);
-  for (size_t i = 0; i < parts.size(); ++i)
-    if (same[i]) confirm::require_loads(*parts[i].model, beside.checks);
   report.checks = std::move(beside.checks);
   report.uncompared = std::move(beside.uncompared);
 }
@@ -63,18 +61,20 @@ void require_no_more(const std::filesystem::path& folder, size_t parts) {
                .next = "remove them, or name another folder"});
 }
 
-Files write_parts(const std::vector<ir::Model*>& parts, const Output& output) {
+verbs::Published write_parts(const std::vector<ir::Model*>& parts, const Output& output, const verbs::Trial& trial) {
   std::vector<std::filesystem::path> paths(parts.size());
   if (!output.path.empty()) make_folder(output.path);
   for (size_t i = 0; i < parts.size() && !output.path.empty(); ++i) paths[i] = path_of_part(output.path, i + 1);
   Output together = output;
   together.save.location = "shared.data";
-  return verbs::publish_together(parts, paths, together);
+  return verbs::publish_together(parts, paths, together, trial);
 }
 
 }  // namespace
 
-bool SplitReport::accepted() const { return confirm::all_agree(checks) && (!is_checked || !checks.empty()); }
+bool SplitReport::accepted() const {
+  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !as_written.is_refused();
+}
 
 Split split(const Model& model, const SplitOptions& options, const Output& output) {
   const ir::Model& whole = ModelAccess::begin(model);
@@ -90,7 +90,11 @@ Split split(const Model& model, const SplitOptions& options, const Output& outpu
   report.carried = std::move(divided.carried);
   for (const splitting::Part& part : divided.parts) report.parts.push_back(summed_up(part));
   if (options.check) check_parts(divided.parts, whole, feeds, report);
-  if (report.accepted()) report.files = write_parts(parts, output);
+  if (report.accepted()) {
+    verbs::Published written = write_parts(parts, output, {.original = &whole, .is_checked = options.check});
+    report.as_written = std::move(written.as_written);
+    report.files = std::move(written.files);
+  }
   for (splitting::Part& part : divided.parts) result.parts.push_back(ModelAccess::make(std::move(part.model)));
   return result;
 }

@@ -100,19 +100,40 @@ std::vector<std::filesystem::path> data_files_of(const Model& model);
 // the model's own data. save() asks too; a verb that works for long asks first.
 void require_output(const Model& model, const std::filesystem::path& path);
 
-// Writes the model whole or not at all; see thaw::Model::save. Returns the files written, the model first.
-std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
-                                        const SaveOptions& options = {});
+// Models that are written, in files that do not have their names yet. Where it goes unpublished, nothing was written.
+class Staged {
+ public:
+  struct Files;  // ir/wire/save.cc
+  explicit Staged(std::unique_ptr<Files> files);
+  Staged(Staged&&) noexcept;
+  Staged& operator=(Staged&&) noexcept;
+  ~Staged();
+
+  // Where a model, by its number, can be read until then, its data beside it: under the names that they will have in a folder of
+  // their own, or under another name beside data that stays. Empty where it has no place.
+  std::filesystem::path look(size_t model);
+  // Each file is put in its place whole or not at all, the models in their order. Returns the files written, the models first.
+  std::vector<std::filesystem::path> publish();
+
+ private:
+  std::unique_ptr<Files> files_;
+};
+
+// Writes the model, whole or not at all; see thaw::Model::save.
+Staged stage(const Model& model, const std::filesystem::path& path, const SaveOptions& options = {});
 
 // Several models in one folder, whose data are copies of each other where they are the same. Data of at least
 // `threshold` bytes that two or more of them have lies once, in a file called `location`; the rest is in the model's own
-// file, or in a data file beside it where `options` says kSingle, or kKeep and it is more than a gibibyte. Each file is
-// written whole or not at all, the models in their order.
+// file, or in a data file beside it where `options` says kSingle, or kKeep and it is more than a gibibyte.
 struct SavedModel {
   const Model* model;
   std::filesystem::path path;
 };
-std::vector<std::filesystem::path> save_together(std::span<const SavedModel> models, const SaveOptions& options);
+Staged stage_together(std::span<const SavedModel> models, const SaveOptions& options);
+
+// stage(), and publish().
+std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
+                                        const SaveOptions& options = {});
 
 // The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
 std::string serialize(const Model& model);

@@ -207,6 +207,12 @@ void DataFiles::write() {
   files_.push_back(std::move(file));
 }
 
+bool DataFiles::name_in(const std::filesystem::path& folder) const {
+  return std::ranges::all_of(files_, [&](const auto& file) { return file->name_in(folder); });
+}
+
+bool DataFiles::has_old() const { return used_.size() > files_.size(); }
+
 void DataFiles::publish() {
   for (const auto& file : files_) {
     file->publish();

@@ -33,6 +33,11 @@ class DataFiles {
   void gather(const Model& model, uint64_t threshold, TensorPlan& plan, const Wanted& wanted = {});
 
   void write();
+  // Until they are published, the files have their names in another folder; false where they cannot.
+  bool name_in(const std::filesystem::path& folder) const;
+  // Whether the model refers to data that lies in its folder already, and to some that is written now.
+  bool has_old() const;
+  bool has_new() const { return !files_.empty(); }
   void publish();
   // What was published stays, whatever follows.
   void keep_published() { published_ = 0; }

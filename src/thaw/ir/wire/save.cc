@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/phase.h"
+#include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/data_files.h"
@@ -106,38 +108,88 @@ std::vector<std::filesystem::path> data_before(const std::filesystem::path& path
 
 }  // namespace
 
-std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
-                                        const SaveOptions& options) {
+struct Staged::Files {
+  std::vector<std::unique_ptr<AtomicFile>> models;
+  std::vector<std::unique_ptr<DataFiles>> data;
+  std::optional<ScratchFolder> scratch;
+  std::vector<std::filesystem::path> paths;  // of the models until they are published; empty: they have none
+
+  // Data that lies in the folder already stays there, and its models come to it; a second name of it would be for others to see.
+  void name_all() {
+    if (std::ranges::any_of(data, [](const auto& files) { return files->has_old(); })) {
+      if (std::ranges::any_of(data, [](const auto& files) { return files->has_new(); })) return;
+      for (const auto& file : models) paths.push_back(file->name_beside());
+      return;
+    }
+    const std::filesystem::path& first = models.front()->path();
+    scratch.emplace(first.has_parent_path() ? first.parent_path() : std::filesystem::path("."));
+    const auto name = [&](const auto& file) { return file->name_in(scratch->path()); };
+    if (!std::ranges::all_of(models, name) || !std::ranges::all_of(data, name)) return;
+    for (const auto& file : models) paths.push_back(scratch->path() / file->path().filename());
+  }
+};
+
+Staged::Staged(std::unique_ptr<Files> files) : files_(std::move(files)) {}
+Staged::Staged(Staged&&) noexcept = default;
+Staged& Staged::operator=(Staged&&) noexcept = default;
+Staged::~Staged() = default;
+
+std::filesystem::path Staged::look(size_t model) {
+  if (!files_->scratch && files_->paths.empty()) files_->name_all();
+  return files_->paths.empty() ? std::filesystem::path() : files_->paths[model];
+}
+
+std::vector<std::filesystem::path> Staged::publish() {
+  std::vector<std::filesystem::path> before;
+  for (const auto& file : files_->models)
+    for (std::filesystem::path& path : data_before(file->path())) before.push_back(std::move(path));
+  {
+    // Data under new names, then the models that refer to it: wherever this ends, each path holds one whole model.
+    const HoldSignals hold;
+    for (const auto& data : files_->data) data->publish();
+    // From the first model on, the data stays: a model that cannot be put in place leaves the others whole.
+    for (const auto& file : files_->models) {
+      file->publish();
+      for (const auto& data : files_->data) data->keep_published();
+    }
+    for (const auto& data : files_->data) data->settle(before);
+  }
+  std::vector<std::filesystem::path> written;
+  for (const auto& file : files_->models) written.push_back(file->path());
+  for (const auto& data : files_->data)
+    for (const std::filesystem::path& path : data->written()) written.push_back(path);
+  return written;
+}
+
+Staged stage(const Model& model, const std::filesystem::path& path, const SaveOptions& options) {
   const Phase phase("writing");
   require_output(model, path);
   require_writable(model);
   TensorPlan plan;
-  DataFiles data(path, options.external == ExternalPolicy::kSingle ? options.location : std::string());
+  auto data =
+      std::make_unique<DataFiles>(path, options.external == ExternalPolicy::kSingle ? options.location : std::string());
   switch (options.external) {
     case ExternalPolicy::kKeep:
-      data.keep(model, plan);
+      data->keep(model, plan);
       break;
     case ExternalPolicy::kSingle:
-      data.gather(model, options.threshold, plan);
+      data->gather(model, options.threshold, plan);
       break;
     case ExternalPolicy::kInline:
       plan.inline_external = true;
       break;
   }
-  AtomicFile file(path);
-  write(model, plan, file);
-  data.write();
-  const std::vector<std::filesystem::path> before = data_before(path);
-  {
-    // Data under new names, then the model that refers to it: wherever this ends, the path holds one whole model.
-    const HoldSignals hold;
-    data.publish();
-    file.publish();
-    data.settle(before);
-  }
-  std::vector<std::filesystem::path> written = data.written();
-  written.insert(written.begin(), path);
-  return written;
+  auto files = std::make_unique<Staged::Files>();
+  files->models.push_back(std::make_unique<AtomicFile>(path));
+  write(model, plan, *files->models.back());
+  data->write();
+  files->data.push_back(std::move(data));
+  return Staged(std::move(files));
+}
+
+std::vector<std::filesystem::path> save(const Model& model, const std::filesystem::path& path,
+                                        const SaveOptions& options) {
+  return stage(model, path, options).publish();
 }
 
 namespace {
@@ -176,49 +228,25 @@ bool wants_data_file(const Model& model, const SaveOptions& options, const Tenso
 
 }  // namespace
 
-std::vector<std::filesystem::path> save_together(std::span<const SavedModel> models, const SaveOptions& options) {
+Staged stage_together(std::span<const SavedModel> models, const SaveOptions& options) {
   const Phase phase("writing");
   const CommonData common(models);
-  DataFiles shared(models.front().path, options.location);
-  std::vector<std::unique_ptr<DataFiles>> own;
-  std::vector<std::unique_ptr<AtomicFile>> files;
+  auto files = std::make_unique<Staged::Files>();
+  DataFiles& shared = *files->data.emplace_back(std::make_unique<DataFiles>(models.front().path, options.location));
   for (const SavedModel& saved : models) {
     require_output(*saved.model, saved.path);
     require_writable(*saved.model);
     TensorPlan plan;
     shared.gather(*saved.model, options.threshold, plan, [&](const Tensor& tensor) { return common.has(tensor); });
     if (wants_data_file(*saved.model, options, plan)) {
-      own.push_back(std::make_unique<DataFiles>(saved.path, std::string()));
-      own.back()->gather(*saved.model, options.threshold, plan);
+      files->data.push_back(std::make_unique<DataFiles>(saved.path, std::string()));
+      files->data.back()->gather(*saved.model, options.threshold, plan);
     }
-    files.push_back(std::make_unique<AtomicFile>(saved.path));
-    write(*saved.model, plan, *files.back());
+    files->models.push_back(std::make_unique<AtomicFile>(saved.path));
+    write(*saved.model, plan, *files->models.back());
   }
-  shared.write();
-  for (const auto& data : own) data->write();
-  std::vector<std::filesystem::path> before;
-  for (const SavedModel& saved : models)
-    for (std::filesystem::path& path : data_before(saved.path)) before.push_back(std::move(path));
-  std::vector<std::filesystem::path> written;
-  {
-    const HoldSignals hold;
-    shared.publish();
-    for (const auto& data : own) data->publish();
-    // From the first model on, the data stays: a model that cannot be put in place leaves the others whole.
-    for (size_t i = 0; i < files.size(); ++i) {
-      files[i]->publish();
-      if (i > 0) continue;
-      shared.keep_published();
-      for (const auto& data : own) data->keep_published();
-    }
-    shared.settle(before);
-    for (const auto& data : own) data->settle(before);
-  }
-  for (const auto& file : files) written.push_back(file->path());
-  for (const std::filesystem::path& path : shared.written()) written.push_back(path);
-  for (const auto& data : own)
-    for (const std::filesystem::path& path : data->written()) written.push_back(path);
-  return written;
+  for (const auto& data : files->data) data->write();
+  return Staged(std::move(files));
 }
 
 }  // namespace thaw::ir
