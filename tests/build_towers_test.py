@@ -294,7 +294,7 @@ def peak_mb(thaw, *args):
 
 
 def test_memory_does_not_grow_with_the_weights(thaw, tmp_path):
-    """Real widths: 470 MB are written of a sparse file's zeros."""
+    """Real widths: 470 MB are written of a sparse file's zeros. What ONNX Runtime takes to load them is another matter."""
     config = json.loads((checkpoint("qwen2_5_vl") / "config.json").read_text())
     config["vision_config"].update(hidden_size=1280, intermediate_size=3420, num_heads=16, patch_size=14, window_size=112,
                                    out_hidden_size=2048, depth=4)
@@ -314,6 +314,6 @@ def test_memory_does_not_grow_with_the_weights(thaw, tmp_path):
     with open(folder / "model.safetensors", "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         file.truncate(8 + len(text) + offset)
-    peak = peak_mb(thaw, "build", folder, "--part", "vision", "-o", tmp_path / "out")
+    peak = peak_mb(thaw, "build", folder, "--part", "vision", "-o", tmp_path / "out", "--no-check")
     assert (tmp_path / "out" / "vision.onnx.data").stat().st_size > 2 * offset - 10**7
     assert peak < 150

@@ -4,11 +4,12 @@
 //
 // Each part is written as <part>.onnx with its weights in <part>.onnx.data, whole or not at all; over an older build, in
 // <part>.onnx.1.data, and what that used goes last. Weights stream from the mapped checkpoint; peak memory does not
-// depend on their size.
+// depend on their size, but for that of ONNX Runtime's process, which loads each part (BuildOptions::load).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ struct BuildOptions {
   Lora lora = Lora::kVision;
   VisionInput input = VisionInput::kPatches;
   SizeRenames rename = {};
+  bool load = true;  // every part in ONNX Runtime before it takes its name; else those that are small alone
 };
 
 struct BuiltFile {
@@ -61,6 +63,7 @@ struct BuiltFile {
   std::filesystem::path data;  // its weights; empty where the model file holds them all
   int64_t num_nodes = 0;
   uint64_t weight_bytes = 0;
+  AsWritten as_written = {};
 };
 
 struct BuildReport {
@@ -69,6 +72,8 @@ struct BuildReport {
   std::vector<std::filesystem::path> others;  // with a cache: what is no model, and is read beside the models
   std::vector<std::string> unused;    // tensors of the checkpoint that no part of the model reads, where all were built
   std::vector<std::string> warnings;  // what may not be meant, a sentence each
+
+  std::optional<BuiltFile> refused;  // a part that ONNX Runtime does not load: nothing was written
 
   bool accepted() const { return !files.empty(); }  // every part that was asked for was built and written
 };

@@ -17,12 +17,14 @@ struct BuildArguments {
   OutputArguments output;
   BuildOptions build;
   std::pair<DataType, NumberFormat> type = {DataType::kFloat, NumberFormat::kKeep};
+  bool no_check = false;
   Format format = Format::kText;
 };
 
 int build_models(const BuildArguments& arguments) {
   BuildOptions how = arguments.build;
   std::tie(how.dtype, how.weights) = arguments.type;
+  how.load = !arguments.no_check;
   how.rename = arguments.output.output().rename;
   const BuildReport report = build(arguments.checkpoint, arguments.output.path, how);
   print(report, arguments.format);
@@ -62,6 +64,7 @@ Action define_build(Options& options) {
   options.choice<Lora>("--lora", arguments->build.lora,
                        {{"vision", Lora::kVision}, {"speech", Lora::kSpeech}, {"none", Lora::kNone}},
                        "Phi-4-multimodal: the adapter that is merged into the decoder; vision by default");
+  options.flag("--no-check", arguments->no_check, "load only those parts in ONNX Runtime that are small");
   add_rename(options, arguments->output);
   add_limits(options);
   add_format(options, arguments->format);

@@ -96,7 +96,8 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options) {
 
 }  // namespace
 
-BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options) {
+BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
+                  const TryStaged& try_staged) {
   const std::string& part = options.part;
   check_options(options);
   const Family& family = family_of(checkpoint);
@@ -138,12 +139,20 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   for (const auto& model : models) built.push_back(model.get());
   rewrite::rename_sizes(built, options.rename);
   make_folder(folder);
+  std::vector<ir::Staged> staged;
   for (size_t i = 0; i < models.size(); ++i) {
-    SaveOptions save;
-    save.external = ExternalPolicy::kSingle;
-    const auto written = ir::save(*models[i], report.files[i].path, save);
-    if (written.size() > 1) report.files[i].data = written[1];
+    const std::filesystem::path& path = report.files[i].path;
+    staged.push_back(ir::stage(*models[i], path, {.external = ExternalPolicy::kSingle}));
+    AsWritten& tried = report.files[i].as_written = try_staged(*models[i], path, staged.back());
     models[i].reset();
+    if (!tried.is_refused()) continue;
+    report.refused = std::move(report.files[i]);
+    report.files.clear();
+    return report;
+  }
+  for (size_t i = 0; i < staged.size(); ++i) {
+    const std::vector<std::filesystem::path> written = staged[i].publish();
+    if (written.size() > 1) report.files[i].data = written[1];
   }
   for (const TextFile& file : texts) {
     write_whole(folder / file.name, file.text);
@@ -166,10 +175,6 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                       "model's page to {}",
                       fmt::join(missing, " and no "), missing.size() == 1 ? "it" : "them", folder.string()));
   }
-  if (options.dtype == ir::DataType::kBfloat16)
-    report.warnings.emplace_back(
-        "ONNX Runtime has few kernels of bfloat16 for processors: run it on a GPU, or build "
-        "with --dtype f16 or f32");
   if (part == "all") report.unused = checkpoint.unused();
   return report;
 }

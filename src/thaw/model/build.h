@@ -3,16 +3,23 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "thaw/build.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/model/checkpoint.h"
 
 namespace thaw::model {
 
+// What is made of a model that is written and has not its name yet.
+using TryStaged =
+    std::function<AsWritten(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
+
 // Throws thaw::Error for a part that the family does not have, options that do not go together, and everything that is
-// wrong with the checkpoint. Nothing is written before every part is built.
-BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options);
+// wrong with the checkpoint. Nothing is written before every part is built, and none where one is refused.
+BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
+                  const TryStaged& try_staged);
 
 }  // namespace thaw::model

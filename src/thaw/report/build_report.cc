@@ -28,12 +28,14 @@ std::string to_json(const BuildReport& report) {
     json.optional_member("data", file.data.string());
     json.member("nodes", file.num_nodes);
     json.member("weight_bytes", static_cast<int64_t>(file.weight_bytes));
+    report::write_as_written(json, file.as_written);
     json.end_object();
   }
   json.end_array();
   json.member_array("others");
   for (const auto& path : report.others) json.value(path.string());
   json.end_array();
+  if (report.refused) json.member("refused", report.refused->as_written.reason);
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "unused", report.unused);
   json.end_object();
@@ -48,6 +50,9 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
     if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
   for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
+  for (const BuiltFile& file : report.files) text += report::as_written_text(file.as_written);
+  if (report.refused)
+    text += report::as_written_text(report.refused->as_written) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
   if (report.unused.empty()) return text;
   text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());

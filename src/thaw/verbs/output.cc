@@ -1,7 +1,6 @@
 #include "thaw/verbs/output.h"
 
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -32,18 +31,13 @@ void require_renames(std::span<ir::Model* const> results, const Output& output) 
 
 namespace {
 
-constexpr std::string_view kLeftOut =
-    "that takes more than a second, and is left out with the check: without --no-check it is loaded, and run";
-
-AsWritten try_result(const ir::Model& result, const Trial& trial, ir::Staged* staged, size_t number,
+// `file`: where the result lies, empty for one in memory.
+AsWritten try_result(const ir::Model& result, const Trial& trial, const std::filesystem::path& file,
                      const std::filesystem::path& path) {
-  if (!trial.is_checked && staged == nullptr) return {};
-  if (!trial.is_checked && !confirm::loads_quickly(result))
-    return {AsWritten::Outcome::kNotLoaded, std::string(kLeftOut)};
   return confirm::try_as_written({.written = &result,
                                   .original = trial.original,
                                   .fed = trial.is_checked ? trial.fed : nullptr,
-                                  .file = staged ? staged->look(number) : std::filesystem::path(),
+                                  .file = file,
                                   .named_as = path});
 }
 
@@ -60,7 +54,8 @@ Published publish_tried(std::span<ir::Model* const> results, std::span<const std
                         const Trial& trial, ir::Staged* staged) {
   std::vector<AsWritten> tried;
   for (size_t i = 0; i < results.size(); ++i) {
-    tried.push_back(try_result(*results[i], trial, staged, i, paths[i]));
+    tried.push_back(staged ? try_staged(*results[i], *staged, i, paths[i], trial)
+                           : trial.is_checked ? try_result(*results[i], trial, {}, paths[i]) : AsWritten());
     if (!tried.back().reason.empty() && results.size() > 1)
       tried.back().reason = fmt::format("{}: {}", paths[i].filename().string(), tried.back().reason);
     if (tried.back().is_refused()) break;
@@ -71,6 +66,13 @@ Published publish_tried(std::span<ir::Model* const> results, std::span<const std
 }
 
 }  // namespace
+
+AsWritten try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
+                     const Trial& trial) {
+  if (trial.is_checked || confirm::loads_quickly(model)) return try_result(model, trial, staged.look(number), path);
+  return {AsWritten::Outcome::kNotLoaded,
+          "that takes more than a second, and is left out with the check: without --no-check it is loaded, and run"};
+}
 
 Published publish(ir::Model& result, const Output& output, const Trial& trial) {
   rewrite::rename_sizes(result, output.rename);

@@ -26,6 +26,10 @@ struct Trial {
   const Arrays* fed = nullptr;          // what it runs on once; null: a check ran it as it is written
 };
 
+// What ONNX Runtime makes of one of the models, by its number, that have no names yet; `path` will be its name.
+AsWritten try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
+                     const Trial& trial);
+
 struct Published {
   Files files;
   AsWritten as_written;
