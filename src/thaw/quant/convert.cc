@@ -206,6 +206,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   Conversion conversion(model, options, precisions, samples, report.warnings);
   conversion.left_for_half = names_left_for_half(model, precisions);
   rewrite::run(kFormats, conversion);
+  model.budget->require(model.path.string());
   std::ranges::move(conversion.changes.made, std::back_inserter(report.changed));
   std::ranges::move(conversion.changes.left, std::back_inserter(report.left));
   if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
