@@ -356,8 +356,9 @@ def test_a_branch_that_no_sample_takes_has_its_codes_by_search(thaw, branches, t
 def test_what_stays_says_why(thaw, save, why):
     made = model("g (" + STAYING[why] + " }", w=random(64, 64), v=random(64))
     made.graph.initializer.append(numpy_helper.from_array(np.eye(64, dtype=np.int8), "whole"))
-    _, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4")
-    assert not report["converted"]
+    out, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4", code=1)
+    assert not report["converted"] and report["failures"] == ["nothing was converted to int4: each node that is kept says why"]
+    assert not out.exists()
     assert [k for k in report["kept"] if why in k["message"]], report["kept"]
 
 
@@ -365,7 +366,7 @@ def test_what_a_plan_names_and_cannot_lie_in_blocks_says_so(thaw, mlp, tmp_path)
     name = next(n.name or n.output[0] for n in onnx.load(mlp).graph.node if n.op_type == "Sigmoid")
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"nodes": [{"name": name, "to": "int4"}]}))
-    report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=0)
+    report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=1)
     assert [k for k in report["kept"] if k["where"] == name and "no weights" in k["message"]], report["kept"]
 
 
@@ -415,11 +416,50 @@ def test_samples_that_are_no_numbers_are_errors(thaw, mlp, tmp_path, method):
         assert "NaN or an infinity" in said and not (tmp_path / "out.onnx").exists()
 
 
+FORMATS = {"int4": "int4", "int3": "int3", "int2 --form qdq": "int2", "int4 --form qdq": "int4", "int3 --form qdq": "int3",
+           "int8-blocks": "int8-blocks", "f16": "f16", "int8 --dynamic": "int8"}
+
+
+@pytest.mark.parametrize("how", FORMATS)
+def test_only_what_is_in_the_form_already_is_written_again(thaw, mlp, tmp_path, how):
+    to, *options = how.split()
+    out, again = tmp_path / "out.onnx", tmp_path / "again.onnx"
+    first = thaw.json("convert", mlp, "-o", out, "--to", to, *options, code=0)
+    assert first["converted"] and not first["already"]
+    for wanted in dict.fromkeys(FORMATS.values()):
+        if wanted == "f16" and to != "f16":
+            continue  # what is float32 besides its codes is converted
+        more = ["--dynamic"] if wanted == "int8" else []
+        report = thaw.json("convert", out, "-o", again, "--to", wanted, "--no-optimize", *more, code={0, 1})
+        if report["converted"]:
+            assert to in ("f16", "int8") and wanted != to
+        elif wanted == to:
+            assert report["warnings"] == [f"nothing was converted: it is {to} already"] and len(report["already"]) >= 2
+            assert not report["failures"] and again.exists()
+        else:
+            assert report["output"] is None and f"nothing was converted to {wanted}" in report["failures"][0]
+            assert not again.exists() and not report["already"]
+            assert to == "f16" or [k for k in report["kept"] if f"it has codes of {to}" in k["message"]], report["kept"]
+        again.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("to", ["f16", "bf16", "int8 --dynamic", "int4", "int3", "int2 --form qdq", "int8-blocks"])
+@pytest.mark.parametrize("body", ["y = Relu(x)", "i = Cast<to = 7>(x) k = Add(i, i) y = Cast<to = 1>(k)", "y = Identity(x)"])
+def test_what_has_nothing_to_convert_is_not_written(thaw, save, tmp_path, to, body):
+    path, out = save(model("g (float[n, 8] x) => (float[n, 8] y) { " + body + " }"), "nothing"), tmp_path / "out.onnx"
+    for more in ([], ["--no-check"], ["--no-optimize"]):
+        report = thaw.json("convert", path, "-o", out, "--to", *to.split(), *more, code=1)
+        assert len(report["failures"]) == 1 and f"nothing was converted to {to.split()[0]}" in report["failures"][0]
+        assert report["files"] == [] and not out.exists()
+    assert "nothing was written" in thaw("convert", path, "-o", out, "--to", *to.split(), code=1).stdout
+
+
 def test_converting_again_changes_nothing(thaw, mlp, tmp_path):
     out, _ = convert(thaw, mlp, to="int4")
     again = tmp_path / "again.onnx"
     report = thaw.json("convert", out, "-o", again, "--to", "int4", code=0)
-    assert report["converted"] == [] and "nothing was converted" in report["warnings"]
+    assert report["converted"] == [] and report["warnings"] == ["nothing was converted: it is int4 already"]
+    assert report["already"] and thaw("convert", out, "-o", again, "--to", "int4").stdout.count("already") == 2
     x = {"x": random(2, 5, 64, scale=1)}
     np.testing.assert_array_equal(run(out, x)[0], run(again, x)[0])
     weights = [numpy_helper.to_array(i) for i in onnx.load(out).graph.initializer]

@@ -167,7 +167,7 @@ def test_what_samples_show_decides_instead(thaw, save, tmp_path):
 
 # 1e9 is infinity where it masks, and a number elsewhere.
 NUMBERS = {
-    "a padded result": ("p = Pad(x, pads, low) y = Identity(p)", True),
+    "a padded result": ("h = MatMul(x, w) p = Pad(h, pads, low) y = Identity(p)", True),
     "a product": ("h = MatMul(x, w) y = Mul(h, high)", True),
     "a mask": ("z = Greater(x, beta) h = MatMul(x, w) m = Where(z, h, low) y = Softmax(m)", False),
     "a mask that is added": ("z = Greater(x, beta) k = Cast<to = 1>(z) i = Sub(one, k) n = Mul(i, low) h = MatMul(x, w) m = Add(h, n) y = Softmax(m)", False),

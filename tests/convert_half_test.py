@@ -101,9 +101,10 @@ def loads(path):
         return False
 
 
-@pytest.mark.parametrize("body", ["y = Relu(x)", "h = MatMul(x, w) y = Add(h, h)", "c = Greater(x, w) y = Where(c, x, w)", "y = Softmax(x)"])
+@pytest.mark.parametrize("body", ["h = MatMul(x, v) y = Relu(h)", "h = MatMul(x, v) y = Add(h, h)", "h = MatMul(x, v) c = Greater(h, w) y = Where(c, h, w)",
+                                  "h = MatMul(x, v) y = Softmax(h)"])
 def test_it_is_said_where_a_processor_has_no_kernels_of_bfloat16(thaw, save, body):
-    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { " + body + " }", w=random(8, 8)[:1] if "Where" in body else random(8, 8)), "few")
+    path = save(model("g (float[n, 8] x) => (float[n, 8] y) { " + body + " }", v=random(8, 8), w=random(1, 8)), "few")
     out, report = convert(thaw, path, to="bf16")
     said = report["as_written"].get("reason", "")
     assert bool(said) == (not loads(out)), (said, loads(out))
@@ -305,9 +306,11 @@ def test_a_plan_and_what_is_kept(thaw, block, tmp_path):
     thaw("convert", block, "-o", out, "--plan", plan, code=0)
     kept = {i.name: i.data_type for i in onnx.load(out).graph.initializer}
     assert kept["wk"] == kept["wq"] == F32, "the projections of one attention go together"
-    out, _ = convert(thaw, block, "--keep", "MatMul")
+    out, _ = convert(thaw, block, "--keep", "LayerNormalization")
     kept = {i.name: i.data_type for i in onnx.load(out).graph.initializer}
-    assert kept["wk"] == kept["wq"] == F32
+    assert kept["scale"] == kept["bias"] == F32 and kept["wk"] == kept["wq"] == F16
+    _, report = convert(thaw, block, "--keep", "MatMul", code=1)
+    assert "nothing was converted to f16" in report["failures"][0]
     plan.write_text(json.dumps({"nodes": [{"name": "kk", "to": "f16"}]}))
     assert "did you mean 'k'" in thaw.error("convert", block, "-o", out, "--plan", plan)
     plan.write_text(json.dumps({"nodes": [{"name": "k", "too": "f16"}]}))
@@ -364,7 +367,7 @@ def test_what_a_target_has_no_kernel_for_stays(thaw, save):
     onnx.save(made, path)
     out, _ = convert(thaw, path, "--target", "directml")
     assert not [f for f in thaw.findings(out, "--target", "directml") if f["code"].startswith("THAW03")]
-    _, report = convert(thaw, path, "--target", "directml", to="bf16")
+    _, report = convert(thaw, path, "--target", "directml", to="bf16", code=1)
     assert report["converted"] == [] and any("DirectML has no kernel of bfloat16" in n["message"] for n in report["kept"])
 
 

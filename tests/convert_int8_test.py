@@ -190,10 +190,10 @@ def test_what_cannot_be_quantized_is_listed_with_the_reason(thaw, save, tmp_path
     }""", vector=random(8), empty=np.zeros((8, 0))), "left")
     feeds = [f | {"other": random(8, 8)} for f in rows(3, 5)]
     how = ["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]
-    out, report = convert(thaw, path, *how, "--no-optimize")
+    out, report = convert(thaw, path, *how, "--no-optimize", code=1)
     reasons = {n["where"]: n["message"] for n in report["kept"]}
     assert "a vector" in reasons["a"] and "computed" in reasons["b"] and "no elements" in reasons["d"]
-    assert sqnr(path, out, feeds) == np.inf
+    assert "nothing was converted to int8" in report["failures"][0] and not out.exists()
 
 
 @pytest.mark.parametrize("option", ["--dynamic", "--dynamic --per-tensor", "--dynamic --asymmetric-weights",
@@ -290,7 +290,7 @@ def test_an_lstm_whose_weights_are_computed_stays(thaw, save):
 
 def test_a_convolution_whose_weights_are_computed_says_so(thaw, save):
     path = save(model("g (float[n, 4, h, w] x, float[6, 4, 3, 3] k) => (float[n, 6, i, j] y) { y = Conv(x, k) }"), "fed")
-    _, report = convert(thaw, path, "--dynamic")
+    _, report = convert(thaw, path, "--dynamic", code=1)
     assert [note["message"] for note in report["kept"]] == ["int8: its weights are computed, and are no constants"]
 
 
@@ -605,6 +605,8 @@ def test_onnx_own_tests_of_what_has_weights(thaw, tmp_path):
             out = tmp_path / "out.onnx"
             out.unlink(missing_ok=True)
             report = thaw.json("convert", path, "-o", out, "--to", "int8", "--no-optimize", "--no-check", *how, code={0, 1, 2})
+            if any("nothing was converted" in failure for failure in report.get("failures", [])):
+                continue
             if not out.exists():
                 wrong[case.name, how[0]] = report
                 continue
@@ -637,7 +639,7 @@ def test_weights_that_are_inputs_too(thaw, save, tmp_path):
     made = onnx.parser.parse_model('<ir_version: 6, opset_import: ["" : 13]> g (float[n,16] x, float[16,16] w) => (float[n,16] y) { y = MatMul(x, w) }')
     made.graph.initializer.append(numpy_helper.from_array(np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32), "w"))
     path, out = save(made, "listed"), tmp_path / "out.onnx"
-    report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", code=0)
-    assert report["converted"] == [] and "1 weight is an input too" in report["warnings"][0]
+    report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", code=1)
+    assert report["converted"] == [] and not out.exists() and "1 weight is an input too" in report["warnings"][0]
     report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", "--constant-weights", code=0)
     assert len(report["converted"]) == 1 and [i.name for i in onnx.load(out).graph.input] == ["x"]

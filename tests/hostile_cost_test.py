@@ -68,7 +68,7 @@ def test_what_is_unknown_for_the_budget_alone_says_so(thaw, save, tmp_path):
     assert "unknown: over budget" in run.stdout and "--max-visits" in run.stdout
     assert thaw.json("inspect", path)["out_of_budget"] is True
     assert [f["code"] for f in thaw.findings(path)] == ["THAW050"]
-    for verb, *more in (("batch",), ("fix",), ("lift", path)):
+    for verb, *more in (("batch",), ("fix",), ("lift", path), ("convert", "--to", "int4")):
         line = thaw.error(verb, path, *more, "-o", tmp_path / "out.onnx", "--no-check")
         assert "over budget" in line and "give --max-" in line, line
         assert not (tmp_path / "out.onnx").exists()

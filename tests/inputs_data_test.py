@@ -110,7 +110,7 @@ def test_one_image_is_in_memory_at_a_time(thaw, save, tmp_path):
         (photos / f"{i:02}.jpg").hardlink_to(photos / "0.jpg")
     def peak(folder):
         command = [thaw.path, "convert", model, "-o", tmp_path / "out.onnx", "--to", "f16", "--data", folder, "--resize", "keep",
-                   "--no-check"]
+                   "--io", "convert", "--no-check"]
         child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
         _, status, usage = __import__("os").wait4(child.pid, 0)
         assert status == 0

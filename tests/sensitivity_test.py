@@ -52,6 +52,18 @@ def test_exact_is_the_plain_way(thaw, tower, samples, tmp_path, to):
     assert_same(by_name(report, "out"), nets.plain(thaw, tower, samples, report, tmp_path, to=to, out=True))
 
 
+def test_each_unit_may_cost_what_a_conversion_may(thaw, tower, samples, tmp_path):
+    """A model is converted once for each unit: all of them are more work than one verb may do on a file."""
+    visits = 100
+    while thaw("convert", tower, "-o", tmp_path / "out.onnx", "--to", "int4", "--max-visits", visits).returncode:
+        visits *= 2
+    report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4,int8-blocks", "--max-visits", visits)
+    assert report["measured"] == 36 and report["failed"] == 0
+    # And what cannot be known says why.
+    line = thaw.error("sensitivity", tower, "--data", samples, "-o", tmp_path / "other", "--to", "int4", "--max-visits", 10)
+    assert "over budget" in line
+
+
 def test_exact_is_the_plain_way_where_codes_branch(thaw, save, tmp_path):
     """ONNX Runtime makes codes along with what they are codes of, where nothing else reads that: taken apart, it rounds otherwise."""
     model, samples = save(nets.branches()), tmp_path / "samples"

@@ -100,7 +100,7 @@ def test_sizes_are_renamed_wherever_they_stand(thaw, image_model, tmp_path):
     assert all("wide" not in str(dim) for of in dims.values() for dim in of) and dims["r"][3] == "width"
 
 
-@pytest.mark.parametrize("verb, options", [("convert", ["--to", "f16", "--no-check"]), ("pin", ["--dims", "n=2"]),
+@pytest.mark.parametrize("verb, options", [("convert", ["--to", "f16", "--io", "convert", "--no-check"]), ("pin", ["--dims", "n=2"]),
                                            ("batch", ["--new-axis", "--no-check"]), ("fix", ["--no-check"])])
 def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
     m = model([helper.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["n", 3, None, "wide"])],
@@ -110,7 +110,7 @@ def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
     assert "height" in dims_of(out)["x"]
 
 
-@pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16"]), ("pin", ["--dims", "n=2"]),
+@pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16", "--io", "convert"]), ("pin", ["--dims", "n=2"]),
                                            ("pin", ["--dims", "n=2", "--dims", "n=5"]), ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
 def test_a_name_that_there_is_not_is_refused_before_anything_runs(thaw, save, tmp_path, verb, options):
     m = model([helper.make_node("Relu", ["x"], ["half"]), helper.make_node("Identity", ["half"], ["same"]),

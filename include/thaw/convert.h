@@ -130,18 +130,20 @@ struct ConvertReport {
   AsWritten as_written = {};
   std::vector<Change> changed = {};        // by node
   std::vector<Change> left = {};           // what was to be converted and could not be, and why
+  std::vector<Change> already = {};        // where nothing was converted: what is as it was asked for
   std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
   std::optional<OptimizeReport> optimized = {};
   size_t nodes_before = 0, nodes_after = 0;
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
   std::vector<OutputError> errors = {};            // empty where it was not checked
   std::vector<std::string> failures =
-      {};  // runs of the result that failed where the original's did not; broken outputs
+      {};  // nothing to convert; runs of the result that failed where the original's did not; broken outputs
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
   bool is_checked = false;                   // as ConvertOptions::check asks
 
-  // ONNX Runtime does not refuse it as it is written, it runs wherever the model does, and breaks no output; where a check was asked for,
-  // something was compared, or there was nothing to compare.
+  // Something was converted, or is already as it is asked for. ONNX Runtime does not refuse the result as it is written, it runs
+  // wherever the model does, and breaks no output; where a check was asked for, something was compared, or there was nothing to
+  // compare.
   bool accepted() const {
     return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()) && !as_written.is_refused();
   }

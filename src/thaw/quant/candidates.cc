@@ -44,6 +44,7 @@ std::vector<std::string> with_coded_weights(const ir::Model& model, const Precis
 // Those that contract: what moves or scales numbers alone goes with what is around it, and alone stays as it is.
 std::vector<std::string> in_16_bits(const ir::Model& model, const PrecisionOptions& precision, const Samples* samples) {
   const std::unique_ptr<ir::Model> copy = ir::clone(model);
+  ir::begin_own_run(*copy);
   ConvertReport report;
   convert(*copy, {.precision = precision, .optimize = false, .check = false}, samples, report);
   std::unordered_set<std::string> changed;

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/optimize/passes.h"
+#include "thaw/quant/already.h"
 #include "thaw/quant/half/to_half.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/quant/int8/passes.h"
@@ -178,6 +180,29 @@ std::unordered_set<std::string> names_left_for_half(const ir::Model& model, cons
   return names;
 }
 
+// What is asked for and was there before is no failure, and a model that has none of it no result.
+void say_nothing_changed(Conversion& context, ConvertReport& report) {
+  std::vector<std::string> names;
+  bool is_of_weights = false;
+  for_precisions(context.options, [&](const PrecisionOptions& precision, const std::string&) {
+    std::string name(name_of(precision.to));
+    if (precision.to == NumberFormat::kKeep || std::ranges::find(names, name) != names.end()) return;
+    is_of_weights = is_of_weights || !is_half(precision.to);
+    names.push_back(std::move(name));
+  });
+  report.already = already_in(context.model, context.facts(), context.precisions, report.left);
+  if (!report.already.empty()) {
+    report.warnings.push_back(fmt::format("nothing was converted: it is {} already", fmt::join(names, ", ")));
+  } else if (names.empty()) {
+    report.failures.emplace_back("nothing was converted: the plan keeps every node");
+  } else {
+    const std::string_view why = !report.left.empty() ? "each node that is kept says why"
+                                 : is_of_weights      ? "no node has a weight that could be"
+                                                      : "no node computes in float32";
+    report.failures.push_back(fmt::format("nothing was converted to {}: {}", fmt::join(names, ", "), why));
+  }
+}
+
 // Casts that follow each other, and what is cast twice, are one.
 void tidy(ir::Model& model) {
   optimizing::optimize(model, {.level = OptimizeLevel::kClean, .only = {"identities", "numbers", "share-nodes"}});
@@ -206,9 +231,10 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   Conversion conversion(model, options, precisions, samples, report.warnings);
   conversion.left_for_half = names_left_for_half(model, precisions);
   rewrite::run(kFormats, conversion);
+  model.budget->require(model.path.string());
   std::ranges::move(conversion.changes.made, std::back_inserter(report.changed));
   std::ranges::move(conversion.changes.left, std::back_inserter(report.left));
-  if (report.changed.empty()) report.warnings.emplace_back("nothing was converted");
+  if (report.changed.empty()) say_nothing_changed(conversion, report);
   tidy(model);
   rewrite::declare_truly(model);
   rewrite::keep_declared_outputs(model, outputs);

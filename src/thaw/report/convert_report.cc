@@ -69,6 +69,8 @@ void add_costs(HtmlPage& page, const std::vector<OutputError>& errors) {
 std::string to_text(const ConvertReport& report, const TextOptions& how) {
   std::string text = report::before_after_text(report::before_after(report));
   text += report::groups_text("converted", report::reasons(report.changed), how.all, "--explain");
+  if (!report.already.empty())
+    text += report::groups_text("already", report::reasons(report.already), how.all, "--explain");
   if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--explain");
   text += costs_text(report.errors);
   text += prefixed("warning", report.warnings);
@@ -89,6 +91,7 @@ std::string to_json(const ConvertReport& report) {
   report::write_output_member(json, report.files);
   report::write_before_after(json, report::before_after(report));
   report::write_notes(json, "converted", report::reasons(report.changed));
+  report::write_notes(json, "already", report::reasons(report.already));
   report::write_notes(json, "kept", report::reasons(report.left));
   json.member_array("errors");
   for (const OutputError& error : report.errors) {
@@ -129,6 +132,7 @@ std::string to_html(const ConvertReport& report) {
   report::add_sentences(page, "Warnings", report.warnings);
   report::add_sentences(page, "Not compared", report.uncompared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
+  report::add_notes(page, "Already", report::reasons(report.already), "nodes");
   report::add_notes(page, "Kept", report::reasons(report.left), "nodes");
   std::vector<std::string> paths;
   for (const auto& path : report.files) paths.push_back(path.string());

@@ -29,6 +29,7 @@ Conversions::Conversions(const ir::Model& model, const SensitivityOptions& optio
     : options_(options), samples_(samples), base_(ir::clone(model)) {
   bool optimize = options.optimize;
   for (const PrecisionOptions& precision : int8_first(options.precisions)) {
+    ir::begin_own_run(*base_);
     ConvertReport report;
     quantizing::convert(
         *base_, {.precision = precision, .keep = {"*"}, .optimize = optimize, .target = options.target, .check = false},
@@ -67,6 +68,7 @@ std::vector<std::string> Conversions::kept() const {
 
 Converted Conversions::convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const {
   Converted converted{.model = ir::clone(*base_)};
+  ir::begin_own_run(*converted.model);
   ConvertReport report;
   quantizing::convert(*converted.model, options, &samples_, report);
   converted.bytes = static_cast<int64_t>(report.weights_before) - static_cast<int64_t>(report.weights_after);

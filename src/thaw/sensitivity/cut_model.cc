@@ -137,6 +137,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory,
                    const std::optional<std::set<size_t>>& cuts)
     : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), threads_(threads), kept_(memory) {
+  ir::begin_own_run(*model_);
   find_sections(sections, cuts);
   sessions_.resize(sections_.size());
   rows_.resize(sections_.size());
@@ -212,16 +213,20 @@ std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
   return at == section_of_.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::unique_ptr<ir::Model> CutModel::part(size_t index) const {
+  FedValues fed;
+  for (const std::string& input : sections_[index].inputs)
+    if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
+  return part_of(*model_, fed, sections_[index].outputs);
+}
+
 run::Session& CutModel::session(size_t index) {
   const std::lock_guard lock(mutex_);
   if (!sessions_[index]) {
-    FedValues fed;
-    for (const std::string& input : sections_[index].inputs)
-      if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
-    const std::unique_ptr<ir::Model> part = part_of(*model_, fed, sections_[index].outputs);
-    sessions_[index].emplace(*part, SessionOptions{.threads = threads_, .spinning = false});
+    const std::unique_ptr<ir::Model> section = part(index);
+    sessions_[index].emplace(*section, SessionOptions{.threads = threads_, .spinning = false});
     for (const std::string& axis : batch_axes_) {
-      rows_[index] = rows_of_section(*part, named_, axis);
+      rows_[index] = rows_of_section(*section, named_, axis);
       if (rows_[index]) break;
     }
   }

@@ -44,6 +44,9 @@ class CutModel {
   // Of a node of the main graph; none where it computes with constants alone: each section has its own.
   std::optional<size_t> section_of(const ir::Node* node) const;
 
+  // A section as a model.
+  std::unique_ptr<ir::Model> part(size_t index) const;
+
   int threads() const { return threads_; }
 
   // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses. This, and what follows, may be called for

@@ -23,6 +23,7 @@ std::unique_ptr<ir::Model> part_of(const ir::Model& model, const FedValues& fed,
   const std::vector<ir::Value*> inputs = graph.inputs();
   for (ir::Value* input : inputs)
     if (!input->is_used()) graph.remove_input(input);
+  ir::begin_own_run(*part);
   return part;
 }
 

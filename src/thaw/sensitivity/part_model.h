@@ -14,7 +14,7 @@ namespace thaw::measuring {
 using FedValues = std::map<std::string, ir::Type, std::less<>>;
 
 // A copy with what `outputs` need and no more; it states no sizes. Of `fed`, and of the model's inputs, those are its inputs
-// that are needed. Weights are views of the model's.
+// that are needed. Weights are views of the model's; what it may cost is counted apart.
 std::unique_ptr<ir::Model> part_of(const ir::Model& model, const FedValues& fed,
                                    const std::vector<std::string>& outputs);
 

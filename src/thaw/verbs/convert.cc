@@ -42,7 +42,7 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
                         const quantizing::Samples* samples) {
   Conversion made{ir::clone(original), {}, {}, {}};
   quantizing::convert(*made.model, options, samples, made.report);
-  if (!options.check) return made;
+  if (!options.check || !made.report.failures.empty()) return made;
   const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
   confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples,
                                  made.report);

@@ -70,6 +70,9 @@ struct Model {
 // Gives the model the budget that it has by its nodes, anew. Who reads a model, or calls a verb on one that was read
 // before, begins a run.
 void begin_run(const Model& model);
+// The same with a budget apart from that of what the model was cloned from: a verb that does the whole work of another one many
+// times over, a copy each, counts each for itself.
+void begin_own_run(Model& model);
 
 // A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other
 // alone.

@@ -177,6 +177,11 @@ void begin_run(const Model& model) {
   model.budget->begin(nodes);
 }
 
+void begin_own_run(Model& model) {
+  model.budget = std::make_shared<Budget>();
+  begin_run(model);
+}
+
 std::optional<int64_t> Model::opset(std::string_view domain) const {
   if (domain == "ai.onnx") domain = "";
   for (const OpsetImport& import : opset_imports) {

@@ -72,6 +72,13 @@ int coordinates_operand(const ir::Node& node) {
   return node.op_type() == "GridSample" && (node.domain().empty() || node.domain() == "com.microsoft") ? 1 : -1;
 }
 
+std::optional<int> bits_in_blocks(const ir::Node& node) {
+  if (node.domain() != "com.microsoft" || (node.op_type() != kBlockProduct && node.op_type() != kBlockLookup))
+    return std::nullopt;
+  constexpr int64_t kUnlessSaid = 4;
+  return static_cast<int>(node.attribute_int("bits", kUnlessSaid));
+}
+
 bool keeps_factors_of_channels(const ir::Node& node) {
   constexpr std::array<std::string_view, 7> kNames = {"AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Identity",
                                                       "LeakyRelu",   "MaxPool",           "Relu"};

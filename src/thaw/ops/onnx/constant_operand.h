@@ -54,5 +54,7 @@ bool keeps_factors_of_channels(const ir::Node& node);
 // What reads weights in blocks: two operators of com.microsoft, and one of ai.onnx that makes numbers of them.
 inline constexpr std::string_view kBlockProduct = "MatMulNBits", kBlockLookup = "GatherBlockQuantized",
                                   kDequantize = "DequantizeLinear";
+// Of the first two, of how many bits their codes are; none of other nodes.
+std::optional<int> bits_in_blocks(const ir::Node& node);
 
 }  // namespace thaw::ops

@@ -123,7 +123,10 @@ std::string BlockWriter::examine(const ir::Node& node, BlockRequest& request, Bl
   operand.behind_transpose = weight.turned != product.weight_is_turned;
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const ops::Fact& x = facts_.fact(node.input(product.x));
-  if (x.dtype != weight.type) return "the type of what its weight multiplies is not known";
+  if (x.dtype == DataType::kUndefined) return "the type of what its weight multiplies is not known";
+  if (x.dtype != weight.type)
+    return fmt::format("what its weight multiplies is {}, and its weight {}", ir::name_of(x.dtype),
+                       ir::name_of(weight.type));
   if (x.rank() < 2) return "what its weight multiplies is a vector, or its rank is not known";
   if (request.statistics && request.statistics->k() != operand.k()) return "the samples' inputs do not fit its weight";
   const BlockMethod method = request.options.method;

@@ -96,6 +96,18 @@ ir::Value* single_codes(const ops::Emit& at, ir::Value* packed, const std::vecto
   return at.cast(shaped(at, codes, num_codes, dims), DataType::kUint4);
 }
 
+bool is_of_three_bits(const ir::Value* codes) {
+  constexpr int kMostSteps = 16;
+  constexpr int64_t kBytesOfRow = 3;
+  for (int step = 0; codes && step < kMostSteps; ++step) {
+    if (const ir::Tensor* packed = codes->constant())
+      return step > 0 && packed->data_type == DataType::kUint8 && packed->dims.size() == 2 &&
+             packed->dims[1] == kBytesOfRow;
+    codes = codes->producer() && !codes->producer()->inputs().empty() ? codes->producer()->input(0) : nullptr;
+  }
+  return false;
+}
+
 ir::Value* middle_pairs(const ops::Emit& at, const std::vector<int64_t>& dims) {
   return at.emit("Expand", {bytes(at, {kMiddle << 4U | kMiddle}, {}), at.list(dims)});
 }

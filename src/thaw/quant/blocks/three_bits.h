@@ -37,6 +37,9 @@ ir::Value* pairs_of_codes(const ops::Emit& at, ir::Value* packed, const std::vec
 // The result: uint4 of these dims, 0 to 7.
 ir::Value* single_codes(const ops::Emit& at, ir::Value* packed, const std::vector<int64_t>& dims);
 
+// Whether codes are computed of such a tensor, by either.
+bool is_of_three_bits(const ir::Value* codes);
+
 // The middle code for every block: the zeros of symmetric blocks, which codes of 4 bits have elsewhere.
 ir::Value* middle_pairs(const ops::Emit& at, const std::vector<int64_t>& dims);  // uint8, two a byte
 ir::Value* middle_codes(const ops::Emit& at, const std::vector<int64_t>& dims);  // uint4

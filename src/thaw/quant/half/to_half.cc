@@ -68,6 +68,8 @@ int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vect
   int count = 0;
   for (const HalfCandidate& candidate : candidates) {
     const std::string place = rewrite::name_of(*candidate.node);
+    const bool has_numbers = !candidate.operands.inputs.empty() || !candidate.operands.outputs.empty();
+    if (candidate.is_narrow && !has_numbers) continue;  // whatever the type, it is none of its own
     if (candidate.is_narrow) {
       ++count;
       changes.made.push_back(
@@ -85,6 +87,17 @@ int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vect
   if (options.to == ir::DataType::kFloat16) give_axes_to_constants(model);
   edit.keep();
   context.forget_facts();
+  if (count == 0) {
+    const auto note = [&](const ir::Value* value, std::string_view what) {
+      if (value->type.elem_type == options.to)
+        changes.made.push_back({.kind = std::string(ir::name_of(options.to)),
+                                .place = fmt::format("{} '{}'", what, value->name()),
+                                .part = {},
+                                .replaced = {}});
+    };
+    for (const ir::Value* input : model.graph->inputs()) note(input, "input");
+    for (const ir::Value* output : model.graph->outputs()) note(output, "output");
+  }
   return count;
 }
 
