@@ -1,4 +1,6 @@
 """docs/metadata.md: what becomes of metadata_props in what each verb writes; a second run changes none."""
+import json
+
 import onnx
 import onnx.parser
 import pytest
@@ -77,3 +79,21 @@ def test_lift_keeps_those_of_the_first_trace(thaw, tmp_path):
         onnx.save(trace, tmp_path / f"t{n}.onnx")
     thaw("lift", "t5.onnx", "t7.onnx", "t11.onnx", "-o", "out.onnx", code=0, cwd=tmp_path)
     assert props(onnx.load(tmp_path / "out.onnx")) == {"trace": "5"}
+
+
+def trace_of_grid(grid, extra=0):
+    n = grid[0] * grid[1] * grid[2] + extra
+    return onnx.parser.parse_model(f'''<ir_version: 10, opset_import: ["" : 18]>
+        g (float[{n}, 4] x, int64[1, 3] grid) => (float[{2 * n}, 2] y, int64[1, 3] z) {{
+        s = Constant <value = int64[2] {{{2 * n}, 2}}> ()  y = Reshape(x, s)  z = Identity(grid) }}''')
+
+
+@pytest.mark.parametrize("extra, stated", [(0, "grid[:,0]=1.., grid[:,1]=1.., grid[:,2]=1.., x_dim0=sum(grid[:,0]*grid[:,1]*grid[:,2])"), (1, None)])
+def test_lift_states_how_a_size_hangs_together_with_rows(thaw, tmp_path, extra, stated):
+    grids = [(1, 2, 3), (1, 5, 4), (1, 7, 3)]
+    for i, grid in enumerate(grids):
+        onnx.save(trace_of_grid(grid, extra), tmp_path / f"t{i}.onnx")
+    values = {f"t{i}.onnx": {"grid": [list(grid)]} for i, grid in enumerate(grids)}
+    (tmp_path / "values.json").write_text(json.dumps(values))
+    thaw("lift", "t0.onnx", "t1.onnx", "t2.onnx", "-o", "out.onnx", "--values", "values.json", code=0, cwd=tmp_path)
+    assert props(onnx.load(tmp_path / "out.onnx")).get("thaw.sizes") == stated

@@ -51,6 +51,8 @@ THAW_API std::vector<RuleInfo> rules();
 // What a proof over sizes covered: statements that nodes make about sizes.
 struct SizeProof {
   size_t statements = 0, proven = 0, broken = 0, open = 0;
+  // What the model states of its inputs (docs/metadata.md), which the proof takes as true: "num_patches=h*w".
+  std::vector<std::string> assumed = {};
 };
 
 // Nodes whose names begin alike, by slashes or dots.

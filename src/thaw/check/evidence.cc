@@ -97,14 +97,14 @@ const ir::Value* Evidence::value_behind(int symbol) {
 
 SizeRanges& Evidence::size_ranges() {
   if (!size_ranges_) {
-    size_ranges_ = std::make_unique<SizeRanges>();
+    size_ranges_ = std::make_unique<SizeRanges>(model_);
     infer_over(model_, dims_, *size_ranges_);
   }
   return *size_ranges_;
 }
 
 const SizeProofs& Evidence::size_proofs() {
-  if (!size_proofs_) size_proofs_ = prove_sizes(size_ranges().result);
+  if (!size_proofs_) size_proofs_ = prove_sizes(size_ranges());
   return *size_proofs_;
 }
 

@@ -2,7 +2,9 @@
 // Concat's other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes
 // that break it are shown.
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,20 @@ namespace thaw::checking {
 namespace {
 
 constexpr size_t kMaxShown = 20;
+
+dim::Relation relation_of(ops::ObligationKind kind) {
+  switch (kind) {
+    case ops::ObligationKind::kEqual:
+      return dim::Relation::kEqual;
+    case ops::ObligationKind::kBroadcast:
+      return dim::Relation::kBroadcastable;
+    case ops::ObligationKind::kDivisible:
+      return dim::Relation::kDivisible;
+    case ops::ObligationKind::kAtMost:
+      return dim::Relation::kAtMost;
+  }
+  return {};
+}
 
 dim::Proof prove(const ops::Obligation& o) {
   switch (o.kind) {
@@ -47,20 +63,57 @@ std::string statement_text(const ops::Obligation& o) {
   return {};
 }
 
-int64_t total(const dim::Assignment& sizes) {
+int64_t total(const NamedSizes& sizes) {
   int64_t sum = 0;
-  for (const auto& [id, value] : sizes) sum += value;
+  for (const auto& [name, value] : sizes) sum += value;
   return sum;
 }
 
-// The sizes of a counterexample, with the lowest value in range for each input size that it leaves open.
-dim::Assignment complete(dim::Assignment sizes, const dim::Scope& scope) {
-  for (size_t id = 0; id < scope.symbols().size(); ++id) {
-    const dim::SymbolInfo& s = scope.symbols()[id];
-    if (s.kind == dim::SymbolKind::kInputDim) sizes.emplace(static_cast<int>(id), s.lower);
+// Whether inputs can have the sizes and values of a counterexample: what is assumed of them holds of all of them, and
+// nothing rests on what only running the model tells.
+class Witnesses {
+ public:
+  explicit Witnesses(const SizeRanges& ranges) : ranges_(ranges), others_(dim::admitted_sizes(ranges.scope)) {}
+
+  // The statement with sizes that inputs can have and that break it, or why there are none to show.
+  std::variant<BrokenStatement, OpenStatement> find(const ops::Obligation& o, dim::Assignment counterexample) const {
+    if (const auto by_data = data_in(counterexample)) {
+      const auto sizes = dim::breaks_whatever(relation_of(o.kind), o.a, o.b, counterexample);
+      if (!sizes) return OpenStatement{&o, fmt::format("it rests on {}, which only running the model tells", *by_data)};
+      counterexample = *sizes;
+    }
+    if (!others_) return OpenStatement{&o, "no sizes were found at which all that is known of the inputs holds"};
+    dim::Assignment all = counterexample;
+    for (const auto& [id, value] : *others_) all.emplace(id, value);
+    const std::vector<dim::SymbolInfo>& symbols = ranges_.scope.symbols();
+    for (size_t id = 0; id < symbols.size(); ++id)
+      if (symbols[id].kind == dim::SymbolKind::kInputDim) all.emplace(static_cast<int>(id), symbols[id].lower);
+    const auto rows = ranges_.sums.rows_for(all);
+    if (!rows) return OpenStatement{&o, "no rows of the inputs were found that make the sizes that break it"};
+    return BrokenStatement{&o, by_name(counterexample, ranges_.scope), complete(all, *rows)};
   }
-  return sizes;
-}
+
+ private:
+  std::optional<std::string> data_in(const dim::Assignment& sizes) const {
+    for (const auto& [id, value] : sizes)
+      if (dim::is_data_dependent(ranges_.scope.symbol_at(id))) return dim::to_string(ranges_.scope.symbol_at(id));
+    return std::nullopt;
+  }
+
+  // With the sizes that expressions stand for, and the rows behind sums.
+  NamedSizes complete(const dim::Assignment& all, const NamedSizes& rows) const {
+    NamedSizes named = by_name(all, ranges_.scope);
+    for (const auto& [name, expression] : ranges_.given) {
+      std::erase_if(named, [&](const auto& size) { return size.first == name; });
+      if (const auto value = dim::evaluate(expression, all)) named.emplace_back(name, *value);
+    }
+    named.insert(named.end(), rows.begin(), rows.end());
+    return named;
+  }
+
+  const SizeRanges& ranges_;
+  std::optional<dim::Assignment> others_;
+};
 
 // "the rank", "the size of axis 1" or nothing: what is not known of a tensor.
 std::string unknown_part(const ops::Fact& fact) {
@@ -73,32 +126,33 @@ std::string unknown_part(const ops::Fact& fact) {
 
 }  // namespace
 
-SizeProofs prove_sizes(const infer::Result& result) {
+SizeProofs prove_sizes(const SizeRanges& ranges) {
   SizeProofs out;
-  for (const ops::Obligation& o : result.obligations()) {
-    dim::Proof proof = prove(o);
+  out.summary.assumed = ranges.assumed;
+  const Witnesses witnesses(ranges);
+  for (const ops::Obligation& o : ranges.result.obligations()) {
+    const dim::Proof proof = prove(o);
+    std::variant<BrokenStatement, OpenStatement> found = OpenStatement{&o, proof.reason};
+    if (proof.verdict == dim::Verdict::kNo) found = witnesses.find(o, proof.counterexample);
+    auto* broken = std::get_if<BrokenStatement>(&found);
     if (o.only_specified) {
-      if (proof.verdict == dim::Verdict::kNo) out.unspecified.push_back({&o, std::move(proof.counterexample)});
+      if (broken) out.unspecified.push_back(std::move(*broken));
       continue;
     }
     ++out.summary.statements;
-    switch (proof.verdict) {
-      case dim::Verdict::kYes:
-        ++out.summary.proven;
-        break;
-      case dim::Verdict::kNo:
-        ++out.summary.broken;
-        out.broken.push_back({&o, std::move(proof.counterexample)});
-        break;
-      case dim::Verdict::kUnknown:
-        ++out.summary.open;
-        out.open.push_back({&o, std::move(proof.reason)});
-        break;
+    if (proof) {
+      ++out.summary.proven;
+    } else if (broken) {
+      ++out.summary.broken;
+      out.broken.push_back(std::move(*broken));
+    } else {
+      ++out.summary.open;
+      out.open.push_back(std::move(std::get<OpenStatement>(found)));
     }
   }
   for (auto* list : {&out.broken, &out.unspecified}) {
     std::ranges::stable_sort(
-        *list, [](const BrokenStatement& a, const BrokenStatement& b) { return total(a.sizes) < total(b.sizes); });
+        *list, [](const BrokenStatement& a, const BrokenStatement& b) { return total(a.at) < total(b.at); });
   }
   return out;
 }
@@ -106,16 +160,15 @@ SizeProofs prove_sizes(const infer::Result& result) {
 void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
   const SizeProofs& proofs = evidence.size_proofs();
-  const dim::Scope& scope = evidence.size_ranges().scope;
   std::unordered_set<const ir::Node*> told;
   for (const BrokenStatement& b : proofs.broken) {
     if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
-    const std::string at = text_of(by_name(b.sizes, scope));
+    const std::string at = text_of(b.at);
     Finding& f =
         findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node),
                                  at.empty() ? "every size" : at, b.obligation->what, statement_text(*b.obligation)),
                      place_of(*b.obligation->node));
-    f.breaking_sizes = by_name(complete(b.sizes, scope), scope);
+    f.breaking_sizes = b.sizes;
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
@@ -125,17 +178,16 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
 // ONNX Runtime runs these: worth knowing for other runtimes.
 void look_for_unspecified_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
-  const dim::Scope& scope = evidence.size_ranges().scope;
   std::unordered_set<const ir::Node*> told;
   for (const BrokenStatement& b : evidence.size_proofs().unspecified) {
     if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
-    const std::string at = text_of(by_name(b.sizes, scope));
+    const std::string at = text_of(b.at);
     Finding& f = findings.add(
         fmt::format("{} is outside of its specification at {}: {} needs {}, which ONNX Runtime does not ask for",
                     name_of(*b.obligation->node), at.empty() ? "every size" : at, b.obligation->what,
                     statement_text(*b.obligation)),
         place_of(*b.obligation->node));
-    f.breaking_sizes = by_name(complete(b.sizes, scope), scope);
+    f.breaking_sizes = b.sizes;
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or pad so that the specified size and ONNX Runtime's are the same";

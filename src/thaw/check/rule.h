@@ -22,7 +22,8 @@ namespace thaw::checking {
 // A statement about sizes with sizes that break it, and one that could be neither proven nor broken.
 struct BrokenStatement {
   const ops::Obligation* obligation;
-  dim::Assignment sizes;
+  NamedSizes at;     // the sizes that break it
+  NamedSizes sizes;  // and one for each other size of the inputs
 };
 struct OpenStatement {
   const ops::Obligation* obligation;
@@ -36,7 +37,7 @@ struct SizeProofs {
   std::vector<BrokenStatement> unspecified;
 };
 // Proves every obligation of the result (prove_sizes.cc).
-SizeProofs prove_sizes(const infer::Result& result);
+SizeProofs prove_sizes(const SizeRanges& ranges);
 
 // What the rules share, worked out when first asked for.
 class Evidence {

@@ -33,8 +33,10 @@ run::Point point_of(const NamedSizes& sizes, const dim::SpecGroup& dims) {
   dim::SpecGroup group;
   for (const auto& [name, size] : sizes)
     group.push_back({.name = name, .ranges = {{.first = size, .last = size}}, .expression = {}});
+  // Those that the finding names have their values there.
   for (const dim::SpecEntry& entry : dims) {
-    if (!entry.expression.empty()) group.push_back(entry);
+    const auto is_named = [&](const auto& size) { return size.first == entry.name; };
+    if (entry.is_expression() && std::ranges::none_of(sizes, is_named)) group.push_back(entry);
   }
   if (group.empty()) return {};
   return run::choose_points(std::span(&group, 1)).front();

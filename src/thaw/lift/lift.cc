@@ -41,11 +41,12 @@ constexpr Step kExplain[] = {
 };
 
 constexpr Step kWrite[] = {
-    declare_inputs,       // names for their sizes; those that the exporter took out come back
-    write_tables,         // constants become nodes that compute them
-    write_windows,        // batches take the place of the loops
-    guard_untold_values,  // an error, not a wrong number, at a value that no trace varies
-    declare_anew,         // what is declared of outputs and inner tensors follows from the graph
+    declare_inputs,         // names for their sizes; those that the exporter took out come back
+    write_tables,           // constants become nodes that compute them
+    write_windows,          // batches take the place of the loops
+    guard_untold_values,    // an error, not a wrong number, at a value that no trace varies
+    declare_anew,           // what is declared of outputs and inner tensors follows from the graph
+    state_sizes_of_inputs,  // how a size and the values of an input hang together, where `check` reads it
 };
 
 // A trace of which not all is known in time explains nothing.

@@ -84,5 +84,6 @@ void write_tables(Lifting& lifting);
 void write_windows(Lifting& lifting);
 void guard_untold_values(Lifting& lifting);
 void declare_anew(Lifting& lifting);
+void state_sizes_of_inputs(Lifting& lifting);
 
 }  // namespace thaw::lifting

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/check.h"
 #include "thaw/report/findings.h"
@@ -25,10 +26,17 @@ using report::Outcome;
 
 constexpr size_t kMostPerRule = 8;  // in text, unless all are asked for
 
+// What the model states of its inputs, where it does: a proof rests on it.
+std::string assumed_text(const SizeProof& proof) {
+  return proof.assumed.empty() ? "" : fmt::format(", as the model states: {}", fmt::join(proof.assumed, ", "));
+}
+
 std::string proof_text(const SizeProof& proof) {
-  if (proof.statements == 0) return "proof: every statement that the nodes make about sizes follows from the ranges\n";
-  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open\n", proof.statements,
-                     proof.proven, proof.broken, proof.open);
+  if (proof.statements == 0)
+    return fmt::format("proof: every statement that the nodes make about sizes follows from the ranges{}\n",
+                       assumed_text(proof));
+  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open{}\n", proof.statements,
+                     proof.proven, proof.broken, proof.open, assumed_text(proof));
 }
 
 void write_checked(JsonWriter& json, const CheckedFile& file) {
@@ -42,6 +50,9 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("proven", proof.proven);
   json.member("broken", proof.broken);
   json.member("open", proof.open);
+  json.member_array("assumed");
+  for (const std::string& entry : proof.assumed) json.value(entry);
+  json.end_array();
   json.end_object();
 }
 
@@ -110,8 +121,8 @@ void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   const SizeProof& proof = file.report.proof;
   if (proof.statements > 0)
     page.sentence(
-        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open.",
-                    proof.statements, proof.proven, proof.broken, proof.open));
+        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open{}.",
+                    proof.statements, proof.proven, proof.broken, proof.open, assumed_text(proof)));
   add_findings(page, file.report.findings);
   add_modules(page, file.report);
 }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kEnumerated = 16;    // combinations that are all tried when nobody asks for a number
 constexpr size_t kChosen = 6;           // else that many
+constexpr size_t kTriedOfRelated = 8;   // times as many where relations may take points away
 constexpr int64_t kOpenSteps = 1000;    // a range without end is taken to be that many steps long
 constexpr int64_t kNeighbourhood = 64;  // steps around a target in which a prime is looked for
 
@@ -126,11 +127,30 @@ void sample(const dim::SpecGroup& group, size_t wanted, std::vector<Point>& poin
   points.insert(points.end(), chosen.begin(), chosen.end());
 }
 
+// Of an expression over names that have values at the point; nullopt where it has none there.
+std::optional<int64_t> value_at(const std::string& expression, const Point& point) {
+  dim::Scope scope;
+  const dim::Dim value =
+      dim::parse(expression, scope, [&](std::string_view name) { return point.find(name) != nullptr; });
+  dim::Assignment assignment;
+  for (const int id : dim::symbols_of(value)) assignment[id] = *point.find(scope.symbols()[id].name);
+  return dim::evaluate(value, assignment);
+}
+
+// Whether the group's relations hold at a point.
+bool is_admitted(const dim::SpecGroup& group, const Point& point) {
+  return std::ranges::all_of(group, [&](const dim::SpecEntry& entry) {
+    if (!entry.is_relation()) return true;
+    const auto left = value_at(entry.left, point), right = value_at(entry.expression, point);
+    return left && right && (entry.is_equal ? *left == *right : *left <= *right);
+  });
+}
+
 // Adds what the group's expressions give, in the order in which they can be evaluated.
 void evaluate_expressions(const dim::SpecGroup& group, Point& point) {
   std::vector<const dim::SpecEntry*> waiting;
   for (const dim::SpecEntry& entry : group) {
-    if (!entry.expression.empty()) waiting.push_back(&entry);
+    if (entry.is_expression()) waiting.push_back(&entry);
   }
   while (!waiting.empty()) {
     const size_t before = waiting.size();
@@ -143,12 +163,7 @@ void evaluate_expressions(const dim::SpecGroup& group, Point& point) {
         ++it;
         continue;
       }
-      dim::Scope scope;
-      const dim::Dim value =
-          dim::parse(entry.expression, scope, [&](std::string_view name) { return point.find(name) != nullptr; });
-      dim::Assignment assignment;
-      for (const int id : dim::symbols_of(value)) assignment[id] = *point.find(scope.symbols()[id].name);
-      const auto size = dim::evaluate(value, assignment);
+      const auto size = value_at(entry.expression, point);
       if (!size) {
         throw Error(ErrorCode::kInvalidArgument,
                     {.what = "'" + entry.expression + "' has no value at " + describe(point),
@@ -199,15 +214,26 @@ std::vector<Point> choose_points(std::span<const dim::SpecGroup> spec, size_t po
       total = bounded ? std::optional(product) : std::nullopt;
     }
     std::vector<Point> chosen;
+    size_t wanted = points > 0 ? points : kChosen;
     if (total && *total <= (points > 0 ? points : kEnumerated)) {
       enumerate(group, chosen);
+      wanted = chosen.size();
     } else {
-      sample(group, points > 0 ? points : kChosen, chosen);
+      const bool related = std::ranges::any_of(group, [](const dim::SpecEntry& e) { return e.is_relation(); });
+      sample(group, wanted * (related ? kTriedOfRelated : 1), chosen);
     }
+    size_t admitted = 0;
     for (Point& point : chosen) {
+      if (admitted == wanted) break;
       evaluate_expressions(group, point);
+      if (!is_admitted(group, point)) continue;
+      ++admitted;
       if (std::find(result.begin(), result.end(), point) == result.end()) result.push_back(std::move(point));
     }
+    if (admitted == 0 && !chosen.empty())
+      throw Error(ErrorCode::kInvalidArgument, {.what = "the relations hold at none of the sizes that were tried",
+                                                .where = "sizes",
+                                                .expected = "ranges in which they hold, or NAME=expression"});
   }
   return result;
 }

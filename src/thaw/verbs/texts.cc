@@ -38,7 +38,8 @@ NamedSizes parse_sizes(const std::string& text, const std::string& option) {
   const std::vector<dim::SpecGroup> groups = dim::parse_range_spec(text);
   for (const dim::SpecEntry& entry : groups.front()) {
     if (groups.size() > 1 || entry.ranges.size() != 1 || !entry.ranges.front().is_single()) {
-      throw Error(ErrorCode::kInvalidArgument, {.what = "'" + entry.name + "' is given more than one value",
+      const std::string& shown = entry.is_relation() ? entry.left : entry.name;
+      throw Error(ErrorCode::kInvalidArgument, {.what = "'" + shown + "' is given more than one value",
                                                 .where = option,
                                                 .expected = "one number for each size, such as h=640,w=480",
                                                 .next = {}});

@@ -1,10 +1,12 @@
 // Symbols and what is assumed of them.
 #include "thaw/dim/expr/scope.h"
 
+#include <limits>
 #include <numeric>
 
 #include "thaw/core/error.h"
 #include "thaw/dim/expr/bounds.h"
+#include "thaw/dim/expr/range.h"
 #include "thaw/dim/expr/tables.h"
 #include "thaw/dim/expr/wide.h"
 
@@ -202,6 +204,36 @@ void Scope::assume_divisible(Dim symbol, int64_t modulus, int64_t remainder) {
   impl_->symbols[static_cast<size_t>(id)] = info;
   impl_->assumptions_changed();
 }
+
+void Scope::assume_not_negative(Dim d) {
+  const auto refuse = [&] {
+    throw Error(ErrorCode::kInvalidArgument, {.what = "no value is left that satisfies a relation between sizes",
+                                              .where = "assumptions",
+                                              .expected = "one that some sizes satisfy",
+                                              .next = "change the assumption"});
+  };
+  if (d.is_unknown()) return;
+  if (bounds_of(d).upper < 0) refuse();
+  if (bounds_of(d).lower >= 0) return;
+  // coef * symbol + constant >= 0.
+  const Expr& e = *d.expr();
+  const bool of_one = e.terms.size() == 1 && e.terms.front().monomial->factors.size() == 1;
+  if (of_one) {
+    const Factor& factor = e.terms.front().monomial->factors.front();
+    const int64_t coef = e.terms.front().coef;
+    if (factor.atom->kind == AtomKind::kSymbol && factor.power == 1) {
+      const Dim symbol = symbol_at(factor.atom->symbol);
+      if (coef > 0) return assume_range(symbol, -floor_quotient(e.constant, coef), std::nullopt);
+      const SymbolInfo& info = impl_->symbols[static_cast<size_t>(factor.atom->symbol)];
+      if (coef != std::numeric_limits<int64_t>::min())
+        return assume_range(symbol, info.lower, floor_quotient(e.constant, -coef));
+    }
+  }
+  impl_->facts.push_back(d);
+  impl_->assumptions_changed();
+}
+
+const std::vector<Dim>& Scope::facts() const { return impl_->facts; }
 
 void Scope::set_budget(int terms) { impl_->term_budget = std::max(1, terms); }
 int Scope::budget() const { return impl_->term_budget; }

@@ -67,6 +67,10 @@ class Scope {
   // made before are not renormalised: state assumptions before building on them.
   void assume_range(Dim symbol, int64_t lower, std::optional<int64_t> upper);
   void assume_divisible(Dim symbol, int64_t modulus, int64_t remainder = 0);
+  // A relation between symbols: d is 0 or more. What it says of one symbol alone narrows its range; the rest is a fact
+  // that proofs and counterexamples go by (prove.h), not the normal form.
+  void assume_not_negative(Dim d);
+  const std::vector<Dim>& facts() const;
 
   // The largest number of terms and atoms an expression may have before it becomes unknown (default 64).
   void set_budget(int terms);

@@ -78,6 +78,7 @@ struct Scope::Impl {
   Scope* scope;
   std::vector<SymbolInfo> symbols;
   std::vector<Dim> symbol_dims;
+  std::vector<Dim> facts;                           // each is 0 or more
   std::unordered_map<std::string, int> by_name;     // as the caller named it
   std::unordered_map<std::string, int> by_element;  // input values, as NAME[i] with the caller's NAME
   std::unordered_map<std::string, int> by_text;     // as it is printed

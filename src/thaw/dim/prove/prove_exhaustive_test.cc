@@ -1,10 +1,12 @@
 // The prover against brute force: pairs of expressions over two symbols on small domains. Its verdict is the one that
 // all points give, its counterexample is the smallest; and what each of its methods claims by itself holds at all
 // points.
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "thaw/core/error.h"
 #include "thaw/dim/expr/dim_testing.h"
 #include "thaw/dim/prove/prove.h"
 #include "thaw/dim/prove/residues.h"
@@ -116,6 +118,19 @@ std::string describe(const Statement& s) {
   return to_string(s.a) + kNames[static_cast<int>(s.relation)] + to_string(s.b);
 }
 
+Proof prove(const Statement& s) {
+  switch (s.relation) {
+    case Relation::kEqual:
+      return prove_equal(s.a, s.b);
+    case Relation::kAtMost:
+      return prove_at_most(s.a, s.b);
+    case Relation::kDivisible:
+      return prove_divisible(s.a, s.b);
+    default:
+      return prove_broadcastable(s.a, s.b);
+  }
+}
+
 TEST(ProveExhaustive, VerdictsAgreeWithBruteForce) {
   size_t yes = 0;
   size_t by_cases = 0;
@@ -146,20 +161,7 @@ TEST(ProveExhaustive, VerdictsAgreeWithBruteForce) {
         ++by_cases;
       }
 
-      Proof proof;
-      switch (statement.relation) {
-        case Relation::kEqual:
-          proof = prove_equal(statement.a, statement.b);
-          break;
-        case Relation::kAtMost:
-          proof = prove_at_most(statement.a, statement.b);
-          break;
-        case Relation::kDivisible:
-          proof = prove_divisible(statement.a, statement.b);
-          break;
-        default:
-          proof = prove_broadcastable(statement.a, statement.b);
-      }
+      const Proof proof = prove(statement);
       if (!truth.any_defined) continue;
       ASSERT_EQ(proof.verdict, truth.all_hold ? Verdict::kYes : Verdict::kNo) << axes.name << ": " << text;
       if (truth.all_hold) {
@@ -223,6 +225,123 @@ TEST(ProveExhaustive, UnboundedVerdictsHoldOnAGrid) {
   }
   EXPECT_GT(yes, 100u);
   EXPECT_LT(open * 50, total);
+}
+
+// With a relation between the symbols: a verdict is the one that all points give at which it holds.
+TEST(ProveExhaustive, VerdictsUnderAFactAgreeWithBruteForce) {
+  size_t yes = 0;
+  size_t by_fact = 0;
+  size_t broken = 0;
+  size_t open = 0;
+  for (const Axes& axes : kDomains) {
+    TreeMaker maker(43);
+    for (int f = 0; f < 150; ++f) {
+      SmallDomain world(axes), free(axes);
+      const TreePtr tree = maker.make(1 + maker.pick(3));
+      const Dim fact = build(*tree, world.symbols_) - maker.pick(12);
+      if (!fact.is_symbolic()) continue;
+      const bool is_equal = maker.pick(3) == 0;
+      try {
+        world.scope_.assume_not_negative(fact);
+        if (is_equal) world.scope_.assume_not_negative(-fact);
+      } catch (const Error&) {
+        continue;
+      }
+      for (int i = 0; i < 24; ++i) {
+        const TreePtr left = maker.make(maker.pick(4)), right = maker.make(maker.pick(3));
+        const Statement s{kRelations[i % 4], build(*left, world.symbols_), build(*right, world.symbols_)};
+        if (!s.a.is_symbolic() || s.b.is_unknown()) continue;
+        const auto holds_at = [&](int64_t x, int64_t y) -> std::optional<bool> {
+          const auto a = evaluate(s.a, {{0, x}, {1, y}}), b = evaluate(s.b, {{0, x}, {1, y}});
+          const auto known = evaluate(fact, {{0, x}, {1, y}});
+          if (!a || !b || !known || *known < 0 || (is_equal && *known != 0)) return std::nullopt;
+          return holds(s.relation, *a, *b);
+        };
+        bool all = true, any = false;
+        for (const int64_t x : world.values_[0]) {
+          for (const int64_t y : world.values_[1]) {
+            const auto holds = holds_at(x, y);
+            any |= holds.has_value();
+            all &= holds.value_or(true);
+          }
+        }
+        // A fact about the other symbol alone is none of the statement's.
+        const std::vector<int> ids = symbols_of(s);
+        const std::vector<int> others = symbols_of(fact);
+        const bool meets = std::ranges::any_of(others, [&](int id) { return std::ranges::find(ids, id) != ids.end(); });
+        if (!any || !meets) continue;
+        const Proof proof = prove(s);
+        if (proof.verdict == Verdict::kYes) {
+          ASSERT_TRUE(all) << axes.name << ", " << to_string(fact) << " >= 0: " << describe(s);
+          ++yes;
+          const Statement alone{s.relation, build(*left, free.symbols_), build(*right, free.symbols_)};
+          by_fact += prove(alone).verdict == Verdict::kYes ? 0 : 1;
+        } else if (proof.verdict == Verdict::kNo) {
+          const auto at = [&](int id) {
+            const auto found = proof.counterexample.find(id);
+            return found == proof.counterexample.end() ? world.values_[id].front() : found->second;
+          };
+          // A fact that holds wherever it has a value says nothing where it has none.
+          const auto a = evaluate(s.a, {{0, at(0)}, {1, at(1)}}), b = evaluate(s.b, {{0, at(0)}, {1, at(1)}});
+          const auto known = evaluate(fact, {{0, at(0)}, {1, at(1)}}).value_or(0);
+          ASSERT_TRUE(a && b && !holds(s.relation, *a, *b)) << axes.name << ": " << describe(s);
+          ASSERT_TRUE(is_equal ? known == 0 : known >= 0)
+              << axes.name << ", " << to_string(fact) << ": " << describe(s);
+          ++broken;
+        } else {
+          ++open;
+        }
+      }
+    }
+  }
+  EXPECT_GT(yes, 500u);
+  EXPECT_GT(by_fact, 100u);
+  EXPECT_GT(broken, 1000u);
+  EXPECT_LT(open * 20, yes + broken);
+}
+
+// A size is chosen, what data make of it is not: where sizes break a statement, they do so whatever that is.
+TEST(ProveExhaustive, WhatBreaksDoesSoWhateverDataAre) {
+  size_t found = 0;
+  size_t there_is = 0;
+  TreeMaker maker(7);
+  for (int i = 0; i < 3000; ++i) {
+    Scope scope;
+    const std::vector<Dim> symbols = {scope.fresh("a", SymbolKind::kInputDim),
+                                      scope.fresh("b", SymbolKind::kDataDependent)};
+    for (const Dim symbol : symbols) scope.assume_range(symbol, 0, 12);
+    const Statement s{kRelations[i % 4], build(*maker.make(maker.pick(4)), symbols),
+                      build(*maker.make(maker.pick(3)), symbols)};
+    if (!is_data_dependent(s.a) && !is_data_dependent(s.b)) continue;
+    if (s.a.is_unknown() || s.b.is_unknown()) continue;
+    const auto fails_at = [&](int64_t x, int64_t y) {
+      const auto a = evaluate(s.a, {{0, x}, {1, y}}), b = evaluate(s.b, {{0, x}, {1, y}});
+      return a && b ? std::optional(!holds(s.relation, *a, *b)) : std::nullopt;
+    };
+    const auto always_fails = [&](int64_t x) {
+      bool all = true, any = false;
+      for (int64_t y = 0; y <= 12; ++y) {
+        all &= fails_at(x, y).value_or(true);
+        any |= fails_at(x, y).has_value();
+      }
+      return all && any;
+    };
+    bool any = false;
+    for (int64_t x = 0; x <= 12; ++x) any |= always_fails(x);
+    there_is += any ? 1 : 0;
+    const Proof proof = prove(s);
+    if (proof.verdict != Verdict::kNo) continue;
+    const auto sizes = breaks_whatever(s.relation, s.a, s.b, proof.counterexample);
+    if (!sizes) continue;
+    ++found;
+    ASSERT_FALSE(sizes->contains(1));
+    const auto x = sizes->find(0);
+    // Where it has a value at all.
+    for (int64_t y = 0; y <= 12; ++y)
+      ASSERT_TRUE(fails_at(x == sizes->end() ? 0 : x->second, y).value_or(true)) << describe(s);
+  }
+  EXPECT_GT(found, 100u);
+  EXPECT_GT(found * 10, there_is * 8);
 }
 
 }  // namespace

@@ -67,13 +67,8 @@ std::map<int, int64_t> moduli_of(const Statement& statement) {
 }
 
 Cases::Cases(const Statement& statement, const std::map<int, int64_t>& moduli) : statement_(statement) {
-  const Scope& scope = *(statement.a.is_symbolic() ? scope_of(statement.a) : scope_of(statement.b));
-  std::vector<int> ids = symbols_of(statement.a);
-  const std::vector<int> others = symbols_of(statement.b);
-  ids.insert(ids.end(), others.begin(), others.end());
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  for (int id : ids) {
+  const Scope& scope = *scope_of(statement);
+  for (const int id : symbols_of(statement)) {
     const SymbolInfo& info = scope.symbols()[static_cast<size_t>(id)];
     const auto wanted = moduli.find(id);
     int64_t modulus = info.modulus;
@@ -97,7 +92,7 @@ std::unique_ptr<Case> Cases::build(int64_t index) const {
   auto made = std::make_unique<Case>();
   made->scope = std::make_unique<Scope>();
   made->scope->set_budget(kCaseBudget);
-  made->scope->spend_of((statement_.a.is_symbolic() ? scope_of(statement_.a) : scope_of(statement_.b))->spends_of());
+  made->scope->spend_of(scope_of(statement_)->spends_of());
   std::vector<Dim> replacements;
   for (const Symbol& s : symbols_) {
     const int64_t ways = residues(s.modulus, *s.info);
@@ -130,6 +125,9 @@ std::unique_ptr<Case> Cases::build(int64_t index) const {
     return replacements[static_cast<size_t>(it - symbols_.begin())];
   };
   made->statement = {statement_.relation, rebuild(statement_.a, replace), rebuild(statement_.b, replace)};
+  // A fact past the budget is left out: what remains proves less.
+  for (const Dim fact : statement_.given)
+    if (const Dim rebuilt = rebuild(fact, replace); rebuilt.is_known()) made->statement.given.push_back(rebuilt);
   return made;
 }
 

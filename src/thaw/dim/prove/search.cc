@@ -16,7 +16,12 @@ constexpr size_t kMaxShrinking = 4096;
 
 int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 
-const Scope& scope_of_either(const Statement& s) { return *(s.a.is_symbolic() ? scope_of(s.a) : scope_of(s.b)); }
+// What is compared, and what must be 0 or more.
+std::vector<Dim> roots_of(const Statement& statement) {
+  std::vector<Dim> roots{statement.a, statement.b};
+  roots.insert(roots.end(), statement.given.begin(), statement.given.end());
+  return roots;
+}
 
 // A small generator of its own: the search is the same in every run.
 class Random {
@@ -76,8 +81,8 @@ int64_t Axis::nearest(int64_t value) const {
 }
 
 Search::Search(const Statement& statement)
-    : relation_(statement.relation), program_(std::vector<Dim>{statement.a, statement.b}) {
-  const Scope& scope = scope_of_either(statement);
+    : relation_(statement.relation), num_given_(statement.given.size()), program_(roots_of(statement)) {
+  const Scope& scope = *scope_of(statement);
   Node first{0, {}, {}, 0};
   for (int id : program_.symbols()) {
     axes_.emplace_back(scope.symbols()[static_cast<size_t>(id)]);
@@ -100,6 +105,8 @@ Search::Result Search::test(const std::vector<int64_t>& point) {
   ++tried_;
   const Outcome outcome = program_.run(point);
   if (outcome == Outcome::kValue) {
+    for (size_t i = 0; i < num_given_; ++i)
+      if (program_.root(2 + i) < 0) return Result::kNoValue;  // not admitted
     ++defined_;
     return holds(relation_, program_.root(0), program_.root(1)) ? Result::kHolds : Result::kBroken;
   }

@@ -71,6 +71,7 @@ class Search {
   void shrink();
 
   Relation relation_;
+  size_t num_given_;
   Program program_;
   std::vector<Axis> axes_;
   std::priority_queue<Node, std::vector<Node>, std::greater<>> frontier_;

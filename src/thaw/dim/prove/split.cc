@@ -35,6 +35,12 @@ class Splitter {
  public:
   Splitter(Scope& scope, int& budget) : scope_(scope), budget_(budget) {}
 
+  Decision run(const Statement& statement, int depth) {
+    Situation s{{statement.relation, statement.a, statement.b, {}}, {}, false};
+    for (const Dim fact : statement.given) add_fact(s, fact);
+    return run(s, depth);
+  }
+
   Decision run(const Situation& s, int depth) {
     if (s.impossible) return Decision::kAlways;
     if (--budget_ < 0 || s.statement.a.is_unknown() || s.statement.b.is_unknown()) return Decision::kOpen;
@@ -85,8 +91,9 @@ class Splitter {
       if (a.kind == AtomKind::kSymbol) return scope_.symbol_at(a.symbol);
       return std::nullopt;
     };
-    Situation result{
-        {s.statement.relation, rebuild(s.statement.a, complete), rebuild(s.statement.b, complete)}, {}, s.impossible};
+    Situation result{{s.statement.relation, rebuild(s.statement.a, complete), rebuild(s.statement.b, complete), {}},
+                     {},
+                     s.impossible};
     for (Dim fact : s.facts) add_fact(result, rebuild(fact, complete));
     return result;
   }
@@ -125,9 +132,9 @@ class Splitter {
 }  // namespace
 
 Decision decide_by_cases(const Statement& statement, int& budget) {
-  Scope* scope = statement.a.is_symbolic() ? scope_of(statement.a) : scope_of(statement.b);
+  Scope* scope = scope_of(statement.a.is_symbolic() ? statement.a : statement.b);
   if (scope == nullptr) return decide(statement);
-  return Splitter(*scope, budget).run({statement, {}, false}, 0);
+  return Splitter(*scope, budget).run(statement, 0);
 }
 
 }  // namespace thaw::dim

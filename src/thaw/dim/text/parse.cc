@@ -12,8 +12,9 @@ constexpr size_t kMaxLength = 1 << 16;
 
 class Parser {
  public:
-  Parser(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known)
-      : text_(text), scope_(scope), known_(known) {}
+  Parser(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known,
+         const SumOverRows& sum)
+      : text_(text), scope_(scope), known_(known), sum_(sum) {}
 
   Dim parse_all() {
     if (text_.size() > kMaxLength) fail("the text is longer than " + std::to_string(kMaxLength) + " characters", "");
@@ -148,7 +149,8 @@ class Parser {
       if (name == "min") return parse_list(static_cast<Dim (*)(Dim, Dim)>(min));
       if (name == "max") return parse_list(static_cast<Dim (*)(Dim, Dim)>(max));
       if (name == "broadcast") return parse_list(broadcast);
-      fail_at(start, "no function is called '" + std::string(name) + "'", "floor, ceil, min, max or broadcast");
+      if (name == "sum") return parse_sum_over_rows(start);
+      fail_at(start, "no function is called '" + std::string(name) + "'", "floor, ceil, min, max, broadcast or sum");
     }
     at_ = end;
     if (accept('[')) {
@@ -160,6 +162,18 @@ class Parser {
     at_ = end;
     check_known(name, start);
     return scope_.symbol(name);
+  }
+
+  Dim parse_sum_over_rows(size_t start) {
+    const size_t first = at_;
+    for (int open = 1; at_ < text_.size(); ++at_) {
+      open += text_[at_] == '(' ? 1 : text_[at_] == ')' ? -1 : 0;
+      if (open == 0) break;
+    }
+    const std::string_view body = text_.substr(first, at_ - first);
+    expect(')');
+    if (!sum_) fail_at(start, "no rows are known here that a sum could be of", "an expression without sum()");
+    return checked(sum_(body), start);
   }
 
   void check_known(std::string_view name, size_t at) const {
@@ -190,14 +204,16 @@ class Parser {
   std::string_view text_;
   Scope& scope_;
   const std::function<bool(std::string_view)>& known_;
+  const SumOverRows& sum_;
   size_t at_ = 0;
   int depth_ = 0;
 };
 
 }  // namespace
 
-Dim parse(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known) {
-  return Parser(text, scope, known).parse_all();
+Dim parse(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known,
+          const SumOverRows& sum) {
+  return Parser(text, scope, known, sum).parse_all();
 }
 
 std::optional<Dim> try_parse(std::string_view text, Scope& scope, const std::function<bool(std::string_view)>& known) {

@@ -31,10 +31,11 @@ std::vector<std::string_view> split_outside_brackets(std::string_view text, char
 }
 
 [[noreturn]] void fail(std::string_view entry, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument,
-              {.what = what,
-               .where = "sizes '" + std::string(entry) + "'",
-               .expected = "NAME=7, NAME=1|2|7, NAME=64..1024:32 or NAME=expression, separated by ','; groups by ';'"});
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      {.what = what,
+       .where = "sizes '" + std::string(entry) + "'",
+       .expected = "NAME=7, NAME=1|2|7, NAME=64..1024:32, NAME=expression or A<=B, separated by ','; groups by ';'"});
 }
 
 std::optional<int64_t> integer(std::string_view text) {
@@ -91,7 +92,26 @@ std::optional<Range> parse_range(std::string_view text, std::string_view entry) 
   return range;
 }
 
+// "A<=B", "A>=B" and "A==B"; nullopt for other entries.
+std::optional<SpecEntry> parse_relation(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const bool at_most = equals > 0 && text[equals - 1] == '<', at_least = equals > 0 && text[equals - 1] == '>';
+  const bool same = text.substr(equals, 2) == "==";
+  if (!at_most && !at_least && !same) return std::nullopt;
+  std::string_view left = trim(text.substr(0, same ? equals : equals - 1));
+  std::string_view right = trim(text.substr(equals + (same ? 2 : 1)));
+  if (left.empty() || right.empty()) fail(text, "a side of the relation is missing");
+  if (at_least) std::swap(left, right);
+  SpecEntry entry;
+  entry.expression = right;
+  entry.left = left;
+  entry.is_equal = same;
+  return entry;
+}
+
 SpecEntry parse_entry(std::string_view text) {
+  if (auto relation = parse_relation(text)) return std::move(*relation);
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos) fail(text, "there is no '='");
   SpecEntry entry;
@@ -116,13 +136,26 @@ std::optional<uint64_t> Range::count() const {
   return (static_cast<uint64_t>(*last) - static_cast<uint64_t>(first)) / static_cast<uint64_t>(step) + 1;
 }
 
+std::string to_string(const SpecEntry& entry) {
+  if (entry.is_relation()) return entry.left + (entry.is_equal ? "==" : "<=") + entry.expression;
+  std::string text = entry.name + "=" + entry.expression;
+  for (size_t i = 0; i < entry.ranges.size(); ++i) {
+    const Range& range = entry.ranges[i];
+    text += (i == 0 ? "" : "|") + std::to_string(range.first);
+    if (range.is_single()) continue;
+    text += ".." + (range.last ? std::to_string(*range.last) : "");
+    if (range.step > 1) text += ":" + std::to_string(range.step);
+  }
+  return text;
+}
+
 std::vector<SpecGroup> parse_range_spec(std::string_view text) {
   std::vector<SpecGroup> groups;
   for (std::string_view group_text : split_outside_brackets(text, ';')) {
     SpecGroup group;
     for (std::string_view entry_text : split_outside_brackets(group_text, ',')) {
       SpecEntry entry = parse_entry(entry_text);
-      const auto same_name = [&](const SpecEntry& other) { return other.name == entry.name; };
+      const auto same_name = [&](const SpecEntry& other) { return !entry.is_relation() && other.name == entry.name; };
       if (std::any_of(group.begin(), group.end(), same_name)) fail(entry_text, "the name stands twice in one group");
       group.push_back(std::move(entry));
     }

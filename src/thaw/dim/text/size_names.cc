@@ -150,10 +150,10 @@ std::vector<std::pair<std::string, int64_t>> SizeNames::resolve(
 
 SpecGroup SizeNames::resolve(SpecGroup group) const {
   for (SpecEntry& entry : group)
-    if (const auto found = find(entry.name)) entry.name = found->text;
+    if (const auto found = entry.is_relation() ? std::nullopt : find(entry.name)) entry.name = found->text;
   for (size_t i = 0; i < group.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      if (group[i].name != group[j].name) continue;
+      if (group[i].is_relation() || group[i].name != group[j].name) continue;
       throw Error(
           ErrorCode::kInvalidArgument,
           {.what = "'" + group[i].name + "' is given twice", .where = "sizes", .expected = "one entry for each size"});

@@ -115,6 +115,7 @@ std::unique_ptr<ir::Model> build_phi4_vision(const BuildContext& context) {
       net.input("pixel_values", ir::DataType::kFloat, {"num_images", "max_num_crops", c.channels, c.image, c.image});
   Var mask = net.input("image_attention_mask", ir::DataType::kBool, {"num_images", "max_num_crops", side, side});
   Var image_sizes = net.input("image_sizes", ir::DataType::kInt64, {"num_images", 2});
+  net.state(fmt::format("image_sizes[:,0]={0}..:{0}, image_sizes[:,1]={0}..:{0}", c.crop));  // in whole crops
   const Scope embed(net, context.weights, "model.embed_tokens_extend.image_embed");
   const Scope tower = embed.in("img_processor");
 

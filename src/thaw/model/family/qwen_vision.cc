@@ -76,8 +76,11 @@ struct Tower {
 
   void take_patches(Net& net, const TowerConfig& c) {
     patches = net.input("pixel_values", ir::DataType::kFloat, {"num_patches", c.patch_features()});
-    Var grid_thw =
-        net.input(net.options().genai ? "image_grid_thw" : "grid_thw", ir::DataType::kInt64, {"num_images", 3});
+    const std::string name = net.options().genai ? "image_grid_thw" : "grid_thw";
+    Var grid_thw = net.input(name, ir::DataType::kInt64, {"num_images", 3});
+    // What image processors make: sides are whole blocks.
+    net.state(fmt::format("{0}[:,0]=1.., {0}[:,1]={1}..:{1}, {0}[:,2]={1}..:{1}", name, c.merge));
+    net.state(fmt::format("num_patches=sum({0}[:,0]*{0}[:,1]*{0}[:,2])", name));
     grid = patch_grid(grid_thw, patches, c.merge);
   }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/infer/stated_sizes.h"
 #include "thaw/ir/data/floats.h"
 
 namespace thaw::model {
@@ -97,7 +98,13 @@ void Net::set_place(std::string place) {
   place_ = std::move(place);
 }
 
-std::unique_ptr<ir::Model> Net::finish() { return builder_.build(); }
+void Net::state(const std::string& sizes) { stated_.push_back(sizes); }
+
+std::unique_ptr<ir::Model> Net::finish() {
+  std::unique_ptr<ir::Model> model = builder_.build();
+  for (const std::string& sizes : stated_) infer::state_sizes(*model, sizes);
+  return model;
+}
 
 namespace {
 

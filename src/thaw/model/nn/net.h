@@ -50,6 +50,8 @@ class Net {
   // [count, width], of no rows where the caller leaves it out.
   Var optional_rows(const std::string& name, ir::DataType type, const std::string& count, int64_t width);
   void output(Var value, const std::string& name, const ir::Dims& dims);
+  // What is known of the inputs' sizes and values, for who checks the model (infer/stated_sizes.h): "h=28..:28".
+  void state(const std::string& sizes);
 
   // Constants: int64 scalars and lists, a scalar of any type, float tables (cast to no type), a weight in dtype().
   Var integer(int64_t value);
@@ -76,6 +78,7 @@ class Net {
   ir::ModelBuilder builder_;
   rewrite::Emitter emitter_;
   std::string place_;
+  std::vector<std::string> stated_;
   std::map<std::string, Var, std::less<>> weights_;
 };
 
