@@ -36,6 +36,9 @@ enum class Lora : uint8_t { kVision, kSpeech, kNone };
 //   kImage    image, float32 [num_images, 3, height, width]: images of one size; patches and their grid are made in the graph
 enum class VisionInput : uint8_t { kPatches, kImage };
 
+// Which hidden states of a text model are its output: those of all tokens, or of each row's last token.
+enum class Pooling : uint8_t { kNone, kLast };
+
 struct BuildOptions {
   std::string part = "all";           // "vision", "text", "audio", "embedding"
   DataType dtype = DataType::kFloat;  // of weights and activations: kFloat, kFloat16 or kBfloat16
@@ -51,6 +54,8 @@ struct BuildOptions {
   bool takes_embeddings = false;
   // What onnxruntime-genai loads: its tensor names, genai_config.json and the tokenizer's files too. Implies kv_cache.
   bool genai = false;
+  // text: last_hidden_state (kNone) or sentence_embedding (kLast), whatever config.json's architectures says.
+  std::optional<Pooling> pooling = std::nullopt;
   Lora lora = Lora::kVision;
   VisionInput input = VisionInput::kPatches;
   SizeRenames rename = {};

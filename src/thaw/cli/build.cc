@@ -59,6 +59,9 @@ Action define_build(Options& options) {
   options.choice<VisionInput>("--input", arguments->build.input,
                               {{"patches", VisionInput::kPatches}, {"image", VisionInput::kImage}},
                               "Qwen's vision towers: patches and grids (the default), or images of one size");
+  options.choice<std::optional<Pooling>>(
+      "--pooling", arguments->build.pooling, {{"none", Pooling::kNone}, {"last", Pooling::kLast}},
+      "text: hidden states of all tokens, or of the last; by default what config.json's architectures names");
   options.flag("--kv-cache", arguments->build.kv_cache, "text: past keys and values in, present ones out");
   options.flag("--genai", arguments->build.genai, "write what onnxruntime-genai loads; implies --kv-cache");
   options.choice<Lora>("--lora", arguments->build.lora,

@@ -10,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/model/family/family.h"
+#include "thaw/model/family/text_head.h"
 #include "thaw/model/genai.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/precisions.h"
@@ -58,6 +59,16 @@ void check_input(const Family& family, const BuildOptions& options) {
            "leave the option out");
   if (options.genai)
     refuse("onnxruntime-genai passes patches and their grid", "--input patches", "leave one of the two out");
+}
+
+// Of what text.onnx gives.
+void check_head(TextHead head, const BuildOptions& options) {
+  if (!options.kv_cache || (head != TextHead::kScores && head != TextHead::kTokenScores)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "a cache is for texts that go on, and the model gives scores of a whole one",
+               .where = "--kv-cache",
+               .expected = "a model that gives logits or hidden states",
+               .next = "leave the option out"});
 }
 
 std::vector<const Part*> parts_to_build(const Family& family, const std::string& wanted) {
@@ -119,6 +130,14 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   const Weights weights(checkpoint, family.adapter ? family.adapter(checkpoint, options) : std::nullopt);
 
   if (options.genai) check_genai(checkpoint.config(), options);
+  if (options.pooling && !builds("text")) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the part '{}' has no hidden states of a text", part),
+                                              .where = "--pooling",
+                                              .expected = "all parts, or --part text",
+                                              .next = "leave one of the two out"});
+  }
+  const TextHead head = builds("text") ? text_head(checkpoint.config(), options) : TextHead::kLogits;
+  check_head(head, options);
 
   BuildReport report;
   report.model_type = checkpoint.config().text({"model_type"});
@@ -175,6 +194,11 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                       "model's page to {}",
                       fmt::join(missing, " and no "), missing.size() == 1 ? "it" : "them", folder.string()));
   }
+  if (builds("text") && head == TextHead::kLogits &&
+      std::filesystem::is_regular_file(checkpoint.folder() / "modules.json"))
+    report.warnings.emplace_back(
+        "text.onnx gives logits, as architectures of config.json says, and modules.json that it is an embedder of "
+        "sentence-transformers: --pooling last or none builds hidden states");
   if (part == "all") report.unused = checkpoint.unused();
   return report;
 }

@@ -92,6 +92,11 @@ std::optional<Config> Config::find_object(std::string_view key) const {
   return Config(root_, value, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
 }
 
+std::optional<int64_t> Config::num_members(std::string_view key) const {
+  const auto object = find_object(key);
+  return object ? std::optional(static_cast<int64_t>(object->at_->size())) : std::nullopt;
+}
+
 Config Config::object(std::string_view key) const {
   std::string found;
   static_cast<void>(need({key}, &found));

@@ -33,6 +33,8 @@ class Config {
   // The object if it is there, else this one: for configs that are flat in one style and nested in another.
   Config object_or_self(std::string_view key) const;
   std::optional<Config> find_object(std::string_view key) const;
+  // How many members such an object has.
+  std::optional<int64_t> num_members(std::string_view key) const;
 
   // Throw thaw::Error where no key is there or the value has another type. Integers are sizes: 1 to 2^31.
   int64_t size(Keys keys) const;

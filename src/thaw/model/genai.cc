@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/model/family/decoder_config.h"
 #include "thaw/model/family/embedding.h"
+#include "thaw/model/family/text_head.h"
 
 namespace thaw::model {
 namespace {
@@ -195,7 +196,15 @@ std::string as_text(const Json& json) {
 
 }  // namespace
 
-void check_genai(const Config& config, const BuildOptions& options) { static_cast<void>(kind_of(config, options)); }
+void check_genai(const Config& config, const BuildOptions& options) {
+  static_cast<void>(kind_of(config, options));
+  if (text_head(config, options) == TextHead::kLogits) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "onnxruntime-genai goes on with texts, and the model gives no logits for that",
+               .where = "--genai",
+               .expected = "a model of the architecture …ForCausalLM",
+               .next = "leave the option out"});
+}
 
 std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptions& options) {
   const Config& config = checkpoint.config();

@@ -4,6 +4,7 @@
 
 #include "thaw/model/family/decoder_config.h"
 #include "thaw/model/family/embedding.h"
+#include "thaw/model/family/text_head.h"
 #include "thaw/model/nn/layers.h"
 
 namespace thaw::model {
@@ -14,6 +15,7 @@ namespace {
 
 // The inputs, in the order that they are declared.
 struct Inputs {
+  Var ids;     // int64 [batch, seq]; none where the model takes embeddings
   Var hidden;  // [batch, seq, hidden]
   Var seq;     // int64 scalar
   Var attention_mask, position_ids;
@@ -39,9 +41,9 @@ Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int6
     in.hidden = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden});
     in.seq = length_of(in.hidden, 1);
   } else {
-    Var ids = net.input("input_ids", DataType::kInt64, {"batch", "seq"});
-    in.hidden = embedding(scope.in("embed_tokens"), ids, c.vocabulary, c.hidden);
-    in.seq = length_of(ids, 1);
+    in.ids = net.input("input_ids", DataType::kInt64, {"batch", "seq"});
+    in.hidden = embedding(scope.in("embed_tokens"), in.ids, c.vocabulary, c.hidden);
+    in.seq = length_of(in.ids, 1);
   }
   in.attention_mask = net.input("attention_mask", DataType::kInt64, {"batch", options.kv_cache ? "past + seq" : "seq"});
   if (!options.kv_cache) return in;
@@ -105,20 +107,10 @@ Var feed_forward(const Scope& at, Var x, const DecoderConfig& c) {
   return fused_gated_mlp(at, x, c.hidden, c.inner, c.activation);
 }
 
-// [batch, seq, hidden] -> float32 [batch, seq, vocabulary]. The weights are read as they are stored, [vocabulary,
-// hidden], so that a tied head and the embedding are one tensor.
-Var head(Net& net, const Scope& embedding, const Scope& top, Var hidden, const DecoderConfig& c) {
-  const Scope& weights = c.tied ? embedding : top;
-  const Here here(net, "lm_head");
-  Var table = weights.var("weight", {c.vocabulary, c.hidden});
-  Var rows = net.node("Gemm", {reshape(hidden, {-1, c.hidden}), table}, hidden.type, {{"transB", int64_t{1}}});
-  Var shape = concat({slice(shape_of(hidden), 0, 0, 2), net.integers({c.vocabulary})}, 0);
-  return cast(reshape(rows, shape), DataType::kFloat);
-}
-
 }  // namespace
 
 std::unique_ptr<ir::Model> build_decoder(const BuildContext& context) {
+  const TextHead head = text_head(context.config(), context.options);
   const DecoderConfig c = read_decoder_config(context.checkpoint);
   const BuildOptions& options = context.options;
   Net net(options);
@@ -152,8 +144,7 @@ std::unique_ptr<ir::Model> build_decoder(const BuildContext& context) {
     if (i < static_cast<int64_t>(in.deepstack.size())) stream.add(in.deepstack[static_cast<size_t>(i)]);
   }
   Var hidden = stream.normed(scope.in("norm"), c.hidden, c.norm_epsilon);
-  const Scope lm_head(net, context.weights, "lm_head");
-  net.output(head(net, scope.in("embed_tokens"), lm_head, hidden, c), "logits", {"batch", "seq", c.vocabulary});
+  add_text_head(head, context.config(), c, scope, hidden, {in.ids, in.attention_mask, in.seq, past});
 
   const ir::Dims dims{"batch", c.attention.kv_heads, "past + seq", c.attention.head_dim};
   for (size_t i = 0; i < present.size(); ++i) {

@@ -3,7 +3,7 @@
 //
 //   input_ids       int64 [batch, seq]
 //   attention_mask  int64 [batch, seq], 0 for padding, at the left or at the right
-//   logits          float32 [batch, seq, vocabulary], whatever the model's type, so that samplers read one type
+//   logits          float32 [batch, seq, vocabulary]; other outputs of models that do not go on with a text (text_head.h)
 //
 // Without a cache tokens have the positions 0, 1, …, padding counted, as transformers gives them where it is given
 // none. With one (BuildOptions::kv_cache):

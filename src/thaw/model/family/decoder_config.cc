@@ -111,6 +111,15 @@ bool is_untied_by_weights(const Checkpoint& checkpoint, const DecoderConfig& c) 
   return head.data_type != table.data_type || !same_bytes(head.bytes(), table.bytes());
 }
 
+// Custom code of embedders makes a decoder's tokens see what follows them, and says so in its config.
+void require_causal(const Config& text) {
+  for (const auto& [key, causal] : {std::pair{"is_causal", true}, std::pair{"use_bidirectional_attention", false}}) {
+    if (text.boolean_or({key}, causal) == causal) continue;
+    text.fail(key, causal ? "is false: tokens see what follows them" : "is true: tokens see what follows them",
+              "tokens that see those before them alone");
+  }
+}
+
 }  // namespace
 
 Config outer_config(const Config& config) { return config.object_or_self("thinker_config"); }
@@ -121,6 +130,7 @@ DecoderConfig read_decoder_config(const Checkpoint& checkpoint) {
   const Config& whole = checkpoint.config();
   const Config outer = outer_config(whole), text = text_config(whole);
   const Traits& traits = traits_of(whole.text({"model_type"}));
+  require_causal(text);
   require_layers(checkpoint, text, traits);
 
   DecoderConfig c{.layers = text.size({"num_hidden_layers"}),

@@ -21,12 +21,17 @@ namespace {
 void name_qwen2_vl(Checkpoint& checkpoint) {
   checkpoint.add_alias("visual.", "model.visual.");
   checkpoint.add_alias("model.", "model.language_model.");
+  checkpoint.add_alias("model.", "language_model.");
 }
 
 void name_qwen3_vl(Checkpoint& checkpoint) {
   checkpoint.add_alias("model.visual.", "visual.");
   checkpoint.add_alias("model.language_model.", "model.");
+  checkpoint.add_alias("model.", "");
 }
+
+// What has no head (Qwen3Model) is saved without the name that it has in what has one (Qwen3ForCausalLM).
+void name_text(Checkpoint& checkpoint) { checkpoint.add_alias("model.", ""); }
 
 void name_qwen3_asr(Checkpoint& checkpoint) {
   checkpoint.add_alias("model.multi_modal_projector.linear_1.", "thinker.audio_tower.proj1.");
@@ -34,6 +39,7 @@ void name_qwen3_asr(Checkpoint& checkpoint) {
   checkpoint.add_alias("model.audio_tower.", "thinker.audio_tower.");
   checkpoint.add_alias("model.language_model.", "thinker.model.");
   checkpoint.add_alias("lm_head.", "thinker.lm_head.");
+  checkpoint.add_alias("model.", "");
 }
 
 }  // namespace
@@ -52,7 +58,7 @@ const std::vector<Family>& families() {
        name_phi4,
        phi4_adapter,
        {{"vision", build_phi4_vision}, {"embedding", build_phi4_embedding}, kText}},
-      {{"qwen2", "qwen3", "phi3", "llama", "mistral"}, nullptr, nullptr, {kText}},
+      {{"qwen2", "qwen3", "phi3", "llama", "mistral"}, name_text, nullptr, {kText}},
   };
   return all;
 }
@@ -69,7 +75,7 @@ const Family& family_of(const Checkpoint& checkpoint) {
               {.what = fmt::format("models of the type '{}' are not known", type),
                .where = checkpoint.config().where(),
                .expected = fmt::format("one of {}", fmt::join(known, ", ")),
-               .next = "export the model otherwise and mend the export with thaw check and thaw fix"});
+               .next = "export the model at three sizes, as with torch.onnx, and join the exports with `thaw lift`"});
 }
 
 }  // namespace thaw::model

@@ -31,6 +31,7 @@ void name_phi4(Checkpoint& checkpoint) {
   checkpoint.add_alias("image_embed.sub_img_feature_extensor", "image_embed.sub_GN");
   checkpoint.add_alias(".weight", ".base_layer.weight");
   checkpoint.add_alias(".bias", ".base_layer.bias");
+  checkpoint.add_alias("model.", "");
 }
 
 std::optional<Adapter> phi4_adapter(Checkpoint& checkpoint, const BuildOptions& options) {
