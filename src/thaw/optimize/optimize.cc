@@ -198,6 +198,7 @@ void settle_constants(Context& context, const std::vector<Pass>& passes) {
 rewrite::Changes run_passes(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
   const Phase phase("optimizing");
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   const std::vector<Pass> passes = chosen_passes(options);
   Context context(model, options.target, sizes);
   settle_weights(context, options);

@@ -190,6 +190,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   const Phase phase("converting");
   require_blocks(options);
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   const bool names_nodes = !options.plan.empty() || !options.keep.empty();
   const std::unique_ptr<ir::Model> before = names_nodes ? ir::clone(model) : nullptr;
   const optimizing::Weight weight = optimizing::weigh(*model.graph);
