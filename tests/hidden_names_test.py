@@ -91,11 +91,11 @@ def test_is_written_and_agrees(thaw, save, tmp_path, name, way):
     given, out = MODELS[name], tmp_path / "out.onnx"
     expected = run(given, feeds(given))
     verb, *options = WAYS[way]
-    # Who finds nothing to convert says so.
+    # Who finds nothing to convert says so, and DirectML takes no graph in a graph.
     made = thaw(verb, save(given), "-o", out, *options, code={0, 1})
-    assert "unique_name" not in made.stderr
-    if made.returncode == 1:
-        assert verb == "convert" and "DIFFERS" not in made.stdout, made.stdout
+    assert "unique_name" not in made.stderr and "DIFFERS" not in made.stdout, made.stdout
+    if not out.exists():
+        assert verb == "convert" and made.returncode == 1, made.stdout
         return
     if way == "bf16":
         return  # ONNX Runtime's CPU has no kernels for it
