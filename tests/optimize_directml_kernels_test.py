@@ -64,7 +64,7 @@ def test_forms(thaw, save, tmp_path, name):
     opset, inputs, body, arguments, opset_after, there, gone = FORMS[name]
     model = model_of(opset, inputs, body)
     path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
-    thaw("optimize", path, "-o", out, "--target", "directml", *arguments, code=0)
+    thaw("optimize", path, "-o", out, "--target", "directml", *arguments, code={0, 1})
     left = set(operators(out).split())
     assert there <= left and not gone & left, left
     assert [i.version for i in onnx.load(out).opset_import if not i.domain] == [opset_after]
@@ -74,7 +74,7 @@ def test_forms(thaw, save, tmp_path, name):
         fed = feeds(model, sizes, np.random.default_rng(sizes["n"]), lambda rng, shape: rng.integers(1, 9, shape))
         for before, after in zip(run(path, fed), run(out, fed), strict=True):
             np.testing.assert_allclose(before, after, rtol=0, atol=share * max(1, np.abs(before).max(initial=0)))
-    assert thaw.json("optimize", out, "-o", again, "--target", "directml", *arguments, code=0)["changed"] == []
+    assert thaw.json("optimize", out, "-o", again, "--target", "directml", *arguments, code={0, 1})["changed"] == []
 
 
 @pytest.mark.parametrize("kind", ["four bits", "a last block that is cut"])
@@ -87,7 +87,7 @@ def test_blocks_that_have_no_older_form(thaw, save, tmp_path, kind):
     else:
         model.graph.node[0].attribute[1].i = 24
     path, out = save(model), tmp_path / "out.onnx"
-    report = thaw.json("optimize", path, "-o", out, "--target", "directml", "--dry-run", "--no-check", code=0)
+    report = thaw.json("optimize", path, "-o", out, "--target", "directml", "--dry-run", "--no-check", code={0, 1})
     assert "DequantizeLinear" in " ".join(change["message"] for change in report["left"])
 
 
@@ -95,7 +95,7 @@ def test_no_model_gets_worse(thaw, save, tmp_path):
     """AffineGrid has no form in opset 19: the model stays in 20, and its constant of a shape is expanded."""
     body = "s = Shape(x) g = AffineGrid(t, s) v = GridSample(x, g) q = Shape(v) o = ConstantOfShape<value = float[1] {1.0}>(q) y = Add(v, o)"
     path, out = save(model_of(20, "float[n,3,h,w_] x, float[n,2,3] t", body)), tmp_path / "out.onnx"
-    thaw("optimize", path, "-o", out, "--target", "directml", code=0)
+    thaw("optimize", path, "-o", out, "--target", "directml", code={0, 1})
     left = operators(out).split()
     assert "AffineGrid" in left and "ConstantOfShape" not in left
     before = {f["where"]["node"] for f in findings(thaw, path)}
@@ -105,5 +105,5 @@ def test_no_model_gets_worse(thaw, save, tmp_path):
 def test_volumes_that_a_grid_looks_at(thaw, save, tmp_path):
     """GridSample of opset 16 knows images alone."""
     path, out = save(model_of(20, "float[n,3,h,w_,m] x, float[n,4,5,2,3] w", GRID)), tmp_path / "out.onnx"
-    report = thaw.json("optimize", path, "-o", out, "--target", "directml", code=0)
+    report = thaw.json("optimize", path, "-o", out, "--target", "directml", code={0, 1})
     assert report["changed"] == [] and [f["code"] for f in report["findings"]] == ["THAW030"]

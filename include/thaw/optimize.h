@@ -76,13 +76,15 @@ struct OptimizeReport {
   // Passes that the result was made without, as with them it differs from the model: the pass as the kind, and how it differs.
   std::vector<Change> left_out = {};
   std::vector<std::string> passes = {};  // that did something
-  std::vector<Finding> untaken = {};     // for kDirectml: what `check` with that target still finds
+  std::vector<Finding> untaken = {};     // what `check` with that target still finds
   std::optional<MovedBytes> moved_before = {}, moved_after = {};
   bool is_checked = false;  // as OptimizeOptions::check asks
   bool modified() const { return !changed.empty(); }
 
   // No run contradicts the result; where a check was asked for and something was changed, something was compared.
   THAW_API bool accepted() const;
+  // `check` with that target finds no error in the result. It is written all the same.
+  THAW_API bool fits_target() const;
 };
 
 THAW_API std::vector<OptimizePass> optimize_passes();

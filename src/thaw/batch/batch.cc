@@ -258,6 +258,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   const Phase phase("batching");
   require_size_name(options.name);
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   ir::Transaction edit(model);
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});

@@ -2,6 +2,7 @@
 #include "thaw/optimize.h"
 
 #include <memory>
+#include <optional>
 
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
@@ -18,6 +19,7 @@ struct OptimizeArguments {
   OutputArguments output;
   bool no_check = false, explain = false;
   OptimizeOptions optimize;
+  std::optional<OptimizeTarget> target;
   Format format = Format::kText;
 };
 
@@ -25,6 +27,7 @@ int optimize_model(const OptimizeArguments& arguments) {
   arguments.output.require_path("thaw optimize");
   const ReportFile file(arguments.report, {arguments.model, arguments.output.path});
   OptimizeOptions how = arguments.optimize;
+  how.target = arguments.target.value_or(OptimizeTarget::kPortable);
   how.check = !arguments.no_check && !arguments.output.dry_run;
   how.feeds = arguments.feeds.feeds();
   how.count_moved = arguments.explain;
@@ -33,7 +36,8 @@ int optimize_model(const OptimizeArguments& arguments) {
   const OptimizeReport report = optimize(model, how, arguments.output.output());
   file.write(report);
   print(report, arguments.format, arguments.explain);
-  return report.accepted() ? kFine : kFindings;
+  // A target that was asked for is a part of what was asked.
+  return report.accepted() && (!arguments.target || report.fits_target()) ? kFine : kFindings;
 }
 
 }  // namespace
@@ -43,7 +47,7 @@ Action define_optimize(Options& options) {
   add_model(options, arguments->model);
   options.value("-o,--output", arguments->output.path, "FILE", "the file to write");
   options.flag("--dry-run", arguments->output.dry_run, "say what would change, and write nothing");
-  add_target(options, arguments->optimize.target, "whose operators the result may have (portable)");
+  add_target(options, arguments->target, "whose operators the result may have (portable)");
   options.choice<OptimizeLevel>("--level", arguments->optimize.level,
                                 {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                                 "the same numbers bit for bit, or fused operators too (fuse)");

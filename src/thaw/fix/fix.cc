@@ -55,6 +55,7 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
 
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   const std::vector<Pass> passes = chosen_passes(options);
   rewrite::Changes changes = rewrite::run(passes, model);
   // What went without use no longer stands in the way of the rest, so that a second fix of a result finds nothing to do.

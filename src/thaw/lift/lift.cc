@@ -146,6 +146,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   }
   for (const Trace& trace : traces) {
     ops::require_arity(*trace.model);
+    ir::tell_names_apart(*trace.model);
     require_new_inputs(trace, options);
   }
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);

@@ -1,6 +1,5 @@
 // Calls of the model's own functions become the nodes of their bodies.
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <unordered_set>
 
@@ -8,6 +7,7 @@
 #include "thaw/optimize/passes.h"
 #include "thaw/rewrite/inline_call.h"
 #include "thaw/rewrite/patch.h"
+#include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -34,23 +34,6 @@ void forget_uncalled(ir::Model& model) {
   model.index_functions();
 }
 
-// Of domains that only calls, or functions that are gone, were of.
-void forget_unused_domains(ir::Model& model) {
-  std::unordered_set<std::string> used{""};
-  const std::function<void(const ir::Graph&)> add = [&](const ir::Graph& graph) {
-    for (const ir::Node* node : graph.nodes()) {
-      used.insert(node->domain());
-      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
-    }
-  };
-  add(*model.graph);
-  for (const auto& function : model.functions) {
-    used.insert(function->domain);
-    add(*function->body);
-  }
-  std::erase_if(model.opset_imports, [&](const ir::OpsetImport& import) { return !used.contains(import.domain); });
-}
-
 }  // namespace
 
 int inline_functions(Context& context) {
@@ -75,7 +58,7 @@ int inline_functions(Context& context) {
   });
   if (count > 0) {
     forget_uncalled(model);
-    forget_unused_domains(model);
+    rewrite::remove_unused_domains(model);
     context.look_again();
   }
   return count;

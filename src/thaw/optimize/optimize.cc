@@ -107,6 +107,8 @@ std::vector<Pass> clean_passes() {
 // Operators that stand for arithmetic: the same up to rounding.
 std::vector<Pass> fuse_passes() {
   return {
+      {"standard", "operators of ONNX Runtime's own become those of ONNX that they stand for (portable, directml)",
+       write_standard_operators},
       {"activations", "arithmetic that an activation stands for", fusing(fused_activations)},
       {"norms", "arithmetic that a normalization stands for", fusing(fused_norms)},
       {"rotary", "halves of heads that turn against each other", fuse_rotary},
@@ -198,6 +200,7 @@ void settle_constants(Context& context, const std::vector<Pass>& passes) {
 rewrite::Changes run_passes(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
   const Phase phase("optimizing");
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   const std::vector<Pass> passes = chosen_passes(options);
   Context context(model, options.target, sizes);
   settle_weights(context, options);
@@ -213,6 +216,17 @@ rewrite::Changes run_passes(ir::Model& model, const OptimizeOptions& options, Fr
 }
 
 }  // namespace
+
+const ops::Target& target_of(OptimizeTarget target) {
+  switch (target) {
+    case OptimizeTarget::kOrt:
+      return *ops::find_target("ort");
+    case OptimizeTarget::kDirectml:
+      return *ops::find_target("directml");
+    default:
+      return *ops::find_target("portable");
+  }
+}
 
 bool is_fusion(std::string_view pass) { return has(fuse_passes(), pass); }
 

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "thaw/ops/target/target.h"
 #include "thaw/optimize.h"
 #include "thaw/rewrite/pass.h"
 
@@ -20,6 +21,9 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {},
 
 // Whether a pass puts operators in the place of arithmetic, so that results round otherwise.
 bool is_fusion(std::string_view pass);
+
+// What a target takes, as data.
+const ops::Target& target_of(OptimizeTarget target);
 
 // Nodes with those of subgraphs, and bytes of initializers.
 struct Weight {

@@ -72,6 +72,12 @@ int share_sizes(Context& context);
 int write_reshape_targets(Context& context);
 std::span<const Simplification> kept_sizes();  // targets of Reshapes that keep sizes where they are
 
+// --- Operators of other domains ---
+
+// What the target does not take and stands for operators of ai.onnx, as its entry says, becomes those, the same up to rounding;
+// imports of domains that nothing is of go. What has no equal is left, and `left` says why. Nothing happens for ONNX Runtime.
+int write_standard_operators(Context& context);
+
 // --- For DirectML, which runs no graphs inside a graph ---
 
 // An If whose branches work element by element, and run whatever its condition is, becomes their nodes and a Where.

@@ -72,6 +72,7 @@ void require_runnable(const ir::Model& model, const infer::Result& facts, size_t
 
 Pinned pin(ir::Model& model, const PinOptions& options) {
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   Pinned pinned;
   rewrite::PassContext context(model);
   const size_t problems_before = context.facts().result().problems().size();

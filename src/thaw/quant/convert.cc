@@ -43,8 +43,9 @@ void settle_weights(ir::Model& model, const ConvertOptions& options, ConvertRepo
 void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
   OptimizeReport& done = report.optimized.emplace();
   const optimizing::Weight before = optimizing::weigh(*model.graph);
-  // There are no kernels in fewer bits for what that makes, and an 8-bit one cuts off as a Relu does in the scale.
-  const OptimizeOptions how{.target = options.target, .skip = {"conv-activations"}};
+  // There are no kernels in fewer bits for what conv-activations makes, and an 8-bit one cuts off as a Relu does in the scale.
+  // Whose operators the model has is not asked here: `thaw optimize --target portable` is.
+  const OptimizeOptions how{.target = options.target, .skip = {"conv-activations", "standard"}};
   rewrite::Changes changes = optimizing::optimize(model, how);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   done.changed = std::move(changes.made);
@@ -215,6 +216,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   const Phase phase("converting");
   require_blocks(options);
   ops::require_arity(model);
+  ir::tell_names_apart(model);
   const bool names_nodes = !options.plan.empty() || !options.keep.empty();
   const std::unique_ptr<ir::Model> before = names_nodes ? ir::clone(model) : nullptr;
   const optimizing::Weight weight = optimizing::weigh(*model.graph);

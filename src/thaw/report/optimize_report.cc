@@ -30,6 +30,11 @@ std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool
   return notes;
 }
 
+std::string_view title_of(OptimizeTarget target) {
+  if (target == OptimizeTarget::kDirectml) return "DirectML";
+  return target == OptimizeTarget::kOrt ? "ONNX Runtime" : "A portable runtime";
+}
+
 std::vector<report::NoteView> untaken(const OptimizeReport& report) {
   std::vector<report::NoteView> notes;
   for (const Finding& finding : report.untaken)
@@ -91,7 +96,7 @@ std::string to_json(const OptimizeReport& report) {
   json.member("replaceable_weights", static_cast<int64_t>(report.replaceable_weights));
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
-  if (report.target == OptimizeTarget::kDirectml) report::write_findings(json, report.untaken);
+  report::write_findings(json, report.untaken);
   report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
   json.end_object();
@@ -111,10 +116,11 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
-  if (report.target == OptimizeTarget::kDirectml)
-    text += report.untaken.empty()
-                ? "DirectML takes all of it\n"
-                : report::notes_text("DirectML does not take", untaken(report), how.all, "--explain");
+  if (!report.untaken.empty())
+    text += report::notes_text(std::string(title_of(report.target)) + " does not take", untaken(report), how.all,
+                               "--explain");
+  else if (report.target == OptimizeTarget::kDirectml)
+    text += "DirectML takes all of it\n";
   text += report::as_written_text(report.as_written);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
@@ -133,7 +139,7 @@ std::string to_html(const OptimizeReport& report) {
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.left));
   report::add_notes(page, "Passes left out", left_out(report));
-  if (report.target == OptimizeTarget::kDirectml) report::add_notes(page, "DirectML does not take", untaken(report));
+  report::add_notes(page, std::string(title_of(report.target)) + " does not take", untaken(report));
   report::add_checked(page, report.checks, report.uncompared);
   return page.finish();
 }

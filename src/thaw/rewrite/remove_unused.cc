@@ -1,6 +1,9 @@
 #include "thaw/rewrite/remove_unused.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace thaw::rewrite {
@@ -37,6 +40,23 @@ int remove_unused(ir::Model& model) {
   remove_unused_nodes(graph);
   remove_unused_initializers(graph);
   return static_cast<int>(before - graph.num_nodes());
+}
+
+int remove_unused_domains(ir::Model& model) {
+  std::unordered_set<std::string> used{""};
+  const std::function<void(const ir::Graph&)> add = [&](const ir::Graph& graph) {
+    for (const ir::Node* node : graph.nodes()) {
+      used.insert(node->domain());
+      for (const ir::Graph* inner : node->subgraphs()) add(*inner);
+    }
+  };
+  add(*model.graph);
+  for (const auto& function : model.functions) {
+    used.insert(function->domain);
+    add(*function->body);
+  }
+  return static_cast<int>(
+      std::erase_if(model.opset_imports, [&](const ir::OpsetImport& import) { return !used.contains(import.domain); }));
 }
 
 }  // namespace thaw::rewrite

@@ -9,4 +9,7 @@ namespace thaw::rewrite {
 // Returns how many nodes went.
 int remove_unused(ir::Model& model);
 
+// Imports of domains, but for ai.onnx, that no node and no function is of. Returns how many went.
+int remove_unused_domains(ir::Model& model);
+
 }  // namespace thaw::rewrite

@@ -136,6 +136,7 @@ class PartMaker {
 
   Part make(const Interface& interface) {
     Part part{.model = ir::clone(model_), .outputs = {}};
+    ir::tell_names_apart(*part.model);
     ir::Graph& graph = *part.model->graph;
     while (!graph.outputs().empty()) graph.remove_output(static_cast<int>(graph.outputs().size()) - 1);
     for (const ir::Value* output : interface.outputs) {

@@ -12,6 +12,7 @@
 
 #include "thaw/check/check.h"
 #include "thaw/infer/cost.h"
+#include "thaw/ir/graph/schema.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/run/relax.h"
 #include "thaw/verbs/access.h"
@@ -22,10 +23,24 @@
 namespace thaw {
 namespace {
 
-std::vector<Finding> untaken_by_directml(const ir::Model& model) {
+// Whether any node is of another domain than the target takes, or of none of ONNX's operators: without one there is nothing to
+// look at but for a target that has kernels.
+bool may_be_untaken(const ir::Graph& graph, const ops::Target& target, int64_t opset) {
+  return std::ranges::any_of(graph.nodes(), [&](const ir::Node* node) {
+    if (!target.domain(node->domain()) || !ir::find_schema(node->domain(), node->op_type(), opset)) return true;
+    return std::ranges::any_of(node->subgraphs(),
+                               [&](const ir::Graph* inner) { return may_be_untaken(*inner, target, opset); });
+  });
+}
+
+// What `check --target` finds.
+std::vector<Finding> untaken_by(OptimizeTarget target, const ir::Model& model) {
+  const ops::Target& taken = optimizing::target_of(target);
+  if (target != OptimizeTarget::kDirectml && !may_be_untaken(*model.graph, taken, model.opset("").value_or(1)))
+    return {};
   CheckOptions options;
   options.only = {"THAW030", "THAW031", "THAW032", "THAW033", "THAW034", "THAW035"};
-  options.target = "directml";
+  options.target = taken.name;
   return checking::check(model, options).findings;
 }
 
@@ -110,6 +125,10 @@ bool OptimizeReport::accepted() const {
   return confirm::all_agree(checks) && (!is_checked || !modified() || !checks.empty()) && !as_written.is_refused();
 }
 
+bool OptimizeReport::fits_target() const {
+  return std::ranges::none_of(untaken, [](const Finding& finding) { return finding.severity == Severity::kError; });
+}
+
 OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Output& output) {
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
@@ -141,7 +160,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   report.weights_before = before.bytes;
   report.weights_after = after.bytes;
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
-  if (options.target == OptimizeTarget::kDirectml) report.untaken = untaken_by_directml(optimized);
+  report.untaken = untaken_by(options.target, optimized);
   if (!report.accepted()) return report;
   verbs::Published written = verbs::publish(
       optimized, output,

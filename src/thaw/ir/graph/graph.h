@@ -328,8 +328,11 @@ class Graph {
   // type where `to` has none: rename `to` afterwards to keep the output's name.
   void replace_uses(Value* from, Value* to);
   void rename(Value* value, std::string name);
-  void set_value_info(Value* value, Type type);    // declares it (adds to value_info unless input or output)
-  void clear_value_info(Value* value);             // drops its declaration from value_info
+  void set_value_info(Value* value, Type type);  // declares it (adds to value_info unless input or output)
+  void clear_value_info(Value* value);           // drops its declaration from value_info
+  // Values of subgraphs that have the name of one around them get names of their own. ONNX allows such a name where nothing
+  // inside reads what it hides, as of an output called as the node's; an edit could move either to where both are read.
+  void tell_names_apart();
   std::string unique_name(std::string_view hint);  // hint, or hint_1, hint_2, … not taken here, above or below
   void sort_topologically();                       // stable; throws thaw::Error naming a node on a cycle
 

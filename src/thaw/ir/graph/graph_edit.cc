@@ -5,6 +5,7 @@
 
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/graph_storage.h"
+#include "thaw/ir/graph/model.h"
 #include "thaw/ir/graph/transaction.h"
 
 namespace thaw::ir {
@@ -220,6 +221,26 @@ void Graph::Editor::set_name(Graph& graph, Value* value, std::string to) {
   if (const auto found = storage.shadows_of.find(value); found != storage.shadows_of.end()) {
     for (Value* shadow : found->second) shadow->name_ = value->name_;
   }
+}
+
+void Graph::tell_names_apart() {
+  if (storage_->with_subgraphs.empty()) return;
+  for (Node* node : nodes()) {
+    for (Graph* inner : node->subgraphs()) {
+      if (inner->parent_node_ != node) continue;
+      std::vector<Value*> hiding;
+      inner->storage_->names.for_each([&](Value* value) {
+        if (find_visible(value->name_)) hiding.push_back(value);
+      });
+      for (Value* value : hiding) inner->rename(value, inner->unique_name(value->name_));
+      inner->tell_names_apart();
+    }
+  }
+}
+
+void tell_names_apart(Model& model) {
+  model.graph->tell_names_apart();
+  for (const auto& function : model.functions) function->body->tell_names_apart();
 }
 
 std::string Graph::unique_name(std::string_view hint) {

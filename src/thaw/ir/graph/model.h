@@ -74,6 +74,9 @@ void begin_run(const Model& model);
 // times over, a copy each, counts each for itself.
 void begin_own_run(Model& model);
 
+// Graph::tell_names_apart of the graph and of all functions: what a verb that edits a model begins with.
+void tell_names_apart(Model& model);
+
 // A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other
 // alone.
 std::unique_ptr<Model> clone(const Model& model);

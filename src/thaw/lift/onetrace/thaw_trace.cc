@@ -89,6 +89,7 @@ bool run_plans(std::unique_ptr<ir::Model>& model, dim::Scope& scope, const Task&
 FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::filesystem::path& path,
                               const FixReferenceOptions& given) {
   ops::require_arity(*model);
+  ir::tell_names_apart(*model);
   FixReferenceReport report;
   FixReferenceOptions options = given;
   for (const AddedInput& input : inputs_to_add(path, *model, options.added, options.at)) {

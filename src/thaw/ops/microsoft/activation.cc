@@ -4,6 +4,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
@@ -93,25 +94,41 @@ void add_dropouts(Registry& r) {
 
 void add_microsoft_activation_ops(Registry& r) {
   using enum Role;
-  r.add({"Gelu", "QuickGelu"}, {.domain = kMicrosoft, .shape = keep_shape, .op_class = OpClass::kElementwise});
+  r.add({.domain = kMicrosoft,
+         .name = "Gelu",
+         .shape = keep_shape,
+         .op_class = OpClass::kElementwise,
+         .standard = standard_gelu});
+  r.add({.domain = kMicrosoft,
+         .name = "QuickGelu",
+         .shape = keep_shape,
+         .op_class = OpClass::kElementwise,
+         .standard = standard_quick_gelu});
   r.add({.domain = kMicrosoft,
          .name = "ScaledSiLU",
          .shape = keep_shape,
          .op_class = OpClass::kElementwise,
          .operands = {kData, kSetting},
          .axes = axes_by("... -> ...")});
-  r.add({"FastGelu", "BiasGelu"}, {.domain = kMicrosoft,
-                                   .shape = bias_rule,
-                                   .op_class = OpClass::kElementwise,
-                                   .operands = {kData, kBias},
-                                   .axes = axes_by("... c, c -> ... c")});
+  const auto add_biased = [&r](std::string_view name, RewordingRule standard) {
+    r.add({.domain = kMicrosoft,
+           .name = name,
+           .shape = bias_rule,
+           .op_class = OpClass::kElementwise,
+           .operands = {kData, kBias},
+           .axes = axes_by("... c, c -> ... c"),
+           .standard = standard});
+  };
+  add_biased("FastGelu", standard_fast_gelu);
+  add_biased("BiasGelu", standard_gelu);
   r.add({.domain = kMicrosoft,
          .name = "BiasAdd",
          .shape = bias_add_rule,
          .op_class = OpClass::kElementwise,
          .operands = {kData, kBias, kData},
          .axes = axes_by("b s c, c, b s c -> b s c"),
-         .batch = batch_with(batch_by_axes)});  // kernels take three axes
+         .batch = batch_with(batch_by_axes),  // kernels take three axes
+         .standard = standard_bias_add});
   r.add({.domain = kMicrosoft,
          .name = "BiasSoftmax",
          .shape = keep_shape,
@@ -122,7 +139,8 @@ void add_microsoft_activation_ops(Registry& r) {
          .name = "BiasSplitGelu",
          .shape = bias_split_gelu_rule,
          .operands = {kData, kBias},
-         .axes = axes_by("... c~, c~ -> ... c~", kMostSplitAxes)});
+         .axes = axes_by("... c~, c~ -> ... c~", kMostSplitAxes),
+         .standard = standard_bias_split_gelu});
   r.add({.domain = kMicrosoft,
          .name = "GatedAdd",
          .shape = same_operands_rule,

@@ -2,6 +2,7 @@
 // GatherBlockQuantized, and position biases.
 #include <string>
 
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/gather.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
@@ -164,7 +165,8 @@ void add_microsoft_embedding_ops(Registry& r) {
          .name = "EmbedLayerNormalization",
          .shape = embed_layer_norm_rule,
          .operands = {kIndex, kIndex, kWeight, kWeight, kWeight, kBias, kBias, kMask, kPosition},
-         .axes = axes_by(embed_axes)});
+         .axes = axes_by(embed_axes),
+         .standard = standard_embed_layer_norm});
   r.add({.domain = kMicrosoft,
          .name = "QEmbedLayerNormalization",
          .shape = quantized_embed_layer_norm_rule,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/conv.h"
 #include "thaw/ops/onnx/matmul.h"
 #include "thaw/ops/onnx/pool.h"
@@ -86,7 +87,8 @@ void add_microsoft_fused_product_ops(Registry& r) {
                                              .operands = {kData, kWeight},
                                              .axes = axes_by(fused_matmul_axes),
                                              .batch = batch_with(batch_fused_matmul),
-                                             .flops = flops_of_product});
+                                             .flops = flops_of_product,
+                                             .standard = standard_fused_matmul});
   r.add({.domain = kMicrosoft,
          .name = "FusedMatMulActivation",
          .shape = fused_matmul_rule,
@@ -103,7 +105,8 @@ void add_microsoft_fused_product_ops(Registry& r) {
          .operands = {kData, kWeight, kBias},
          .axes = axes_by(gemm_axes),
          .batch = batch_with(batch_fused_gemm),
-         .flops = flops_of_product});
+         .flops = flops_of_product,
+         .standard = standard_fused_gemm});
   r.add({.domain = kMicrosoft,
          .name = "GemmFloat8",
          .shape = gemm_float8_rule,
@@ -117,14 +120,16 @@ void add_microsoft_fused_product_ops(Registry& r) {
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias},
          .axes = axes_by("... k, k j, j -> ... j"),
-         .flops = flops_of_rows});
+         .flops = flops_of_rows,
+         .standard = standard_gemm_fast_gelu});
   r.add({.domain = kMicrosoft,
          .name = "FusedConv",
          .shape = fused_conv_rule,
          .op_class = OpClass::kContraction,
          .operands = {kData, kWeight, kBias, kData},
          .axes = axes_by("n c x~..., m _ _..., m, n m x~... -> n m x~..."),
-         .flops = flops_of_filters});
+         .flops = flops_of_filters,
+         .standard = standard_fused_conv});
   r.add({"NhwcConv", "NhwcFusedConv"}, {.domain = kMicrosoft,
                                         .shape = nhwc_conv_rule,
                                         .op_class = OpClass::kContraction,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/pad.h"
 #include "thaw/ops/onnx/pool.h"
 #include "thaw/ops/rule/axes.h"
@@ -173,14 +174,16 @@ void add_microsoft_movement_ops(Registry& r) {
          .op_class = OpClass::kMovement,
          .operands = {kData, kPads, kSetting},
          .axes = axes_by(pad_axes),
-         .batch = batch_with(batch_pad_list)});
+         .batch = batch_with(batch_pad_list),
+         .standard = standard_pad});
   r.add({.domain = kMicrosoft,
          .name = "ExpandDims",
          .shape = expand_dims_rule,
          .op_class = OpClass::kMovement,
          .operands = {kData, kAxes},
          .axes = axes_by(expand_dims_axes),
-         .batch = batch_with(batch_expand_dims)});
+         .batch = batch_with(batch_expand_dims),
+         .standard = standard_expand_dims});
   r.add({.domain = kMicrosoft,
          .name = "UnfoldTensor",
          .shape = unfold_rule,
@@ -193,7 +196,8 @@ void add_microsoft_movement_ops(Registry& r) {
          .name = "Trilu",
          .shape = keep_shape,
          .operands = {kData, kSetting},
-         .axes = axes_by("... i~ j~ -> ... i~ j~")});
+         .axes = axes_by("... i~ j~ -> ... i~ j~"),
+         .standard = standard_trilu});
   r.add({.domain = kMicrosoft, .name = "Unique", .shape = unique_rule, .axes = no_axes(kSizedByData)});
   r.add({.domain = kMicrosoft,
          .name = "CropAndResize",
@@ -205,7 +209,8 @@ void add_microsoft_movement_ops(Registry& r) {
   r.add({.domain = kMicrosoft,
          .name = "GridSample",
          .shape = microsoft_grid_sample_rule,
-         .axes = axes_by("n c y~ x~, n h w _ -> n c h w")});
+         .axes = axes_by("n c y~ x~, n h w _ -> n c h w"),
+         .standard = standard_grid_sample});
 }
 
 }  // namespace thaw::ops

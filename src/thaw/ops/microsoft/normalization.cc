@@ -4,6 +4,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
@@ -93,12 +94,14 @@ void add_microsoft_normalization_ops(Registry& r) {
          .shape = skip_layer_norm_rule,
          .operands = {kData, kData, kBias, kBias, kBias},
          .axes = axes_by("... c~, ... c~, c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes),
+         .standard = standard_skip_layer_norm,
          .widens = true});
   r.add({.domain = kMicrosoft,
          .name = "SkipSimplifiedLayerNormalization",
          .shape = skip_layer_norm_rule,
          .operands = {kData, kData, kBias, kBias},
          .axes = axes_by("... c~, ... c~, c~, c~ -> ... c~, ... _, ... _, ... c~", kMostSkipAxes),
+         .standard = standard_skip_rms_norm,
          .widens = true});
   r.add({.domain = kMicrosoft,
          .name = "GroupNorm",
@@ -130,6 +133,7 @@ void add_microsoft_normalization_ops(Registry& r) {
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
          .axes = axes_by(layer_norm_axes),
          .batch = batch_with(batch_shifting_axes),
+         .standard = standard_simplified_layer_norm,
          .magnitude = magnitude_of_norm});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/concat.h"
 #include "thaw/ops/onnx/normalization.h"
 #include "thaw/ops/onnx/pool.h"
@@ -138,7 +139,8 @@ void add_elementwise(Registry& r) {
          .shape = qlinear_binary_rule,
          .operands = {kData, kQuantScale, kZeroPoint, kData, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint},
          .axes = axes_by("..., , , ... -> ..."),
-         .batch = batch_with(batch_elementwise)});
+         .batch = batch_with(batch_elementwise),
+         .standard = standard_qlinear_elementwise});
   r.add({.domain = kMicrosoft,
          .name = "MulInteger",
          .shape = mul_integer_rule,
@@ -149,14 +151,16 @@ void add_elementwise(Registry& r) {
                                                  .shape = keep_shape,
                                                  .operands = {kData, kQuantScale, kZeroPoint, kQuantScale, kZeroPoint},
                                                  .axes = axes_by("... -> ..."),
-                                                 .batch = batch_with(batch_elementwise)});
+                                                 .batch = batch_with(batch_elementwise),
+                                                 .standard = standard_qlinear_elementwise});
   r.add({.domain = kMicrosoft,
          .name = "QLinearWhere",
          .shape = qlinear_where_rule,
          .operands = {kCondition, kData, kQuantScale, kZeroPoint, kData, kQuantScale, kZeroPoint, kQuantScale,
                       kZeroPoint},
          .axes = axes_by("..., ..., , , ... -> ..."),
-         .batch = batch_with(batch_elementwise)});
+         .batch = batch_with(batch_elementwise),
+         .standard = standard_qlinear_where});
 }
 
 // What gathers several elements of one tensor.
@@ -168,13 +172,15 @@ void add_reductions(Registry& r) {
          .shape = qlinear_pool_rule,
          .op_class = OpClass::kReduction,
          .operands = quantized,
-         .axes = axes_by(qlinear_pool_axes)});
+         .axes = axes_by(qlinear_pool_axes),
+         .standard = standard_qlinear_pool});
   r.add({.domain = kMicrosoft,
          .name = "QLinearGlobalAveragePool",
          .shape = qlinear_global_pool_rule,
          .op_class = OpClass::kReduction,
          .operands = quantized,
-         .axes = axes_by(qlinear_global_pool_axes)});
+         .axes = axes_by(qlinear_global_pool_axes),
+         .standard = standard_qlinear_pool});
   r.add({.domain = kMicrosoft,
          .name = "QLinearSoftmax",
          .shape = keep_shape,
@@ -212,7 +218,8 @@ void add_microsoft_quantized_ops(Registry& r) {
          .operands = {{kQuantScale, kZeroPoint, kData, kQuantScale, kZeroPoint}, kPartStep},
          .attributes = {{.name = "axis", .role = kAxes}},
          .axes = axes_by(qlinear_concat_axes),
-         .batch = batch_with(batch_qlinear_concat)});
+         .batch = batch_with(batch_qlinear_concat),
+         .standard = standard_qlinear_concat});
   const auto add_op = [&r](std::string_view name, ShapeRule shape) {
     r.add({.domain = kMicrosoft,
            .name = name,
@@ -220,7 +227,8 @@ void add_microsoft_quantized_ops(Registry& r) {
            .operands = {kData, kQuantScale, kZeroPoint},
            .attributes = {{.name = "axis", .role = kAxes, .otherwise = 1}},
            .axes = axes_by(quantize_axes),
-           .batch = batch_with(batch_quantize)});
+           .batch = batch_with(batch_quantize),
+           .standard = standard_quantize});
   };
   add_op("QuantizeLinear", microsoft_quantize_rule);
   add_op("DequantizeLinear", microsoft_dequantize_rule);

@@ -2,6 +2,7 @@
 // bits, DynamicQuantize*.
 #include <string>
 
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/conv.h"
 #include "thaw/ops/onnx/matmul.h"
 #include "thaw/ops/rule/axes.h"
@@ -202,7 +203,8 @@ void add_microsoft_quantized_product_ops(Registry& r) {
          .operands = {kData, kWeight, kQuantScale, kQuantScale, kZeroPoint, kZeroPoint, kBias},
          .axes = axes_by("... i k~, ... k~ j, , j, , j, j -> ... i j"),
          .batch = batch_with(batch_integer_product),
-         .flops = flops_of_rows});
+         .flops = flops_of_rows,
+         .standard = standard_integer_product});
   r.add({.domain = kMicrosoft,
          .name = "MatMulInteger16",
          .shape = matmul_integer16_rule,

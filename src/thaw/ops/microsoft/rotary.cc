@@ -1,6 +1,7 @@
 // Rotary embeddings of com.microsoft: RotaryEmbedding, MRotaryEmbedding, GemmaRotaryEmbedding.
 #include <string>
 
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/onnx/attention.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
@@ -45,7 +46,8 @@ void add_microsoft_rotary_ops(Registry& r) {
          .shape = rotary_rule,
          .operands = {kData, kPosition, kData, kData},
          .axes = axes_by("b h... s c~, b s, _ _, _ _ -> b h... s c~ | b h... s~ c~, _, _ _, _ _ -> b h... s~ c~"),
-         .batch = batch_with(batch_microsoft_rotary)});
+         .batch = batch_with(batch_microsoft_rotary),
+         .standard = standard_rotary_embedding});
   r.add({.domain = kMicrosoft,
          .name = "MRotaryEmbedding",
          .shape = rotary_rule,

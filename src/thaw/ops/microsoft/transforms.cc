@@ -3,6 +3,7 @@
 #include <string>
 
 #include "thaw/ops/microsoft/same_shape.h"
+#include "thaw/ops/microsoft/standard.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
@@ -83,7 +84,8 @@ void add_microsoft_transform_ops(Registry& r) {
          .name = "CDist",
          .shape = cdist_rule,
          .op_class = OpClass::kContraction,
-         .axes = axes_by("i d~, j d~ -> i j")});
+         .axes = axes_by("i d~, j d~ -> i j"),
+         .standard = standard_distances});
   r.add({.domain = kMicrosoft,
          .name = "IsAllFinite",
          .shape = scalar_bool_rule,

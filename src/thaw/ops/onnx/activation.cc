@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "thaw/ops/onnx/gelu.h"
 #include "thaw/ops/onnx/normalization.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
@@ -83,21 +84,10 @@ void newer_prelu(Rewording& n) {
   if (n.crosses(7) && n.input(1).rank() == 1) throw NoEqual{"its slope broadcasts otherwise"};
 }
 
-// Hendrycks and Gimpel, "Gaussian Error Linear Units".
 void older_gelu(Rewording& n) {
-  const Emit& at = n.at();
   const DataType type = n.input(0).dtype;
   if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};
-  ir::Value* x = n.changing().input(0);
-  const auto number = [&](double value) { return at.scalar(value, type); };
-  ir::Value* inner = nullptr;
-  if (n.attr_string("approximate", "none") == "tanh") {
-    ir::Value* cube = at.mul(at.mul(at.mul(x, x), x), number(0.044715));
-    inner = at.emit("Tanh", {at.mul(at.add(x, cube), number(std::sqrt(2 / std::numbers::pi)))});
-  } else {
-    inner = at.emit("Erf", {at.div(x, number(std::numbers::sqrt2))});
-  }
-  n.become(0, at.mul(at.mul(x, number(0.5)), at.add(inner, number(1))));
+  n.become(0, gelu_as_arithmetic(n.at(), n.changing().input(0), type, n.attr_string("approximate", "none") == "tanh"));
 }
 
 // HardSwish and Mish changed by the types that they take; they stand for this where there is neither.
@@ -123,6 +113,19 @@ void older_swish(Rewording& n) {
 }
 
 }  // namespace
+
+// Hendrycks and Gimpel, "Gaussian Error Linear Units".
+ir::Value* gelu_as_arithmetic(const Emit& at, ir::Value* x, DataType type, bool by_tanh) {
+  const auto number = [&](double value) { return at.scalar(value, type); };
+  ir::Value* inner = nullptr;
+  if (by_tanh) {
+    ir::Value* cube = at.mul(at.mul(at.mul(x, x), x), number(0.044715));
+    inner = at.emit("Tanh", {at.mul(at.add(x, cube), number(std::sqrt(2 / std::numbers::pi)))});
+  } else {
+    inner = at.emit("Erf", {at.div(x, number(std::numbers::sqrt2))});
+  }
+  return at.mul(at.mul(x, number(0.5)), at.add(inner, number(1)));
+}
 
 void add_activation_ops(Registry& r) {
   const auto add_op = [&r](Operator op) {

@@ -161,6 +161,29 @@ class AttentionWriter {
 
 void older_attention(Rewording& n) { AttentionWriter(n).run(); }
 
+Value* rotation_as_arithmetic(const Emit& at, const Rotation& r) {
+  Value* part = r.rotated == r.width ? r.whole : at.slice(r.whole, 0, r.rotated, 3);
+  Value *first = nullptr, *second = nullptr;
+  if (r.interleaved) {
+    Value* pairs = at.reshape(part, at.list({0, 0, r.heads, r.rotated / 2, 2}));
+    first = at.squeeze(at.slice(pairs, 0, 1, 4), {4});
+    second = at.squeeze(at.slice(pairs, 1, 2, 4), {4});
+  } else {
+    first = at.slice(part, 0, r.rotated / 2, 3);
+    second = at.slice(part, r.rotated / 2, r.rotated, 3);
+  }
+  Value* real = at.sub(at.mul(r.cosine, first), at.mul(r.sine, second));
+  Value* imaginary = at.add(at.mul(r.sine, first), at.mul(r.cosine, second));
+  Value* turned = nullptr;
+  if (r.interleaved) {
+    turned = at.concat({at.unsqueeze(real, {4}), at.unsqueeze(imaginary, {4})}, 4);
+    turned = at.reshape(turned, at.list({0, 0, r.heads, r.rotated}));
+  } else {
+    turned = at.concat({real, imaginary}, 3);
+  }
+  return r.rotated == r.width ? turned : at.concat({turned, at.slice(r.whole, r.rotated, r.width, 3)}, 3);
+}
+
 void older_rotary_embedding(Rewording& n) {
   const Emit& at = n.at();
   const Fact &x = n.input(0), &cache = n.input(1);
@@ -173,7 +196,6 @@ void older_rotary_embedding(Rewording& n) {
   // [batch, positions, heads, width]
   Value* whole = n.changing().input(0);
   whole = x.rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
-  Value* part = rotated == width ? whole : at.slice(whole, 0, rotated, 3);
   const auto half = cache.dim(cache.rank() - 1).constant();
   if (half && *half != rotated / 2) throw NoEqual{"its angles are not half as many as it turns"};
   const auto angles = [&](int i) {
@@ -181,27 +203,13 @@ void older_rotary_embedding(Rewording& n) {
     if (n.has_input(3)) table = at.emit("Gather", {table, n.changing().input(3)}, {{"axis", int64_t{0}}});
     return at.unsqueeze(table, {2});
   };
-  Value *cosine = angles(1), *sine = angles(2);
-  const bool interleaved = n.attr_int("interleaved", 0) != 0;
-  Value *first = nullptr, *second = nullptr;
-  if (interleaved) {
-    Value* pairs = at.reshape(part, at.list({0, 0, heads, rotated / 2, 2}));
-    first = at.squeeze(at.slice(pairs, 0, 1, 4), {4});
-    second = at.squeeze(at.slice(pairs, 1, 2, 4), {4});
-  } else {
-    first = at.slice(part, 0, rotated / 2, 3);
-    second = at.slice(part, rotated / 2, rotated, 3);
-  }
-  Value* real = at.sub(at.mul(cosine, first), at.mul(sine, second));
-  Value* imaginary = at.add(at.mul(sine, first), at.mul(cosine, second));
-  Value* turned = nullptr;
-  if (interleaved) {
-    turned = at.concat({at.unsqueeze(real, {4}), at.unsqueeze(imaginary, {4})}, 4);
-    turned = at.reshape(turned, at.list({0, 0, heads, rotated}));
-  } else {
-    turned = at.concat({real, imaginary}, 3);
-  }
-  if (rotated != width) turned = at.concat({turned, at.slice(whole, rotated, width, 3)}, 3);
+  Value* turned = rotation_as_arithmetic(at, {.whole = whole,
+                                              .cosine = angles(1),
+                                              .sine = angles(2),
+                                              .heads = heads,
+                                              .width = width,
+                                              .rotated = rotated,
+                                              .interleaved = n.attr_int("interleaved", 0) != 0});
   n.become(0, x.rank() == 4 ? at.transpose(turned, {0, 2, 1, 3}) : at.reshape(turned, at.list({0, 0, heads * width})));
 }
 

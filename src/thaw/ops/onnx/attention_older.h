@@ -8,4 +8,14 @@ namespace thaw::ops {
 void older_attention(Rewording& n);
 void older_rotary_embedding(Rewording& n);
 
+// Heads [batch, positions, heads, width] whose first `rotated` places turn by angles [batch or 1, positions, 1, rotated / 2]:
+// the halves of it against each other, or each place against the next.
+struct Rotation {
+  ir::Value* whole;
+  ir::Value *cosine, *sine;
+  int64_t heads, width, rotated;
+  bool interleaved;
+};
+ir::Value* rotation_as_arithmetic(const Emit& at, const Rotation& r);
+
 }  // namespace thaw::ops

@@ -221,21 +221,16 @@ void newer_dropout(Rewording& n) {
   if (n.crosses(12) && n.wants_output(1)) throw NoEqual{"its mask has another type"};
 }
 
-// Zhang and Sennrich, "Root Mean Square Layer Normalization".
 void older_rms_norm(Rewording& n) {
-  const Emit& at = n.at();
   const Fact& x = n.input(0);
   if (!x.has_rank() || !ir::is_floating(x.dtype)) throw NoEqual{"its operand's rank or type is not known"};
-  const auto precision = static_cast<DataType>(n.attr_int("stash_type", 1));
-  ir::Value* wide = x.dtype == precision ? n.changing().input(0) : at.cast(n.changing().input(0), precision);
   std::vector<int64_t> axes;
   for (int64_t axis = BatchContext::positive(n.attr_int("axis", -1), x.rank()); axis < x.rank(); ++axis)
     axes.push_back(axis);
-  ir::Value* mean = at.reduce("ReduceMean", at.mul(wide, wide), axes, true);
-  ir::Value* root = at.emit("Sqrt", {at.add(mean, at.scalar(n.attr_float("epsilon", 1e-5F), precision))});
-  ir::Value* normed = at.div(wide, root);
-  if (x.dtype != precision) normed = at.cast(normed, x.dtype);
-  n.become(0, at.mul(normed, n.changing().input(1)));
+  ir::Value* normed =
+      rms_norm_as_arithmetic(n.at(), n.changing().input(0), x.dtype, axes, n.attr_float("epsilon", 1e-5F),
+                             static_cast<DataType>(n.attr_int("stash_type", 1)));
+  n.become(0, n.at().mul(normed, n.changing().input(1)));
 }
 
 // From opset 21 on, scale and bias are of channels.
@@ -259,6 +254,16 @@ void older_group_norm(Rewording& n) {
 }
 
 }  // namespace
+
+// Zhang and Sennrich, "Root Mean Square Layer Normalization".
+ir::Value* rms_norm_as_arithmetic(const Emit& at, ir::Value* x, DataType type, const std::vector<int64_t>& axes,
+                                  double epsilon, DataType precision) {
+  ir::Value* wide = type == precision ? x : at.cast(x, precision);
+  ir::Value* mean = at.reduce("ReduceMean", at.mul(wide, wide), axes, true);
+  ir::Value* root = at.emit("Sqrt", {at.add(mean, at.scalar(epsilon, precision))});
+  ir::Value* normed = at.div(wide, root);
+  return type == precision ? normed : at.cast(normed, type);
+}
 
 std::optional<AxesMap> axes_mixing(NodeView& view, int64_t axis, bool to_the_end, Combine combine) {
   const int rank = view.input(0).rank();

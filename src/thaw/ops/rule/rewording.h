@@ -2,7 +2,8 @@
 //
 // Types, attributes that may be left out and attributes that are operands in one of them follow from ONNX's schemas
 // (rewrite/change_opset.h). An operator's rules say the rest: `newer` what changed its meaning, `older` that too, and how an
-// operator is written where there is none yet.
+// operator is written where there is none yet. Of one that is not ONNX's, `standard` says what it stands for in operators of
+// ai.onnx, by the definition that ONNX Runtime documents and its kernels follow.
 #pragma once
 
 #include <string>
