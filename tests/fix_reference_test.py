@@ -5,6 +5,7 @@ import shlex
 import numpy as np
 import pytest
 
+from check_rules_test import F, ints, model, node
 from conftest import SOURCE, need_shared, session, worst
 from models import merge_grid, vision_tower
 from models.builder import FLOAT, INT64, Builder
@@ -417,3 +418,43 @@ def test_windows_of_an_export_are_refused_by_place(thaw, tmp_path):
     np.savez(tmp_path / "refs.npz", **arrays)
     printed = refused(thaw, tmp_path, folder / "qwen2_5_vl_22x30.onnx", *AT, "--reference", tmp_path / "refs.npz")
     assert "Split '/v/blocks.0/attn/Split_1'" in printed
+
+
+@pytest.mark.parametrize("grid", [True, False], ids=["grid_is_an_input", "grid_was_baked_in"])
+def test_what_no_case_varies_is_guarded(thaw, save, tmp_path, refer, truth, grid):
+    """References of one frame: at three the model ends with an error, and not with wrong numbers; and that is said."""
+    out = tmp_path / "fixed.onnx"
+    path = save(merge_grid.static(22, 30, grid=grid))
+    report = thaw.json("fix", path, "-o", out, *AT, "--reference", refer(CASES), *(() if grid else GRID), code=0)
+    assert any("known at grid_thw[0]=1 alone" in note for note in report["notes"])
+    assert unseen_difference(out, truth) <= 1e-6
+    with pytest.raises(Exception, match="[Rr]eshape"):
+        session(out).run(None, merge_grid.feeds(10, 14, 5))
+    optimized = tmp_path / "optimized.onnx"
+    thaw("optimize", out, "-o", optimized, code={0, 1})
+    if optimized.exists():
+        with pytest.raises(Exception, match="[Rr]eshape"):
+            session(optimized).run(None, merge_grid.feeds(10, 14, 5))
+
+
+@pytest.mark.parametrize("opset", [13, 17, 20])
+@pytest.mark.parametrize("axes", [("n", "h", "w"), (1, 14, 18)], ids=["free", "numbers"])
+def test_sizes_of_a_resize_put_together_of_a_shape_and_constants(thaw, save, tmp_path, opset, axes):
+    """What F.interpolate(size=) leaves: the positions at which the shape is cut are no sizes."""
+    def halved_and_back(frozen, axes):
+        nodes = [node("AveragePool", ["x"], "p", kernel_shape=[2, 2], strides=[2, 2]), node("Shape", ["p"], "s"),
+                 node("Slice", ["s", "zero", "two", "zero"], "nc"), node("Shape", ["x"], "sx"), node("Slice", ["sx", "two", "four", "zero"], "own"),
+                 node("Concat", ["nc", "hw" if frozen else "own"], "sizes", axis=0), node("Resize", ["p", "", "", "sizes"], "y", mode="linear")]
+        inits = [ints("zero", [0]), ints("two", [2]), ints("four", [4]), ints("hw", [14, 18])]
+        return model(nodes, [("x", F, [axes[0], 3, *axes[1:]])], [("y", F, ["n", 3, None, None])], inits, opset=opset)
+
+    true, arrays = session(halved_and_back(False, ("n", "h", "w"))), {}
+    for i, dims in enumerate([(1, 3, 14, 18), (1, 3, 20, 10), (2, 3, 12, 22)]):
+        x = np.random.default_rng(i).standard_normal(dims).astype(np.float32)
+        arrays |= {f"x_{i}": x, f"y_{i}": true.run(None, {"x": x})[0]}
+    refs, out = tmp_path / "refs.npz", tmp_path / "fixed.onnx"
+    np.savez(refs, **arrays)
+    at = ("--at", "n=1,h=14,w=18") if axes[0] == "n" else ()
+    thaw("fix", save(halved_and_back(True, axes)), "-o", out, "--reference", refs, *at, code=0)
+    x = {"x": np.random.default_rng(9).standard_normal((3, 3, 30, 26)).astype(np.float32)}
+    assert worst(session(out).run(None, x), true.run(None, x)) < 1e-5

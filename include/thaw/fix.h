@@ -24,6 +24,7 @@ struct FixOptions {
   bool sizes = true;         // rewrite frozen sizes
   bool chains = true;        // shorten shape chains
   bool declarations = true;  // mend declared names and shapes
+  bool types = true;         // mend types that do not fit, where one Cast's `to` or one constant's type does
   // The result is run beside the model: at its own sizes, and at others where there are free ones (docs/cli.md).
   bool check = true;
   FeedOptions feeds = {};  // for the check; the rest is drawn
@@ -34,14 +35,17 @@ struct FixReport {
   Files files = {};        // that were written
   AsWritten as_written = {};
   std::vector<Change> changed = {};
-  std::vector<Change> left = {};             // what a rule finds and no rewrite answers
+  // What a rule finds and no rewrite answers; with every error that `check` finds in the result, which is written all the same
+  // where it is accepted: it is no worse than the model was.
+  std::vector<Change> left = {};
   std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};  // what was not compared with the original, and why
   bool modified() const { return !changed.empty(); }
   // No run contradicts the result. A model that does not run itself is no reference: what is mended of it is accepted
   // without one, and `uncompared` says so.
   THAW_API bool accepted() const;
-  THAW_API bool left_errors() const;  // an error of `check` is left
+  // An error of `check` is left in the result: `thaw fix` then exits with 1, as where it is not accepted.
+  THAW_API bool left_errors() const;
 };
 
 // Changes the model in place, and writes it where something was changed. A model that needs nothing is left as it is, byte for

@@ -28,7 +28,7 @@ struct FixArguments {
   std::string model, report;
   FeedArguments feeds;
   OutputArguments output;
-  bool no_sizes = false, no_chains = false, no_declarations = false, no_check = false, all = false;
+  bool no_sizes = false, no_chains = false, no_declarations = false, no_types = false, no_check = false, all = false;
   ReferenceArguments reference;
   Format format = Format::kText;
 };
@@ -66,8 +66,10 @@ int fix_by_reference(const FixArguments& arguments, const FixOptions& fix, const
 int fix_model(const FixArguments& arguments) {
   arguments.output.require_path("thaw fix");
   const ReportFile file(arguments.report, {arguments.model, arguments.output.path, arguments.reference.reference});
-  FixOptions how = {
-      .sizes = !arguments.no_sizes, .chains = !arguments.no_chains, .declarations = !arguments.no_declarations};
+  FixOptions how = {.sizes = !arguments.no_sizes,
+                    .chains = !arguments.no_chains,
+                    .declarations = !arguments.no_declarations,
+                    .types = !arguments.no_types};
   if (!arguments.reference.reference.empty()) return fix_by_reference(arguments, how, file);
   refuse_without_reference(arguments.reference);
   how.check = !arguments.no_check && !arguments.output.dry_run;
@@ -104,6 +106,7 @@ Action define_fix(Options& options) {
   options.flag("--keep-sizes", arguments->no_sizes, "leave frozen sizes as they are");
   options.flag("--keep-chains", arguments->no_chains, "leave chains of shape arithmetic as they are");
   options.flag("--keep-declarations", arguments->no_declarations, "leave declared names and shapes as they are");
+  options.flag("--keep-types", arguments->no_types, "leave types that do not fit as they are");
   add_reference(options, arguments->reference);
   add_external(options, arguments->output);
   add_rename_and_in_place(options, arguments->output);

@@ -7,6 +7,10 @@
 
 namespace thaw::fixing {
 
+// Operands that are of several types where one is asked for are of one, where the `to` of one Cast, or one constant in another type,
+// is all that it takes. What that is not enough for is left as it is.
+int mend_types(rewrite::PassContext& context);
+
 // Frozen sizes become expressions of the inputs: all that come from an axis, or none of them. An axis of an input of which something
 // frozen is rewritten moves in the whole graph, and one of which something would be left is as it was, with all that comes from
 // it, and said. At the frozen sizes the graph computes what it did. Takes opset 10 or later where a size must be computed, 12 for

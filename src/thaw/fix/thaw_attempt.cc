@@ -37,25 +37,25 @@ std::vector<std::pair<std::string, std::string>> replaced_at(const FrozenSite& s
 // others may move once these stay.
 std::set<std::string> sizes_to_blame(const FrozenSite& site) {
   std::set<std::string> shared;
-  if (site.product || site.by_chance) shared = sizes_in(site.expression);
+  if (site.is_doubtful()) shared = sizes_in(site.expression);
   for (const frozen::FrozenSize& more : site.more)
-    if (more.product || more.by_chance) shared.merge(sizes_in(more.expression));
+    if (more.is_doubtful()) shared.merge(sizes_in(more.expression));
   return shared.empty() ? sizes_in(site) : shared;
 }
 
 // Whether several sizes give one of its numbers.
 bool is_doubtful(const FrozenSite& site) {
-  return site.product || site.by_chance ||
-         std::ranges::any_of(site.more, [](const frozen::FrozenSize& s) { return s.product || s.by_chance; });
+  return site.is_doubtful() || std::ranges::any_of(site.more, &frozen::FrozenSize::is_doubtful);
 }
 
 // Why such a number is not written.
 std::string doubt_of(const FrozenSite& site) {
   std::string numbers, expressions;
-  bool is_shared = false;
+  bool is_shared = false, by_chance = false;
   const auto add = [&](const auto& size) {
-    if (!size.product && !size.by_chance) return;
+    if (!size.is_doubtful()) return;
     is_shared |= size.product;
+    by_chance |= size.by_chance;
     const std::string text = dim::to_string(size.expression);
     numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", size.value);
     if (expressions.find(text) == std::string::npos) expressions += (expressions.empty() ? "" : " and ") + text;
@@ -67,6 +67,12 @@ std::string doubt_of(const FrozenSite& site) {
         "several sizes give {}: elements share {}, and which of them move with it does not follow from "
         "one model",
         numbers, expressions);
+  if (!by_chance)
+    return fmt::format(
+        "a 1 stands beside {}, and either may be what {} makes grow (one window of {}, or an axis that was put in): it "
+        "does not "
+        "follow from one model",
+        numbers, expressions, numbers);
   return fmt::format(
       "several sizes give {}: {} is one, and the model may as well be of sizes at which it is another "
       "number",
@@ -119,6 +125,17 @@ class SizeThawer {
     out_.changes.left.push_back(std::move(left));
   }
 
+  // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay, the 1 may be told.
+  std::set<std::string> first_to_blame(const FrozenSite& site) const {
+    const std::set<std::string> all = sizes_to_blame(site);
+    const auto is_plain = [](const auto& size) { return size.product || size.by_chance; };
+    if (is_plain(site) || std::ranges::any_of(site.more, is_plain)) return all;
+    std::set<std::string> ones;
+    for (const std::string& name : all)
+      if (const auto size = out_.sizes.find(name); size != out_.sizes.end() && size->second == 1) ones.insert(name);
+    return ones.empty() ? all : ones;
+  }
+
   void visit(const FrozenSite& site) {
     switch (site.role) {
       case FrozenRole::kTable:
@@ -139,20 +156,55 @@ class SizeThawer {
     std::ranges::set_intersection(sizes, held_, std::back_inserter(staying));
     if (!staying.empty())
       return leave(site, sizes, fmt::format("it holds a size of '{}', which stays", fmt::join(staying, "' and '")));
-    if (is_doubtful(site)) return leave(site, sizes_to_blame(site), doubt_of(site));
+    if (site.by_name)
+      return leave(
+          site, {},
+          fmt::format(
+              "an output's axis is declared '{}', and is {} at every size of the inputs: how it moves with them does "
+              "not follow from one model",
+              dim::to_string(site.expression), site.value));
+    if (is_doubtful(site)) return leave(site, first_to_blame(site), doubt_of(site));
     if (!site.constant) return leave(site, sizes, "the number stands in an attribute or is computed");
     thaw(site);
   }
 
+  // Where a constant's numbers are read as sizes, by the constant itself or by way of nodes that pass them on (an element of a
+  // Concat), and how many read them as something else.
+  struct Readers {
+    std::vector<ir::Use> of_sizes;
+    int others = 0;
+  };
+  Readers readers_of(const Value& constant) const {
+    Readers readers;
+    std::vector<const Value*> open{&constant};
+    std::set<std::pair<const Node*, int>> seen;
+    while (!open.empty()) {
+      const Value* value = open.back();
+      open.pop_back();
+      for (const ir::Use& use : value->uses()) {
+        if (!seen.emplace(use.node, use.index).second) continue;
+        const ops::Operator* op = ops::registry().find(*use.node);
+        const ops::Role role = ops::role_of(*use.node, use.index);
+        if (use.node->graph() != &graph_) {
+          ++readers.others;
+        } else if (ops::holds_size(role)) {
+          readers.of_sizes.push_back(use);
+        } else if (op && op->passes_numbers() && role == ops::Role::kData && use.node->output(0)) {
+          open.push_back(use.node->output(0));
+        } else {
+          ++readers.others;
+        }
+      }
+      if (value->is_output()) ++readers.others;
+    }
+    return readers;
+  }
+
   // One constant may serve many nodes: each gets the target that its own operands demand.
   void thaw(const FrozenSite& site) {
-    int done = 0, open = 0;
-    const std::vector<ir::Use> uses(site.constant->uses().begin(), site.constant->uses().end());
-    for (const ir::Use& use : uses) {
-      const bool is_thawed = use.node->graph() == &graph_ && ops::holds_size(ops::role_of(*use.node, use.index)) &&
-                             thaw_operand(*use.node, use.index, site);
-      is_thawed ? ++done : ++open;
-    }
+    const Readers readers = readers_of(*site.constant);
+    int done = 0, open = readers.others;
+    for (const ir::Use& use : readers.of_sizes) thaw_operand(*use.node, use.index, site) ? ++done : ++open;
     if (done > 0) {
       out_.freed.merge(sizes_in(site));
       out_.changes.made.push_back({code_of(site.role), site.constant->name(), {}, replaced_at(site), /*nodes=*/done});
@@ -170,13 +222,14 @@ class SizeThawer {
     Thawed view(analysis_, model_, node);
     const ops::Operator& op = *ops::registry().find(node);
     auto sizes = op.sizes ? op.sizes(view, input) : thawed_shape(op, view, input, site);
-    const auto now = view.ints(input);
+    const auto now = view.dims_from(input);
     if (!sizes || !now || now->size() != sizes->size()) return false;
     bool changes = false;
     for (size_t k = 0; k < sizes->size(); ++k) {
       Dim& size = (*sizes)[k];
       if (size.is_unknown()) size = (*now)[k];
-      changes |= !size.is_constant((*now)[k]);
+      if (size.is_unknown()) return false;
+      changes |= !dim::same(size, (*now)[k]);
     }
     if (!changes) return false;
     const std::string name = graph_.unique_name(node.output(0)->name() + "_sizes");
@@ -197,11 +250,28 @@ class SizeThawer {
   static std::optional<std::vector<Dim>> thawed_shape(const ops::Operator& op, ops::NodeView& view, int input,
                                                       const FrozenSite& site) {
     const auto now = view.ints(input);
-    if (op.operands[input] != ops::Role::kShape || !now) return std::nullopt;
+    const bool repeats = op.operands[input] == ops::Role::kRepeats;
+    if ((op.operands[input] != ops::Role::kShape && !repeats) || !now) return std::nullopt;
     std::vector<Dim> sizes(now->begin(), now->end());
+    const ops::Fact& data = view.input(0);
+    // What the data has at that place of the result, from the last on: what it has itself, it is not given.
+    const auto of_data = [&](size_t k) {
+      const size_t from_end = now->size() - k;
+      return op.operands[0] == ops::Role::kData && data.has_rank() && from_end <= data.shape->size()
+                 ? data.dim(static_cast<int>(data.shape->size() - from_end))
+                 : Dim(1);
+    };
     const auto put = [&](int64_t value, Dim expression) {
-      if (std::ranges::count(*now, value) == 1)
-        sizes[static_cast<size_t>(std::ranges::find(*now, value) - now->begin())] = expression;
+      std::vector<size_t> places;
+      for (size_t k = 0; k < now->size(); ++k) {
+        const Dim own = of_data(k);
+        const bool is_given = repeats ? (*now)[k] > 1 && dim::same(own * Dim((*now)[k]), value)
+                                      : (*now)[k] == value && !own.is_constant(value);
+        if (is_given) places.push_back(k);
+      }
+      if (places.size() != 1) return;
+      const auto size = repeats ? dim::exact_div(expression, of_data(places.front())) : expression;
+      if (size) sizes[places.front()] = *size;
     };
     put(site.value, site.expression);
     for (const frozen::FrozenSize& more : site.more) put(more.value, more.expression);

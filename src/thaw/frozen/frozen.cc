@@ -1,6 +1,7 @@
 #include "thaw/frozen/frozen.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -9,8 +10,10 @@
 #include <fmt/format.h>
 
 #include "thaw/frozen/hints.h"
+#include "thaw/frozen/ones.h"
 #include "thaw/frozen/sides.h"
 #include "thaw/frozen/source.h"
+#include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
@@ -35,39 +38,6 @@ struct NodeMeeting {
   Meeting meeting;
 };
 
-// A node just inferred, as the frozen rules of its operator see it: what they set goes into the visit's outputs.
-class VisitContext final : public ops::FrozenContext {
- public:
-  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& hints, int64_t opset)
-      : visit_(visit), hints_(hints) {
-    node_ = &visit.node;
-    opset_ = opset;
-  }
-
-  const ops::Fact& input(int i) const override { return visit_.input(i); }
-  const ops::Fact& output(int i) const override { return visit_.outputs[static_cast<size_t>(i)]; }
-  const ops::Elements* elements(int i) override { return input(i).elements.get(); }
-  const ir::Tensor* constant(int i) const override {
-    const ir::Value* value = node().input(i);
-    return value ? value->constant() : nullptr;
-  }
-  const ir::Attribute* attribute(std::string_view name) const override { return node().attribute(name); }
-  const dim::Assignment& hints() const override { return hints_; }
-  std::span<const ops::Obligation> stated() const override { return visit_.stated; }
-  void set_shape(int i, ops::Shape shape) override { visit_.outputs[static_cast<size_t>(i)].shape = std::move(shape); }
-  void meet(const ops::Meeting& meeting) override { meetings.push_back(meeting); }
-  void suggest(dim::Dim a, dim::Dim b, std::string_view what) override {
-    equations.push_back({&node(), ops::ObligationKind::kEqual, a, b, what});
-  }
-
-  std::vector<ops::Meeting> meetings;
-  std::vector<ops::Obligation> equations;
-
- private:
-  const infer::NodeVisit& visit_;
-  const dim::Assignment& hints_;
-};
-
 class Analysis {
  public:
   Analysis(const ir::Model& model, dim::Scope& scope, const std::set<std::string>& held)
@@ -84,6 +54,11 @@ class Analysis {
       if (!drop_architecture()) break;
     }
     look();
+    if (drop_picked()) {
+      out_.sites.clear();
+      index_.clear();
+      look();
+    }
     // A model frozen at a number of images has integer inputs of known length: their elements are sizes too.
     has_lengths_ = specialize_inputs();
     if (has_lengths_) look();
@@ -110,6 +85,8 @@ class Analysis {
       if (!fact.shape) continue;
       for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
         int64_t size = *(*fact.shape)[axis].constant();
+        // A last axis of two numbers is pairs of them: real and imaginary parts, coordinates.
+        if (size == 2 && axis >= 2 && axis + 1 == fact.shape->size() && ir::is_floating(fact.dtype)) continue;
         Dim& symbol = static_symbols_[{axis, size}];
         if (symbol.is_unknown()) {
           symbol = scope_.fresh(fmt::format("{}_dim{}", input->name(), axis), dim::SymbolKind::kInputDim);
@@ -153,6 +130,26 @@ class Analysis {
     return true;
   }
 
+  // An axis of which constants name every position, one by one or in parts, is as long as the network says, not as the example was:
+  // real and imaginary parts, the states of layers. True if there was one.
+  bool drop_picked() {
+    if (!out_.all_inputs_static) return false;
+    constexpr int64_t kMostPositions = 4096;
+    std::map<int, std::vector<bool>> named;
+    for (const VisitContext::Pick& pick : picks_) {
+      const int id = scope_.symbol_id(pick.size);
+      const auto size = id >= 0 ? out_.hints.find(id) : out_.hints.end();
+      if (size == out_.hints.end() || size->second > kMostPositions) continue;
+      std::vector<bool>& positions = named.try_emplace(id, static_cast<size_t>(size->second)).first->second;
+      for (int64_t at = pick.first; at < pick.last; ++at) positions[static_cast<size_t>(at)] = true;
+    }
+    std::set<int> fixed;
+    for (const auto& [id, positions] : named)
+      if (std::ranges::all_of(positions, [](bool is_named) { return is_named; })) fixed.insert(id);
+    make_numbers(fixed);
+    return !fixed.empty();
+  }
+
   // Sizes that a model was traced at are not 0, and what stands in a list of sizes is one.
   void assume_positive() {
     for (const ir::Value* input : model_.graph->inputs()) {
@@ -187,6 +184,7 @@ class Analysis {
       if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
         VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1));
         op->frozen(context);
+        picks_.insert(picks_.end(), context.picks.begin(), context.picks.end());
         for (const Meeting& m : context.meetings)
           if (!holds_remainder(m.expression)) meetings_.push_back({&visit.node, m});
         equations.insert(equations.end(), context.equations.begin(), context.equations.end());
@@ -196,10 +194,11 @@ class Analysis {
     for (int round = 0; round < kSolvingRounds; ++round) {
       options.hints = out_.hints;
       meetings_.clear();
+      picks_.clear();
       equations.clear();
       out_.result = infer::infer(model_, scope_, options);
       const auto& stated = out_.result.obligations();
-      equations.insert(equations.end(), stated.begin(), stated.end());
+      std::ranges::transform(stated, std::back_inserter(equations), without_common_sizes);
       // What a size was solved from is not stated again once it is known.
       met.insert(met.end(), equations.begin(), equations.end());
       std::erase_if(equations, [](const Obligation& o) { return holds_remainder(o.a) || holds_remainder(o.b); });
@@ -302,9 +301,16 @@ class Analysis {
     if (!entry || entry->op_class == ops::OpClass::kElementwise || entry->op_class == ops::OpClass::kMovement ||
         entry->op_class == ops::OpClass::kGenerator)
       return nullptr;
+    // What was computed of weights may have the size by a shape's constant: a query that Tile repeats for each sample.
+    SourceTracer tracer(out_.result);
+    const auto is_made = [&](const ir::Value& v) {
+      if (v.constant()) return false;
+      const std::vector<Source> sources = tracer.of_dim(*o.node, v, sides.constant);
+      return std::ranges::any_of(sources, [](const Source& s) { return s.role == FrozenRole::kShape; });
+    };
     auto is_weight = [&](const ir::Value* v) {
       const Fact& fact = out_.result.fact(v);
-      return v && !reached_.contains(v) && ir::is_floating(fact.dtype) && fact.rank() > 0;
+      return v && !reached_.contains(v) && ir::is_floating(fact.dtype) && fact.rank() > 0 && !is_made(*v);
     };
     if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
     // Some operators state sizes without their place: any weight that has one of that size.
@@ -337,7 +343,8 @@ class Analysis {
     };
     std::stable_sort(meetings_.begin(), meetings_.end(),
                      [&](const NodeMeeting& a, const NodeMeeting& b) { return position(a.node) < position(b.node); });
-    SourceTracer tracer(out_.result);
+    SourceTracer tracer(out_.result, &model_);
+    const std::set<std::pair<const ir::Node*, int>> undecided = look_at_ones();
     std::vector<FrozenSite> without_source;
     bool strong = std::any_of(meetings_.begin(), meetings_.end(), [](const NodeMeeting& m) { return !m.meeting.weak; });
     for (const NodeMeeting& m : meetings_) {
@@ -352,6 +359,7 @@ class Analysis {
           site.attribute = s.attribute;
         }
         site.by_chance = is_by_chance(site.expression, site.value);
+        site.beside_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
         add_site(site);
       }
       if (sources.empty())
@@ -369,8 +377,74 @@ class Analysis {
     // taken as numbers, it is what those numbers met.
     if (out_.sites.empty() && !has_lengths_)
       for (FrozenSite& site : without_source) add_site(site);
+    look_at_declared_names(tracer);
     std::stable_sort(out_.sites.begin(), out_.sites.end(),
                      [&](const FrozenSite& a, const FrozenSite& b) { return position(a.node) < position(b.node); });
+  }
+
+  // The elements of Reshapes beside which a 1 may be what grows.
+  std::set<std::pair<const ir::Node*, int>> look_at_ones() const {
+    std::vector<OnesBeside> all;
+    for (const NodeMeeting& m : meetings_)
+      if (!m.meeting.ones.empty()) all.push_back({m.node, m.meeting.element, m.meeting.ones});
+    if (all.empty()) return {};
+    infer::InferOptions options = options_;
+    options.prefer_symbols = true;
+    options.hints = out_.hints;
+    return undecided_ones(model_, scope_, std::move(options), all);
+  }
+
+  // An output that is declared free, and is a number because a shape's constant takes the place of sizes that are free
+  // (a Resize to 70x98 of any image): the name tells that the number was meant to move, and not how: an input's size of that name
+  // may have been another when the model was frozen.
+  void look_at_declared_names(SourceTracer& tracer) {
+    if (out_.all_inputs_static) return;
+    std::map<std::string, Dim> made;
+    for (const ir::Value* output : model_.graph->outputs()) {
+      const Fact& fact = out_.result.fact(output);
+      if (!output->producer() || !output->type.shape || !fact.shape || fact.shape->size() != output->type.shape->size())
+        continue;
+      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
+        const std::string& name = (*output->type.shape)[axis].param;
+        const auto number = (*fact.shape)[axis].constant();
+        if (number.value_or(0) <= 1 || name.empty() || name == "?" || name == "-1" || name == "None") continue;
+        for (const Source& source : tracer.of_dim(*output->producer(), *output, *number))
+          if (source.role == FrozenRole::kShape && source.constant && ends_free_size(*source.node, *number))
+            add_named(source, name, *number, made);
+      }
+    }
+  }
+
+  // Whether a node's shape operand puts the number in the place of a size of its data that is free.
+  bool ends_free_size(const ir::Node& node, int64_t number) const {
+    const ops::Operator* op = ops::registry().find(node);
+    if (!op || op->operands.find(ops::Role::kShape) < 0) return false;
+    const Fact &data = out_.result.fact(node.input(0)), &out = out_.result.fact(node.output(0));
+    if (!data.shape || !out.shape || std::ranges::none_of(*out.shape, [&](Dim d) { return d.is_constant(number); }))
+      return false;
+    std::set<int> left;
+    for (const Dim d : *out.shape)
+      for (const int id : dim::symbols_of(d)) left.insert(id);
+    return std::ranges::any_of(*data.shape, [&](Dim d) {
+      const auto ids = dim::symbols_of(d);
+      return std::ranges::any_of(ids, [&](int id) { return !left.contains(id); });
+    });
+  }
+
+  void add_named(const Source& source, const std::string& name, int64_t number, std::map<std::string, Dim>& made) {
+    const auto is_known = [&](const auto& size) { return size.value == number; };
+    for (const FrozenSite& site : out_.sites)
+      if (site.constant == source.constant && (is_known(site) || std::ranges::any_of(site.more, is_known))) return;
+    FrozenSite site{.role = source.role, .constant = source.constant, .node = source.node, .value = number};
+    site.silent = true;
+    const auto [symbol, is_new] = made.try_emplace(name);
+    if (is_new) symbol->second = scope_.fresh(name, dim::SymbolKind::kDataDependent);
+    site.expression = symbol->second;
+    site.by_name = true;
+    const auto same = std::ranges::find_if(
+        out_.sites, [&](const FrozenSite& other) { return other.by_name && other.constant == site.constant; });
+    if (same == out_.sites.end()) return out_.sites.push_back(std::move(site));
+    if (same->more.size() < kMostSizes) same->more.push_back({.value = number, .expression = site.expression});
   }
 
   // Whether other sizes than those that were solved for do as well, and make another number of the expression.
@@ -397,6 +471,7 @@ class Analysis {
     const ir::Value* operand = meeting.input >= 0 ? m.node->input(meeting.input) : nullptr;
     if (operand && meeting.is_index) return tracer.of_index(*m.node, *operand);
     if (operand && meeting.is_shape) return tracer.of_element(*m.node, *operand, meeting.value);
+    if (operand && meeting.by_axis) return tracer.of_axis(*m.node, *operand, meeting.element, meeting.value);
     if (operand) return tracer.of_dim(*m.node, *operand, meeting.value);
     std::vector<Source> all;
     for (const ir::Value* input : m.node->inputs()) {
@@ -420,13 +495,17 @@ class Analysis {
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
     const bool is_full = known.more.size() == kMostSizes;
-    if (known.value == site.value || is_full) known.by_chance |= site.by_chance;
+    const auto doubt_as = [&](auto& size) {
+      size.by_chance |= site.by_chance;
+      size.beside_one |= site.beside_one;
+    };
+    if (known.value == site.value || is_full) doubt_as(known);
     for (FrozenSize& more : known.more)
-      if (more.value == site.value) more.by_chance |= site.by_chance;
+      if (more.value == site.value) doubt_as(more);
     bool told =
         known.value == site.value || is_full ||
         std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
-    if (!told) known.more.push_back({site.value, site.expression, site.product, site.by_chance});
+    if (!told) known.more.push_back({site.value, site.expression, site.product, site.by_chance, site.beside_one});
   }
 
   const ir::Model& model_;
@@ -438,6 +517,7 @@ class Analysis {
   std::unordered_set<const ir::Value*> reached_;
   std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
   std::vector<NodeMeeting> meetings_;
+  std::vector<VisitContext::Pick> picks_;
   std::vector<dim::Assignment> others_;  // sizes that would do as well as the hints
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
   bool has_lengths_ = false;  // integer inputs have numbers for their dims

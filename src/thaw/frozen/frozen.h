@@ -34,7 +34,8 @@ enum class FrozenRole : uint8_t {
 struct FrozenSize {
   int64_t value = 0;
   dim::Dim expression;
-  bool product = false, by_chance = false;  // as in FrozenSite
+  bool product = false, by_chance = false, beside_one = false;  // as in FrozenSite
+  bool is_doubtful() const { return product || by_chance || beside_one; }
 };
 
 // One constant that was frozen, or (constant null) one node where a size was.
@@ -53,6 +54,12 @@ struct FrozenSite {
   std::string attribute = {};
   // Sizes that the graph admits as well as those that were solved for make another number of the expression.
   bool by_chance = false;
+  // A 1 stands beside the size, and nothing tells that it is no part of it: one window of 4, or 4 of an axis that was put in.
+  bool beside_one = false;
+  // Nothing but the name that an output declares tells of it: the size is that name, which is no size of the inputs.
+  bool by_name = false;
+  // Whether the constant's first number may be that of another expression.
+  bool is_doubtful() const { return product || by_chance || beside_one; }
 };
 
 struct FrozenAnalysis {

@@ -226,6 +226,22 @@ class Alternatives {
 
 }  // namespace
 
+ops::Obligation without_common_sizes(const ops::Obligation& obligation) {
+  ops::Obligation reduced = obligation;
+  if (obligation.kind != ops::ObligationKind::kEqual || !reduced.a.is_symbolic() || !reduced.b.is_symbolic())
+    return reduced;
+  for (const int id : dim::symbols_of(obligation.a)) {
+    const Dim symbol = dim::scope_of(obligation.a)->symbol_at(id);
+    while (reduced.a.is_symbolic() && reduced.b.is_symbolic()) {
+      const auto a = dim::exact_div(reduced.a, symbol), b = dim::exact_div(reduced.b, symbol);
+      if (!a || !b) break;
+      reduced.a = *a;
+      reduced.b = *b;
+    }
+  }
+  return reduced;
+}
+
 std::vector<dim::Assignment> other_solutions(std::span<const ops::Obligation> obligations, const Hints& hints) {
   Alternatives others(obligations, hints);
   std::vector<int> open;

@@ -15,6 +15,10 @@ struct Hints {
   std::set<int> guessed;  // symbols whose value is one of several that would do: only what they make together is known
 };
 
+// The statement without the sizes that both sides have as factors: [length, batch, 32] as [7, 4*batch, 8] says that length is 7,
+// whatever the batch is. Sizes that a model was frozen at are not 0.
+ops::Obligation without_common_sizes(const ops::Obligation& obligation);
+
 // Values for symbols that satisfy the obligations "expression == constant" (and broadcasts with a constant other than
 // 1) best. `known` holds what is certain already. Symbols that no such obligation tells are left out. Bounded work: the
 // first few dozen equations of a symbol decide, and values up to 2^15 are tried where an equation is not linear. A

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "thaw/core/error.h"
+#include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -120,6 +122,10 @@ std::vector<Source> SourceTracer::of_dim(const ir::Node& reader, const ir::Value
   return trace({&reader, &value, size, Question::kDim});
 }
 
+std::vector<Source> SourceTracer::of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size) {
+  return trace({&reader, &value, size, Question::kDim, axis});
+}
+
 std::vector<Source> SourceTracer::of_element(const ir::Node& reader, const ir::Value& value, int64_t element) {
   return trace({&reader, &value, element, Question::kElement});
 }
@@ -170,17 +176,21 @@ void SourceTracer::through_index(const ir::Node& producer) {
   }
 }
 
-void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question) {
+void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question,
+                           int axis) {
   if (!value) return;
-  uint64_t key = std::hash<const void*>()(value) * 1000003u ^
+  uint64_t key = (std::hash<const void*>()(value) * 1000003u + static_cast<uint64_t>(axis + 1)) * 1000003u ^
                  (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
-  if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question});
+  if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question, axis});
 }
 
 void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
   switch (step.question) {
     case Question::kDim:
-      if (std::find(constant.dims.begin(), constant.dims.end(), step.number) == constant.dims.end()) return;
+      if (step.axis >= 0
+              ? step.axis >= std::ssize(constant.dims) || constant.dims[static_cast<size_t>(step.axis)] != step.number
+              : std::find(constant.dims.begin(), constant.dims.end(), step.number) == constant.dims.end())
+        return;
       found_.push_back({step.value, step.reader, FrozenRole::kTable});
       return;
     case Question::kIndex:
@@ -248,7 +258,29 @@ bool SourceTracer::through_fixed_groups(const Step& step, const ir::Node& produc
   return true;
 }
 
+// Where the operator's entry says which axes of its operands the axis is. False where it does not.
+bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
+  if (step.axis < 0 || !model_) return false;
+  infer::NodeFacts view(result_, *model_, producer);
+  const auto axes = ops::axes_of(view);
+  const ops::AxisLink* link = axes ? axes->of_output(step.value->producer_index(), step.axis) : nullptr;
+  if (!link || link->kind != ops::AxisKind::kKept) return false;
+  for (const ops::AxisPlace& place : link->inputs) {
+    const ops::Fact& fact = result_.fact(producer.input(place.operand));
+    if (place.axis < fact.rank() && fact.dim(place.axis).is_constant(step.number))
+      enqueue(producer, producer.input(place.operand), step.number, Question::kDim, place.axis);
+  }
+  for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
+    const ops::Role role = ops::role_of(producer, i);
+    if (ops::holds_size(role))
+      enqueue(producer, producer.input(i), step.number,
+              role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement);
+  }
+  return true;
+}
+
 void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
+  if (through_axis(step, producer)) return;
   const std::string& op = producer.op_type();
   const bool reshapes = op == "Reshape" || op == "Flatten";
   if (reshapes && producer.input(0) && through_fixed_groups(step, producer)) return;

@@ -21,10 +21,14 @@ struct Source {
 
 class SourceTracer {
  public:
-  explicit SourceTracer(const infer::Result& result) : result_(result) {}
+  // Without the model nothing is followed by axis.
+  explicit SourceTracer(const infer::Result& result, const ir::Model* model = nullptr)
+      : result_(result), model_(model) {}
 
   // The constants that give `value` (an operand of `reader`) an axis of `size` elements.
   std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
+  // The same of that axis alone, as far as the operators' entries say what becomes of axes.
+  std::vector<Source> of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size);
   // The constants that give the shape-like operand `value` of `reader` an element `element`.
   std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t element);
   // The tables that `value`, an index, is computed from.
@@ -37,12 +41,14 @@ class SourceTracer {
     const ir::Value* value;
     int64_t number;
     Question question;
+    int axis = -1;  // of the value that the number is the size of; -1: any
   };
 
   std::vector<Source> trace(Step first);
-  void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question);
+  void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis = -1);
   void at_constant(const Step& step, const ir::Tensor& constant);
   void through_index(const ir::Node& producer);
+  bool through_axis(const Step& step, const ir::Node& producer);
   void through_dim(const Step& step, const ir::Node& producer);
   void through_concat(const Step& step, const ir::Node& producer);
   void through_reshape(const Step& step, const ir::Node& producer);
@@ -53,6 +59,7 @@ class SourceTracer {
   bool has_constant_dim(const ir::Value* value, int64_t size) const;
 
   const infer::Result& result_;
+  const ir::Model* model_;
   std::vector<Step> stack_;
   std::vector<Source> found_;
   std::unordered_set<uint64_t> seen_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "thaw/check.h"
+#include "thaw/check/check.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/dim/expr/scope.h"
@@ -28,6 +29,22 @@ bool rewrites_sizes(const Change& change) { return change.kind.starts_with("THAW
 void list_renames(const SizeRenames& renames, FixReport& report) {
   for (const auto& [from, to] : renames)
     report.changed.push_back({.kind = "rename a size", .place = "size '" + from + "'", .replaced = {{from, to}}});
+}
+
+// The errors of `check` in the result, of which nothing is said yet: a place that is left for another rule is told of.
+void list_errors(const ir::Model& fixed, FixReport& report) {
+  CheckOptions errors;
+  for (const RuleInfo& rule : rules())
+    if (rule.severity == Severity::kError) errors.only.emplace_back(rule.code);
+  for (const Finding& finding : checking::check(fixed, errors).findings) {
+    if (finding.severity != Severity::kError) continue;
+    const std::string& place = finding.where.tensor.empty() ? finding.where.node : finding.where.tensor;
+    const bool is_told = std::ranges::any_of(report.left, [&](const Change& left) {
+      return left.place == place ||
+             (!finding.where.node.empty() && left.place.ends_with("'" + finding.where.node + "'"));
+    });
+    if (!is_told) report.left.push_back({.kind = finding.code, .place = place, .why = finding.message});
+  }
 }
 
 using SizesAt = std::map<std::string, std::vector<int64_t>>;
@@ -70,6 +87,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   rewrite::Changes changes = fixing::fix(*fixed, options);
   FixReport report{
       .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
+  list_errors(*fixed, report);
   if (report.modified()) verbs::require_renames(*fixed, output);
   std::optional<Arrays> fed;
   if (report.modified() && options.check) {

@@ -13,6 +13,7 @@
 #include "thaw/lift/onetrace/search.h"
 #include "thaw/lift/onetrace/write_sizes.h"
 #include "thaw/rewrite/dim_emitter.h"
+#include "thaw/rewrite/guard_outputs.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting::onetrace {
@@ -67,14 +68,8 @@ class OneTraceAttempt {
 
   // Constants with an axis that grows become nodes; the integers that these need are no constants of the trace.
   void replace_tables() {
-    std::unordered_map<const ir::Value*, ops::Shape> shapes;
-    for (const ir::Value* input : model_.graph->inputs())
-      if (const auto shape = sizes_.shapes.find(input->name()); shape != sizes_.shapes.end())
-        shapes.emplace(input, shape->second);
     nodes_.emplace(model_, "thaw");
-    emitter_.emplace(*nodes_, model_, shapes);
-    for (const Size& size : sizes_.sizes)
-      if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
+    start_emitter();
     std::set<std::string> integers;
     for (const Constant& constant : constants_) {
       if (std::all_of(constant.elements.begin(), constant.elements.end(), [](int64_t v) { return v <= 0; })) continue;
@@ -82,6 +77,16 @@ class OneTraceAttempt {
     }
     tables_ = make_tables(model_, task_.tables, sizes_, lengths_, integers, *emitter_);
     report_.changed = tables_.made;
+  }
+
+  void start_emitter() {
+    std::unordered_map<const ir::Value*, ops::Shape> shapes;
+    for (const ir::Value* input : model_.graph->inputs())
+      if (const auto shape = sizes_.shapes.find(input->name()); shape != sizes_.shapes.end())
+        shapes.emplace(input, shape->second);
+    emitter_.emplace(*nodes_, model_, shapes);
+    for (const Size& size : sizes_.sizes)
+      if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
   }
 
   void propose() {
@@ -350,6 +355,35 @@ class OneTraceAttempt {
     }
   }
 
+  // Free sizes that are the same at the export and in every case. Where a list of sizes has the number, nothing tells whether it is
+  // one of them; what is read from values, nothing tells at others.
+  void guard_untold() {
+    dim::Dim distance = 0;
+    std::vector<std::string> names;
+    for (const Size& size : sizes_.sizes) {
+      const bool varies =
+          !size.at || std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; });
+      if (varies || !size.symbol.is_symbolic()) continue;
+      const ir::Value* input = model_.graph->find(size.input);
+      const bool is_read = !size.is_dim && input && !input->uses().empty();
+      const bool is_among_constants = std::any_of(constants_.begin(), constants_.end(), [&](const Constant& c) {
+        return std::find(c.elements.begin(), c.elements.end(), *size.at) != c.elements.end();
+      });
+      if (!is_read && !is_among_constants) continue;
+      const dim::Dim off = size.symbol - dim::Dim(*size.at);
+      distance = distance + off * off;  // squares do not cancel
+      names.push_back(fmt::format("{}={}", size.name, *size.at));
+    }
+    if (!distance.is_symbolic()) return;
+    nodes_.emplace(model_, "guard");  // what was computed before may be gone
+    start_emitter();
+    if (rewrite::guard_outputs(model_, *emitter_, distance))
+      note(fmt::format(
+          "known at {} alone, which no case varies: at any other the model ends with an error of Reshape; a case at "
+          "another size tells the rest",
+          fmt::join(names, ", ")));
+  }
+
   void confirm() {
     rewrite::remove_unused(model_);
     FixOptions besides_sizes = task_.fix;
@@ -357,6 +391,7 @@ class OneTraceAttempt {
     const rewrite::Changes besides = fixing::fix(model_, besides_sizes);
     for (const Change& c : besides.made)
       report_.changed.push_back({.where = c.place, .message = c.message(), .at = {}, .code = c.kind});
+    guard_untold();
     run::Session session(model_);
     report_.confirmed = true;
     for (size_t k = 0; k < sizes_.cases.size(); ++k) {

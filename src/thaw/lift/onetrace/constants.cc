@@ -40,6 +40,20 @@ bool makes_ones_for_expand(const ir::Node& node) {
   });
 }
 
+// Bounds of a Slice of a tensor's shape, and of what is moved or put together of it, are positions in a list of sizes.
+bool cuts_a_shape(const ir::Node& node, ops::Role role) {
+  if (role != ops::Role::kBounds) return false;
+  const ir::Value* value = node.input(0);
+  for (int steps = 0; value && value->producer() && steps < 64; ++steps) {
+    const ir::Node& producer = *value->producer();
+    if (ops::role_of(producer, 0) == ops::Role::kShapeOnly) return true;
+    const ops::Operator* op = ops::registry().find(producer);
+    if (!op || !op->passes_numbers()) return false;
+    value = producer.input(0);
+  }
+  return false;
+}
+
 class ConstantFinder {
  public:
   ConstantFinder(const ir::Model& model, bool joined) : graph_(*model.graph), joined_(joined) {}
@@ -51,7 +65,7 @@ class ConstantFinder {
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         const ops::Role role = op->operands[i];
         const bool is_computed_index = role == ops::Role::kIndex && node->input(i) && !node->input(i)->constant();
-        if (ops::holds_size(role) || is_computed_index) follow(*node, i, role);
+        if ((ops::holds_size(role) && !cuts_a_shape(*node, role)) || is_computed_index) follow(*node, i, role);
       }
     }
     return std::move(found_);

@@ -180,11 +180,19 @@ std::optional<std::vector<size_t>> Probe::find_unknowns_behind(const ir::Node* n
 }
 
 CaseResult Probe::run(const Choice& choice, size_t case_index, const Tolerance& tolerance) {
-  if (!session_) {
+  if (!session_ && refusal_.empty()) {
     SessionOptions options;
     options.optimization = Optimization::kBasic;  // nodes keep their names
-    session_.emplace(*model_, options);
+    try {
+      session_.emplace(*model_, options);
+    } catch (const run::RunTimedOut&) {
+      throw;
+    } catch (const Error& error) {
+      // A runtime may ask for sizes that are numbers in the file, where they are inputs here.
+      refusal_ = error.what();
+    }
   }
+  if (!session_) return {.max_abs = INFINITY, .reason = refusal_};
   const Case& one = sizes_.cases[case_index];
   std::vector<std::vector<int64_t>> fed(constants_.size());
   for (size_t i = 0; i < unknowns_.size(); ++i) {

@@ -77,6 +77,7 @@ class Probe {
   std::vector<ir::Value*> inputs_;  // by constant; null where nothing in it is unknown
   infer::Result facts_;
   std::optional<run::Session> session_;
+  std::string refusal_;                                                        // why there is no session
   std::unordered_map<std::string, std::optional<std::vector<size_t>>> known_;  // by node or output
 };
 

@@ -283,9 +283,46 @@ void meet_table(FrozenContext& ctx) {
   ctx.meet(m);
 }
 
+// One position that a constant names.
+void pick_position(FrozenContext& ctx) {
+  const Fact& data = ctx.input(0);
+  const ir::Tensor* index = ctx.constant(1);
+  if (!data.shape || !index || index->num_elements() != 1) return;
+  int64_t axis = ctx.attr_int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  if (axis < 0 || axis >= data.rank()) return;
+  const Dim size = data.dim(static_cast<int>(axis));
+  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.hints()) : std::nullopt;
+  const auto place = now ? ctx.ints(1) : std::nullopt;
+  if (!place) return;
+  const int64_t at = place->front() < 0 ? place->front() + *now : place->front();
+  if (at >= 0 && at < *now) ctx.pick(size, at, at + 1);
+}
+
 void frozen_gather(FrozenContext& ctx) {
   suggest_permuted_axis(ctx);
   meet_table(ctx);
+  pick_position(ctx);
+}
+
+// Beside the axis that is read, data of as many rows as the indices had when the model was frozen: fewer run.
+void frozen_gather_elements(FrozenContext& ctx) {
+  const Fact &data = ctx.input(0), &indices = ctx.input(1);
+  if (!data.shape || !indices.shape || data.rank() != indices.rank()) return;
+  int64_t axis = ctx.attr_int("axis", 0);
+  if (axis < 0) axis += data.rank();
+  for (int k = 0; k < data.rank(); ++k) {
+    const auto rows = data.dim(k).constant();
+    const Dim size = indices.dim(k);
+    if (k == axis || !size.is_symbolic() || rows.value_or(0) <= 1 || dim::evaluate(size, ctx.hints()) != rows) continue;
+    Meeting m;
+    m.input = 0;
+    m.element = k;
+    m.value = *rows;
+    m.expression = size;
+    m.by_axis = true;
+    ctx.meet(m);
+  }
 }
 
 }  // namespace
@@ -376,6 +413,7 @@ void add_gather_ops(Registry& r) {
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
          .axes = axes_by(gather_elements_axes),
          .batch = batch_with(batch_gather_elements),
+         .frozen = frozen_gather_elements,
          .evaluation = Evaluation::kByRule});
   r.add({.name = "GatherND",
          .shape = gather_nd,

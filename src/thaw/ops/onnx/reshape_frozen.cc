@@ -116,7 +116,32 @@ class ReshapeExplainer {
 
   bool is_frozen_element(size_t j) const { return target_[j].is_constant() && *target_[j].constant() > 0; }
 
-  void meet_shape(size_t j, Dim expression, bool product) {
+  // The 1s right beside element j of the target that are not the operand's own: those nearest to it.
+  std::vector<int> ones_beside(size_t j, const AxisGroup& g, const std::vector<int64_t>& in_values,
+                               const std::vector<int64_t>& out_values) const {
+    // A 1 that is copied or computed is the axis that it was read from.
+    const auto is_new = [&](size_t k) {
+      return out_values[k] == 1 && (static_cast<int>(k) == free_ || target_[k].is_constant(1));
+    };
+    std::vector<int> ones;
+    // The operand's own axes of 1 beside the group: each is one of the target's, the farthest first.
+    size_t first = g.in_begin, last = g.in_end;
+    while (first < last && in_values[first] == 1) ++first;
+    while (last > first && in_values[last - 1] == 1) --last;
+    size_t before = 0, after = 0;
+    while (before < first && in_values[first - 1 - before] == 1) ++before;
+    while (last + after < in_values.size() && in_values[last + after] == 1) ++after;
+    std::vector<int> left, right;
+    for (size_t k = j; k > 0 && is_new(k - 1); --k) left.push_back(static_cast<int>(k - 1));
+    for (size_t k = j + 1; k < out_values.size() && is_new(k); ++k) right.push_back(static_cast<int>(k));
+    left.resize(left.size() - std::min(left.size(), before));
+    right.resize(right.size() - std::min(right.size(), after));
+    ones.insert(ones.end(), left.begin(), left.end());
+    ones.insert(ones.end(), right.begin(), right.end());
+    return ones;
+  }
+
+  void meet_shape(size_t j, Dim expression, bool product, std::vector<int> ones = {}) {
     Meeting m;
     m.input = 1;
     m.element = static_cast<int>(j);
@@ -125,6 +150,7 @@ class ReshapeExplainer {
     m.is_shape = true;
     m.silent = free_ >= 0;
     m.product = product;
+    if (*target_[j].constant() > 1) m.ones = std::move(ones);
     ctx_.meet(m);
   }
 
@@ -145,7 +171,8 @@ class ReshapeExplainer {
     }
     // A dim of 1 that stands for a symbol of that value (a batch of one) keeps it.
     if (g.in_end - g.in_begin == 1 && g.out_end - g.out_begin == 1) {
-      if (is_frozen_element(g.out_begin)) meet_shape(g.out_begin, e, false);
+      if (is_frozen_element(g.out_begin))
+        meet_shape(g.out_begin, e, false, ones_beside(g.out_begin, g, in_values, out_values));
       out_[g.out_begin] = e;
       return;
     }
@@ -156,7 +183,7 @@ class ReshapeExplainer {
     if (has_free) {
       // [-1, 4] of N: a structural factor, unless the group's constants leave nothing for the symbol.
       if (out_values[static_cast<size_t>(free_)] == 1 && !frozen.empty()) {
-        for (size_t j : frozen) meet_shape(j, e, frozen.size() > 1);
+        for (size_t j : frozen) meet_shape(j, e, frozen.size() > 1, ones_beside(j, g, in_values, out_values));
         if (frozen.size() == 1) {
           out_[frozen[0]] = e;
           out_[static_cast<size_t>(free_)] = 1;
@@ -166,9 +193,18 @@ class ReshapeExplainer {
       out_[static_cast<size_t>(free_)] = quotient(e, others);
       return;
     }
-    if (out_symbolic) return;  // what is a constant beside a computed size is a structural factor: [h/2, 2] of h
+    if (out_symbolic) {
+      // What is a constant beside a computed size is a structural factor ([h/2, 2] of h), unless the count of elements leaves
+      // one size in its place.
+      const auto rest = frozen.size() == 1 ? dim::exact_div(e, others) : std::nullopt;
+      const auto value = rest && rest->is_symbolic() ? numbers_.of({*rest}) : std::nullopt;
+      if (!value || value->front() != out_values[frozen[0]]) return;
+      meet_shape(frozen[0], *rest, false);
+      out_[frozen[0]] = *rest;
+      return;
+    }
     if (frozen.size() == 1) {
-      meet_shape(frozen[0], quotient(e, others), false);
+      meet_shape(frozen[0], quotient(e, others), false, ones_beside(frozen[0], g, in_values, out_values));
       out_[frozen[0]] = quotient(e, others);
       return;
     }

@@ -267,6 +267,15 @@ bool takes_apart(const ir::Node& slice, int rank, int axis, int64_t size) {
   return std::ranges::all_of(taken, [](bool is_taken) { return is_taken; });
 }
 
+// Positions that constants cut out of an axis, where they are not all of it.
+void pick_positions(FrozenContext& ctx, Dim size, std::optional<int64_t> first, std::optional<int64_t> last) {
+  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.hints()) : std::nullopt;
+  if (!now || !first || !last) return;
+  const auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + *now : at, 0, *now); };
+  const int64_t from = placed(*first), to = placed(*last);
+  if (from < to && to - from < *now) ctx.pick(size, from, to);
+}
+
 // Constant ends that cut an axis sized by the inputs.
 void frozen_slice(FrozenContext& ctx) {
   const Fact& data = ctx.input(0);
@@ -285,6 +294,7 @@ void frozen_slice(FrozenContext& ctx) {
     bool plain_step = !ctx.has_input(4) || (steps && k < steps->size() && (*steps)[k].is_constant(1));
     Dim size = data.dim(static_cast<int>(axis));
     auto end = (*ends)[k].constant();
+    if (plain_step) pick_positions(ctx, size, (*starts)[k].constant(), end);
     if (auto rows = size.constant(); rows && (*ends)[k].is_symbolic()) {
       // Something of constant size cut to a computed one: frozen when that is all of it. Where the beginning is computed
       // too, it is a table that positions are looked up in, which may be as long as it likes.

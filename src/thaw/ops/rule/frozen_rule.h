@@ -27,6 +27,10 @@ struct Meeting {
   bool silent = false;    // other sizes run, and are wrong
   bool product = false;   // several elements share the size
   bool weak = false;      // says something only beside others
+  bool by_axis = false;   // what made `element`, an axis of the operand, is followed by axis, not by number
+  // Axes of the result that are 1 beside the size, and of which the operand has none: it was cut in two, into windows of which
+  // there was one, or of which each was one long; or an axis was put in.
+  std::vector<int> ones = {};
 };
 
 // A node of a model with its frozen sizes thawed: facts are what they were meant to be.
@@ -45,6 +49,9 @@ class FrozenContext : public ThawedView {
   // Sets the shape that output i was meant to have.
   virtual void set_shape(int i, Shape shape) = 0;
   virtual void meet(const Meeting& meeting) = 0;
+  // Positions of an axis of that size that a constant names: [first, last). Where constants name every one of an axis, it is
+  // as long as the network says (real and imaginary parts).
+  virtual void pick(dim::Dim size, int64_t first, int64_t last) = 0;
   // An equation that helps to solve for the hints, and need not hold for the node to run.
   virtual void suggest(dim::Dim a, dim::Dim b, std::string_view what) = 0;
 };

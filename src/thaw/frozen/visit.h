@@ -1,0 +1,51 @@
+// A node just inferred, as the frozen rules of its operator see it. Internal to frozen/.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "thaw/infer/engine.h"
+#include "thaw/ops/rule/frozen_rule.h"
+
+namespace thaw::frozen {
+
+// What the rules set goes into the visit's outputs.
+class VisitContext final : public ops::FrozenContext {
+ public:
+  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& hints, int64_t opset)
+      : visit_(visit), hints_(hints) {
+    node_ = &visit.node;
+    opset_ = opset;
+  }
+
+  const ops::Fact& input(int i) const override { return visit_.input(i); }
+  const ops::Fact& output(int i) const override { return visit_.outputs[static_cast<size_t>(i)]; }
+  const ops::Elements* elements(int i) override { return input(i).elements.get(); }
+  const ir::Tensor* constant(int i) const override {
+    const ir::Value* value = node().input(i);
+    return value ? value->constant() : nullptr;
+  }
+  const ir::Attribute* attribute(std::string_view name) const override { return node().attribute(name); }
+  const dim::Assignment& hints() const override { return hints_; }
+  std::span<const ops::Obligation> stated() const override { return visit_.stated; }
+  void set_shape(int i, ops::Shape shape) override { visit_.outputs[static_cast<size_t>(i)].shape = std::move(shape); }
+  void meet(const ops::Meeting& meeting) override { meetings.push_back(meeting); }
+  void pick(dim::Dim size, int64_t first, int64_t last) override { picks.push_back({size, first, last}); }
+  void suggest(dim::Dim a, dim::Dim b, std::string_view what) override {
+    equations.push_back({&node(), ops::ObligationKind::kEqual, a, b, what});
+  }
+
+  struct Pick {
+    dim::Dim size;
+    int64_t first, last;
+  };
+  std::vector<ops::Meeting> meetings;
+  std::vector<Pick> picks;
+  std::vector<ops::Obligation> equations;
+
+ private:
+  const infer::NodeVisit& visit_;
+  const dim::Assignment& hints_;
+};
+
+}  // namespace thaw::frozen
