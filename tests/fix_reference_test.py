@@ -428,12 +428,12 @@ def test_what_no_case_varies_is_guarded(thaw, save, tmp_path, refer, truth, grid
     report = thaw.json("fix", path, "-o", out, *AT, "--reference", refer(CASES), *(() if grid else GRID), code=0)
     assert any("known at grid_thw[0]=1 alone" in note for note in report["notes"])
     assert unseen_difference(out, truth) <= 1e-6
-    with pytest.raises(Exception, match="[Rr]eshape"):
+    with pytest.raises(Exception, match=r"[Rr]eshape"):
         session(out).run(None, merge_grid.feeds(10, 14, 5))
     optimized = tmp_path / "optimized.onnx"
     thaw("optimize", out, "-o", optimized, code={0, 1})
     if optimized.exists():
-        with pytest.raises(Exception, match="[Rr]eshape"):
+        with pytest.raises(Exception, match=r"[Rr]eshape"):
             session(optimized).run(None, merge_grid.feeds(10, 14, 5))
 
 
