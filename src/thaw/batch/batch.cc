@@ -252,13 +252,6 @@ void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
   }
 }
 
-void collect_ifs(const ir::Graph& graph, std::vector<const ir::Node*>& found) {
-  for (const ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) collect_ifs(*inner, found);
-    if (node->op_type() == "If" && node->domain().empty()) found.push_back(node);
-  }
-}
-
 }  // namespace
 
 BatchReport batch(ir::Model& model, const BatchOptions& options) {
@@ -376,8 +369,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
 std::vector<Note> deciding_inputs(const ir::Model& model, const BatchOptions& options) {
   std::vector<Note> found;
   const std::vector<ir::Value*> inputs = chosen_inputs(model, options);
-  std::vector<const ir::Node*> ifs;
-  collect_ifs(*model.graph, ifs);
+  const std::vector<ir::Node*> ifs = ifs_of(*model.graph);
   if (ifs.empty()) return found;
   std::vector<const ir::Value*> deciding;
   for (ir::Value* input : inputs) {

@@ -29,16 +29,9 @@ std::optional<bool> known_condition(const infer::Result& facts, const ir::Node& 
   return *value != 0;
 }
 
-// All Ifs of a graph that samples reach, those inside before the one around them.
-void collect_ifs(const ir::Graph& graph, const Dependence& dependence, std::vector<ir::Node*>& found) {
-  for (ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) collect_ifs(*inner, dependence, found);
-    if (node->op_type() != "If" || !node->domain().empty()) continue;
-    const auto outputs = node->outputs();
-    const bool reached =
-        std::any_of(outputs.begin(), outputs.end(), [&](auto* v) { return v && dependence.contains(v); });
-    if (reached) found.push_back(node);
-  }
+bool is_reached(const ir::Node& node, const Dependence& dependence) {
+  const auto outputs = node.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&](auto* v) { return v && dependence.contains(v); });
 }
 
 bool is_around(const ir::Graph* graph, const ir::Graph* inner) {
@@ -83,8 +76,8 @@ class BranchTaker {
   bool round() {
     Dependence dependence(inputs_, model_.budget);
     dependence.follow(*model_.graph);
-    std::vector<ir::Node*> ifs;
-    collect_ifs(*model_.graph, dependence, ifs);
+    std::vector<ir::Node*> ifs = ifs_of(*model_.graph);
+    std::erase_if(ifs, [&](const ir::Node* node) { return !is_reached(*node, dependence); });
     if (ifs.empty()) return false;
     dim::Scope scope;
     const infer::Result facts = infer::infer(model_, scope);
@@ -177,6 +170,18 @@ class BranchTaker {
 };
 
 }  // namespace
+
+std::vector<ir::Node*> ifs_of(const ir::Graph& graph) {
+  std::vector<ir::Node*> found;
+  for (ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) {
+      const std::vector<ir::Node*> within = ifs_of(*inner);
+      found.insert(found.end(), within.begin(), within.end());
+    }
+    if (node->op_type() == "If" && node->domain().empty()) found.push_back(node);
+  }
+  return found;
+}
 
 std::vector<TakenBranch> take_branches(ir::Model& model, std::span<ir::Value* const> inputs) {
   return BranchTaker(model, inputs).run();

@@ -10,6 +10,9 @@
 
 namespace thaw::batching {
 
+// All Ifs of a graph, those inside before the one around them.
+std::vector<ir::Node*> ifs_of(const ir::Graph& graph);
+
 // An If that samples from `inputs` reach goes one way where inference knows its condition; or where its branches return
 // different ranks, and with one of them a node that always runs later could not run: a model in which
 // `If(size == 1) Squeeze else Identity` is followed by an operator of fixed rank. Costs one inference a try, of which
