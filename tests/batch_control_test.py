@@ -89,6 +89,43 @@ def test_an_if_whose_condition_differs_gives_each_sample_its_own_branch(save, ba
     assert samples_agree(model, batched, samples) <= TOLERANCE
 
 
+def by_rate(first, second):
+    """Frames of a length that goes with a rate, which decides an If: at a told length one of the branches cannot run."""
+    def branch(name, frame):
+        return f"""{name} = {name}_g () => (float[k] {name}_y) {{
+          {name}_s = Constant<value_ints=[{frame}, -1]>() {name}_r = Reshape(x, {name}_s)
+          {name}_a = Constant<value_ints=[{frame}, 3]>() {name}_c = Constant<value_float={frame}.0>()
+          {name}_e = Expand({name}_c, {name}_a) {name}_q = Mul({name}_r, {name}_e)
+          {name}_y = ReduceSum<keepdims=0>({name}_q, last) }}"""
+    return onnx.parser.parse_model(f"""<ir_version: 9, opset_import: ["" : 17]> g (float[w] x, int64 rate) => (float[k] y) {{
+      fast = Constant<value_int=16>() is = Equal(rate, fast) last = Constant<value_ints=[1]>()
+      z = If(is) <{branch("then_branch", first)}, {branch("else_branch", second)}> y = Neg(z) }}""")
+
+
+@pytest.mark.parametrize("frames, width, runs, fails", [((4, 7), 12, 16, 8), ((4, 7), 21, 8, 16), ((5, 2), 15, 16, 8)])
+def test_a_branch_that_cannot_run_at_the_told_sizes_is_an_error_in_a_run(thaw, save, tmp_path, frames, width, runs, fails):
+    model = by_rate(*frames)
+    path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
+    size = "w" if width == 12 else "x[0]"
+    thaw("batch", path, "-o", out, "--inputs", "x", "--sample", f"{size}={width}", "--values", f"rate={runs}", code=0)
+    thaw("optimize", out, "-o", again, code=0)  # which leaves the guard where it is
+    x = np.random.default_rng(3).standard_normal((5, width)).astype(np.float32)
+    one = [session(model).run(None, {"x": row, "rate": np.array(runs)})[0] for row in x]
+    for made in (out, again):
+        np.testing.assert_allclose(session(made).run(None, {"x": x, "rate": np.array(runs)})[0], one, rtol=1e-5, atol=1e-5)
+        with pytest.raises(Exception, match="Reshape"):
+            session(made).run(None, {"x": x, "rate": np.array(fails)})
+    with pytest.raises(Exception):  # as in the model itself
+        session(model).run(None, {"x": x[0], "rate": np.array(fails)})
+
+
+def test_an_input_that_decides_an_if_is_named_where_the_check_fails(thaw, save, tmp_path):
+    report = thaw("batch", save(by_rate(4, 7)), "-o", tmp_path / "out.onnx", code={1, 2})
+    said = report.stdout + report.stderr
+    assert "--inputs" in said and not (tmp_path / "out.onnx").exists()
+
+
+
 def loop_body(nodes, carried, scanned=(), names=("i", "go")):
     """A body that goes on: iteration and condition in, the condition, carried values and collected ones out."""
     inputs = [info(names[0], INT64, []), info(names[1], BOOL, []), *[info(a) for a, _ in carried]]

@@ -20,6 +20,8 @@ MOVED = {
     "a softmax over the last axis": (17, X, f"{B} c = Softmax(a) y = {T}(c)", "Softmax"),
     "a pad": (17, X, f"{B} p = Constant<value_ints=[0,1,0,0,2,3]>() c = Pad(a, p) y = {T}(c)", "Pad"),
     "a slice": (17, X, f"{B} o = Constant<value_ints=[1]>() e = Constant<value_ints=[3]>() i = Constant<value_ints=[-2]>() c = Slice(a, o, e, i) y = {T}(c)", "Slice"),
+    "a slice by int32": (17, X, f"{B} o = Constant<value = int32[1] {{1}}>() e = Constant<value = int32[1] {{3}}>() i = Constant<value = int32[1] {{-2}}>() c = Slice(a, o, e, i) y = {T}(c)", "Slice"),
+    "a slice by int32 in steps": (13, X, f"{B} o = Constant<value = int32[2] {{0, 1}}>() e = Constant<value = int32[2] {{4, 3}}>() i = Constant<value = int32[2] {{1, 0}}>() s = Constant<value = int32[2] {{2, 1}}>() c = Slice(a, o, e, i, s) y = {T}(c)", "Slice"),
     "the largest": (17, X, f"{B} c = ReduceMax<axes=[1], keepdims=1>(a) y = {T}(c)", "ReduceMax"),
     "the largest, without its axis": (18, X, f"i = Constant<value_ints=[1]>() {B} y = ReduceMax<keepdims=0>(a, i)", "ReduceMax"),
     "the place of the largest": (17, X, f"{B} c = ArgMax<axis=1, keepdims=0>(a) y = Cast<to=1>(c)", "ArgMax Cast"),

@@ -160,6 +160,39 @@ def test_sizes_that_the_model_cannot_run_at_are_refused(thaw, save, tmp_path):
     assert not (tmp_path / "out.onnx").exists()
 
 
+@pytest.mark.parametrize("declared", [-1, None])
+def test_an_axis_that_any_number_is_declared_for_is_free(thaw, save, tmp_path, declared):
+    """Some exporters write -1 where they mean any size."""
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]> g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }""")
+    for value in (*model.graph.input, *model.graph.output):
+        dim = value.type.tensor_type.shape.dim[0]
+        dim.Clear()
+        if declared is not None:
+            dim.dim_value = declared
+    path, out = save(model), tmp_path / "out.onnx"
+    for name in ("x[0]", "x_dim0"):
+        thaw("pin", path, "-o", out, "--dims", f"{name}=3", code=0)
+        assert [d.dim_value for d in onnx.load(out).graph.input[0].type.tensor_type.shape.dim] == [3, 4]
+
+
+@pytest.mark.parametrize("call", [("pin", "--dims"), ("check", "--dims"), ("batch", "--sample"), ("split", "--set"), ("verify", "--sweep"), ("verify", "--sizes"), ("run", "--sizes"), ("inspect", "--set")])
+@pytest.mark.parametrize("name", ["nothing", "x[7]", "x[1]", "other[0]"])
+def test_a_size_that_no_input_has_is_an_error_everywhere(thaw, save, tmp_path, call, name):
+    """x[1] is a number already: only that one says the same."""
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]> g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }""")
+    verb, option = call
+    if verb == "check" and name == "x[1]":
+        pytest.skip("check looks at it as free then")
+    path = save(model)
+    if option not in thaw(verb, "--help").stdout:
+        pytest.skip(f"{verb} has no {option}")
+    more = {"pin": ["-o", tmp_path / "o.onnx"], "batch": ["-o", tmp_path / "o.onnx"], "verify": ["--against", path],
+            "split": ["--parts", "2", "-o", tmp_path / "parts"], "run": ["--random"]}.get(verb, [])
+    made = thaw(verb, path, *more, option, f"{name}=3", code=2)
+    assert name in made.stderr
+
+
+
 def test_a_real_detector(thaw, tmp_path):
     model = need_shared("models", "scrfd_2.5g.onnx")
     fixed, out = tmp_path / "fixed.onnx", tmp_path / "pinned.onnx"

@@ -187,6 +187,16 @@ def test_what_cannot_be_cut_is_refused(thaw, model, tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("cuts", [["a", "a"], ["a,b", "b"], ["a", "b", "a"]])
+def test_a_tensor_that_is_named_twice_is_said(thaw, save, tmp_path, cuts):
+    model = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]> g (float[n,4] x) => (float[n,4] y) {
+      a = Relu(x) b = Neg(a) c = Exp(b) y = Add(c, b) }""")
+    at = [word for cut in cuts for word in ("--at", cut)]
+    said = thaw.error("split", save(model), "-o", tmp_path / "parts", *at)
+    assert "is named in two cuts" in said and "nothing is left after it" not in said
+
+
+
 def test_a_size_whose_name_is_no_name_passes_as_a_tensor(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m,4] x) => (float[k,l] y) {
       a = Relu(x) s = Shape<start=0,end=1>(x) two = Constant<value_ints=[2]>() t = Mul(s, two) r = Constant<value_ints=[-1]>()

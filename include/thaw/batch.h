@@ -65,6 +65,8 @@ struct BatchReport {
   std::vector<Note> loops;                        // nodes that run sample by sample, and why
   std::map<std::string, BatchedNodes> operators;  // the same numbers by operator
   std::vector<Note> kept_batches;                 // inputs whose free first axis was found to be a batch already
+  std::vector<Note> guarded;                      // Ifs of which one branch cannot run, and how the result sees to it
+  std::vector<Note> deciding;                     // where it differs: inputs of a sample that decide an If
   bool is_checked = false;                        // as BatchOptions::check asks
   int64_t samples = 0;                            // that were drawn for a check
   std::vector<RunCheck> checks;                   // by sizes; empty where it was not checked

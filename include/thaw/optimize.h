@@ -73,7 +73,8 @@ struct OptimizeReport {
   int replaceable_weights = 0;                     // that are inputs too, and were left as they are
   std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};        // what was not compared with the model, and why
-  // Passes that the result was made without, as with them it differs from the model: the pass as the kind, and how it differs.
+  // Passes that the result was made without, as with them it differs from the model, is refused, or the pass fails: the pass as
+  // the kind, and how or why.
   std::vector<Change> left_out = {};
   std::vector<std::string> passes = {};  // that did something
   std::vector<Finding> untaken = {};     // what `check` with that target still finds

@@ -303,7 +303,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   }
   check_name(model, merged, options);
   inline_functions(model, inputs);
-  take_branches(model, inputs);
+  const std::vector<TakenBranch> taken = take_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
   model.budget->require(model.path.string());
@@ -340,19 +340,57 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   }
   // It was about one sample; inputs and outputs of subgraphs were seen to.
   rewrite::forget_declarations(graph, rewrite::Returned::kKeep);
+  if (!taken.empty()) rewrite::declare_truly(model);  // what is reshaped to a computed shape tells no sizes
+  const std::vector<ir::Type> declared = rewrite::declared_outputs(model);
+  require_conditions(model, taken, walk.emitter());
   rewrite::remove_unused(model);
   rewrite::list_initializers(model, known);
   rewrite::declare_truly(model);
+  if (!taken.empty()) rewrite::keep_declared_outputs(model, declared);
   for (size_t i = 0; i < inputs.size(); ++i) {
     walk.report().inputs.push_back(
         {inputs[i]->name(), fmt::format("{} -> {}", before[i], ir::dims_text(inputs[i]->type))});
   }
   walk.report().kept_batches = std::move(kept_batches);
+  for (const TakenBranch& one : taken)
+    walk.report().guarded.push_back(
+        {one.place,
+         fmt::format("batched as it goes where its condition is {}; otherwise a run is an error, as the other branch "
+                     "cannot run at these sizes: {}",
+                     one.value, one.why),
+         {}});
   for (const ir::Value* output : graph.outputs())
     walk.report().outputs.push_back({output->name(), ir::dims_text(output->type)});
   model.budget->require(model.path.string());
   edit.keep();
   return std::move(walk.report());
+}
+
+std::vector<Note> deciding_inputs(const ir::Model& model, const BatchOptions& options) {
+  std::vector<Note> found;
+  const std::vector<ir::Value*> inputs = chosen_inputs(model, options);
+  const std::vector<ir::Node*> ifs = ifs_of(*model.graph);
+  if (ifs.empty()) return found;
+  std::vector<const ir::Value*> deciding;
+  for (ir::Value* input : inputs) {
+    Dependence dependence(std::span(&input, 1), model.budget);
+    dependence.follow(*model.graph);
+    const auto decided = std::ranges::find_if(
+        ifs, [&](const ir::Node* node) { return node->input(0) && dependence.contains(node->input(0)); });
+    if (decided == ifs.end()) continue;
+    deciding.push_back(input);
+    found.push_back({(*decided)->describe(),
+                     fmt::format("its condition depends on '{}', which differs from sample to "
+                                 "sample",
+                                 input->name()),
+                     {}});
+  }
+  std::vector<std::string> others;
+  for (const ir::Value* input : inputs)
+    if (std::ranges::find(deciding, input) == deciding.end()) others.push_back(input->name());
+  if (!others.empty())
+    for (Note& note : found) note.message += fmt::format("; give --inputs {}", fmt::join(others, ","));
+  return found;
 }
 
 }  // namespace thaw::batching

@@ -10,4 +10,8 @@ namespace thaw::batching {
 // naming the node and the reason, where it cannot be batched; the model is then as it was.
 BatchReport batch(ir::Model& model, const BatchOptions& options);
 
+// Of a model that is not batched yet: the inputs of a sample by which an If goes one way or the other, with the If, and which inputs
+// to choose instead.
+std::vector<Note> deciding_inputs(const ir::Model& model, const BatchOptions& options);
+
 }  // namespace thaw::batching

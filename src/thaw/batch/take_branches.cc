@@ -29,16 +29,9 @@ std::optional<bool> known_condition(const infer::Result& facts, const ir::Node& 
   return *value != 0;
 }
 
-// All Ifs of a graph that samples reach, those inside before the one around them.
-void collect_ifs(const ir::Graph& graph, const Dependence& dependence, std::vector<ir::Node*>& found) {
-  for (ir::Node* node : graph.nodes()) {
-    for (const ir::Graph* inner : node->subgraphs()) collect_ifs(*inner, dependence, found);
-    if (node->op_type() != "If" || !node->domain().empty()) continue;
-    const auto outputs = node->outputs();
-    const bool reached =
-        std::any_of(outputs.begin(), outputs.end(), [&](auto* v) { return v && dependence.contains(v); });
-    if (reached) found.push_back(node);
-  }
+bool is_reached(const ir::Node& node, const Dependence& dependence) {
+  const auto outputs = node.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&](auto* v) { return v && dependence.contains(v); });
 }
 
 bool is_around(const ir::Graph* graph, const ir::Graph* inner) {
@@ -70,11 +63,12 @@ class BranchTaker {
  public:
   BranchTaker(ir::Model& model, std::span<ir::Value* const> inputs) : model_(model), inputs_(inputs) {}
 
-  void run() {
+  std::vector<TakenBranch> run() {
     while (round()) {
     }
     for (ir::Value* value : truth_)
       if (value) model_.graph->remove_initializer(value);
+    return std::move(taken_);
   }
 
  private:
@@ -82,8 +76,8 @@ class BranchTaker {
   bool round() {
     Dependence dependence(inputs_, model_.budget);
     dependence.follow(*model_.graph);
-    std::vector<ir::Node*> ifs;
-    collect_ifs(*model_.graph, dependence, ifs);
+    std::vector<ir::Node*> ifs = ifs_of(*model_.graph);
+    std::erase_if(ifs, [&](const ir::Node* node) { return !is_reached(*node, dependence); });
     if (ifs.empty()) return false;
     dim::Scope scope;
     const infer::Result facts = infer::infer(model_, scope);
@@ -91,6 +85,8 @@ class BranchTaker {
     for (ir::Node* node : ifs)
       if (const auto condition = known_condition(facts, *node)) changed |= take(node, *condition);
     if (changed) return true;
+    for (ir::Node* node : ifs)
+      if (take_possible(facts, dependence, node)) return true;
     for (ir::Node* node : ifs) {
       if (!returns_unknown_rank(facts, *node)) continue;
       const auto only = only_branch(facts, node);
@@ -104,6 +100,30 @@ class BranchTaker {
     if (!branch || !rewrite::can_splice(*branch)) return false;
     rewrite::splice(*branch, node, rewrite::name_of(*node));
     rewrite::replace_node(node, branch->outputs());
+    return true;
+  }
+
+  // What inference holds against a node that runs whenever the branch does; null where nothing.
+  static const infer::Problem* problem_in(const infer::Result& facts, const ir::Graph* branch) {
+    for (const infer::Problem& problem : facts.problems()) {
+      const ir::Graph* at = problem.node ? problem.node->graph() : nullptr;
+      if (at && is_around(branch, at) && always_runs(facts, *problem.node, branch)) return &problem;
+    }
+    return nullptr;
+  }
+
+  bool take_possible(const infer::Result& facts, const Dependence& dependence, ir::Node* node) {
+    ir::Value* condition = node->input(0);
+    if (node->graph() != model_.graph.get() || !condition || dependence.contains(condition)) return false;
+    const ir::Graph *taken = branch_of(*node, true), *left = branch_of(*node, false);
+    if (!taken || !left) return false;
+    const infer::Problem *if_true = problem_in(facts, taken), *if_false = problem_in(facts, left);
+    if ((if_true == nullptr) == (if_false == nullptr)) return false;
+    const infer::Problem& problem = if_true ? *if_true : *if_false;
+    TakenBranch found{condition, if_false != nullptr, node->describe(),
+                      problem.node->describe() + ": " + problem.message};
+    if (!take(node, found.value)) return false;
+    taken_.push_back(std::move(found));
     return true;
   }
 
@@ -146,10 +166,48 @@ class BranchTaker {
   std::span<ir::Value* const> inputs_;
   ir::Value* truth_[2] = {nullptr, nullptr};
   int tries_ = 0;
+  std::vector<TakenBranch> taken_;
 };
 
 }  // namespace
 
-void take_branches(ir::Model& model, std::span<ir::Value* const> inputs) { BranchTaker(model, inputs).run(); }
+std::vector<ir::Node*> ifs_of(const ir::Graph& graph) {
+  std::vector<ir::Node*> found;
+  for (ir::Node* node : graph.nodes()) {
+    for (const ir::Graph* inner : node->subgraphs()) {
+      const std::vector<ir::Node*> within = ifs_of(*inner);
+      found.insert(found.end(), within.begin(), within.end());
+    }
+    if (node->op_type() == "If" && node->domain().empty()) found.push_back(node);
+  }
+  return found;
+}
+
+std::vector<TakenBranch> take_branches(ir::Model& model, std::span<ir::Value* const> inputs) {
+  return BranchTaker(model, inputs).run();
+}
+
+void require_conditions(ir::Model& model, std::span<const TakenBranch> taken, rewrite::Emitter& emitter) {
+  if (taken.empty()) return;
+  ir::Graph& graph = *model.graph;
+  const ops::Emit end = emitter.at_end(graph);
+  ir::Value* broken = nullptr;  // 1 where a condition is not as it must be, else 0
+  for (const TakenBranch& one : taken) {
+    ir::Value* other = one.value ? end.emit("Not", {one.condition}) : one.condition;
+    broken = broken ? end.emit("Or", {broken, other}) : other;
+  }
+  broken = end.cast(broken, ir::DataType::kInt64);
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    ir::Value* output = graph.outputs()[i];
+    if (output->is_input() || output->type.kind != ir::Type::Kind::kTensor) continue;
+    const std::string name = output->name();
+    const ir::Type type = output->type;
+    ir::Value* checked = end.reshape(output, end.add(end.shape(output), broken));
+    graph.set_output(static_cast<int>(i), checked);
+    graph.rename(output, graph.unique_name(name + "_unchecked"));
+    graph.rename(checked, name);
+    checked->set_type(type);
+  }
+}
 
 }  // namespace thaw::batching

@@ -17,6 +17,8 @@
 #include "thaw/core/error.h"
 #include "thaw/core/memory.h"
 #include "thaw/frozen/frozen.h"
+#include "thaw/infer/infer.h"
+#include "thaw/infer/size_names.h"
 #include "thaw/run/chosen_sizes.h"
 #include "thaw/run/session.h"
 
@@ -48,7 +50,12 @@ void fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
 
 Sample one_sample(const ir::Model& batched, const ir::Model& original, const BatchOptions& options) {
   Sample sample{ir::clone(original), {}};
-  for (const auto& [name, size] : options.sample) {
+  dim::Scope scope;
+  const NamedSizes told =
+      options.sample.empty()
+          ? NamedSizes()
+          : infer::size_names(original, infer::infer(original, scope), scope).resolve(options.sample, "--sample");
+  for (const auto& [name, size] : told) {
     fix_dims(*sample.model, size, [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
     });

@@ -349,9 +349,10 @@ class Pushing {
     for (auto at = part.rbegin(); at != part.rend(); ++at) graph_.remove_node((*at)->node);
   }
 
-  // In the shape that the operand had: CumSum takes one axis as a scalar.
+  // In the shape and type that the operand had: CumSum takes one axis as a scalar, and Slice's axes have its bounds' type.
   static ir::Value* listed(const ir::Value& before, const std::vector<int64_t>& list, const ops::Emit& at) {
-    return before.constant()->dims.empty() ? at.integer(list.front()) : at.list(list);
+    ir::Value* wide = before.constant()->dims.empty() ? at.integer(list.front()) : at.list(list);
+    return at.cast(wide, before.constant()->data_type);
   }
 
   // What reads a result of the node reads it as it is now, or transposed as it was.

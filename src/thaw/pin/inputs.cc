@@ -170,7 +170,8 @@ class InputPinner {
     for (int axis = 0; axis < fact.rank(); ++axis) {
       const auto size = dim::evaluate(fact.dim(axis), sizes_);
       const auto place = static_cast<size_t>(axis);
-      if (!size || (*input.type.shape)[place].value) continue;
+      const auto declared = (*input.type.shape)[place].value;
+      if (!size || declared == size) continue;  // -1 is no number, but any
       changes_.made.push_back({.kind = "pin a size",
                                .place = input.name(),
                                .part = fmt::format("axis {}", axis),

@@ -55,6 +55,15 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
       rows.back().push_back(HtmlCell::count(static_cast<uint64_t>(number)));
   }
   page.table({"operator", "as they are", "rewritten", "not reached", "sample by sample"}, rows);
+  const auto add_notes = [&](const std::vector<Note>& notes, std::string_view heading, std::string_view what) {
+    if (notes.empty()) return;
+    page.heading(heading);
+    rows.clear();
+    for (const Note& note : notes) rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
+    page.table({"node", std::string(what)}, rows);
+  };
+  add_notes(report.guarded, "Branches that cannot run", "what the result does");
+  add_notes(report.deciding, "Branches that samples decide", "by what");
   if (report.loops.empty()) return;
   page.heading("Nodes that run sample by sample");
   rows.clear();
@@ -79,12 +88,16 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
     text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
   text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.kept,
                       report.rewritten, report.untouched);
+  for (const Note& note : report.guarded)
+    text += fmt::format("branch  {}: {}\n", report::printable(note.where), report::printable(note.message));
   for (const Note& note : report.loops)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
   if (report.is_checked && !report.unchecked.empty())
     text += fmt::format("not checked: {}\n", report::printable(report.unchecked));
   text += report::as_written_text(report.as_written);
+  for (const Note& note : report.deciding)
+    text += fmt::format("{}: {}\n", report::printable(note.where), report::printable(note.message));
   if (report.accepted()) return text + report::written_text(report.files);
   if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
@@ -100,6 +113,8 @@ std::string to_json(const BatchReport& report) {
   report::write_notes(json, "inputs", report::views(report.inputs));
   report::write_notes(json, "outputs", report::views(report.outputs));
   report::write_notes(json, "kept_batches", report::views(report.kept_batches));
+  report::write_notes(json, "guarded", report::views(report.guarded));
+  report::write_notes(json, "deciding", report::views(report.deciding));
   json.member("kept", report.kept);
   json.member("rewritten", report.rewritten);
   json.member("untouched", report.untouched);

@@ -61,7 +61,7 @@ std::string moved_text(const OptimizeReport& report) {
 std::vector<report::NoteView> left_out(const OptimizeReport& report) {
   std::vector<report::NoteView> notes;
   for (const Change& change : report.left_out)
-    notes.push_back({.code = {}, .where = change.kind, .message = "with it, " + change.why, .at = {}});
+    notes.push_back({.code = {}, .where = change.kind, .message = change.why, .at = {}});
   return notes;
 }
 

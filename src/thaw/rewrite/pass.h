@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/core/error.h"
 #include "thaw/finding.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
@@ -79,12 +80,30 @@ struct PassOn {
 
 using Pass = PassOn<PassContext>;
 
+// An edit that a graph refuses, or another fault of the pass itself: what it was doing is taken back, and who runs the passes may
+// leave this one out.
+struct PassFailed : Error {
+  PassFailed(std::string_view failed, const Error& error)
+      : Error(error.code(), {.what = "the pass '" + std::string(failed) + "' failed: " + error.parts().what,
+                             .where = error.parts().where,
+                             .expected = error.parts().expected,
+                             .next = "leave it out with --skip " + std::string(failed)}),
+        pass(failed) {}
+  std::string pass;
+};
+
 // Runs the passes in order, once, and notes those that did something. Returns how much they did.
 template <typename Passes, std::derived_from<PassContext> Context>
 int run(const Passes& passes, Context& context) {
   context.done = 0;
   for (const auto& pass : passes) {
-    const int count = pass.run(context);
+    int count = 0;
+    try {
+      count = pass.run(context);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInternal) throw;
+      throw PassFailed(pass.name, error);
+    }
     if (count > 0 && std::ranges::count(context.changes.passes, pass.name) == 0)
       context.changes.passes.emplace_back(pass.name);
     context.done += count;

@@ -50,6 +50,36 @@ TEST(Passes, RunInOrderAndThoseThatDidSomethingAreNotedOnce) {
   EXPECT_THAT(context.changes.passes, ElementsAre("first", "last"));
 }
 
+TEST(Passes, OneThatAGraphRefusesIsNamed) {
+  const auto model = two_nodes();
+  PassContext context(*model);
+  const Pass passes[] = {{"sound", "", [](PassContext& c) { return note(c, "sound"); }},
+                         {"taking", "", [](PassContext& c) {
+                            ir::Graph& graph = *c.model.graph;
+                            graph.rename(graph.outputs()[0], "x");
+                            return 1;
+                          }}};
+  try {
+    run(passes, context);
+    FAIL() << "the name is taken";
+  } catch (const PassFailed& failed) {
+    EXPECT_EQ(failed.pass, "taking");
+    EXPECT_THAT(failed.what(), testing::HasSubstr("--skip taking"));
+  }
+  // What is wrong with the model is no fault of a pass.
+  const Pass refusing[] = {
+      {"refusing", "", [](PassContext&) -> int { throw Error(ErrorCode::kUnsupported, {.what = "it is so"}); }}};
+  EXPECT_THROW(
+      {
+        try {
+          run(refusing, context);
+        } catch (const PassFailed&) {
+          FAIL() << "as it was thrown";
+        }
+      },
+      Error);
+}
+
 TEST(Passes, OneThatWaitsRunsOnceNothingBeforeItDoesAnything) {
   const auto model = two_nodes();
   PassContext context(*model);

@@ -1,6 +1,7 @@
 #include "thaw/split/split.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -13,11 +14,12 @@
 namespace thaw::splitting {
 namespace {
 
-[[noreturn]] void refuse(const ir::Model& model, const std::string& tensor, std::string_view why) {
+[[noreturn]] void refuse(const ir::Model& model, const std::string& tensor, std::string_view why,
+                         std::string_view next = "`thaw split` without --at lists narrow places") {
   throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' {}", tensor, why),
                                             .where = model.path.string(),
                                             .expected = "a tensor that a node of the main graph makes from the inputs",
-                                            .next = "`thaw split` without --at lists narrow places"});
+                                            .next = std::string(next)});
 }
 
 Cut cut_at(const ir::Model& model, const Passings& passings, const std::vector<std::string>& names) {
@@ -50,6 +52,15 @@ std::vector<Cut> chosen_cuts(const ir::Model& model, dim::Scope& scope, const in
   return cuts;
 }
 
+// A tensor that is in two cuts; null where none is.
+const ir::Value* repeated_in(const std::vector<Cut>& cuts) {
+  std::set<const ir::Value*> met;
+  for (const Cut& cut : cuts)
+    for (const ir::Value* value : cut)
+      if (!met.insert(value).second) return value;
+  return nullptr;
+}
+
 // Each stage has work to do.
 void require_work(const ir::Model& model, const Passings& passings, const Stages& stages,
                   const std::vector<Cut>& cuts) {
@@ -60,11 +71,14 @@ void require_work(const ir::Model& model, const Passings& passings, const Stages
     for (const ir::Value* output : node->outputs())
       if (output && passings.of(output) == Passing::kTensor) works[static_cast<size_t>(stage)] = true;
   }
-  for (size_t stage = 0; stage < works.size(); ++stage)
-    if (!works[stage])
-      refuse(model, cuts[std::min(stage, cuts.size() - 1)].front()->name(),
-             stage + 1 == works.size() ? "is where the model ends: nothing is left after it"
-                                       : "adds nothing to the cut before it");
+  const auto idle = std::ranges::find(works, false);
+  if (idle == works.end()) return;
+  if (const ir::Value* twice = repeated_in(cuts))
+    refuse(model, twice->name(), "is named in two cuts, between which nothing is left", "name each tensor once");
+  const auto stage = static_cast<size_t>(idle - works.begin());
+  refuse(model, cuts[std::min(stage, cuts.size() - 1)].front()->name(),
+         stage + 1 == works.size() ? "is where the model ends: nothing is left after it"
+                                   : "adds nothing to the cut before it");
 }
 
 }  // namespace

@@ -55,7 +55,10 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
     report.unchecked = std::move(check.reason);
     report.samples = check.samples;
   }
-  if (!report.accepted()) return report;
+  if (!report.accepted()) {
+    report.deciding = batching::deciding_inputs(given, options);
+    return report;
+  }
   verbs::Published written = verbs::publish(*batched, output, {.original = &given, .is_checked = options.check});
   report.as_written = std::move(written.as_written);
   report.files = std::move(written.files);

@@ -1,6 +1,7 @@
 #include "thaw/optimize/optimize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -88,12 +89,9 @@ Attempt attempt_without(const Passes& passes, const ir::Model& original, Optimiz
   return attempt;
 }
 
-// Where a result differs from the model, the few fusions without which it does not are looked for by halves, and left out.
-// Nothing where it differs without any.
-std::optional<std::pair<Passes, Attempt>> leave_out_fusions(const Attempt& differing, const ir::Model& original,
-                                                            const OptimizeOptions& options) {
-  Passes without;
-  std::ranges::copy_if(differing.changes.passes, std::back_inserter(without), optimizing::is_fusion);
+// The few passes of some without which a result agrees, looked for by halves. Nothing where it does not without any of them.
+std::optional<std::pair<Passes, Attempt>> leave_out(Passes without, const ir::Model& original,
+                                                    const OptimizeOptions& options) {
   if (without.empty()) return std::nullopt;
   Attempt best = attempt_without(without, original, options);
   if (!best.agrees()) return std::nullopt;
@@ -111,6 +109,35 @@ std::optional<std::pair<Passes, Attempt>> leave_out_fusions(const Attempt& diffe
     if (!is_narrowed) break;
   }
   return std::pair(std::move(without), std::move(best));
+}
+
+// Whether the result does not load or run, where the model does.
+bool is_refused(const confirm::FixCheck& check) {
+  return std::ranges::any_of(check.runs, [](const RunCheck& run) { return !run.agrees && std::isinf(run.max_abs); });
+}
+
+// Numbers may differ by fusions only, which round otherwise; what is refused may be any pass's fault.
+std::optional<std::pair<Passes, Attempt>> leave_out_faulty(const Attempt& differing, const ir::Model& original,
+                                                           const OptimizeOptions& options) {
+  Passes fusions;
+  std::ranges::copy_if(differing.changes.passes, std::back_inserter(fusions), optimizing::is_fusion);
+  if (auto found = leave_out(std::move(fusions), original, options)) return found;
+  if (!is_refused(differing.check)) return std::nullopt;
+  return leave_out(differing.changes.passes, original, options);
+}
+
+// Without the passes that fail, each of which the report names.
+Attempt attempt_without_failing(const ir::Model& original, OptimizeOptions& options, OptimizeReport& report) {
+  for (;;) {
+    try {
+      return attempt_without({}, original, options);
+    } catch (const rewrite::PassFailed& failed) {
+      if (std::ranges::count(options.skip, failed.pass) > 0) throw;
+      options.skip.push_back(failed.pass);
+      report.left_out.push_back(
+          {.kind = failed.pass, .place = "the model", .part = {}, .replaced = {}, .why = failed.parts().what});
+    }
+  }
 }
 
 std::string first_difference(const confirm::FixCheck& check) {
@@ -138,12 +165,15 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   const optimizing::Weight before = optimizing::weigh(*original.graph);
   OptimizeReport report{.model = original.path.string(), .target = options.target, .is_checked = options.check};
   if (options.count_moved) report.moved_before = infer::bytes_moved(original);
-  Attempt made = attempt_without({}, original, how);
+  Attempt made = attempt_without_failing(original, how, report);
   if (!confirm::all_agree(made.check.runs)) {
-    if (auto without = leave_out_fusions(made, original, how)) {
+    if (auto without = leave_out_faulty(made, original, how)) {
       for (const std::string& pass : without->first)
-        report.left_out.push_back(
-            {.kind = pass, .place = "the model", .part = {}, .replaced = {}, .why = first_difference(made.check)});
+        report.left_out.push_back({.kind = pass,
+                                   .place = "the model",
+                                   .part = {},
+                                   .replaced = {},
+                                   .why = "with it, " + first_difference(made.check)});
       made = std::move(without->second);
     }
   }

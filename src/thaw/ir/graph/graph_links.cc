@@ -13,7 +13,7 @@ constexpr uint64_t kPlaceStep = uint64_t{1} << 32;  // room for 32 insertions at
 }
 
 void Graph::Editor::refuse(const std::string& what, const std::string& where, const std::string& next) {
-  throw Error(ErrorCode::kInvalidFile,
+  throw Error(ErrorCode::kInternal,
               {.what = what, .where = where.empty() ? "" : "graph '" + where + "'", .next = next});
 }
 

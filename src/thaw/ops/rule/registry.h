@@ -56,7 +56,7 @@ struct Operator {
   RoundsRule rounds = nullptr;                     // of the same
   FlopRule flops = nullptr;                        // by default, by the class: rule/cost.h
   RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
-  RewordingRule standard = nullptr;  // of what is not ONNX's: the operators of ai.onnx that it stands for
+  RewordingRule standard = nullptr;                // of what is not ONNX's: the operators of ai.onnx that it stands for
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   NoiseRule noise = nullptr;  // of what draws numbers
