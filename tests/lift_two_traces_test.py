@@ -63,3 +63,17 @@ def test_a_pad_that_no_trace_varies_is_as_those_of_its_kind(thaw, save, tmp_path
         wanted = session(save(convolutions(h, w, depth), "wanted")).run(None, {"x": x})[0]
         got = session(out).run(None, {"x": x})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max(), (h, w)
+
+
+def stretched(n):
+    """F.interpolate(size=3 * n // 2)."""
+    net = Net()
+    sizes = net.add("Concat", net.ints(1, 4), net.ints(3 * n // 2), axis=0)
+    return net.model([1, 4, n], net.add("Resize", "x", "", "", sizes, mode="nearest"))
+
+
+@pytest.mark.parametrize("sizes", [[(13,), (22,)], [(13,), (35,)], [(10,), (31,)], [(17,), (29,)]])
+def test_windows_of_a_size_that_fits_the_two_are_no_explanation(thaw, save, tmp_path, sizes):
+    """7 * ceil(n / 7) + 5 is 19 at 13 and 33 at 22, and 40 at 29: right would be 43."""
+    _, report = lifted(thaw, save, tmp_path, stretched, sizes, 1)
+    assert not any("ceil" in note["message"] for note in report["lifted"])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace thaw::lifting {
@@ -80,6 +81,8 @@ class WindowSearch {
     bool fills = true;
     for (size_t k = 0; k < wanted_.size(); ++k) fills &= whole(k) == c.at[k];
     if (fills && more != 0) return;
+    // Two traces meet a window of some size, and a few more, whatever it is.
+    if (more != 0 && limits_.only == 0 && std::set<int64_t>(c.at.begin(), c.at.end()).size() < 3) return;
     if (std::abs(more) < m && holds([&](size_t k) { return whole(k) + more; })) found(rounded() + Dim(more));
   }
 
