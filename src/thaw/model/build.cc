@@ -150,10 +150,11 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),
                             .weight_bytes = weight_bytes(*models.back())});
   }
-  const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
+  // First, as that refuses links that lead out of the checkpoint, and what they lead to is not read.
   const std::vector<TokenizerFile> tokenizer = options.kv_cache && builds("text")
                                                    ? tokenizer_files(checkpoint.folder(), /*settings=*/!options.genai)
                                                    : std::vector<TokenizerFile>();
+  const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
   std::vector<ir::Model*> built;
   for (const auto& model : models) built.push_back(model.get());
   rewrite::rename_sizes(built, options.rename);
