@@ -65,6 +65,7 @@ def test_the_commands_on_building_run(thaw, tmp_path):
         shutil.copy(fixtures / "inputs" / "tall.jpg", tmp_path / name)
     prompt = "<|im_start|>user\n<|image_pad|> and <|image_pad|>?<|im_end|>\n"
     with_patches(tmp_path / "checkpoint", tmp_path / "Qwen2.5-VL-3B-Instruct", 14)
+    shutil.copytree(fixtures / "qwen3" / "decoder", tmp_path / "Qwen3-Embedding-0.6B")
     shutil.copy(SOURCE / "tests" / "fixtures" / "inputs" / "tall.jpg", tmp_path / "photo.jpg")
     commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
     assert len(commands) >= 3

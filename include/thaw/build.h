@@ -79,8 +79,10 @@ struct BuildReport {
   std::vector<std::string> warnings;  // what may not be meant, a sentence each
 
   std::optional<BuiltFile> refused;  // a part that ONNX Runtime does not load: nothing was written
+  std::vector<std::string> untaken;  // what `check` with the target finds in the models, a sentence each
 
-  bool accepted() const { return !files.empty(); }  // every part that was asked for was built and written
+  // Every part that was asked for was built and written, and the target takes it.
+  THAW_API bool accepted() const;
 };
 
 // `checkpoint` is the folder with config.json and *.safetensors, as transformers saves it; `folder` is made where it is

@@ -139,7 +139,8 @@ struct ConvertReport {
   std::vector<std::string> failures =
       {};  // nothing to convert; runs of the result that failed where the original's did not; broken outputs
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
-  bool is_checked = false;                   // as ConvertOptions::check asks
+  std::vector<std::string> untaken = {};  // for kDirectml: what `check` with that target finds in it, a sentence each
+  bool is_checked = false;                // as ConvertOptions::check asks
 
   // Something was converted, or is already as it is asked for. ONNX Runtime does not refuse the result as it is written, it runs
   // wherever the model does, and breaks no output; where a check was asked for, something was compared, or there was nothing to

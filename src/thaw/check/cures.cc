@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
+#include "thaw/ops/rule/registry.h"
+
 namespace thaw::checking {
 namespace {
 
@@ -47,6 +51,11 @@ constexpr Cure kCures[] = {
 // What `optimize --target directml` writes in another form.
 constexpr std::string_view kOfDirectml[] = {"THAW030", "THAW031", "THAW032"};
 
+// Weights in blocks are not made numbers again: `convert --target directml` of the model before leaves such a table as it is.
+bool stays_in_directml(const Finding& finding) {
+  return finding.code == "THAW030" && finding.where.op.starts_with(fmt::format("{}.", ops::kMicrosoft));
+}
+
 // As a shell takes it.
 std::string quoted(const std::string& path) {
   const auto is_plain = [](unsigned char c) {
@@ -83,7 +92,7 @@ void add_cures(Finding& finding, const ir::Model& model, const ops::Target* targ
   if (target != nullptr && target->name == "directml" &&
       std::ranges::find(kOfDirectml, finding.code) != std::end(kOfDirectml)) {
     finding.happens = "the node runs on the CPU, or the session is not made";
-    add(kDirectml);
+    if (!stays_in_directml(finding)) add(kDirectml);
   }
   const auto* cure = std::ranges::find(kCures, finding.code, &Cure::code);
   if (cure == std::end(kCures)) return;

@@ -61,7 +61,7 @@ Action define_build(Options& options) {
                               "Qwen's vision towers: patches and grids (the default), or images of one size");
   options.choice<std::optional<Pooling>>(
       "--pooling", arguments->build.pooling, {{"none", Pooling::kNone}, {"last", Pooling::kLast}},
-      "text: hidden states of all tokens, or of the last; by default what config.json's architectures names");
+      "text: hidden states of all tokens, or the last, whatever head config.json names");
   options.flag("--kv-cache", arguments->build.kv_cache, "text: past keys and values in, present ones out");
   options.flag("--genai", arguments->build.genai, "write what onnxruntime-genai loads; implies --kv-cache");
   options.choice<Lora>("--lora", arguments->build.lora,

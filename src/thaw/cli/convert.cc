@@ -43,7 +43,7 @@ int convert_model(const ConvertArguments& arguments, std::vector<std::string> fe
   const ConvertReport report = convert(model, how, arguments.output.output());
   file.write(report);
   print(report, arguments.format, arguments.explain);
-  return report.accepted() ? kFine : kFindings;
+  return report.accepted() && report.untaken.empty() ? kFine : kFindings;
 }
 
 void add_formats(Options& options, ConvertArguments& arguments) {

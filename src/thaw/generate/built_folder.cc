@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "thaw/core/error.h"
+#include "thaw/model/special_tokens.h"
 
 namespace thaw::generating {
 namespace {
@@ -55,6 +56,7 @@ BuiltFolder open_built(const fs::path& folder, const fs::path& checkpoint) {
     add_end_tokens(model::Config::open(source / "generation_config.json"), built.end_tokens);
   if (built.end_tokens.empty()) add_end_tokens(built.config, built.end_tokens);
   if (built.end_tokens.empty()) add_end_tokens(decoder_config(built.config), built.end_tokens);
+  if (const auto own = model::special_tokens(source).eos) built.end_tokens.insert(*own);
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (const auto rope = decoder_config(built.config).find_object(key))
       built.splits_prompts &= rope->text_or({"rope_type", "type"}, "") != "longrope";

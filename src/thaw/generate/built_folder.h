@@ -15,7 +15,7 @@ struct BuiltFolder {
   std::optional<std::filesystem::path> tower, embedding;  // vision.onnx or audio.onnx
   std::filesystem::path text;
   model::Config config;
-  std::set<int64_t> end_tokens;  // of generation_config.json, else of config.json
+  std::set<int64_t> end_tokens;  // of generation_config.json, else of config.json; and the tokenizer's own
 
   // Whether a prompt may be taken in pieces: not where rotary angles depend on how far a call reaches.
   bool splits_prompts = true;

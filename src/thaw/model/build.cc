@@ -101,6 +101,7 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options) {
   convert.precision.blocks = options.blocks;
   convert.precision.blocks.form = options.target == BuildTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
   convert.optimize = false;
+  if (options.target == BuildTarget::kDirectMl) convert.target = OptimizeTarget::kDirectml;
   ConvertReport report;
   quantizing::convert(model, convert, nullptr, report);
 }
@@ -108,7 +109,7 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options) {
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged) {
+                  const TryStaged& try_staged, const AskTarget& untaken) {
   const std::string& part = options.part;
   check_options(options);
   const Family& family = family_of(checkpoint);
@@ -145,15 +146,19 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   for (const Part* each : parts) {
     models.push_back(each->build({checkpoint, weights, options}));
     if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options);
+    if (untaken)
+      for (const std::string& why : untaken(*models.back()))
+        report.untaken.push_back(fmt::format("{}.onnx: {}", each->name, why));
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),
                             .weight_bytes = weight_bytes(*models.back())});
   }
-  const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
+  // First, as that refuses links that lead out of the checkpoint, and what they lead to is not read.
   const std::vector<TokenizerFile> tokenizer = options.kv_cache && builds("text")
                                                    ? tokenizer_files(checkpoint.folder(), /*settings=*/!options.genai)
                                                    : std::vector<TokenizerFile>();
+  const std::vector<TextFile> texts = options.genai ? genai_files(checkpoint, options) : std::vector<TextFile>();
   std::vector<ir::Model*> built;
   for (const auto& model : models) built.push_back(model.get());
   rewrite::rename_sizes(built, options.rename);

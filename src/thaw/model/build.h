@@ -17,9 +17,12 @@ namespace thaw::model {
 using TryStaged =
     std::function<AsWritten(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
 
+// What the target of a build says of a part before it is written, a sentence for each thing that it does not take.
+using AskTarget = std::function<std::vector<std::string>(const ir::Model&)>;
+
 // Throws thaw::Error for a part that the family does not have, options that do not go together, and everything that is
 // wrong with the checkpoint. Nothing is written before every part is built, and none where one is refused.
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged);
+                  const TryStaged& try_staged, const AskTarget& untaken = nullptr);
 
 }  // namespace thaw::model

@@ -12,6 +12,7 @@
 #include "thaw/model/family/decoder_config.h"
 #include "thaw/model/family/embedding.h"
 #include "thaw/model/family/text_head.h"
+#include "thaw/model/special_tokens.h"
 
 namespace thaw::model {
 namespace {
@@ -76,6 +77,20 @@ class Sources {
  private:
   std::vector<Config> all_;
 };
+
+// Those of the configs, which may be several, and the tokenizer's own: whichever comes ends the text.
+std::vector<int64_t> end_tokens_of(const Sources& sources, const SpecialTokens& own) {
+  const Config* ends = sources.with("eos_token_id");
+  if (!ends && !own.eos) {
+    sources.last().fail("eos_token_id", "is missing",
+                        "the token or tokens that end a text, in config.json, generation_config.json or "
+                        "tokenizer_config.json");
+  }
+  std::vector<int64_t> tokens = ends ? ends->one_or_more_integers({"eos_token_id"}) : std::vector<int64_t>();
+  if (own.eos && std::ranges::find(tokens, *own.eos) == tokens.end()) tokens.insert(tokens.begin(), *own.eos);
+  if (tokens.empty()) ends->fail("eos_token_id", "is empty", "one token or more");
+  return tokens;
+}
 
 Json session_options(const BuildOptions& options) {
   Json providers = Json::array();
@@ -214,24 +229,19 @@ std::vector<TextFile> genai_files(const Checkpoint& checkpoint, const BuildOptio
   const int64_t context = text_config(config).size_or({"max_position_embeddings"}, 4096);
   const int64_t width = c.hidden * (options.takes_embeddings ? 1 + num_deepstack(config, c.layers) : 1);
 
-  const Config* ends = sources.with("eos_token_id");
-  if (!ends) {
-    sources.last().fail("eos_token_id", "is missing",
-                        "the token or tokens that end a text, in config.json or "
-                        "generation_config.json");
-  }
-  const std::vector<int64_t> end_tokens = ends->one_or_more_integers({"eos_token_id"});
-  if (end_tokens.empty()) ends->fail("eos_token_id", "is empty", "one token or more");
-  const auto token = [&](std::string_view key, int64_t otherwise) {
+  const SpecialTokens own = special_tokens(checkpoint.folder());
+  const std::vector<int64_t> end_tokens = end_tokens_of(sources, own);
+  const auto token = [&](std::string_view key, std::optional<int64_t> named, int64_t otherwise) {
+    if (named) return *named;
     const Config* from = sources.with(key);
     const auto all = from ? from->one_or_more_integers({key}) : std::vector<int64_t>();
     return all.empty() ? otherwise : all.front();
   };
   Json model;
   model["type"] = kind;
-  model["bos_token_id"] = token("bos_token_id", end_tokens.front());
+  model["bos_token_id"] = token("bos_token_id", own.bos, end_tokens.front());
   model["eos_token_id"] = end_tokens;
-  model["pad_token_id"] = token("pad_token_id", end_tokens.front());
+  model["pad_token_id"] = token("pad_token_id", own.pad, end_tokens.front());
   model["context_length"] = context;
   model["vocab_size"] = c.vocabulary;
   model["decoder"] = decoder_section(c, options, width);

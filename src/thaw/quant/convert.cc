@@ -104,7 +104,7 @@ using Pass = rewrite::PassOn<Conversion>;
 int convert_to_blocks(Conversion& context) {
   const auto is_wanted = [](const PrecisionOptions& precision) { return is_blocks(precision.to); };
   if (!any_is(context.options, is_wanted)) return 0;
-  const int count = to_blocks(context, context.precisions, context.samples);
+  const int count = to_blocks(context, context.precisions, context.samples, kernels_for(context.options));
   context.forget_facts();
   return count;
 }
@@ -153,7 +153,7 @@ int convert_to_half(Conversion& context) {
   half.convert_io = context.options.convert_io;
   half.wanted = [&](const ir::Node& node) { return context.precisions.of(node).to == format; };
   if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(context.model, *samples);
-  if (context.options.target == OptimizeTarget::kDirectml) half.target = ops::find_target("directml");
+  half.target = kernels_for(context.options);
   half.known = samples ? samples->remembered() : nullptr;
   half.seen_decides = !samples || !samples->are_drawn();
   rewrite::PassContext own(context.model);

@@ -37,6 +37,7 @@ std::string to_json(const BuildReport& report) {
   json.end_array();
   if (report.refused) json.member("refused", report.refused->as_written.reason);
   report::write_texts(json, "warnings", report.warnings);
+  report::write_texts(json, "untaken", report.untaken);
   report::write_texts(json, "unused", report.unused);
   json.end_object();
   return text + "\n";
@@ -54,6 +55,7 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
   if (report.refused)
     text += report::as_written_text(report.refused->as_written) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
+  for (const std::string& what : report.untaken) text += "the target does not take " + report::printable(what) + "\n";
   if (report.unused.empty()) return text;
   text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());
   for (size_t i = 0; i < report.unused.size() && i < kMostUnused; ++i)

@@ -77,6 +77,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   text += prefixed("FAILS", report.failures);
   text += report::uncompared_text(report.uncompared);
   text += report::as_written_text(report.as_written);
+  text += prefixed("DirectML does not take", report.untaken);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.as_written.is_refused())
     text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
@@ -109,6 +110,7 @@ std::string to_json(const ConvertReport& report) {
   json.end_array();
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "failures", report.failures);
+  report::write_texts(json, "untaken", report.untaken);
   report::write_uncompared(json, report.uncompared);
   report::write_as_written(json, report.as_written);
   report::write_files_member(json, report.files);
@@ -130,6 +132,7 @@ std::string to_html(const ConvertReport& report) {
   report::add_sentences(page, "Failures", report.failures);
   report::add_as_written(page, report.as_written);
   report::add_sentences(page, "Warnings", report.warnings);
+  report::add_sentences(page, "DirectML does not take", report.untaken);
   report::add_sentences(page, "Not compared", report.uncompared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
   report::add_notes(page, "Already", report::reasons(report.already), "nodes");

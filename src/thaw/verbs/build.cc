@@ -1,8 +1,28 @@
 #include "thaw/model/build.h"
 
+#include <string_view>
+
+#include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
 
 namespace thaw {
+namespace {
+
+std::string_view target_name(BuildTarget target) {
+  switch (target) {
+    case BuildTarget::kPortable:
+      return "portable";
+    case BuildTarget::kOrt:
+      return "ort";
+    case BuildTarget::kDirectMl:
+      return "directml";
+  }
+  return "portable";
+}
+
+}  // namespace
+
+bool BuildReport::accepted() const { return !files.empty() && untaken.empty(); }
 
 BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                   const BuildOptions& options) {
@@ -10,7 +30,8 @@ BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem
       model::Checkpoint::open(checkpoint), folder, options,
       [&](const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged) {
         return verbs::try_staged(model, staged, 0, path, {.original = nullptr, .is_checked = options.load});
-      });
+      },
+      [&](const ir::Model& part) { return verbs::untaken_by(part, target_name(options.target)); });
 }
 
 }  // namespace thaw

@@ -16,6 +16,7 @@
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
+#include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
 #include "thaw/verbs/samples.h"
 
@@ -93,6 +94,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   report.output = output.path.string();
   report.is_checked = options.check;
   if (!report.accepted()) return report;
+  if (options.target == OptimizeTarget::kDirectml) report.untaken = verbs::untaken_by(*made.model, "directml");
   Output where = output;
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())

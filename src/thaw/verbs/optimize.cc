@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "thaw/check/check.h"
 #include "thaw/infer/cost.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -19,6 +18,7 @@
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/compared.h"
 #include "thaw/verbs/feeds.h"
+#include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
 
 namespace thaw {
@@ -39,10 +39,7 @@ std::vector<Finding> untaken_by(OptimizeTarget target, const ir::Model& model) {
   const ops::Target& taken = optimizing::target_of(target);
   if (target != OptimizeTarget::kDirectml && !may_be_untaken(*model.graph, taken, model.opset("").value_or(1)))
     return {};
-  CheckOptions options;
-  options.only = {"THAW030", "THAW031", "THAW032", "THAW033", "THAW034", "THAW035"};
-  options.target = taken.name;
-  return checking::check(model, options).findings;
+  return verbs::findings_of_target(model, taken.name);
 }
 
 // ONNX Runtime takes activations in 8 bits where a product reads a weight in blocks, so that the original is not exact.

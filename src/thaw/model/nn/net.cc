@@ -79,7 +79,32 @@ Var Net::node(std::string_view op, const std::vector<Var>& inputs, ir::DataType 
   return nodes(op, inputs, {type}, std::move(attributes), domain).front();
 }
 
+const std::optional<ir::OperandTypes>& Net::operand_types(std::string_view op, std::string_view domain) {
+  const auto [at, is_new] = operand_types_.try_emplace({std::string(domain), std::string(op)});
+  if (is_new) at->second = ir::find_operand_types(domain, op, options_.opset);
+  return at->second;
+}
+
 std::vector<Var> Net::nodes(std::string_view op, const std::vector<Var>& inputs, const std::vector<ir::DataType>& types,
+                            std::vector<ir::Attribute> attributes, std::string_view domain) {
+  const auto& taken = operand_types(op, domain);
+  const auto is_wide = [&](std::string_view parameter, ir::DataType type) {
+    return taken && type == dtype() && !parameter.empty() && !taken->takes(parameter, type);
+  };
+  std::vector<Var> operands = inputs;
+  std::vector<ir::DataType> results = types;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] && is_wide(taken ? taken->input(i) : "", operands[i].type))
+      operands[i] = cast(operands[i], ir::DataType::kFloat);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (is_wide(taken ? taken->output(i) : "", results[i])) results[i] = ir::DataType::kFloat;
+  std::vector<Var> made = write(op, operands, results, std::move(attributes), domain);
+  for (size_t i = 0; i < made.size(); ++i)
+    if (results[i] != types[i]) made[i] = cast(made[i], types[i]);
+  return made;
+}
+
+std::vector<Var> Net::write(std::string_view op, const std::vector<Var>& inputs, const std::vector<ir::DataType>& types,
                             std::vector<ir::Attribute> attributes, std::string_view domain) {
   std::vector<ir::Value*> values;
   values.reserve(inputs.size());

@@ -16,12 +16,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "thaw/build.h"
 #include "thaw/ir/graph/builder.h"
+#include "thaw/ir/graph/schema.h"
 #include "thaw/model/weight.h"
 #include "thaw/rewrite/emitter.h"
 
@@ -61,7 +64,8 @@ class Net {
   Var weight(const std::string& name, const Weight& weight);
   Var weight(const std::string& name, const Weight& weight, ir::DataType type);
 
-  // A node; inputs without value are left out.
+  // A node; inputs without value are left out. One that does not take the activations' type as of the opset, as Conv takes
+  // bfloat16 from opset 22 on, computes in float32 between Casts.
   Var node(std::string_view op, const std::vector<Var>& inputs, ir::DataType type,
            std::vector<ir::Attribute> attributes = {}, std::string_view domain = {});
   std::vector<Var> nodes(std::string_view op, const std::vector<Var>& inputs, const std::vector<ir::DataType>& types,
@@ -74,12 +78,17 @@ class Net {
   std::unique_ptr<ir::Model> finish();
 
  private:
+  std::vector<Var> write(std::string_view op, const std::vector<Var>& inputs, const std::vector<ir::DataType>& types,
+                         std::vector<ir::Attribute> attributes, std::string_view domain);
+  const std::optional<ir::OperandTypes>& operand_types(std::string_view op, std::string_view domain);
+
   BuildOptions options_;
   ir::ModelBuilder builder_;
   rewrite::Emitter emitter_;
   std::string place_;
   std::vector<std::string> stated_;
   std::map<std::string, Var, std::less<>> weights_;
+  std::map<std::pair<std::string, std::string>, std::optional<ir::OperandTypes>> operand_types_;
 };
 
 // Elementwise, with ONNX's broadcasting. A number takes the other operand's type.

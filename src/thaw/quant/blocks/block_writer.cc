@@ -7,6 +7,7 @@
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/target/block_kernels.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/formats.h"
 #include "thaw/quant/blocks/weight_readers.h"
@@ -176,6 +177,10 @@ std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked
 std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked) {
   if (asked.options.form == BlockForm::kQdq)
     return "standard operators would dequantize the whole table at every run to look up some of its rows";
+  if (target_)
+    if (std::string why = ops::why_no_block_kernel(*target_, ops::kBlockLookup, asked.format.stored_bits(), false);
+        !why.empty())
+      return why;
   BlockRequest request = asked;
   request.statistics = nullptr;
   request.rows = {};

@@ -15,6 +15,7 @@
 
 #include "thaw/convert.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/quant/blocks/weight_store.h"
 #include "thaw/rewrite/pass.h"
 
@@ -22,9 +23,10 @@ namespace thaw::quantizing::blocks {
 
 class BlockWriter {
  public:
-  // Both must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
-  explicit BlockWriter(rewrite::PassContext& context, Remembered* known = nullptr)
-      : model_(context.model), facts_(context.facts()), changes_(context.changes), store_(known) {}
+  // All must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
+  // `target`: whose kernels read the weights; null: any that has them.
+  explicit BlockWriter(rewrite::PassContext& context, Remembered* known = nullptr, const ops::Target* target = nullptr)
+      : model_(context.model), facts_(context.facts()), changes_(context.changes), store_(known), target_(target) {}
 
   // Gives the node's weight that form; the node is replaced, or stays where the form is DequantizeLinear. Returns why it
   // cannot be done, a clause, and has changed nothing then; empty where it was done, which stands in the changes.
@@ -56,6 +58,7 @@ class BlockWriter {
   infer::Inference& facts_;
   rewrite::Changes& changes_;
   WeightStore store_;
+  const ops::Target* target_;
 };
 
 }  // namespace thaw::quantizing::blocks

@@ -1,0 +1,23 @@
+#include "thaw/verbs/for_target.h"
+
+#include <fmt/format.h>
+
+#include "thaw/check/check.h"
+
+namespace thaw::verbs {
+
+std::vector<Finding> findings_of_target(const ir::Model& result, std::string_view target) {
+  CheckOptions options;
+  options.only = {"THAW030", "THAW031", "THAW032", "THAW033", "THAW034", "THAW035"};
+  options.target = target;
+  return checking::check(result, options).findings;
+}
+
+std::vector<std::string> untaken_by(const ir::Model& result, std::string_view target) {
+  std::vector<std::string> told;
+  for (const Finding& finding : findings_of_target(result, target))
+    if (finding.severity != Severity::kNote) told.push_back(fmt::format("{} {}", finding.code, finding.message));
+  return told;
+}
+
+}  // namespace thaw::verbs
