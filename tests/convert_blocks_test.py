@@ -443,6 +443,30 @@ def test_only_what_is_in_the_form_already_is_written_again(thaw, mlp, tmp_path, 
         again.unlink(missing_ok=True)
 
 
+def test_samples_choose_gptq_unless_another_method_is_named(thaw, save, tmp_path):
+    rng = np.random.default_rng(3)
+    path = save(model("g (float[n, 64] x) => (float[n, 64] y) { h = MatMul(x, w) r = Relu(h) y = MatMul(r, v) }",
+                      w=random(64, 64), v=random(64, 64)), "chosen")
+    mixed = rng.standard_normal((64, 64)).astype(np.float32)
+    for folder, count in (("seen", 6), ("unseen", 3)):
+        (tmp_path / folder).mkdir()
+        for i in range(count):
+            np.savez(tmp_path / folder / f"{i}.npz", x=rng.standard_normal((80, 64)).astype(np.float32) @ mixed)
+    given = ["--data", tmp_path / "seen", "--held-out", tmp_path / "unseen"]
+    found = {}
+    for to, options, method in (("int4", [], "gptq"), ("int3", [], "gptq"), ("int2", ["--form", "qdq"], "gptq"), ("int8-blocks", [], "search"),
+                                ("int4", ["--real-zeros"], "search"), ("int4", ["--method", "search"], "search"), ("int4", ["--method", "rtn"], "rtn")):
+        out, report = convert(thaw, path, *given, *options, to=to)
+        assert report["method"] == method
+        assert f"codes in blocks by {method}" in thaw("convert", path, "-o", out, "--to", to, *given, *options, code=0).stdout
+        found[to, *options] = min(e["sqnr"] for e in report["errors"] if e["fed"] == "held-out")
+    assert found["int4",] > found["int4", "--method", "search"] + 1
+    _, report = convert(thaw, path, to="int4")
+    assert report["method"] == "search"
+    _, report = convert(thaw, path, *given, to="f16")
+    assert report["method"] is None
+
+
 @pytest.mark.parametrize("to", ["f16", "bf16", "int8 --dynamic", "int4", "int3", "int2 --form qdq", "int8-blocks"])
 @pytest.mark.parametrize("body", ["y = Relu(x)", "i = Cast<to = 7>(x) k = Add(i, i) y = Cast<to = 1>(k)", "y = Identity(x)"])
 def test_what_has_nothing_to_convert_is_not_written(thaw, save, tmp_path, to, body):

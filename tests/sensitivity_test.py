@@ -96,7 +96,7 @@ def test_all_together_are_the_model_that_convert_writes(thaw, tmp_path, options)
 
 def test_figures_are_what_they_are_called(thaw, tower, samples, tmp_path):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--no-optimize", "--metric", "sqnr")
-    thaw("convert", tower, "-o", tmp_path / "all.onnx", "--to", "int4", "--no-check", "--no-optimize", "--data", samples, code=0)
+    thaw("convert", tower, "-o", tmp_path / "all.onnx", "--to", "int4", "--method", "search", "--no-check", "--no-optimize", "--data", samples, code=0)
     wanted, got = (nets.outputs(path, samples, ["y"]) for path in (tower, tmp_path / "all.onnx"))
     for (x,), (y,), figures in zip(wanted, got, report["all"][0]["in"]["samples"], strict=True):
         x, y = x.astype(np.float64), y.astype(np.float64)
@@ -358,7 +358,7 @@ def test_a_weight_that_two_nodes_read_is_one(thaw, save, tmp_path):
     assert [u["nodes"] for u in report["units"]] == [["embed", "lm_head"], ["layers.0.proj"]]
     for p, to in enumerate(("int8-blocks", "int4")):
         assert all(u["errors"][p]["bytes_saved"] > 0 for u in report["units"])
-        written = thaw.json("convert", model, "-o", tmp_path / f"{to}.onnx", "--to", to, "--data", samples, "--no-check", code=0)
+        written = thaw.json("convert", model, "-o", tmp_path / f"{to}.onnx", "--to", to, "--method", "search", "--data", samples, "--no-check", code=0)
         assert report["weights"] - report["all"][p]["bytes_saved"] == written["weights_after"]
         told = thaw.json("plan", tmp_path / "report", "--max-bytes", written["weights_after"], "-o", tmp_path / "plan.json", "--data", held_out, code=0)
         made = converted(thaw, model, tmp_path / "planned.onnx", tmp_path / "plan.json", samples)

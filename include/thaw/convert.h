@@ -107,18 +107,29 @@ struct ConvertOptions {
   bool check = true;                // the result is run beside the model; else it is loaded where that is quick
   FeedOptions feeds = {};           // for the check; the rest is drawn
   std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
-  // How images or recordings of `data` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
+  // The same, of samples that nothing of the conversion is chosen by: these judge it.
+  std::filesystem::path held_out = {};
+  // How images or recordings of `data` and `held_out` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
   std::vector<std::string> fed = {};
+};
+
+// What a run of the result beside the model was fed.
+enum class FedFrom : uint8_t {
+  kHeldOut,      // a sample that nothing was chosen by
+  kCalibration,  // a sample that ranges, codes or types were chosen by too
+  kDrawn,        // what was drawn: the model may never meet it in use
 };
 
 // One output of the result beside the original's, at one choice of sizes.
 struct OutputError {
+  FedFrom fed = FedFrom::kDrawn;
   std::string sizes;  // "batch=1, height=96"; a sample's name
   std::string output;
   double max_abs = 0;  // largest difference
   double largest = 0;  // largest element of the original's
   double cosine = 1;   // of the two as vectors
-  double sqnr = 0;     // signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in dB; infinite where equal
+  double sqnr =
+      0;  // signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in dB; infinite where equal, -300 of zeros
   uint64_t elements = 0;
   uint64_t broken = 0;  // that are NaN or infinite in the result alone
 };
@@ -132,10 +143,12 @@ struct ConvertReport {
   std::vector<Change> left = {};           // what was to be converted and could not be, and why
   std::vector<Change> already = {};        // where nothing was converted: what is as it was asked for
   std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
+  // How codes in blocks were chosen where no plan says otherwise; none where none were.
+  std::optional<BlockMethod> method = {};
   std::optional<OptimizeReport> optimized = {};
   size_t nodes_before = 0, nodes_after = 0;
   uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
-  std::vector<OutputError> errors = {};            // empty where it was not checked
+  std::vector<OutputError> errors = {};            // empty where it was not checked; in the order of FedFrom
   std::vector<std::string> failures =
       {};  // nothing to convert; runs of the result that failed where the original's did not; broken outputs
   std::vector<std::string> uncompared = {};  // what was not compared with the model, and why

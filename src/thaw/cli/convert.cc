@@ -56,6 +56,14 @@ void add_formats(Options& options, ConvertArguments& arguments) {
                        "inputs and outputs keep their types, with Casts, or are converted too (keep)");
 }
 
+// What samples show of inputs is worth most where codes are few (docs/converting.md has the figures).
+void choose_method(ConvertOptions& convert) {
+  const NumberFormat to = convert.precision.to;
+  const bool has_few = to == NumberFormat::kInt4 || to == NumberFormat::kInt3 || to == NumberFormat::kInt2;
+  if (has_few && !convert.data.empty() && !convert.precision.blocks.real_zeros)
+    convert.precision.blocks.method = BlockMethod::kGptq;
+}
+
 }  // namespace
 
 Action define_convert(Options& options) {
@@ -64,7 +72,7 @@ Action define_convert(Options& options) {
   options.required("-o,--output", arguments->output.path, "FILE", "the file to write");
   add_formats(options, *arguments);
   BlockOptions& blocks = arguments->convert.precision.blocks;
-  add_blocks(options, blocks, true);
+  add_blocks(options, blocks, true, "search; with --data gptq below 8 bits");
   options.choice<BlockForm>(
       "--form", blocks.form, {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
       "ONNX Runtime's operators, or ONNX's DequantizeLinear (matmulnbits; --target portable: qdq)");
@@ -72,6 +80,9 @@ Action define_convert(Options& options) {
   options.text(
       "--data", [arguments](const std::string& path) { arguments->convert.data = path; }, "PATH",
       "samples: .npz files with the inputs by name; with --for images or recordings");
+  options.text(
+      "--held-out", [arguments](const std::string& path) { arguments->convert.held_out = path; }, "PATH",
+      "the same, of samples that nothing is chosen by: these judge the result");
   add_target(options, arguments->target, "whose operators the result may have (portable)");
   add_feed_words(options);
   options.flag("--constant-weights", arguments->convert.constant_weights,
@@ -93,13 +104,14 @@ Action define_convert(Options& options) {
       "thaw convert vision.onnx -o vision_int8.onnx --to int8 --data photos/ --for qwen2_5_vl\n"
       "thaw convert model.onnx -o model_int8.onnx --to int8 --dynamic\n"
       "thaw convert model.onnx -o model_int4.onnx --to int4 --block 64\n"
-      "thaw convert model.onnx -o model_int4.onnx --to int4 --method gptq --data samples/\n"
+      "thaw convert model.onnx -o model_int4.onnx --to int4 --data samples/ --held-out others/\n"
       "thaw convert model.onnx -o mixed.onnx --plan plan.json");
   return [arguments, &options] {
     if (arguments->plan.empty()) require_fitting(options, arguments->convert.precision);
     // What was said to be portable has no operators but ONNX's.
     if (arguments->target == OptimizeTarget::kPortable && !options.given("--form"))
       arguments->convert.precision.blocks.form = BlockForm::kQdq;
+    if (arguments->plan.empty() && !options.given("--method")) choose_method(arguments->convert);
     return convert_model(*arguments, given_feed_words(options));
   };
 }

@@ -122,15 +122,14 @@ void add_frame_rate(Options& options, std::optional<double>& rate) {
                 Bounds{1e-9, 1e9});
 }
 
-void add_blocks(Options& options, BlockOptions& blocks, bool with_samples) {
+void add_blocks(Options& options, BlockOptions& blocks, bool with_samples, std::string_view usual) {
   std::vector<std::pair<std::string_view, BlockMethod>> methods = {
       {"rtn", BlockMethod::kRtn}, {"search", BlockMethod::kSearch}, {"hqq", BlockMethod::kHqq}};
-  std::string help = "how the scales of blocks are chosen (search)";
   if (with_samples) {
     methods.emplace_back("gptq", BlockMethod::kGptq);
     methods.emplace_back("awq", BlockMethod::kAwq);
-    help += "; gptq and awq need --data";
   }
+  const std::string help = fmt::format("how the scales of blocks are chosen ({})", usual);
   options.choice<BlockMethod>("--method", blocks.method, std::move(methods), help);
   options.value("--block", blocks.block, "N", "weights that share a scale: 16, 32, 64, 128 or 256 (32)");
   options.flag("--symmetric", blocks.symmetric, "blocks without zero points");

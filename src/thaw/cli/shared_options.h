@@ -62,8 +62,9 @@ std::vector<std::string> given_feed_words(const Options& options);  // "--resize
 // --fps, which is of clips alone.
 void add_frame_rate(Options& options, std::optional<double>& rate);
 
-// Of verbs that put weights into blocks of few bits. `with_samples`: the verb takes samples, which some methods need.
-void add_blocks(Options& options, BlockOptions& blocks, bool with_samples);
+// Of verbs that put weights into blocks of few bits. `with_samples`: the verb takes samples, which some methods need; `usual`: for
+// the help, the method where none is named.
+void add_blocks(Options& options, BlockOptions& blocks, bool with_samples, std::string_view usual = "search");
 // How INT8 is quantized.
 void add_int8(Options& options, Int8Options& int8);
 // Throws thaw::Error for an option that says nothing of what a model is converted to.

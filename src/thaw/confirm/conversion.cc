@@ -24,7 +24,9 @@ constexpr int kConvertedPoints = 3;  // sizes that are drawn: the model's own, a
 constexpr size_t kMostSamples = 8;   // that are run beside the original
 constexpr double kNoiseOnly = 0;     // dB: the error is as large as the output
 constexpr double kPoor = 10;         // dB
-constexpr int64_t kBlock = 1024;     // elements that are decoded at once
+constexpr double kOfNothing =
+    -300;                         // dB, of an output that is 0 throughout: a number, as reports have no other infinity
+constexpr int64_t kBlock = 1024;  // elements that are decoded at once
 
 Array to_type(const Array& array, DataType type) {
   if (array.dtype == type || array.is_string()) return array;
@@ -33,13 +35,13 @@ Array to_type(const Array& array, DataType type) {
 
 double to_decibels(double signal, double noise) {
   if (noise == 0) return std::numeric_limits<double>::infinity();
-  if (signal == 0) return -std::numeric_limits<double>::infinity();
-  return 10 * std::log10(signal / noise);
+  return signal == 0 ? kOfNothing : std::max(kOfNothing, 10 * std::log10(signal / noise));
 }
 
 struct MeasuredError {
   OutputError error;
   double signal = 0, noise = 0;  // sums of squares, of what sqnr is the ratio of
+  uint64_t compared = 0;         // elements
 };
 
 // How far an output is from what it was, in the figures that conversions are judged by. Of two arrays of numbers of one shape, of
@@ -50,6 +52,7 @@ MeasuredError output_error(const std::string& output, const Array& wanted, const
   error.elements = static_cast<uint64_t>(count);
   std::array<double, kBlock> x{}, y{};
   double signal = 0, noise = 0, product = 0, got_signal = 0;
+  uint64_t compared = 0;
   for (int64_t first = 0; first < count; first += kBlock) {
     const auto size = static_cast<size_t>(std::min(kBlock, count - first));
     run::decode(wanted.dtype, wanted.bytes.data(), first, std::span(x).first(size));
@@ -60,6 +63,7 @@ MeasuredError output_error(const std::string& output, const Array& wanted, const
         ++error.broken;
         continue;
       }
+      ++compared;
       const double difference = x[i] - y[i];
       error.max_abs = std::max(error.max_abs, std::abs(difference));
       error.largest = std::max(error.largest, std::abs(x[i]));
@@ -71,10 +75,22 @@ MeasuredError output_error(const std::string& output, const Array& wanted, const
   }
   error.sqnr = to_decibels(signal, noise);
   error.cosine = signal > 0 && got_signal > 0 ? product / std::sqrt(signal * got_signal) : signal == got_signal ? 1 : 0;
-  return {std::move(error), signal, noise};
+  return {std::move(error), signal, noise, compared};
 }
 
 }  // namespace
+
+std::string_view name_of(FedFrom from) {
+  switch (from) {
+    case FedFrom::kHeldOut:
+      return "held-out samples";
+    case FedFrom::kCalibration:
+      return "calibration samples";
+    case FedFrom::kDrawn:
+      return "drawn inputs";
+  }
+  return {};
+}
 
 bool has_type(const ir::Model& model, DataType type) {
   return std::ranges::any_of(model.graph->initializers(),
@@ -85,12 +101,11 @@ bool has_type(const ir::Model& model, DataType type) {
 }
 
 ConversionCheck::ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original,
-                                 bool with_samples, ConvertReport& report)
+                                 ConvertReport& report)
     : converted_(std::move(converted)),
       given_(std::move(original)),
       own_(ir::clone(*given_)),  // it may lose what it declares inside
       before_(*own_, check_session()),
-      with_samples_(with_samples),
       report_(report) {}
 
 bool ConversionCheck::load() {
@@ -104,19 +119,18 @@ bool ConversionCheck::load() {
   }
 }
 
-void ConversionCheck::run_samples(const quantizing::Samples& samples) {
+void ConversionCheck::run_samples(const quantizing::Samples& samples, FedFrom from) {
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(*given_);
   for (size_t i = 0; i < std::min(samples.size(), kMostSamples); ++i) {
     const Arrays fed = samples.read(i, inputs);
     const Arrays wanted = before_.run(fed);
     try {
-      add(samples.name(i), fed, wanted);
+      add(from, samples.name(i), fed, wanted);
     } catch (const Error& error) {
       report_.failures.push_back(fmt::format("on {} it does not run: {}", samples.name(i), error.what()));
       return;
     }
   }
-  judge_runs(true, "samples");
 }
 
 std::vector<Arrays> ConversionCheck::run_drawn(const FeedOptions& feeds) {
@@ -124,18 +138,17 @@ std::vector<Arrays> ConversionCheck::run_drawn(const FeedOptions& feeds) {
   const auto run_original = [&](const Arrays& fed) { return before_.run(fed); };
   const auto judge_run = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {
     drawn.push_back(fed);
-    add(check.name, fed, wanted);
+    add(FedFrom::kDrawn, check.name, fed, wanted);
   };
   const Beside beside = judge_beside(*given_, feeds, kConvertedPoints, run_original, judge_run);
   for (const RunCheck& check : beside.checks)
     if (!check.agrees) report_.failures.push_back(fmt::format("at {} it does not run: {}", check.name, check.message));
   report_.uncompared = beside.uncompared;
-  judge_runs(!with_samples_, "runs");
   return drawn;
 }
 
 // Adds what every output of numbers costs to the report. Throws where the result does not run.
-void ConversionCheck::add(const std::string& name, const Arrays& feeds, const Arrays& wanted) {
+void ConversionCheck::add(FedFrom from, const std::string& name, const Arrays& feeds, const Arrays& wanted) {
   Arrays fed;
   for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
   const Arrays got = after_->run(fed);
@@ -148,8 +161,14 @@ void ConversionCheck::add(const std::string& name, const Arrays& feeds, const Ar
     }
     if (!ir::is_floating(array.dtype)) continue;
     MeasuredError measured = output_error(output, array, result->second);
+    if (measured.compared == 0 && measured.error.broken == 0) {
+      incomparable_.emplace(output, fmt::format("at {} the model gives {}", name,
+                                                measured.error.elements == 0 ? "no element" : "no finite number"));
+      continue;
+    }
+    measured.error.fed = from;
     measured.error.sizes = name;
-    judge(measured.error, measured.signal, measured.noise);
+    count(measured.error, measured.signal, measured.noise);
     report_.errors.push_back(std::move(measured.error));
   }
 }
@@ -159,43 +178,56 @@ DataType ConversionCheck::type_of(const std::string& input, DataType otherwise) 
   return value && value->type.elem_type != DataType::kUndefined ? value->type.elem_type : otherwise;
 }
 
-void ConversionCheck::judge(const OutputError& error, double signal, double noise) {
+void ConversionCheck::count(const OutputError& error, double signal, double noise) {
   if (error.broken > 0) {
     report_.failures.push_back(fmt::format("at {}, {} of the {} elements of output '{}' are NaN or infinite",
                                            error.sizes, error.broken, error.elements, error.output));
-  } else if (error.largest == 0) {
-    // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
-    if (error.max_abs > 0 && warned_.insert(error.output).second)
-      report_.warnings.push_back(
-          fmt::format("output '{}' is 0 throughout at {}, and up to {:.3g} in the result: other "
-                      "inputs tell what that is worth",
-                      error.output, error.sizes, error.max_abs));
-  } else {
-    Runs& runs = runs_[error.output];
-    runs.signal += signal;
-    runs.noise += noise;
-    ++runs.count;
-    if (runs.count > 1 && error.sqnr >= runs.worst) return;
-    runs.worst = error.sqnr;
-    runs.worst_at = error.sizes;
+    return;
   }
+  Runs& runs = runs_.try_emplace(error.output, Runs{.from = error.fed}).first->second;
+  if (runs.from != error.fed) return;
+  if (error.largest == 0) {
+    if (error.max_abs <= runs.from_nothing) return;
+    runs.from_nothing = error.max_abs;
+    runs.from_nothing_at = error.sizes;
+    return;
+  }
+  runs.signal += signal;
+  runs.noise += noise;
+  ++runs.count;
+  if (runs.count > 1 && error.sqnr >= runs.worst) return;
+  runs.worst = error.sqnr;
+  runs.worst_at = error.sizes;
+}
+
+void ConversionCheck::judge() {
+  for (const auto& [output, runs] : runs_) judge(output, runs);
+  for (const auto& [output, why] : incomparable_)
+    if (std::ranges::find(report_.errors, output, &OutputError::output) == report_.errors.end())
+      report_.uncompared.push_back(fmt::format("nothing of output '{}': {}", output, why));
 }
 
 // One run alone may come to next to nothing, as a score near the middle does: noise is held against what all come to.
-void ConversionCheck::judge_runs(bool decide, std::string_view what) {
-  for (const auto& [output, runs] : runs_) {
-    const double all = to_decibels(runs.signal, runs.noise);
-    const std::string told = fmt::format("signal to noise {:.1f} dB at {}", runs.worst, runs.worst_at) +
-                             (runs.count > 1 ? fmt::format(", {:.1f} dB over {} {}", all, runs.count, what) : "");
-    if (all < kNoiseOnly && decide) {
-      const std::string_view next =
-          with_samples_ ? "" : "; if the model is fed no such noise in use, --data with samples decides by them";
-      report_.failures.push_back(fmt::format("output '{}' is off by more than it is: {}{}", output, told, next));
-    } else if (runs.worst < kPoor && warned_.insert(output).second) {
-      report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: {}", output, told));
-    }
+void ConversionCheck::judge(const std::string& output, const Runs& runs) {
+  const bool is_drawn = runs.from == FedFrom::kDrawn;
+  const double all = to_decibels(runs.signal, runs.noise);
+  const std::string told =
+      fmt::format("signal to noise {:.1f} dB at {}", runs.worst, runs.worst_at) +
+      (runs.count > 1 ? fmt::format(", {:.1f} dB over {} {}", all, runs.count, name_of(runs.from)) : "");
+  if (runs.count > 0 && all <= kNoiseOnly) {
+    const std::string_view next =
+        is_drawn ? "; if the model is fed no such noise in use, --data with samples decides by them" : "";
+    report_.failures.push_back(fmt::format("output '{}' is off by {} it is: {}{}", output,
+                                           all < kNoiseOnly ? "more than" : "as much as", told, next));
+  } else if (runs.count > 0 && runs.worst < kPoor) {
+    report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: {}", output, told));
+  } else if (runs.from_nothing > 0) {
+    // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
+    report_.warnings.push_back(
+        fmt::format("output '{}' is 0 throughout at {}, and up to {:.3g} in the result: other "
+                    "inputs tell what that is worth",
+                    output, runs.from_nothing_at, runs.from_nothing));
   }
-  runs_.clear();
 }
 
 }  // namespace thaw::confirm

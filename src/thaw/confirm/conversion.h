@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,43 +20,49 @@ namespace thaw::confirm {
 // Adds to a report what it finds: errors of outputs, failures, warnings, what could not be compared.
 class ConversionCheck {
  public:
-  // `converted` and `original` as they are run: with the same numbers where they draw some. `with_samples`: what drawn inputs lose
-  // does not decide then. They may be nothing that the model is fed in use.
-  ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original, bool with_samples,
-                  ConvertReport& report);
+  // `converted` and `original` as they are run: with the same numbers where they draw some.
+  ConversionCheck(std::unique_ptr<ir::Model> converted, std::unique_ptr<ir::Model> original, ConvertReport& report);
 
   // Loads the result; false, with the reason among the failures, where ONNX Runtime refuses it. What is wrong with a weight,
   // which is converted now, is thrown.
   bool load();
-  // The first few of the samples.
-  void run_samples(const quantizing::Samples& samples);
+  // The first few of the samples. All that is held out comes before what was calibrated on, and that before what is drawn.
+  void run_samples(const quantizing::Samples& samples, FedFrom from);
   // At sizes that are drawn, the model's own first. Returns what was fed.
   std::vector<Arrays> run_drawn(const FeedOptions& feeds);
+  // Of each output, by the first of these that it was run on: what was drawn may be nothing that the model is fed in use, and
+  // what it was calibrated on is what it is best at.
+  void judge();
   // The first of what both ran on, as the result takes it; empty where there was none.
   std::optional<Arrays> take_first_fed() { return std::move(first_fed_); }
 
  private:
   // What an output comes to over several runs: sums of squares, and the run of most noise.
   struct Runs {
+    FedFrom from = FedFrom::kDrawn;
     double signal = 0, noise = 0, worst = 0;
     std::string worst_at;
     int count = 0;
+    double from_nothing = 0;  // the largest element where the model's are all 0
+    std::string from_nothing_at;
   };
 
-  void add(const std::string& name, const Arrays& feeds, const Arrays& wanted);
-  void judge(const OutputError& error, double signal, double noise);
-  void judge_runs(bool decide, std::string_view what);
+  void add(FedFrom from, const std::string& name, const Arrays& feeds, const Arrays& wanted);
+  void count(const OutputError& error, double signal, double noise);
+  void judge(const std::string& output, const Runs& runs);
   DataType type_of(const std::string& input, DataType otherwise) const;
 
   std::unique_ptr<ir::Model> converted_, given_, own_;
   Original before_;
   std::optional<run::Session> after_;
-  bool with_samples_;
   ConvertReport& report_;
   std::optional<Arrays> first_fed_;
-  std::map<std::string, Runs> runs_;  // by output
-  std::set<std::string> warned_;
+  std::map<std::string, Runs> runs_;                 // by output
+  std::map<std::string, std::string> incomparable_;  // outputs without a number to compare, and where
 };
+
+// "held-out samples".
+std::string_view name_of(FedFrom from);
 
 // Whether weights or Casts of the model have the type.
 bool has_type(const ir::Model& model, DataType type);

@@ -194,8 +194,8 @@ void say_nothing_changed(Conversion& context, ConvertReport& report) {
   report.already = already_in(context.model, context.facts(), context.precisions, report.left);
   if (!report.already.empty()) {
     report.warnings.push_back(fmt::format("nothing was converted: it is {} already", fmt::join(names, ", ")));
-  } else if (names.empty()) {
-    report.failures.emplace_back("nothing was converted: the plan keeps every node");
+  } else if (names.empty()) {  // which is what it was asked for
+    report.warnings.emplace_back("nothing was converted: the plan keeps every node");
   } else {
     const std::string_view why = !report.left.empty() ? "each node that is kept says why"
                                  : is_of_weights      ? "no node has a weight that could be"
@@ -236,6 +236,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   model.budget->require(model.path.string());
   std::ranges::move(conversion.changes.made, std::back_inserter(report.changed));
   std::ranges::move(conversion.changes.left, std::back_inserter(report.left));
+  if (is_blocks(options.precision.to)) report.method = options.precision.blocks.method;
   if (report.changed.empty()) say_nothing_changed(conversion, report);
   tidy(model);
   rewrite::declare_truly(model);

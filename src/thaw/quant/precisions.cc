@@ -74,6 +74,14 @@ bool any_is(const ConvertOptions& options, NumberFormat format) {
   return any_is(options, [&](const PrecisionOptions& precision) { return precision.to == format; });
 }
 
+bool reads_samples(const ConvertOptions& options) {
+  return any_is(options, [](const PrecisionOptions& precision) {
+    const BlockMethod method = precision.blocks.method;
+    return precision.to == NumberFormat::kFloat16 || (is_int8(precision.to) && !precision.int8.dynamic) ||
+           (is_blocks(precision.to) && method != BlockMethod::kRtn && method != BlockMethod::kHqq);
+  });
+}
+
 std::string_view name_of(NumberFormat format) {
   switch (format) {
     case NumberFormat::kKeep:

@@ -42,6 +42,8 @@ void for_precisions(const ConvertOptions& options,
 // Of the default, or of a node of the plan.
 bool any_is(const ConvertOptions& options, const std::function<bool(const PrecisionOptions&)>& is);
 bool any_is(const ConvertOptions& options, NumberFormat format);
+// Whether samples, where there are some, choose anything: ranges, codes, or what stays in float32.
+bool reads_samples(const ConvertOptions& options);
 // "int4": as a plan and the command name it.
 std::string_view name_of(NumberFormat format);
 

@@ -1,10 +1,12 @@
 // What `thaw convert` did: which nodes, what stays and why, and what each output loses.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "thaw/confirm/conversion.h"
 #include "thaw/convert.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
@@ -23,14 +25,56 @@ using report::Outcome;
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
-// Of each output the worst of all sizes, with how many there were.
-std::string costs_text(const std::vector<OutputError>& errors) {
+constexpr FedFrom kAllFed[] = {FedFrom::kHeldOut, FedFrom::kCalibration, FedFrom::kDrawn};
+
+std::string_view word_of(FedFrom from) {
+  switch (from) {
+    case FedFrom::kHeldOut:
+      return "held-out";
+    case FedFrom::kCalibration:
+      return "calibration";
+    case FedFrom::kDrawn:
+      return "drawn";
+  }
+  return {};
+}
+
+std::string_view word_of(BlockMethod method) {
+  switch (method) {
+    case BlockMethod::kRtn:
+      return "rtn";
+    case BlockMethod::kSearch:
+      return "search";
+    case BlockMethod::kHqq:
+      return "hqq";
+    case BlockMethod::kGptq:
+      return "gptq";
+    case BlockMethod::kAwq:
+      return "awq";
+  }
+  return {};
+}
+
+std::vector<const OutputError*> errors_from(const ConvertReport& report, FedFrom from) {
+  std::vector<const OutputError*> errors;
+  for (const OutputError& error : report.errors)
+    if (error.fed == from) errors.push_back(&error);
+  return errors;
+}
+
+// Whether it decides: nothing before it in the order does.
+bool decides(const ConvertReport& report, FedFrom from) {
+  return std::ranges::none_of(report.errors, [&](const OutputError& error) { return error.fed < from; });
+}
+
+// Of each output the worst of all runs, with how many there were.
+std::string costs_text(const ConvertReport& report, FedFrom from) {
   std::map<std::string, std::pair<const OutputError*, size_t>> worst;
   std::vector<std::string> order;
-  for (const OutputError& error : errors) {
-    auto [at, fresh] = worst.try_emplace(error.output, &error, 0);
-    if (fresh) order.push_back(error.output);
-    if (error.sqnr < at->second.first->sqnr) at->second.first = &error;
+  for (const OutputError* error : errors_from(report, from)) {
+    auto [at, fresh] = worst.try_emplace(error->output, error, 0);
+    if (fresh) order.push_back(error->output);
+    if (error->sqnr < at->second.first->sqnr) at->second.first = error;
     ++at->second.second;
   }
   if (order.empty()) return {};
@@ -42,7 +86,8 @@ std::string costs_text(const std::vector<OutputError>& errors) {
                fmt::format("{:.7f}", error->cosine), decibels(error->sqnr),
                fmt::format("{} runs, {}", count, error->sizes)});
   }
-  return "cost\n" + table.text();
+  return fmt::format("cost on {}{}\n", confirm::name_of(from), decides(report, from) ? "" : ", which decide nothing") +
+         table.text();
 }
 
 std::string prefixed(std::string_view heading, const std::vector<std::string>& texts) {
@@ -51,16 +96,20 @@ std::string prefixed(std::string_view heading, const std::vector<std::string>& t
   return text;
 }
 
-void add_costs(HtmlPage& page, const std::vector<OutputError>& errors) {
-  if (errors.empty()) return;
+void add_costs(HtmlPage& page, const ConvertReport& report, FedFrom from) {
   std::vector<std::vector<HtmlCell>> rows;
-  for (const OutputError& error : errors)
-    rows.push_back({HtmlCell::code(error.output), HtmlCell::code(error.sizes), HtmlCell::number(error.max_abs),
-                    HtmlCell::number(error.largest), HtmlCell::number(error.cosine),
-                    std::isfinite(error.sqnr) ? HtmlCell::number(error.sqnr) : HtmlCell::text("equal"),
-                    HtmlCell::count(error.elements), HtmlCell::count(error.broken)});
-  page.heading("Cost");
-  page.sentence("The result beside the model, on samples and at sizes that were not looked at before.");
+  for (const OutputError* error : errors_from(report, from))
+    rows.push_back({HtmlCell::code(error->output), HtmlCell::code(error->sizes), HtmlCell::number(error->max_abs),
+                    HtmlCell::number(error->largest), HtmlCell::number(error->cosine),
+                    std::isfinite(error->sqnr) ? HtmlCell::number(error->sqnr) : HtmlCell::text("equal"),
+                    HtmlCell::count(error->elements), HtmlCell::count(error->broken)});
+  if (rows.empty()) return;
+  page.heading(fmt::format("Cost on {}", confirm::name_of(from)));
+  page.sentence(
+      fmt::format("The result beside the model. {}",
+                  decides(report, from)
+                      ? "Warnings are of these, and whether the result is written."
+                      : "Warnings are of the runs above, and whether the result is written; these decide nothing."));
   page.table({"output", "sizes", "largest error", "of", "cosine", "signal to noise, dB", "elements", "broken"}, rows);
 }
 
@@ -72,7 +121,8 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   if (!report.already.empty())
     text += report::groups_text("already", report::reasons(report.already), how.all, "--explain");
   if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--explain");
-  text += costs_text(report.errors);
+  if (report.method && !report.changed.empty()) text += fmt::format("codes in blocks by {}\n", word_of(*report.method));
+  for (const FedFrom from : kAllFed) text += costs_text(report, from);
   text += prefixed("warning", report.warnings);
   text += prefixed("FAILS", report.failures);
   text += report::uncompared_text(report.uncompared);
@@ -94,9 +144,15 @@ std::string to_json(const ConvertReport& report) {
   report::write_notes(json, "converted", report::reasons(report.changed));
   report::write_notes(json, "already", report::reasons(report.already));
   report::write_notes(json, "kept", report::reasons(report.left));
+  json.key("method");
+  if (report.method)
+    json.value(word_of(*report.method));
+  else
+    json.null();
   json.member_array("errors");
   for (const OutputError& error : report.errors) {
     json.begin_object();
+    json.member("fed", word_of(error.fed));
     json.member("sizes", error.sizes);
     json.member("output", error.output);
     json.member("max_abs", error.max_abs);
@@ -128,7 +184,8 @@ std::string to_html(const ConvertReport& report) {
       is_written ? "written" : "not written",
       fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
   report::add_before_after(page, report::before_after(report));
-  add_costs(page, report.errors);
+  if (report.method) page.sentence(fmt::format("Codes in blocks are chosen by {}.", word_of(*report.method)));
+  for (const FedFrom from : kAllFed) add_costs(page, report, from);
   report::add_sentences(page, "Failures", report.failures);
   report::add_as_written(page, report.as_written);
   report::add_sentences(page, "Warnings", report.warnings);

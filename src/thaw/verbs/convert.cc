@@ -39,17 +39,24 @@ struct Conversion {
   std::optional<Arrays> fed;  // by what it ran first, as it takes it
 };
 
+// What is fed, beside what is drawn.
+struct GivenSamples {
+  std::optional<quantizing::Samples> data, held_out;
+};
+
 Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
-                        const quantizing::Samples* samples) {
+                        const GivenSamples& given, const quantizing::Samples* seen) {
+  const quantizing::Samples* samples = given.data ? &*given.data : seen;
   Conversion made{ir::clone(original), {}, {}, {}};
   quantizing::convert(*made.model, options, samples, made.report);
   if (!options.check || !made.report.failures.empty()) return made;
-  const bool with_samples = samples && !samples->are_drawn() && samples->size() > 0;
-  confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), with_samples,
-                                 made.report);
+  confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), made.report);
   if (!check.load()) return made;
-  if (with_samples) check.run_samples(*samples);
+  const bool is_calibrated = quantizing::reads_samples(options);
+  if (given.held_out) check.run_samples(*given.held_out, FedFrom::kHeldOut);
+  if (given.data) check.run_samples(*given.data, is_calibrated ? FedFrom::kCalibration : FedFrom::kHeldOut);
   made.drawn = check.run_drawn(feeds);
+  check.judge();
   made.fed = check.take_first_fed();
   return made;
 }
@@ -65,15 +72,16 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
 }
 
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
-  std::optional<quantizing::Samples> samples;
-  if (!options.data.empty()) samples.emplace(verbs::open_samples(options.data, options.fed, original));
-  Conversion first = convert_once(original, options, feeds, samples ? &*samples : nullptr);
-  if (!options.check || samples || first.drawn.empty() || !quantizing::any_is(options, NumberFormat::kFloat16))
+  GivenSamples given;
+  if (!options.data.empty()) given.data.emplace(verbs::open_samples(options.data, options.fed, original));
+  if (!options.held_out.empty()) given.held_out.emplace(verbs::open_samples(options.held_out, options.fed, original));
+  Conversion first = convert_once(original, options, feeds, given, nullptr);
+  if (!options.check || given.data || first.drawn.empty() || !quantizing::any_is(options, NumberFormat::kFloat16))
     return first;
   const quantizing::Samples seen(std::move(first.drawn));
   if (first.report.failures.empty() && !leaves_float16(original, seen)) return first;
   // Where it leaves the range is measured, and stays in float32.
-  return convert_once(original, options, feeds, &seen);
+  return convert_once(original, options, feeds, given, &seen);
 }
 
 }  // namespace
@@ -81,10 +89,10 @@ Conversion convert_checked(const ir::Model& original, const ConvertOptions& opti
 void read_plan(const std::filesystem::path& path, ConvertOptions& options) { quantizing::read_plan(path, options); }
 
 ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
-  if (!options.fed.empty() && options.data.empty())
+  if (!options.fed.empty() && options.data.empty() && options.held_out.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
                                               .where = "--for, --resize",
-                                              .expected = "--data with their folder"});
+                                              .expected = "--data with their folder, or --held-out"});
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);
