@@ -263,6 +263,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
   const auto& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
+  const std::unordered_set<const ir::Value*> defaults = rewrite::read_defaults(model);
   const int64_t opset = *model.opset("");
   if (opset < kOldestOpset) {
     throw Error(ErrorCode::kUnsupported, {.what = fmt::format("the model is of opset {}", opset),
@@ -341,6 +342,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   rewrite::forget_declarations(graph, rewrite::Returned::kKeep);
   rewrite::remove_unused(model);
   rewrite::list_initializers(model, known);
+  rewrite::drop_unread_defaults(model, defaults);
   rewrite::declare_truly(model);
   for (size_t i = 0; i < inputs.size(); ++i) {
     walk.report().inputs.push_back(

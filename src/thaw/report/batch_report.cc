@@ -10,6 +10,7 @@
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
 namespace {
@@ -84,6 +85,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
   if (report.is_checked && !report.unchecked.empty())
     text += fmt::format("not checked: {}\n", report::printable(report.unchecked));
+  text += rewrite::told_taken(report.default_weights);
   if (report.accepted()) return text + report::written_text(report.files);
   if (confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
@@ -115,6 +117,7 @@ std::string to_json(const BatchReport& report) {
   json.end_object();
   report::write_checks(json, "sizes", report.checks);
   json.optional_member("not_checked", unchecked_in_batch(report));
+  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -136,6 +139,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
+  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
   return page.finish();
 }
 

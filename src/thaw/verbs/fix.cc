@@ -11,6 +11,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/infer/size_names.h"
 #include "thaw/lift/onetrace/thaw_trace.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/rename_sizes.h"
 #include "thaw/run/compare.h"
 #include "thaw/verbs/access.h"
@@ -69,6 +70,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   rewrite::Changes changes = fixing::fix(*fixed, options);
   FixReport report{
       .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
+  report.default_weights = rewrite::count_replaceable(original);
   if (report.modified()) verbs::require_renames(*fixed, output);
   if (report.modified() && options.check) {
     const bool rewritten = std::ranges::any_of(report.changed, rewrites_sizes);
