@@ -71,6 +71,7 @@ struct BatchReport {
   int64_t samples = 0;                            // that were drawn for a check
   std::vector<RunCheck> checks;                   // by sizes; empty where it was not checked
   std::string unchecked;                          // what was not compared, where that was asked for
+  int default_weights = 0;                        // weights that are inputs too, which were taken as constants
 
   // Every run agrees, and where a check was asked for, every output was compared. Without one: always.
   THAW_API bool accepted() const;

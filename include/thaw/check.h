@@ -71,6 +71,7 @@ struct CheckReport {
   SizeProof proof;
   std::vector<ModuleSummary> modules;  // in the order in which they first run, the first thousand
   size_t more_modules = 0;             // those that are left out
+  int default_weights = 0;             // weights that are inputs too, which were taken as constants
 
   // No error and no warning; notes alone do not count.
   THAW_API bool accepted() const;

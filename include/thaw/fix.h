@@ -40,6 +40,7 @@ struct FixReport {
   std::vector<Change> left = {};
   std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
   std::vector<std::string> uncompared = {};  // what was not compared with the original, and why
+  int default_weights = 0;                   // weights that are inputs too, which were taken as constants
   bool modified() const { return !changed.empty(); }
   // No run contradicts the result. A model that does not run itself is no reference: what is mended of it is accepted
   // without one, and `uncompared` says so.

@@ -66,6 +66,7 @@ struct Inspection {
   std::string producer;  // "pytorch 2.1.0"
   int64_t ir_version = 0;
   size_t num_weights = 0;
+  int default_weights = 0;                        // weights that are inputs too, which were taken as constants
   uint64_t weight_bytes = 0, external_bytes = 0;  // of initializers, packed; of those, in other files
   bool out_of_budget = false;                     // what is not known may be unknown for that alone (thaw/limits.h)
 };

@@ -46,6 +46,7 @@ struct PinReport {
   std::vector<RunCheck> checks = {};
   std::vector<std::string> uncompared = {};
   bool is_checked = false;  // as PinOptions::check asks
+  int default_weights = 0;  // weights that are inputs too, which were taken as constants
 
   // No run contradicts the result; where a check was asked for, something was compared.
   THAW_API bool accepted() const;

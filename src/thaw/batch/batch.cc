@@ -264,6 +264,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
   const auto& initializers = model.graph->initializers();
   const std::unordered_set<const ir::Value*> known(initializers.begin(), initializers.end());
+  const std::unordered_set<const ir::Value*> defaults = rewrite::read_defaults(model);
   const int64_t opset = *model.opset("");
   if (opset < kOldestOpset) {
     throw Error(ErrorCode::kUnsupported, {.what = fmt::format("the model is of opset {}", opset),
@@ -345,6 +346,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   require_conditions(model, taken, walk.emitter());
   rewrite::remove_unused(model);
   rewrite::list_initializers(model, known);
+  rewrite::drop_unread_defaults(model, defaults);
   rewrite::declare_truly(model);
   if (!taken.empty()) rewrite::keep_declared_outputs(model, declared);
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -66,7 +66,7 @@ void TargetView::walk(const ir::Graph& graph, const ir::Function* function, bool
 }
 
 bool TargetView::is_constant(const ir::Value& value) const {
-  // From IR version 4 on, an initializer that is an input too may be replaced by the caller.
+  // A runtime folds nothing that a caller may replace, which from IR version 4 on is what is an input too.
   if (value.constant() && !(value.is_input() && model_.ir_version >= 4)) return true;
   return folded_.contains(&value);
 }

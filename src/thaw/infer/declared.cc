@@ -98,14 +98,9 @@ Fact constant_fact(const ir::Tensor& tensor) {
   return fact;
 }
 
-bool is_default(const ir::Model& model, const ir::Value& value) {
-  constexpr int64_t kConstantsAreNoInputs = 4;
-  return value.is_input() && model.ir_version >= kConstantsAreNoInputs;
-}
-
 Fact initializer_fact(const ir::Model& model, const ir::Value& value, dim::Scope& scope) {
   Fact fact = constant_fact(*value.initializer());
-  if (!is_default(model, value) || !fact.shape || !value.type.shape || value.type.shape->size() != fact.shape->size())
+  if (value.fixed_constant() || !fact.shape || !value.type.shape || value.type.shape->size() != fact.shape->size())
     return fact;
   for (size_t axis = 0; axis < fact.shape->size(); ++axis)
     if (!(*value.type.shape)[axis].value) (*fact.shape)[axis] = declared_dim(model, value, axis, scope);

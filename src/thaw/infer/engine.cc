@@ -281,8 +281,7 @@ const ir::Tensor* Engine::constant_of(const ir::Value& value, const Frame& frame
     auto it = frame.constants.find(&value);
     if (it != frame.constants.end()) return it->second;
   }
-  if (is_default(model_, value)) return nullptr;
-  return value.constant();
+  return value.fixed_constant();
 }
 
 ops::ElementsPtr Engine::read_elements(const ir::Value& value, const Fact& fact, const ir::Tensor* constant) {

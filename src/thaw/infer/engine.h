@@ -113,7 +113,5 @@ ops::Fact declared_inner_fact(const ir::Type& type, dim::Scope& scope);
 ops::Fact constant_fact(const ir::Tensor& tensor);
 // Of an initializer: what its tensor is; where the caller may replace it, the sizes that its declaration leaves open stay so.
 ops::Fact initializer_fact(const ir::Model& model, const ir::Value& value, dim::Scope& scope);
-// Whether it is only a default, of an input: files of IR versions before 4 list every weight among the inputs.
-bool is_default(const ir::Model& model, const ir::Value& value);
 
 }  // namespace thaw::infer

@@ -25,7 +25,7 @@ class FactsView : public Base {
   const ops::Fact& output(int i) const override { return facts_.fact(this->node().output(i)); }
   const ir::Tensor* constant(int i) const override {
     const ir::Value* value = this->node().input(i);
-    return value && !value->is_input() ? value->constant() : nullptr;
+    return value ? value->fixed_constant() : nullptr;
   }
   const ops::Elements* elements(int i) override {
     if (const ops::Fact& fact = input(i); fact.elements) return fact.elements.get();

@@ -8,6 +8,7 @@
 #include "thaw/optimize/optimize.h"
 #include "thaw/pin/inputs.h"
 #include "thaw/pin/open_sizes.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/declare.h"
 #include "thaw/rewrite/patch.h"
 
@@ -74,6 +75,7 @@ Pinned pin(ir::Model& model, const PinOptions& options) {
   ops::require_arity(model);
   ir::tell_names_apart(model);
   Pinned pinned;
+  const std::unordered_set<const ir::Value*> defaults = rewrite::read_defaults(model);
   rewrite::PassContext context(model);
   const size_t problems_before = context.facts().result().problems().size();
   pinned.given = pin_inputs(context, options);
@@ -88,6 +90,7 @@ Pinned pin(ir::Model& model, const PinOptions& options) {
   clean.max_growth = options.max_growth;
   rewrite::Changes cleaned = optimizing::optimize(model, clean, optimizing::FrozenSizes::kMeant);
   std::ranges::move(cleaned.made, std::back_inserter(pinned.changes.made));
+  rewrite::drop_unread_defaults(model, defaults);
   rewrite::declare_truly(model);
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);

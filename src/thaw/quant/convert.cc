@@ -34,10 +34,12 @@ namespace {
 // Files of IR versions before 4 list every weight among the inputs; one that a caller may replace is no constant.
 void settle_weights(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {
   const int count = rewrite::count_replaceable(model);
-  if (count == 0 || options.constant_weights)
+  if (count == 0 || options.constant_weights) {
     rewrite::make_weights_constants(model);
-  else
+  } else {
+    rewrite::vary_defaults(model);
     report.warnings.push_back(rewrite::told_replaceable(count));
+  }
 }
 
 void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertReport& report) {

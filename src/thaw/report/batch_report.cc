@@ -10,6 +10,7 @@
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
 namespace {
@@ -98,6 +99,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += report::as_written_text(report.as_written);
   for (const Note& note : report.deciding)
     text += fmt::format("{}: {}\n", report::printable(note.where), report::printable(note.message));
+  text += rewrite::told_taken(report.default_weights);
   if (report.accepted()) return text + report::written_text(report.files);
   if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
@@ -132,6 +134,7 @@ std::string to_json(const BatchReport& report) {
   report::write_checks(json, "sizes", report.checks);
   json.optional_member("not_checked", unchecked_in_batch(report));
   report::write_as_written(json, report.as_written);
+  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -153,6 +156,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
+  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
   return page.finish();
 }
 

@@ -15,6 +15,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
 namespace {
@@ -43,6 +44,7 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("model", file.report.model);
   if (file.error) return report::write_error(json, *file.error);
   report::write_findings(json, file.report.findings);
+  if (file.report.default_weights > 0) json.member("default_weights", file.report.default_weights);
   if (!file.report.is_proven) return;
   const SizeProof& proof = file.report.proof;
   json.member_object("proof");
@@ -123,6 +125,7 @@ void add_checked_model(HtmlPage& page, const CheckedFile& file) {
     page.sentence(
         fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open{}.",
                     proof.statements, proof.proven, proof.broken, proof.open, assumed_text(proof)));
+  if (file.report.default_weights > 0) page.sentence(rewrite::told_taken(file.report.default_weights));
   add_findings(page, file.report.findings);
   add_modules(page, file.report);
 }
@@ -200,6 +203,7 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
     text += (text.empty() ? "" : "\n") +
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
+    text += rewrite::told_taken(file.report.default_weights);
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
   if (files.size() > 1) text += fmt::format("\n{} models, {} with findings that count\n", files.size(), failed);

@@ -4,6 +4,7 @@
 #include "thaw/report/inspection_cost.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw::report {
 namespace {
@@ -23,6 +24,7 @@ class InspectionJson {
     write_graph();
     write_symbols();
     write_findings();
+    if (const int count = rewrite::count_replaceable(model_); count > 0) json_.member("default_weights", count);
     if (view_.cost) write_cost(json_, seen_);
     if (more) more(json_);
     json_.end_object();

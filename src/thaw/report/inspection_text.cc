@@ -11,6 +11,7 @@
 #include "thaw/report/inspection_cost.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/table.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw::report {
 namespace {
@@ -71,7 +72,7 @@ class InspectionText {
       text_ += fmt::format(", {} of {}", counted(weights.constants, "constant"), bytes_text(weights.constant_bytes));
     }
     if (!model_.functions.empty()) text_ += ", " + counted(model_.functions.size(), "function");
-    text_ += "\n";
+    text_ += "\n" + rewrite::told_taken(rewrite::count_replaceable(model_));
   }
 
   std::string dims_of(const ops::Fact& fact) {

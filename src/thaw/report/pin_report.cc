@@ -8,6 +8,7 @@
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
+#include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
 namespace {
@@ -36,6 +37,7 @@ void write_pinned(JsonWriter& json, const PinReport& report) {
   json.end_array();
   report::write_checks(json, "sizes", report.checks);
   report::write_uncompared(json, report.uncompared);
+  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
   json.end_object();
 }
 
@@ -53,7 +55,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   text += report::notes_text("pinned", report::views(pinned), true);
   text += open.empty() ? "every size is a number\n" : report::notes_text("no number", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  return text + report::uncompared_text(report.uncompared);
+  return text + report::uncompared_text(report.uncompared) + rewrite::told_taken(report.default_weights);
 }
 
 void add_pinned(HtmlPage& page, const PinReport& report) {
@@ -68,6 +70,7 @@ void add_pinned(HtmlPage& page, const PinReport& report) {
     page.table({"tensor", "axis", "size", "why"}, rows);
   }
   report::add_checked(page, report.checks, report.uncompared);
+  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
 }
 
 PinnedModels as_one_of_one(const PinReport& report) {

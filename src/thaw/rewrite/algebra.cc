@@ -117,7 +117,7 @@ class SumReader {
 }  // namespace
 
 std::optional<double> number_of(const ir::Value& value) {
-  const ir::Tensor* tensor = value.is_input() ? nullptr : value.constant();
+  const ir::Tensor* tensor = value.fixed_constant();
   if (!tensor || !(ir::is_floating(tensor->data_type) || ir::is_integer(tensor->data_type))) return std::nullopt;
   try {
     return tensor->num_elements() == 1 ? std::optional(tensor->to_double().front()) : std::nullopt;

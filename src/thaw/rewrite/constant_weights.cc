@@ -30,6 +30,35 @@ std::string told_replaceable(int count) {
   return fmt::format("{} {}; --constant-weights makes constants of them", count, are);
 }
 
+std::string told_taken(int count) {
+  if (count == 0) return {};
+  return fmt::format(
+      "{}; `thaw optimize --constant-weights` takes {} off the inputs\n",
+      count == 1
+          ? "1 weight is an input too: it is taken as the constant that it is unless fed"
+          : fmt::format("{} weights are inputs too: they are taken as the constants that they are unless fed", count),
+      count == 1 ? "it" : "them");
+}
+
+void vary_defaults(ir::Model& model) { model.graph->defaults_vary = count_replaceable(model) > 0; }
+
+std::unordered_set<const ir::Value*> read_defaults(const ir::Model& model) {
+  std::unordered_set<const ir::Value*> read;
+  for (const ir::Value* input : model.graph->inputs())
+    if (input->fixed_constant() && input->is_used()) read.insert(input);
+  return read;
+}
+
+void drop_unread_defaults(ir::Model& model, const std::unordered_set<const ir::Value*>& were_read) {
+  if (were_read.empty()) return;
+  const std::vector<ir::Value*> inputs = model.graph->inputs();
+  for (ir::Value* input : inputs) {
+    if (input->is_used() || !were_read.contains(input)) continue;
+    if (input->initializer()) model.graph->remove_initializer(input);
+    model.graph->remove_input(input);
+  }
+}
+
 int make_weights_constants(ir::Model& model) {
   if (model.ir_version <= 0) return 0;
   int count = 0;

@@ -1,4 +1,5 @@
-// Weights that are inputs too, as files of IR versions before 4 must list them, and some exporters do long after.
+// Weights that are inputs too, as files of IR versions before 4 must list them, and some exporters do long after. They are
+// defaults that hardly anyone replaces: constants to all that look at a model, but where vary_defaults() says otherwise.
 #pragma once
 
 #include <string>
@@ -14,6 +15,17 @@ int count_replaceable(const ir::Model& model);
 
 // "12 weights are inputs too, …, and stay as they are"
 std::string told_replaceable(int count);
+
+// "12 weights are inputs too: …": what a verb says that took them as constants, in a line; empty for none.
+std::string told_taken(int count);
+
+// From here on they are no constants of this model: a caller gives others.
+void vary_defaults(ir::Model& model);
+
+// The inputs with a default that something reads, and, after a rewrite, those among them that nothing reads any more: what
+// was made of their numbers holds for these alone, so that they are taken off the inputs rather than ignored.
+std::unordered_set<const ir::Value*> read_defaults(const ir::Model& model);
+void drop_unread_defaults(ir::Model& model, const std::unordered_set<const ir::Value*>& were_read);
 
 // They are constants: the inputs of their names go. A model of an older IR version gets 4, the first that allows that.
 // Returns how many they are.

@@ -16,7 +16,7 @@ bool is_list(const ir::Tensor& tensor) { return !tensor.dims.empty(); }
 
 // The constant as the attribute that says the same; nullopt where it is no constant, or of another type.
 std::optional<ir::Attribute> as_attribute(const std::string& name, const ir::Value& value) {
-  const ir::Tensor* tensor = value.is_input() ? nullptr : value.constant();
+  const ir::Tensor* tensor = value.fixed_constant();
   if (!tensor) return std::nullopt;
   if (ir::is_integer(tensor->data_type)) {
     const std::vector<int64_t> values = tensor->to_int64();

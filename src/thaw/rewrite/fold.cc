@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kSmall = 64;  // bytes of a constant that is worth a node: it takes no more room in the file
 
-bool is_constant(const ir::Value& value) { return value.constant() && !value.is_input(); }
+bool is_constant(const ir::Value& value) { return value.fixed_constant() != nullptr; }
 
 class Folder {
  public:

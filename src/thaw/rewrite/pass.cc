@@ -20,7 +20,8 @@ namespace rewrite {
 PassContext::PassContext(ir::Model& changed, infer::UnknownSizes unknown)
     : model(changed),
       unknown_(unknown),
-      listed_(changed.graph->initializers().begin(), changed.graph->initializers().end()) {}
+      listed_(changed.graph->initializers().begin(), changed.graph->initializers().end()),
+      read_defaults_(read_defaults(changed)) {}
 
 infer::Inference& PassContext::facts() {
   if (!facts_) facts_ = std::make_unique<Facts>(model, unknown_);
@@ -34,6 +35,7 @@ const dim::Scope& PassContext::scope() {
 
 Changes PassContext::finish() {
   list_initializers(model, listed_);
+  drop_unread_defaults(model, read_defaults_);
   return std::move(changes);
 }
 

@@ -54,8 +54,8 @@ class PassContext {
   // After an edit that it was not told of, as of what inputs declare.
   void forget_facts() { facts_.reset(); }
 
-  // The end of a pipeline: where the file's IR version asks for it, new constants are listed as it lists them. Returns what was
-  // done.
+  // The end of a pipeline: where the file's IR version asks for it, new constants are listed as it lists them, and inputs whose
+  // defaults went into what was made are gone. Returns what was done.
   Changes finish();
 
  private:
@@ -67,7 +67,8 @@ class PassContext {
   };
 
   infer::UnknownSizes unknown_;
-  std::unordered_set<const ir::Value*> listed_;  // the constants that the model came with
+  std::unordered_set<const ir::Value*> listed_;         // the constants that the model came with
+  std::unordered_set<const ir::Value*> read_defaults_;  // of inputs, as the model came
   std::unique_ptr<Facts> facts_;
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/samples.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/run/session.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
@@ -46,6 +47,7 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
   report.model = given.path.string();
   report.output = output.path.string();
   report.is_checked = options.check;
+  report.default_weights = rewrite::count_replaceable(given);
   report.ports = batched_ports(given, *batched);
   verbs::require_renames(*batched, output);
   if (options.check) {

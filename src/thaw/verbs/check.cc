@@ -4,6 +4,7 @@
 #include "thaw/core/error.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/modules.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
 
@@ -19,6 +20,7 @@ CheckReport check(const Model& model, const CheckOptions& options) {
   const ir::Model& given = ModelAccess::begin(model);
   CheckReport report = checking::check(given, options);
   report.model = given.path.string();
+  report.default_weights = rewrite::count_replaceable(given);
   report.is_proven = !options.dims.empty();
   if (options.run) {
     const auto own = ir::clone(given);  // the runs drop what it declares inside

@@ -13,6 +13,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/infer/size_names.h"
 #include "thaw/lift/onetrace/thaw_trace.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/rename_sizes.h"
 #include "thaw/run/compare.h"
 #include "thaw/verbs/access.h"
@@ -88,6 +89,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   FixReport report{
       .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
   list_errors(*fixed, report);
+  report.default_weights = rewrite::count_replaceable(original);
   if (report.modified()) verbs::require_renames(*fixed, output);
   std::optional<Arrays> fed;
   if (report.modified() && options.check) {

@@ -9,6 +9,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/rewrite/annotate.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/output.h"
 
@@ -83,6 +84,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
   out.ir_version = graph.ir_version;
   const report::WeightTotals weights = report::weigh(graph);
   out.num_weights = weights.count;
+  out.default_weights = rewrite::count_replaceable(graph);
   out.weight_bytes = weights.bytes;
   out.external_bytes = weights.external;
   return out;

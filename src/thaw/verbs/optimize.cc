@@ -81,6 +81,7 @@ using Passes = std::vector<std::string>;
 Attempt attempt_without(const Passes& passes, const ir::Model& original, OptimizeOptions options) {
   options.skip.insert(options.skip.end(), passes.begin(), passes.end());
   Attempt attempt{ir::clone(original), {}, {}};
+  if (!options.constant_weights) rewrite::vary_defaults(*attempt.model);
   attempt.changes = optimizing::optimize(*attempt.model, options);
   if (options.check && attempt.changes.modified()) attempt.check = check_result(*attempt.model, original, options);
   return attempt;

@@ -10,6 +10,7 @@
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/optimize/optimize.h"
+#include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
@@ -49,6 +50,7 @@ PinnedOne pin_unchecked(const ir::Model& original, const PinOptions& options) {
   report.model = original.path.string();
   report.sizes = options.sizes;
   report.is_checked = options.check;
+  report.default_weights = rewrite::count_replaceable(original);
   report.nodes_before = optimizing::weigh(*original.graph).nodes;
   pinning::Pinned pinned = pinning::pin(*made.model, options);
   report.changed = std::move(pinned.changes.made);

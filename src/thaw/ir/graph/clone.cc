@@ -172,6 +172,7 @@ std::unique_ptr<Model> clone(const Model& model) {
   if (model.graph) {
     made->graph = std::make_unique<Graph>();
     Graph::Copier().copy(*model.graph, *made->graph);
+    made->graph->defaults_vary = model.graph->defaults_vary;
   }
   for (const auto& function : model.functions) {
     auto& copy = made->functions.emplace_back(std::make_unique<Function>());

@@ -249,6 +249,11 @@ const Tensor* Value::constant() const {
   return producer_ ? producer_->constant() : nullptr;
 }
 
+const Tensor* Value::fixed_constant() const {
+  const bool is_given = is_input_ && graph_ && (graph_->parent() != nullptr || graph_->defaults_vary);
+  return is_given ? nullptr : constant();
+}
+
 Node* NodeRange::operator[](size_t i) const {
   auto it = begin();
   while (i-- > 0) ++it;

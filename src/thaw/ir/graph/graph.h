@@ -111,8 +111,10 @@ class Value {
   bool is_output() const { return output_count_ > 0; }  // of its own graph; a subgraph may return it too, see is_used
   bool is_used() const;                                 // read by a node, or an output of its graph or of a subgraph
   // The constant behind the value: its initializer, or the tensor of the Constant node that makes it; null if none.
-  // An initializer that is also a graph input is a default that the caller may replace: `is_input()` tells.
+  // An initializer that is also a graph input is a default; fixed_constant() tells whether it counts as a constant.
   const Tensor* constant() const;
+  // The same, but null for what whoever runs the model gives: an input of a subgraph, and a default where it varies.
+  const Tensor* fixed_constant() const;
   Tensor* initializer() const { return initializer_; }
   const SparseTensor* sparse_initializer() const { return sparse_initializer_; }
 
@@ -281,6 +283,9 @@ class Graph {
 
   std::string name;
   std::string extra;
+  // Whether initializers that are inputs too are numbers that a caller may replace. Callers hardly ever do, so that they are
+  // constants to all who ask, but where someone said so (rewrite/constant_weights.h). Of the main graph.
+  bool defaults_vary = false;
   size_t num_nodes() const;                  // those of subgraphs included
   Graph* parent() const { return parent_; }  // the graph that encloses this subgraph; null at the top
   Node* parent_node() const { return parent_node_; }

@@ -3,7 +3,7 @@
 namespace thaw::ops {
 
 bool is_true(const ir::Value* value) {
-  const ir::Tensor* tensor = value && !value->is_input() ? value->constant() : nullptr;
+  const ir::Tensor* tensor = value ? value->fixed_constant() : nullptr;
   return tensor && tensor->num_elements() == 1 && tensor->data_type == ir::DataType::kBool &&
          tensor->to_int64()[0] != 0;
 }

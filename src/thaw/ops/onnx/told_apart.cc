@@ -38,8 +38,9 @@ std::optional<double> limit(const ir::Node& node, int operand, std::string_view 
   const ir::Value* value = node.input(operand);
   if (!value)
     return node.attribute(attribute) ? std::optional<double>(node.attribute_float(attribute, 0)) : std::nullopt;
-  if (value->is_input() || !value->constant()) return std::nullopt;
-  const ElementsPtr elements = small_elements(*value->constant());
+  const ir::Tensor* number = value->fixed_constant();
+  if (!number) return std::nullopt;
+  const ElementsPtr elements = small_elements(*number);
   return elements && elements->size() == 1 ? elements->front().as_double() : std::nullopt;
 }
 

@@ -64,7 +64,7 @@ const Fact& BatchContext::output(int i) const { return state().fact(changing_.ou
 
 const ir::Tensor* BatchContext::constant(int i) const {
   const ir::Value* value = changing_.input(i);
-  return value && !value->is_input() ? value->constant() : nullptr;
+  return value ? value->fixed_constant() : nullptr;
 }
 
 const Elements* BatchContext::elements(int i) {

@@ -311,7 +311,7 @@ Magnitude magnitude_of_layer(MagnitudeContext& n) {
   // Where an operand has left what is ordinary: a weighted sum of such where the other's numbers have one sign, as the
   // bands of a spectrum; else what was trained.
   const Operator* op = registry().find(n.node());
-  const auto is_constant = [](const ir::Value* value) { return value->constant() && !value->is_input(); };
+  const auto is_constant = [](const ir::Value* value) { return value->fixed_constant() != nullptr; };
   std::optional<Magnitude> product;
   std::vector<int> weights;
   bool has_left = false;
