@@ -29,7 +29,7 @@ using Files = std::vector<std::filesystem::path>;
 struct AsWritten {
   enum class Outcome : uint8_t {
     kNone,       // nothing came to be written
-    kLoaded,     // it makes a session of each model
+    kLoaded,     // it makes a session of each model; `reason`, where that does not run and the original doesn't either
     kRan,        // which ran once, too
     kNotLoaded,  // it could not be tried, or was not to be; `reason`
     kRefused,    // what it takes of the original it does not take of this; `reason`. Nothing was written

@@ -57,7 +57,8 @@ int batch(const Words& w) {
 
 int optimize(const Words& w) {
   thaw::Model model = thaw::Model::load(w[0]);
-  return told(thaw::optimize(model, {.target = thaw::OptimizeTarget::kOrt}, {.path = w[1]}));
+  const thaw::OptimizeReport report = thaw::optimize(model, {.target = thaw::OptimizeTarget::kOrt}, {.path = w[1]});
+  return told(report) == 0 && report.fits_target() ? 0 : 1;
 }
 
 int convert(const Words& w) {

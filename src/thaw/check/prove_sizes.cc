@@ -69,11 +69,37 @@ int64_t total(const NamedSizes& sizes) {
   return sum;
 }
 
+dim::Assignment with_others(const dim::Assignment& sizes, const dim::Assignment& others) {
+  dim::Assignment all = sizes;
+  all.insert(others.begin(), others.end());
+  return all;
+}
+
+// What breaks a statement, with a size for each other of the inputs, those that expressions stand for, and the rows behind sums. Of
+// thousands of sizes that is much, and is made of what is shown alone.
+NamedSizes all_sizes(const BrokenStatement& broken, const SizeProofs& proofs, const SizeRanges& ranges) {
+  const dim::Assignment all = with_others(broken.sizes, proofs.others);
+  NamedSizes named = by_name(all, ranges.scope);
+  for (const auto& [name, expression] : ranges.given) {
+    std::erase_if(named, [&](const auto& size) { return size.first == name; });
+    if (const auto value = dim::evaluate(expression, all)) named.emplace_back(name, *value);
+  }
+  named.insert(named.end(), broken.rows.begin(), broken.rows.end());
+  return named;
+}
+
 // Whether inputs can have the sizes and values of a counterexample: what is assumed of them holds of all of them, and
 // nothing rests on what only running the model tells.
 class Witnesses {
  public:
-  explicit Witnesses(const SizeRanges& ranges) : ranges_(ranges), others_(dim::admitted_sizes(ranges.scope)) {}
+  explicit Witnesses(const SizeRanges& ranges) : ranges_(ranges), others_(dim::admitted_sizes(ranges.scope)) {
+    if (!others_) return;
+    const std::vector<dim::SymbolInfo>& symbols = ranges_.scope.symbols();
+    for (size_t id = 0; id < symbols.size(); ++id)
+      if (symbols[id].kind == dim::SymbolKind::kInputDim) others_->emplace(static_cast<int>(id), symbols[id].lower);
+  }
+
+  dim::Assignment others() const { return others_.value_or(dim::Assignment()); }
 
   // The statement with sizes that inputs can have and that break it, or why there are none to show.
   std::variant<BrokenStatement, OpenStatement> find(const ops::Obligation& o, dim::Assignment counterexample) const {
@@ -83,14 +109,11 @@ class Witnesses {
       counterexample = *sizes;
     }
     if (!others_) return OpenStatement{&o, "no sizes were found at which all that is known of the inputs holds"};
-    dim::Assignment all = counterexample;
-    for (const auto& [id, value] : *others_) all.emplace(id, value);
-    const std::vector<dim::SymbolInfo>& symbols = ranges_.scope.symbols();
-    for (size_t id = 0; id < symbols.size(); ++id)
-      if (symbols[id].kind == dim::SymbolKind::kInputDim) all.emplace(static_cast<int>(id), symbols[id].lower);
-    const auto rows = ranges_.sums.rows_for(all);
+    std::optional<NamedSizes> rows = NamedSizes();
+    if (!ranges_.sums.empty()) rows = ranges_.sums.rows_for(with_others(counterexample, *others_));
     if (!rows) return OpenStatement{&o, "no rows of the inputs were found that make the sizes that break it"};
-    return BrokenStatement{&o, by_name(counterexample, ranges_.scope), complete(all, *rows)};
+    NamedSizes at = by_name(counterexample, ranges_.scope);
+    return BrokenStatement{&o, std::move(counterexample), std::move(at), std::move(*rows)};
   }
 
  private:
@@ -98,17 +121,6 @@ class Witnesses {
     for (const auto& [id, value] : sizes)
       if (dim::is_data_dependent(ranges_.scope.symbol_at(id))) return dim::to_string(ranges_.scope.symbol_at(id));
     return std::nullopt;
-  }
-
-  // With the sizes that expressions stand for, and the rows behind sums.
-  NamedSizes complete(const dim::Assignment& all, const NamedSizes& rows) const {
-    NamedSizes named = by_name(all, ranges_.scope);
-    for (const auto& [name, expression] : ranges_.given) {
-      std::erase_if(named, [&](const auto& size) { return size.first == name; });
-      if (const auto value = dim::evaluate(expression, all)) named.emplace_back(name, *value);
-    }
-    named.insert(named.end(), rows.begin(), rows.end());
-    return named;
   }
 
   const SizeRanges& ranges_;
@@ -130,6 +142,7 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
   SizeProofs out;
   out.summary.assumed = ranges.assumed;
   const Witnesses witnesses(ranges);
+  out.others = witnesses.others();
   for (const ops::Obligation& o : ranges.result.obligations()) {
     const dim::Proof proof = prove(o);
     std::variant<BrokenStatement, OpenStatement> found = OpenStatement{&o, proof.reason};
@@ -168,7 +181,7 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
         findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node),
                                  at.empty() ? "every size" : at, b.obligation->what, statement_text(*b.obligation)),
                      place_of(*b.obligation->node));
-    f.breaking_sizes = b.sizes;
+    f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
@@ -187,7 +200,7 @@ void look_for_unspecified_sizes(Evidence& evidence, Findings& findings) {
                     name_of(*b.obligation->node), at.empty() ? "every size" : at, b.obligation->what,
                     statement_text(*b.obligation)),
         place_of(*b.obligation->node));
-    f.breaking_sizes = b.sizes;
+    f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or pad so that the specified size and ONNX Runtime's are the same";

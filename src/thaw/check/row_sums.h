@@ -45,6 +45,8 @@ class RowSums {
   // The names "NAME[i]" and values of rows that make every sum what it is at these sizes; nullopt where none were found.
   std::optional<std::vector<std::pair<std::string, int64_t>>> rows_for(const dim::Assignment& sizes) const;
 
+  bool empty() const { return sums_.empty(); }
+
  private:
   struct Sum {
     std::string input;

@@ -22,8 +22,9 @@ namespace thaw::checking {
 // A statement about sizes with sizes that break it, and one that could be neither proven nor broken.
 struct BrokenStatement {
   const ops::Obligation* obligation;
-  NamedSizes at;     // the sizes that break it
-  NamedSizes sizes;  // and one for each other size of the inputs
+  dim::Assignment sizes;  // that break it
+  NamedSizes at;          // the same by name
+  NamedSizes rows;        // elements of inputs that make them, where sums over rows are among them
 };
 struct OpenStatement {
   const ops::Obligation* obligation;
@@ -35,6 +36,7 @@ struct SizeProofs {
   std::vector<OpenStatement> open;
   // What is only specified and does not hold; not counted in the summary.
   std::vector<BrokenStatement> unspecified;
+  dim::Assignment others;  // sizes that inputs can have, for those that a statement says nothing of
 };
 // Proves every obligation of the result (prove_sizes.cc).
 SizeProofs prove_sizes(const SizeRanges& ranges);

@@ -48,7 +48,7 @@ Action define_lift(Options& options) {
   auto arguments = std::make_shared<LiftArguments>();
   options.arguments(
       "TRACE", arguments->traces, "FILE",
-      "static exports of one model: three sizes, sides unequal, one odd or no multiple of the stride, two batches");
+      "static exports at three sizes: sides unequal, one odd or off the stride, two batches");
   options.required("-o,--output", arguments->output.path, "FILE", "the file to write");
   options.texts("--values", arguments->values, "FILE",
                 "the integer inputs' values: a JSON file of all traces, or an .npz named as its trace");

@@ -33,6 +33,15 @@ std::string by_its_name(std::string text, const ToTry& what) {
 
 std::string told(const Error& error, const ToTry& what) { return by_its_name(error.what(), what); }
 
+bool runs(const ir::Model& model, const Arrays& fed) {
+  try {
+    run::Session(model, defaults()).run(fed);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 bool is_loaded(const ir::Model& model) {
   try {
     const run::Session session(model, defaults());
@@ -71,6 +80,8 @@ AsWritten try_as_written(const ToTry& what) {
                         by_its_name(error.parts().what, what))
                   : by_its_name(error.parts().what, what)};
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    if (loaded && what.original != nullptr && !runs(*what.original, *what.fed))
+      return {Outcome::kLoaded, fmt::format("neither it nor the model runs as it is written: {}", told(error, what))};
     if (loaded)
       return {Outcome::kRefused, fmt::format("it loads as it is written, and does not run: {}", told(error, what))};
     if (what.original == nullptr || is_loaded(*what.original))

@@ -156,6 +156,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
+  report::add_as_written(page, report.as_written);
   if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
   return page.finish();
 }

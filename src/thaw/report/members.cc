@@ -56,10 +56,6 @@ std::string_view word_of(AsWritten::Outcome outcome) {
   return {};
 }
 
-std::string not_loaded_text(const AsWritten& as_written) {
-  return fmt::format("it was not loaded as it is written: {}", as_written.reason);
-}
-
 }  // namespace
 
 void write_as_written(JsonWriter& json, const AsWritten& as_written) {
@@ -71,13 +67,15 @@ void write_as_written(JsonWriter& json, const AsWritten& as_written) {
 
 std::string as_written_text(const AsWritten& as_written) {
   if (as_written.is_refused()) return fmt::format("FAILS: {}\n", printable(as_written.reason));
-  if (as_written.outcome != AsWritten::Outcome::kNotLoaded) return {};
-  return fmt::format("warning: {}\n", printable(not_loaded_text(as_written)));
+  if (as_written.reason.empty()) return {};
+  const bool is_loaded = as_written.outcome == AsWritten::Outcome::kLoaded;
+  return fmt::format("warning: {}{}\n",
+                     is_loaded ? "" : "it was not loaded as it is written: ", printable(as_written.reason));
 }
 
 void add_as_written(HtmlPage& page, const AsWritten& as_written) {
-  if (as_written.is_refused()) page.sentence(as_written.reason);
-  if (as_written.outcome == AsWritten::Outcome::kNotLoaded) page.sentence(not_loaded_text(as_written));
+  page.sentence(fmt::format("ONNX Runtime on the files as they are written: {}{}{}.", word_of(as_written.outcome),
+                            as_written.reason.empty() ? "" : "; ", as_written.reason));
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {

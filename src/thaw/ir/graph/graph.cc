@@ -250,7 +250,14 @@ const Tensor* Value::constant() const {
 }
 
 const Tensor* Value::fixed_constant() const {
-  const bool is_given = is_input_ && graph_ && (graph_->parent() != nullptr || graph_->defaults_vary);
+  // An input that declares other sizes than its default's is there to be given.
+  const auto declares_others = [&] {
+    return initializer_ && type.shape &&
+           !std::ranges::equal(*type.shape, initializer_->dims,
+                               [](const DeclaredDim& dim, int64_t size) { return dim.value == size; });
+  };
+  const bool is_given =
+      is_input_ && graph_ && (graph_->parent() != nullptr || graph_->defaults_vary || declares_others());
   return is_given ? nullptr : constant();
 }
 
