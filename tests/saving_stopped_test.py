@@ -131,13 +131,16 @@ def test_the_old_model_or_the_new(thaw, shim, tmp_path, name, how):
             for n in tried:
                 os.utime(folder / n, (0, 0))
         elif how == "fail":
-            assert run.returncode in (0, 2) and not left, (where, left)
+            # A folder that cannot be taken away stays.
+            assert run.returncode in (0, 2) and (not left or reached[number - 1].endswith("remove")), (where, left)
             if run.returncode == 2 and same(answer, old) and name != "fix: in place":
                 assert set(names(folder)) <= set(names(case.start)), where
         # What was left stands in nobody's way.
         again = subprocess.run([thaw.path, *case.arguments], cwd=folder, capture_output=True, text=True, timeout=60)
         assert again.returncode == 0 and (name == "fix: in place" or same(case.answer(folder), new)), (where, again.stderr)
-        assert how != "kill" or not any((folder / n).is_dir() for n in names(folder) if ".thaw-" in n), where
+        # In place, there may be nothing left to write.
+        cleared = not any((folder / n).is_dir() for n in names(folder) if ".thaw-" in n)
+        assert how != "kill" or cleared or name == "fix: in place", where
     assert seen == ({"new"} if name == "fix: in place" else {"old", "new"}) and whole
 
 

@@ -33,8 +33,9 @@ UniqueFd open_folder(const std::filesystem::path& path) {
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Those of processes that were killed. What cannot be taken away stays, and harms nobody.
-void remove_abandoned(const std::filesystem::path& parent) {
+}  // namespace
+
+void remove_abandoned_folders(const std::filesystem::path& parent) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(parent, none)) {
     if (!is_temporary_name(entry.path().filename().string())) continue;
@@ -44,8 +45,6 @@ void remove_abandoned(const std::filesystem::path& parent) {
     if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) std::filesystem::remove_all(entry.path(), none);
   }
 }
-
-}  // namespace
 
 std::string temporary_name() {
   unsigned char bytes[kRandomBytes];
@@ -61,7 +60,6 @@ std::string temporary_name() {
 }
 
 ScratchFolder::ScratchFolder(const std::filesystem::path& parent) {
-  remove_abandoned(parent);
   do {
     path_ = parent / temporary_name();
     if (::mkdir(path_.c_str(), 0700) == 0) lock_ = open_folder(path_);

@@ -14,6 +14,10 @@ namespace thaw {
 // Of a file or folder that stands for a short time: ".thaw-0123456789abcdef.tmp".
 std::string temporary_name();
 
+// Takes away scratch folders in `parent` that nobody holds: those of processes that were killed. What cannot be taken away stays,
+// and harms nobody.
+void remove_abandoned_folders(const std::filesystem::path& parent);
+
 class ScratchFolder {
  public:
   // In `parent`. Throws thaw::Error (kCannotWrite) where none can be made.

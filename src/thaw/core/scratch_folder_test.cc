@@ -42,7 +42,7 @@ TEST(ScratchFolder, TakesAwayThoseThatNobodyHolds) {
   }
   age(abandoned);
   age(foreign);
-  const ScratchFolder scratch(folder.path());
+  remove_abandoned_folders(folder.path());
   EXPECT_FALSE(fs::exists(abandoned));
   EXPECT_TRUE(fs::exists(fresh));
   EXPECT_TRUE(fs::exists(foreign));
@@ -53,7 +53,7 @@ TEST(ScratchFolder, LeavesWhatALinkNames) {
   const TempFolder folder, elsewhere;
   write_whole(elsewhere / "kept", std::string_view("text"));
   fs::create_directory_symlink(elsewhere.path(), folder / ".thaw-0123456789abcdef.tmp");
-  const ScratchFolder scratch(folder.path());
+  remove_abandoned_folders(folder.path());
   EXPECT_TRUE(fs::exists(elsewhere / "kept"));
 }
 

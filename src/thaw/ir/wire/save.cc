@@ -116,13 +116,15 @@ struct Staged::Files {
 
   // Data that lies in the folder already stays there, and its models come to it; a second name of it would be for others to see.
   void name_all() {
+    const std::filesystem::path& first = models.front()->path();
+    const std::filesystem::path folder = first.has_parent_path() ? first.parent_path() : std::filesystem::path(".");
+    remove_abandoned_folders(folder);
     if (std::ranges::any_of(data, [](const auto& files) { return files->has_old(); })) {
       if (std::ranges::any_of(data, [](const auto& files) { return files->has_new(); })) return;
       for (const auto& file : models) paths.push_back(file->name_beside());
       return;
     }
-    const std::filesystem::path& first = models.front()->path();
-    scratch.emplace(first.has_parent_path() ? first.parent_path() : std::filesystem::path("."));
+    scratch.emplace(folder);
     const auto name = [&](const auto& file) { return file->name_in(scratch->path()); };
     if (!std::ranges::all_of(models, name) || !std::ranges::all_of(data, name)) return;
     for (const auto& file : models) paths.push_back(scratch->path() / file->path().filename());
