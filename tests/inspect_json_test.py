@@ -176,3 +176,15 @@ def test_names_that_are_not_text_give_valid_json(thaw, tmp_path):
         assert '"f\\ufffdatures"' in run.stdout
     else:
         assert run.returncode == 2 and run.stderr.startswith("thaw: ")
+
+
+def test_each_kind_of_statement_has_its_name(thaw, save):
+    """What Add, MatMul, Reshape and Conv need of sizes that are free."""
+    weight = numpy_helper.from_array(np.ones((2, 3, 3, 3), np.float32), "w")
+    nodes = [helper.make_node("Add", ["a", "b"], ["added"], name="add"), helper.make_node("MatMul", ["c", "d"], ["product"], name="matmul"),
+             helper.make_node("Reshape", ["e", "to"], ["rows"], name="reshape"), helper.make_node("Conv", ["f", "w"], ["seen"], name="conv")]
+    inputs = [("a", FLOAT, ["m"]), ("b", FLOAT, ["n"]), ("c", FLOAT, ["p", "q"]), ("d", FLOAT, ["r", "s"]), ("e", FLOAT, ["t"]),
+              ("f", FLOAT, [1, 3, "u", 9])]
+    outputs = [(name, FLOAT, None) for name in ("added", "product", "rows", "seen")]
+    seen = thaw.json("inspect", save(model(nodes, inputs, outputs, [weight, numpy_helper.from_array(np.array([-1, 7]), "to")])), code=0)
+    assert {o["node"]: o["kind"] for o in seen["obligations"]} == {"add": "broadcast", "matmul": "equal", "reshape": "divisible", "conv": "at most"}

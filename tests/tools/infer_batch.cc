@@ -45,7 +45,6 @@ bool has_unknown_sizes(const thaw::ir::Model& model, const thaw::infer::Result& 
 }
 
 json statements_of(const thaw::ir::Model& model, const thaw::dim::Scope& seen) {
-  constexpr const char* kKinds[] = {"equal", "broadcast", "divisible", "at most"};
   thaw::dim::Scope scope;
   thaw::infer::InferOptions options;
   options.sizes_as_run = true;
@@ -56,9 +55,8 @@ json statements_of(const thaw::ir::Model& model, const thaw::dim::Scope& seen) {
   if (has_unknown_sizes(model, result)) return nullptr;
   for (const thaw::ops::Obligation& o : result.obligations()) {
     if (o.only_specified) continue;
-    statements.push_back({{"kind", kKinds[static_cast<size_t>(o.kind)]},
-                          {"a", thaw::dim::to_string(o.a)},
-                          {"b", thaw::dim::to_string(o.b)}});
+    statements.push_back(
+        {{"kind", thaw::dim::name_of(o.kind)}, {"a", thaw::dim::to_string(o.a)}, {"b", thaw::dim::to_string(o.b)}});
   }
   return statements;
 }

@@ -117,20 +117,9 @@ namespace {
 
 constexpr size_t kMaxWitnesses = 8;
 
+// What speaks of something that these sizes do not decide, holds.
 bool holds(const ops::Obligation& o, const dim::Assignment& sizes) {
-  auto a = dim::evaluate(o.a, sizes), b = dim::evaluate(o.b, sizes);
-  if (!a || !b) return true;  // it speaks of something that these sizes do not decide
-  switch (o.kind) {
-    case ops::ObligationKind::kEqual:
-      return *a == *b;
-    case ops::ObligationKind::kBroadcast:
-      return *a == *b || *a == 1 || *b == 1;
-    case ops::ObligationKind::kDivisible:
-      return *b != 0 && *a % *b == 0;
-    case ops::ObligationKind::kAtMost:
-      return *a <= *b;
-  }
-  return true;
+  return dim::holds(o.kind, o.a, o.b, sizes).value_or(true);
 }
 
 }  // namespace

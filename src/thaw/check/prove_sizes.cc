@@ -20,44 +20,16 @@ namespace {
 
 constexpr size_t kMaxShown = 20;
 
-dim::Relation relation_of(ops::ObligationKind kind) {
-  switch (kind) {
-    case ops::ObligationKind::kEqual:
-      return dim::Relation::kEqual;
-    case ops::ObligationKind::kBroadcast:
-      return dim::Relation::kBroadcastable;
-    case ops::ObligationKind::kDivisible:
-      return dim::Relation::kDivisible;
-    case ops::ObligationKind::kAtMost:
-      return dim::Relation::kAtMost;
-  }
-  return {};
-}
-
-dim::Proof prove(const ops::Obligation& o) {
-  switch (o.kind) {
-    case ops::ObligationKind::kEqual:
-      return dim::prove_equal(o.a, o.b);
-    case ops::ObligationKind::kBroadcast:
-      return dim::prove_broadcastable(o.a, o.b);
-    case ops::ObligationKind::kDivisible:
-      return dim::prove_divisible(o.a, o.b);
-    case ops::ObligationKind::kAtMost:
-      return dim::prove_at_most(o.a, o.b);
-  }
-  return {};
-}
-
 std::string statement_text(const ops::Obligation& o) {
   std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
   switch (o.kind) {
-    case ops::ObligationKind::kEqual:
+    case dim::Relation::kEqual:
       return fmt::format("{} = {}", a, b);
-    case ops::ObligationKind::kBroadcast:
+    case dim::Relation::kBroadcastable:
       return fmt::format("{} broadcasts with {}", a, b);
-    case ops::ObligationKind::kDivisible:
+    case dim::Relation::kDivisible:
       return fmt::format("{} is a multiple of {}", a, b);
-    case ops::ObligationKind::kAtMost:
+    case dim::Relation::kAtMost:
       return fmt::format("{} <= {}", a, b);
   }
   return {};
@@ -104,7 +76,7 @@ class Witnesses {
   // The statement with sizes that inputs can have and that break it, or why there are none to show.
   std::variant<BrokenStatement, OpenStatement> find(const ops::Obligation& o, dim::Assignment counterexample) const {
     if (const auto by_data = data_in(counterexample)) {
-      const auto sizes = dim::breaks_whatever(relation_of(o.kind), o.a, o.b, counterexample);
+      const auto sizes = dim::breaks_whatever(o.kind, o.a, o.b, counterexample);
       if (!sizes) return OpenStatement{&o, fmt::format("it rests on {}, which only running the model tells", *by_data)};
       counterexample = *sizes;
     }
@@ -144,7 +116,7 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
   const Witnesses witnesses(ranges);
   out.others = witnesses.others();
   for (const ops::Obligation& o : ranges.result.obligations()) {
-    const dim::Proof proof = prove(o);
+    const dim::Proof proof = dim::prove(o.kind, o.a, o.b);
     std::variant<BrokenStatement, OpenStatement> found = OpenStatement{&o, proof.reason};
     if (proof.verdict == dim::Verdict::kNo) found = witnesses.find(o, proof.counterexample);
     auto* broken = std::get_if<BrokenStatement>(&found);

@@ -12,20 +12,6 @@
 namespace thaw::confirm {
 namespace {
 
-dim::Relation relation_of(ops::ObligationKind kind) {
-  switch (kind) {
-    case ops::ObligationKind::kEqual:
-      return dim::Relation::kEqual;
-    case ops::ObligationKind::kBroadcast:
-      return dim::Relation::kBroadcastable;
-    case ops::ObligationKind::kDivisible:
-      return dim::Relation::kDivisible;
-    case ops::ObligationKind::kAtMost:
-      return dim::Relation::kAtMost;
-  }
-  return dim::Relation::kEqual;
-}
-
 bool is_one_element(const ops::Fact& fact) {
   return fact.shape && std::ranges::all_of(*fact.shape, [](dim::Dim d) { return d.is_constant(1); });
 }
@@ -83,8 +69,7 @@ ModelInputs look_at_inputs(const ir::Model& model, dim::Scope& scope) {
   }
   // A branch's needs are those of one side only.
   for (const ops::Obligation& o : facts.obligations())
-    if (o.node != nullptr && o.node->graph() == model.graph.get())
-      found.conditions.push_back({relation_of(o.kind), o.a, o.b});
+    if (o.node != nullptr && o.node->graph() == model.graph.get()) found.conditions.push_back({o.kind, o.a, o.b});
   for (const ir::Value* output : model.graph->outputs()) {
     const ops::Fact& fact = facts.fact(output);
     if (fact.shape && std::ranges::any_of(*fact.shape, [](dim::Dim d) { return d.is_constant(0); }))

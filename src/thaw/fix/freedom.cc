@@ -14,28 +14,26 @@ namespace thaw::fixing {
 using dim::Assignment;
 using dim::Dim;
 using ops::Obligation;
-using ops::ObligationKind;
 
 namespace {
 
 constexpr int64_t kUntold = 48;  // what a size is taken to be that nothing tells: strides and patches divide it
 
 std::string text_of(const Obligation& o) {
-  return fmt::format("{} {} {} {}", o.node->describe(), static_cast<int>(o.kind), dim::to_string(o.a),
-                     dim::to_string(o.b));
+  return fmt::format("{} {} {} {}", o.node->describe(), dim::name_of(o.kind), dim::to_string(o.a), dim::to_string(o.b));
 }
 
 std::string statement_of(const Obligation& o) {
   std::string_view relation = "{} and {} to agree";
   switch (o.kind) {
-    case ObligationKind::kEqual:
-    case ObligationKind::kBroadcast:
+    case dim::Relation::kEqual:
+    case dim::Relation::kBroadcastable:
       relation = "{} to equal {}";
       break;
-    case ObligationKind::kDivisible:
+    case dim::Relation::kDivisible:
       relation = "{} to be a multiple of {}";
       break;
-    case ObligationKind::kAtMost:
+    case dim::Relation::kAtMost:
       relation = "{} to be at most {}";
       break;
   }
@@ -91,18 +89,10 @@ class Statement {
   bool holds(const Assignment& at) const {
     const auto a = dim::evaluate(o_.a, at), b = dim::evaluate(o_.b, at);
     if (!a || !b) return false;
-    switch (o_.kind) {
-      case ObligationKind::kEqual:
-        return *a == *b;
-      case ObligationKind::kBroadcast:
-        // A size that shrinks to 1 goes with every other, which says nothing.
-        return *a == *b || (*a == 1 && own_a_ == 1) || (*b == 1 && own_b_ == 1);
-      case ObligationKind::kDivisible:
-        return *b != 0 && *a % *b == 0;
-      case ObligationKind::kAtMost:
-        return *a <= *b;
-    }
-    return false;
+    // A size that shrinks to 1 goes with every other, which says nothing.
+    if (o_.kind == dim::Relation::kBroadcastable)
+      return *a == *b || (*a == 1 && own_a_ == 1) || (*b == 1 && own_b_ == 1);
+    return dim::holds(o_.kind, *a, *b);
   }
 
   const Obligation& o_;

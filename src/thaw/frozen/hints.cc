@@ -77,12 +77,12 @@ std::optional<int64_t> best_value(Dim symbol, int id, std::span<const Equation> 
 std::vector<Equation> equations_of(std::span<const ops::Obligation> obligations, const dim::Assignment& known) {
   std::vector<Equation> out;
   for (const ops::Obligation& o : obligations) {
-    if (o.kind != ops::ObligationKind::kEqual && o.kind != ops::ObligationKind::kBroadcast) continue;
+    if (o.kind != dim::Relation::kEqual && o.kind != dim::Relation::kBroadcastable) continue;
     auto a = dim::evaluate(o.a, known), b = dim::evaluate(o.b, known);
     if (a.has_value() == b.has_value()) continue;
     int64_t value = a ? *a : *b;
     // A broadcast with 1 says nothing.
-    if (value > 1 || (value == 1 && o.kind == ops::ObligationKind::kEqual)) out.push_back({a ? o.b : o.a, value});
+    if (value > 1 || (value == 1 && o.kind == dim::Relation::kEqual)) out.push_back({a ? o.b : o.a, value});
   }
   return out;
 }
@@ -165,7 +165,7 @@ class Alternatives {
   Alternatives(std::span<const ops::Obligation> obligations, const Hints& hints) : hints_(hints) {
     std::set<std::pair<const dim::Expr*, const dim::Expr*>> seen;
     for (const ops::Obligation& o : obligations) {
-      if (o.kind != ops::ObligationKind::kEqual && o.kind != ops::ObligationKind::kBroadcast) continue;
+      if (o.kind != dim::Relation::kEqual && o.kind != dim::Relation::kBroadcastable) continue;
       const auto a = dim::evaluate(o.a, hints.values), b = dim::evaluate(o.b, hints.values);
       // A number is the one that the other side comes to, so that it needs no place among what was seen.
       if (!a || a != b || !seen.emplace(o.a.expr(), o.b.expr()).second) continue;
@@ -228,8 +228,7 @@ class Alternatives {
 
 ops::Obligation without_common_sizes(const ops::Obligation& obligation) {
   ops::Obligation reduced = obligation;
-  if (obligation.kind != ops::ObligationKind::kEqual || !reduced.a.is_symbolic() || !reduced.b.is_symbolic())
-    return reduced;
+  if (obligation.kind != dim::Relation::kEqual || !reduced.a.is_symbolic() || !reduced.b.is_symbolic()) return reduced;
   for (const int id : dim::symbols_of(obligation.a)) {
     const Dim symbol = dim::scope_of(obligation.a)->symbol_at(id);
     while (reduced.a.is_symbolic() && reduced.b.is_symbolic()) {

@@ -11,7 +11,7 @@ namespace {
 
 class SolveHints : public testing::Test {
  protected:
-  void states(std::string_view a, int64_t b, ops::ObligationKind kind = ops::ObligationKind::kEqual) {
+  void states(std::string_view a, int64_t b, dim::Relation kind = dim::Relation::kEqual) {
     ops::Obligation o;
     o.kind = kind;
     o.a = dim::parse(a, scope);
@@ -33,7 +33,7 @@ TEST_F(SolveHints, ALinearEquation) {
 }
 
 TEST_F(SolveHints, ABroadcastWithOneTellsNothing) {
-  states("n", 1, ops::ObligationKind::kBroadcast);
+  states("n", 1, dim::Relation::kBroadcastable);
   EXPECT_EQ(solved("n"), -1);
 }
 

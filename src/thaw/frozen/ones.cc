@@ -11,7 +11,6 @@ namespace thaw::frozen {
 
 using dim::Dim;
 using ops::Obligation;
-using ops::ObligationKind;
 
 namespace {
 
@@ -97,8 +96,7 @@ class OnesTold {
           ones.insert(id);
           sizes.insert(cut->second.begin(), cut->second.end());
         }
-    if (ones.size() == 2 && o.kind == ObligationKind::kEqual && scope_.symbol_id(o.a) >= 0 &&
-        scope_.symbol_id(o.b) >= 0)
+    if (ones.size() == 2 && o.kind == dim::Relation::kEqual && scope_.symbol_id(o.a) >= 0 && scope_.symbol_id(o.b) >= 0)
       return equal.join(static_cast<size_t>(*ones.begin()), static_cast<size_t>(*ones.rbegin()));
     if (ones.size() != 1 || is_open(o)) return;
     // With larger sizes it holds where the 1 stays one, and not where it grows with them.
@@ -114,7 +112,7 @@ class OnesTold {
 
   // A 1 that must equal another number of 1, which may be as frozen as this one: it is neither a weight's nor the operator's own.
   static bool is_open(const Obligation& o) {
-    if (o.kind != ObligationKind::kEqual || !(o.a.is_constant(1) || o.b.is_constant(1))) return false;
+    if (o.kind != dim::Relation::kEqual || !(o.a.is_constant(1) || o.b.is_constant(1))) return false;
     const int input = o.a.is_constant() ? o.input_a : o.input_b, own_input = o.a.is_constant() ? o.input_b : o.input_a;
     if (input < 0) return own_input < 0;
     const ir::Value* operand = o.node->input(input);
@@ -125,19 +123,7 @@ class OnesTold {
 
   // Nothing is known to be wrong where it cannot be computed.
   static bool holds(const Obligation& o, const dim::Assignment& at) {
-    const auto a = dim::evaluate(o.a, at), b = dim::evaluate(o.b, at);
-    if (!a || !b) return true;
-    switch (o.kind) {
-      case ObligationKind::kEqual:
-        return *a == *b;
-      case ObligationKind::kBroadcast:
-        return *a == *b || *a == 1 || *b == 1;
-      case ObligationKind::kDivisible:
-        return *b != 0 && *a % *b == 0;
-      case ObligationKind::kAtMost:
-        return *a <= *b;
-    }
-    return true;
+    return dim::holds(o.kind, o.a, o.b, at).value_or(true);
   }
 
   const ir::Model& model_;

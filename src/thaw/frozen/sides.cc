@@ -8,10 +8,9 @@
 namespace thaw::frozen {
 
 using ops::Obligation;
-using ops::ObligationKind;
 
 std::optional<Sides> sides_of(const Obligation& o) {
-  if (o.kind != ObligationKind::kEqual && o.kind != ObligationKind::kBroadcast) return std::nullopt;
+  if (o.kind != dim::Relation::kEqual && o.kind != dim::Relation::kBroadcastable) return std::nullopt;
   if (o.a.is_symbolic() && o.b.is_constant()) return Sides{o.a, *o.b.constant(), o.input_b, o.axis_b};
   if (o.b.is_symbolic() && o.a.is_constant()) return Sides{o.b, *o.a.constant(), o.input_a, o.axis_a};
   return std::nullopt;

@@ -32,7 +32,7 @@ class VisitContext final : public ops::FrozenContext {
   void meet(const ops::Meeting& meeting) override { meetings.push_back(meeting); }
   void pick(dim::Dim size, int64_t first, int64_t last) override { picks.push_back({size, first, last}); }
   void suggest(dim::Dim a, dim::Dim b, std::string_view what) override {
-    equations.push_back({&node(), ops::ObligationKind::kEqual, a, b, what});
+    equations.push_back({&node(), dim::Relation::kEqual, a, b, what});
   }
 
   struct Pick {

@@ -232,19 +232,18 @@ namespace {
 
 // The same statement, which holds too where the condition is 0; a product is 0 where one of its factors is.
 ops::Obligation under(ops::Obligation o, dim::Dim condition) {
-  using ops::ObligationKind;
   switch (o.kind) {
-    case ObligationKind::kBroadcast:
-      o.kind = ObligationKind::kEqual;
+    case dim::Relation::kBroadcastable:
+      o.kind = dim::Relation::kEqual;
       o.a = (o.a - o.b) * (o.a - 1) * (o.b - 1) * condition;
       o.b = 0;
       break;
-    case ObligationKind::kEqual:
-    case ObligationKind::kAtMost:
+    case dim::Relation::kEqual:
+    case dim::Relation::kAtMost:
       o.a = (o.a - o.b) * condition;
       o.b = 0;
       break;
-    case ObligationKind::kDivisible:
+    case dim::Relation::kDivisible:
       o.a = o.a * condition;
       break;
   }
@@ -260,7 +259,7 @@ void Engine::condition_since(size_t obligations, dim::Dim condition) {
   for (size_t i = obligations; i < result_.obligations_.size(); ++i) {
     const ops::Obligation o = under(result_.obligations_[i], condition);
     // Too long to be written, or true whatever the sizes are.
-    if (o.a.is_unknown() || (o.kind != ops::ObligationKind::kDivisible && dim::same(o.a, o.b))) continue;
+    if (o.a.is_unknown() || (o.kind != dim::Relation::kDivisible && dim::same(o.a, o.b))) continue;
     stated_at_[kept] = stated_at_[i];
     result_.obligations_[kept++] = o;
   }

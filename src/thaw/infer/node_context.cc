@@ -10,7 +10,6 @@ namespace thaw::infer {
 
 using dim::Dim;
 using ops::At;
-using ops::ObligationKind;
 
 namespace {
 
@@ -73,7 +72,7 @@ void NodeContext::set_elements(int i, ops::Elements elements) {
 
 const ir::Attribute* NodeContext::attribute(std::string_view name) const { return frame_.attribute(*node_, name); }
 
-void NodeContext::state(ObligationKind kind, Dim a, Dim b, std::string_view what, At at_a, At at_b) {
+void NodeContext::state(dim::Relation kind, Dim a, Dim b, std::string_view what, At at_a, At at_b) {
   engine_.add_obligation({node_, kind, a, b, what, at_a.input, at_a.axis, at_b.input, at_b.axis});
 }
 
@@ -96,7 +95,7 @@ Dim NodeContext::prefer(Dim a, Dim b) const {
 Dim NodeContext::require_equal(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
   if (a.is_unknown()) return b;
   if (b.is_unknown() || dim::same(a, b)) return a;
-  state(ObligationKind::kEqual, a, b, what, at_a, at_b);
+  state(dim::Relation::kEqual, a, b, what, at_a, at_b);
   if (a.is_constant() && b.is_constant()) {
     invalid(fmt::format("{} differ: {} and {}", what, *a.constant(), *b.constant()));
     return {};
@@ -116,11 +115,11 @@ Dim NodeContext::require_broadcast(Dim a, Dim b, std::string_view what, At at_a,
     return b.is_constant() ? b : Dim();
   }
   if (a.is_constant() && b.is_constant()) {
-    state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
+    state(dim::Relation::kBroadcastable, a, b, what, at_a, at_b);
     invalid(fmt::format("{} do not broadcast: {} and {}", what, *a.constant(), *b.constant()));
     return {};
   }
-  state(ObligationKind::kBroadcast, a, b, what, at_a, at_b);
+  state(dim::Relation::kBroadcastable, a, b, what, at_a, at_b);
   if (!a.is_constant() && !b.is_constant()) return prefer(a, b);
   return a.is_constant() ? meet(b, a) : meet(a, b);
 }
@@ -129,24 +128,24 @@ void NodeContext::require_divisible(Dim a, Dim b, std::string_view what, At at_a
   if (a.is_unknown() || b.is_unknown() || b.is_constant(1)) return;
   if (a.is_constant() && b.is_constant()) {
     if (!b.is_constant(0) && *a.constant() % *b.constant() == 0) return;
-    state(ObligationKind::kDivisible, a, b, what, at_a, at_b);
+    state(dim::Relation::kDivisible, a, b, what, at_a, at_b);
     invalid(fmt::format("{}: {} is not a multiple of {}", what, *a.constant(), *b.constant()));
     return;
   }
   if (at_least(b, 1) && dim::exact_div(a, b)) return;
-  state(ObligationKind::kDivisible, a, b, what, at_a, at_b);
+  state(dim::Relation::kDivisible, a, b, what, at_a, at_b);
 }
 
 void NodeContext::require_at_most(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
   if (a.is_unknown() || b.is_unknown() || at_least(b - a, 0)) return;
-  state(ObligationKind::kAtMost, a, b, what, at_a, at_b);
+  state(dim::Relation::kAtMost, a, b, what, at_a, at_b);
   if (a.is_constant() && b.is_constant())
     invalid(fmt::format("{}: {} is more than {}", what, *a.constant(), *b.constant()));
 }
 
 void NodeContext::specify_at_most(Dim a, Dim b, std::string_view what, At at_a, At at_b) {
   if (a.is_unknown() || b.is_unknown() || at_least(b - a, 0)) return;
-  ops::Obligation stated{node_, ObligationKind::kAtMost, a, b, what, at_a.input, at_a.axis, at_b.input, at_b.axis};
+  ops::Obligation stated{node_, dim::Relation::kAtMost, a, b, what, at_a.input, at_a.axis, at_b.input, at_b.axis};
   stated.only_specified = true;
   engine_.add_obligation(stated);
 }

@@ -35,7 +35,7 @@ class NodeContext final : public ops::Context {
   std::vector<ops::Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) override;
 
  private:
-  void state(ops::ObligationKind kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);
+  void state(dim::Relation kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);
   // The size to go on with where `expression` must equal `constant`, see InferOptions::prefer_symbols.
   dim::Dim meet(dim::Dim expression, dim::Dim constant) const;
 

@@ -171,13 +171,13 @@ std::string condition_text(const ops::Obligation& obligation, DimText& dims) {
   const std::string a = dims.show(obligation.a);
   const std::string b = dims.show(obligation.b);
   switch (obligation.kind) {
-    case ops::ObligationKind::kEqual:
+    case dim::Relation::kEqual:
       return fmt::format("{} == {}", a, b);
-    case ops::ObligationKind::kBroadcast:
+    case dim::Relation::kBroadcastable:
       return fmt::format("{} broadcasts with {}", a, b);
-    case ops::ObligationKind::kDivisible:
+    case dim::Relation::kDivisible:
       return fmt::format("{} is divisible by {}", a, b);
-    case ops::ObligationKind::kAtMost:
+    case dim::Relation::kAtMost:
       return fmt::format("{} <= {}", a, b);
   }
   return {};

@@ -185,12 +185,11 @@ class InspectionJson {
       json_.end_object();
     }
     json_.end_array();
-    constexpr const char* kKinds[] = {"equal", "broadcast", "divisible", "at most"};
     json_.member_array("obligations");
     for (const ops::Obligation& obligation : seen_.result.obligations()) {
       json_.begin_object(kLine);
       write_node(*obligation.node);
-      json_.member("kind", kKinds[static_cast<size_t>(obligation.kind)]);
+      json_.member("kind", dim::name_of(obligation.kind));
       json_.key("a");
       dims_.write(json_, obligation.a);
       json_.key("b");

@@ -55,19 +55,7 @@ SizeConditions::SizeConditions(std::span<const SizeCondition> conditions) {
 
 // One that has no value, for want of a symbol's or as it is undefined, is not counted as broken.
 bool SizeConditions::holds(const SizeCondition& condition, const Assignment& sizes) {
-  const auto a = dim::evaluate(condition.a, sizes), b = dim::evaluate(condition.b, sizes);
-  if (!a || !b) return true;
-  switch (condition.relation) {
-    case Relation::kEqual:
-      return *a == *b;
-    case Relation::kAtMost:
-      return *a <= *b;
-    case Relation::kDivisible:
-      return *b != 0 && *a % *b == 0;
-    case Relation::kBroadcastable:
-      return *a == *b || *a == 1 || *b == 1;
-  }
-  return true;
+  return dim::holds(condition.relation, condition.a, condition.b, sizes).value_or(true);
 }
 
 size_t SizeConditions::broken(const std::vector<size_t>& which, const Assignment& sizes) const {

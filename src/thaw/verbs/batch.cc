@@ -61,9 +61,7 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
     report.deciding = batching::deciding_inputs(given, options);
     return report;
   }
-  verbs::Published written = verbs::publish(*batched, output, {.original = &given, .is_checked = options.check});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+  verbs::publish(*batched, output, {.original = &given, .is_checked = options.check}).tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(batched);
   return report;

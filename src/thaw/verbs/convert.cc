@@ -107,10 +107,9 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())
     where.save.external = ExternalPolicy::kSingle;
-  verbs::Published written = verbs::publish(
-      *made.model, where, {.original = &original, .is_checked = options.check, .fed = made.fed ? &*made.fed : nullptr});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+  verbs::publish(*made.model, where,
+                 {.original = &original, .is_checked = options.check, .fed = made.fed ? &*made.fed : nullptr})
+      .tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(made.model);
   return report;

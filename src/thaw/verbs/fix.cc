@@ -103,10 +103,8 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   // Names come last, as what is freed has its own only then; a model in which nothing else is to do is written for them alone.
   list_renames(output.rename, report);
   if (!report.modified()) return report;
-  verbs::Published written = verbs::publish(
-      *fixed, output, {.original = &original, .is_checked = options.check, .fed = fed ? &*fed : nullptr});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+  verbs::publish(*fixed, output, {.original = &original, .is_checked = options.check, .fed = fed ? &*fed : nullptr})
+      .tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(fixed);
   return report;
@@ -124,9 +122,7 @@ FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path&
   FixReferenceReport report = lifting::onetrace::thaw_trace(ModelAccess::owner(model), reference, how);
   report.model = path;
   if (!report.accepted() || !report.modified()) return report;
-  verbs::Published written = verbs::publish(*ModelAccess::owner(model), output, {});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+  verbs::publish(*ModelAccess::owner(model), output, {}).tell(report);
   return report;
 }
 

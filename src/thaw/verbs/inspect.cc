@@ -97,9 +97,7 @@ Annotation annotate(Model& model, const Output& output) {
   std::unique_ptr<ir::Model> annotated = ir::clone(given);
   const report::Inspection seen = report::inspect(*annotated);
   Annotation made{.tensors = rewrite::annotate(*annotated, seen.result, *seen.scope)};
-  verbs::Published written = verbs::publish(*annotated, output, {.original = &given, .is_checked = false});
-  made.as_written = std::move(written.as_written);
-  made.files = std::move(written.files);
+  verbs::publish(*annotated, output, {.original = &given, .is_checked = false}).tell(made);
   if (!made.accepted()) return made;
   ModelAccess::owner(model) = std::move(annotated);
   return made;

@@ -137,9 +137,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
   if (options.check) report.checks = confirm::compare_with_traces(*model, runs);
   if (!report.accepted()) return result;
-  verbs::Published written = verbs::publish(*model, output, {.is_checked = options.check});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+  verbs::publish(*model, output, {.is_checked = options.check}).tell(report);
   if (!report.accepted()) return result;
   result.model = ModelAccess::make(std::move(model));
   return result;

@@ -190,11 +190,10 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
   report.untaken = untaken_by(options.target, optimized);
   if (!report.accepted()) return report;
-  verbs::Published written = verbs::publish(
+  verbs::publish(
       optimized, output,
-      {.original = &original, .is_checked = options.check, .fed = made.check.fed ? &*made.check.fed : nullptr});
-  report.as_written = std::move(written.as_written);
-  report.files = std::move(written.files);
+      {.original = &original, .is_checked = options.check, .fed = made.check.fed ? &*made.check.fed : nullptr})
+      .tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(made.model);
   return report;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
@@ -33,6 +34,12 @@ AsWritten try_staged(const ir::Model& model, ir::Staged& staged, size_t number, 
 struct Published {
   Files files;
   AsWritten as_written;
+
+  template <typename Report>
+  void tell(Report& report) && {
+    report.files = std::move(files);
+    report.as_written = std::move(as_written);
+  }
 };
 
 // Renames sizes of an accepted result, writes it where Output::path says where, has ONNX Runtime load what was written, and gives

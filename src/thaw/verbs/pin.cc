@@ -130,10 +130,7 @@ PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& o
     all.reports.push_back(std::move(made[i].report));
   }
   if (!all.accepted()) return all;
-  verbs::Published written =
-      write_pinned(results, paths, output, {.original = &original, .is_checked = options.front().check});
-  all.as_written = std::move(written.as_written);
-  all.files = std::move(written.files);
+  write_pinned(results, paths, output, {.original = &original, .is_checked = options.front().check}).tell(all);
   if (!all.accepted()) return all;
   for (PinnedOne& one : made) accepted.push_back(std::move(one.model));
   return all;

@@ -91,9 +91,7 @@ Split split(const Model& model, const SplitOptions& options, const Output& outpu
   for (const splitting::Part& part : divided.parts) report.parts.push_back(summed_up(part));
   if (options.check) check_parts(divided.parts, whole, feeds, report);
   if (report.accepted()) {
-    verbs::Published written = write_parts(parts, output, {.original = &whole, .is_checked = options.check});
-    report.as_written = std::move(written.as_written);
-    report.files = std::move(written.files);
+    write_parts(parts, output, {.original = &whole, .is_checked = options.check}).tell(report);
   }
   for (splitting::Part& part : divided.parts) result.parts.push_back(ModelAccess::make(std::move(part.model)));
   return result;

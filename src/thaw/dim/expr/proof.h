@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "thaw/dim/expr/scope.h"
 
@@ -14,6 +16,39 @@ enum class Relation : uint8_t {
   kDivisible,      // b != 0 and a % b == 0
   kBroadcastable,  // a == b or a == 1 or b == 1
 };
+
+constexpr std::string_view name_of(Relation relation) {
+  switch (relation) {
+    case Relation::kEqual:
+      return "equal";
+    case Relation::kAtMost:
+      return "at most";
+    case Relation::kDivisible:
+      return "divisible";
+    case Relation::kBroadcastable:
+      return "broadcast";
+  }
+  return {};
+}
+
+inline bool holds(Relation relation, int64_t a, int64_t b) {
+  switch (relation) {
+    case Relation::kEqual:
+      return a == b;
+    case Relation::kAtMost:
+      return a <= b;
+    case Relation::kDivisible:
+      return b == -1 || (b != 0 && a % b == 0);
+    default:
+      return a == b || a == 1 || b == 1;
+  }
+}
+// At these sizes; nullopt where a side has no value there.
+inline std::optional<bool> holds(Relation relation, Dim a, Dim b, const Assignment& sizes) {
+  const auto left = evaluate(a, sizes), right = evaluate(b, sizes);
+  if (!left || !right) return std::nullopt;
+  return holds(relation, *left, *right);
+}
 
 enum class Verdict : uint8_t { kYes, kNo, kUnknown };
 

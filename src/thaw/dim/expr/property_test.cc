@@ -104,7 +104,7 @@ RC_GTEST_PROP(DimProperty, SumsAndProductsObeyTheLaws, ()) {
   RC_ASSERT(((a + b) - b - a).is_constant(0));
   // With halves among the terms, sums may meet in another order and keep another form: proven all the same.
   RC_ASSERT(same(a * (b + c), a * b + a * c) || (a * (b + c) - (a * b + a * c)).is_constant(0) ||
-            prove_equal(a * (b + c), a * b + a * c).verdict != Verdict::kNo);
+            prove(Relation::kEqual, a * (b + c), a * b + a * c).verdict != Verdict::kNo);
   RC_ASSERT(same(min(a, b), min(b, a)));
   RC_ASSERT(same(max(a, b), max(b, a)));
   RC_ASSERT(same(broadcast(a, b), broadcast(b, a)) || broadcast(a, b).is_unknown());
@@ -118,7 +118,7 @@ RC_GTEST_PROP(DimProperty, VerdictsHoldAtRandomPoints, (bool equality)) {
   const auto y = evaluate(b, world.assignment);
   RC_CLASSIFY(x.has_value() && y.has_value(), "defined");
   if (!x || !y) return;
-  const Proof proof = equality ? prove_equal(a, b) : prove_at_most(a, b);
+  const Proof proof = equality ? prove(Relation::kEqual, a, b) : prove_at_most(a, b);
   RC_CLASSIFY(proof.verdict == Verdict::kYes, "yes");
   RC_CLASSIFY(proof.verdict == Verdict::kNo, "no");
   if (proof.verdict == Verdict::kYes) RC_ASSERT((equality ? *x == *y : *x <= *y));
@@ -184,7 +184,7 @@ TEST(DimBudget, HostileExpressionsAreCheap) {
       pool[8 + next(392)] = d;
     }
     if (i % 50 == 0) {
-      prove_equal(d, a);
+      prove(Relation::kEqual, d, a);
       ASSERT_FALSE(to_string(d).empty());
       ASSERT_LT(to_string(d).size(), 20000u);
     }

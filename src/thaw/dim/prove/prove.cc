@@ -72,6 +72,8 @@ Statement given_with(const Scope& scope, Relation relation, Dim a, Dim b) {
   return statement;
 }
 
+}  // namespace
+
 Proof prove(Relation relation, Dim a, Dim b) {
   if (a.is_unknown() || b.is_unknown()) return unknown("a size is unknown");
   if (!a.is_symbolic() && !b.is_symbolic()) {
@@ -89,8 +91,6 @@ Proof prove(Relation relation, Dim a, Dim b) {
   tables->proofs.emplace(key, proof);
   return proof;
 }
-
-}  // namespace
 
 std::optional<Assignment> admitted_sizes(const Scope& scope) {
   // Facts without a symbol in common are looked at apart.
@@ -147,9 +147,7 @@ std::optional<Assignment> breaks_whatever(Relation relation, Dim a, Dim b, const
   return std::nullopt;
 }
 
-Proof prove_equal(Dim a, Dim b) { return prove(Relation::kEqual, a, b); }
 Proof prove_at_most(Dim a, Dim b) { return prove(Relation::kAtMost, a, b); }
 Proof prove_divisible(Dim a, Dim b) { return prove(Relation::kDivisible, a, b); }
-Proof prove_broadcastable(Dim a, Dim b) { return prove(Relation::kBroadcastable, a, b); }
 
 }  // namespace thaw::dim

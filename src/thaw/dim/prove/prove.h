@@ -14,10 +14,9 @@
 
 namespace thaw::dim {
 
-Proof prove_equal(Dim a, Dim b);
-Proof prove_at_most(Dim a, Dim b);        // a <= b
-Proof prove_divisible(Dim a, Dim b);      // b != 0 and a % b == 0
-Proof prove_broadcastable(Dim a, Dim b);  // a == b or a == 1 or b == 1
+Proof prove(Relation relation, Dim a, Dim b);
+Proof prove_at_most(Dim a, Dim b);    // a <= b
+Proof prove_divisible(Dim a, Dim b);  // b != 0 and a % b == 0
 
 // Sizes at which a statement fails whatever value its data-dependent symbols have, found from those of a counterexample
 // on: nobody chooses what a NonZero counts, so that a counterexample that does shows nothing. nullopt where none was

@@ -121,13 +121,13 @@ std::string describe(const Statement& s) {
 Proof prove(const Statement& s) {
   switch (s.relation) {
     case Relation::kEqual:
-      return prove_equal(s.a, s.b);
+      return prove(Relation::kEqual, s.a, s.b);
     case Relation::kAtMost:
       return prove_at_most(s.a, s.b);
     case Relation::kDivisible:
       return prove_divisible(s.a, s.b);
     default:
-      return prove_broadcastable(s.a, s.b);
+      return prove(Relation::kBroadcastable, s.a, s.b);
   }
 }
 
@@ -200,7 +200,7 @@ TEST(ProveExhaustive, UnboundedVerdictsHoldOnAGrid) {
       const Dim b = build(*maker.make(maker.pick(3)), symbols);
       if (!a.is_symbolic() || b.is_unknown()) continue;
       const bool equality = i % 2 == 0;
-      const Proof proof = equality ? prove_equal(a, b) : prove_at_most(a, b);
+      const Proof proof = equality ? prove(Relation::kEqual, a, b) : prove_at_most(a, b);
       const Relation relation = equality ? Relation::kEqual : Relation::kAtMost;
       ++total;
       if (proof.verdict == Verdict::kUnknown) {

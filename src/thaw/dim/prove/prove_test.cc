@@ -17,16 +17,18 @@ class Prove : public ::testing::Test {
   int64_t value(const Proof& proof, std::string_view name) {
     return proof.counterexample.at(scope_.symbol_id(dim(name)));
   }
-  Verdict equal(std::string_view a, std::string_view b) { return prove_equal(dim(a), dim(b)).verdict; }
+  Verdict equal(std::string_view a, std::string_view b) { return prove(Relation::kEqual, dim(a), dim(b)).verdict; }
   Verdict at_most(std::string_view a, std::string_view b) { return prove_at_most(dim(a), dim(b)).verdict; }
   Verdict divisible(std::string_view a, std::string_view b) { return prove_divisible(dim(a), dim(b)).verdict; }
-  Verdict broadcastable(std::string_view a, std::string_view b) { return prove_broadcastable(dim(a), dim(b)).verdict; }
+  Verdict broadcastable(std::string_view a, std::string_view b) {
+    return prove(Relation::kBroadcastable, dim(a), dim(b)).verdict;
+  }
 
   Scope scope_;
 };
 
 TEST_F(Prove, PyramidLevelsAgreeOnlyWhereTheSizeDivides) {
-  const Proof wrong = prove_equal(dim("2*ceil(ceil(h/8)/2)"), dim("ceil(h/8)"));
+  const Proof wrong = prove(Relation::kEqual, dim("2*ceil(ceil(h/8)/2)"), dim("ceil(h/8)"));
   EXPECT_EQ(wrong.verdict, Verdict::kNo);
   EXPECT_EQ(value(wrong, "h"), 1);
   scope_.assume_divisible(dim("h"), 32);
@@ -36,7 +38,7 @@ TEST_F(Prove, PyramidLevelsAgreeOnlyWhereTheSizeDivides) {
 }
 
 TEST_F(Prove, TheCounterexampleIsTheSmallest) {
-  const Proof proof = prove_equal(dim("floor(n/7)*7"), dim("min(n, 35)"));
+  const Proof proof = prove(Relation::kEqual, dim("floor(n/7)*7"), dim("min(n, 35)"));
   EXPECT_EQ(proof.verdict, Verdict::kNo);
   EXPECT_EQ(value(proof, "n"), 1);
   const Proof far = prove_at_most(dim("n + m"), dim("2*m + 1024"));
@@ -55,7 +57,7 @@ TEST_F(Prove, RangesAndSteps) {
   EXPECT_EQ(at_most("64", "height"), Verdict::kYes);
   EXPECT_EQ(divisible("height*batch", "16*batch"), Verdict::kYes);
   EXPECT_EQ(equal("floor(height/16)*16", "height"), Verdict::kYes);
-  const Proof proof = prove_equal(dim("floor(height/64)*64"), dim("height"));
+  const Proof proof = prove(Relation::kEqual, dim("floor(height/64)*64"), dim("height"));
   EXPECT_EQ(proof.verdict, Verdict::kNo);
   EXPECT_EQ(value(proof, "height"), 96);
   EXPECT_EQ(broadcastable("ceil(height/32)", "floor(height/32)"), Verdict::kYes);
@@ -94,7 +96,7 @@ TEST_F(Prove, MinMaxAndBroadcastAreSplitIntoComparisons) {
 TEST_F(Prove, BroadcastingOfTwoNamesBreaksAtTheSmallestPair) {
   const Dim n = dim("n");
   const Dim m = dim("m");
-  const Proof proof = prove_broadcastable(n, m);
+  const Proof proof = prove(Relation::kBroadcastable, n, m);
   EXPECT_EQ(proof.verdict, Verdict::kNo);
   EXPECT_EQ(value(proof, "n"), 0);
   EXPECT_EQ(value(proof, "m"), 2);
@@ -111,20 +113,20 @@ TEST_F(Prove, AZeroDivisorBreaksDivisibility) {
 }
 
 TEST_F(Prove, UnknownIsNeverProven) {
-  EXPECT_EQ(prove_equal(Dim(), Dim()).verdict, Verdict::kUnknown);
+  EXPECT_EQ(prove(Relation::kEqual, Dim(), Dim()).verdict, Verdict::kUnknown);
   EXPECT_EQ(prove_at_most(Dim(), 3).verdict, Verdict::kUnknown);
-  EXPECT_FALSE(prove_equal(Dim(), dim("n")).reason.empty());
+  EXPECT_FALSE(prove(Relation::kEqual, Dim(), dim("n")).reason.empty());
   Scope other;
-  EXPECT_EQ(prove_equal(dim("n"), other.symbol("n")).verdict, Verdict::kUnknown);
+  EXPECT_EQ(prove(Relation::kEqual, dim("n"), other.symbol("n")).verdict, Verdict::kUnknown);
 }
 
 TEST_F(Prove, ConstantsNeedNoSymbols) {
-  EXPECT_EQ(prove_equal(3, 3).verdict, Verdict::kYes);
-  EXPECT_EQ(prove_equal(3, 4).verdict, Verdict::kNo);
+  EXPECT_EQ(prove(Relation::kEqual, 3, 3).verdict, Verdict::kYes);
+  EXPECT_EQ(prove(Relation::kEqual, 3, 4).verdict, Verdict::kNo);
   EXPECT_EQ(prove_divisible(8, -4).verdict, Verdict::kYes);
   EXPECT_EQ(prove_divisible(8, 0).verdict, Verdict::kNo);
-  EXPECT_EQ(prove_broadcastable(1, 5).verdict, Verdict::kYes);
-  EXPECT_EQ(prove_broadcastable(2, 5).verdict, Verdict::kNo);
+  EXPECT_EQ(prove(Relation::kBroadcastable, 1, 5).verdict, Verdict::kYes);
+  EXPECT_EQ(prove(Relation::kBroadcastable, 2, 5).verdict, Verdict::kNo);
 }
 
 TEST_F(Prove, WhatIsOutOfReachIsUnknownWithAReason) {

@@ -21,19 +21,6 @@ const Scope* scope_of(const Statement& statement);
 // The facts of the scope that speak of these symbols, or of symbols that such facts speak of.
 std::vector<Dim> facts_about(const Scope& scope, std::vector<int> symbols);
 
-inline bool holds(Relation relation, int64_t a, int64_t b) {
-  switch (relation) {
-    case Relation::kEqual:
-      return a == b;
-    case Relation::kAtMost:
-      return a <= b;
-    case Relation::kDivisible:
-      return b == -1 || (b != 0 && a % b == 0);
-    default:
-      return a == b || a == 1 || b == 1;
-  }
-}
-
 // What the normal forms and ranges say of a statement, for all admitted values at once.
 enum class Decision : uint8_t { kAlways, kNever, kOpen };
 

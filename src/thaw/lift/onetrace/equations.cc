@@ -15,7 +15,6 @@ namespace thaw::lifting::onetrace {
 namespace {
 
 using ops::Obligation;
-using ops::ObligationKind;
 
 constexpr size_t kMostSearchSteps = 50'000;      // of one component's search
 constexpr size_t kMostCombinations = 200;        // of one component
@@ -81,17 +80,7 @@ class EquationSolver {
     if (!a || !b) return true;
     left = *a;
     right = *b;
-    switch (o.kind) {
-      case ObligationKind::kEqual:
-        return *a == *b;
-      case ObligationKind::kBroadcast:
-        return *a == *b || *a == 1 || *b == 1;
-      case ObligationKind::kDivisible:
-        return *b != 0 && *a % *b == 0;
-      case ObligationKind::kAtMost:
-        return *a <= *b;
-    }
-    return true;
+    return dim::holds(o.kind, *a, *b);
   }
 
   std::string describe(const Obligation& o, size_t k, int64_t left, int64_t right) const {

@@ -120,10 +120,9 @@ void standard_rotary_embedding(Rewording& n) {
     width = *hidden / heads;
   }
   if (rotated > width) throw NoEqual{"it turns more than a head"};
-  Value* whole = n.changing().input(0);
   Value* places = n.changing().input(1);
-  Value* length = at.slice(at.shape(whole), x.rank() - 2, x.rank() - 1);
-  whole = x.rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
+  Value* length = at.slice(at.shape(n.changing().input(0)), x.rank() - 2, x.rank() - 1);
+  Value* whole = heads_of(n, heads, width);
   if (positions.rank() < 2) {
     Value* counted = at.emit("Range", {at.integer(0), at.squeeze(length, {0}), at.integer(1)});
     places = at.unsqueeze(at.add(counted, at.reshape(places, at.list({1}))), {0});
@@ -138,7 +137,7 @@ void standard_rotary_embedding(Rewording& n) {
                                               .width = width,
                                               .rotated = rotated,
                                               .interleaved = n.attr_int("interleaved", 0) != 0});
-  n.become(0, x.rank() == 4 ? at.transpose(turned, {0, 2, 1, 3}) : at.reshape(turned, at.list({0, 0, heads * width})));
+  become_heads(n, turned, heads, width);
 }
 
 }  // namespace thaw::ops

@@ -184,6 +184,18 @@ Value* rotation_as_arithmetic(const Emit& at, const Rotation& r) {
   return r.rotated == r.width ? turned : at.concat({turned, at.slice(r.whole, r.rotated, r.width, 3)}, 3);
 }
 
+Value* heads_of(Rewording& n, int64_t heads, int64_t width) {
+  const Emit& at = n.at();
+  Value* whole = n.changing().input(0);
+  return n.input(0).rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
+}
+
+void become_heads(Rewording& n, Value* turned, int64_t heads, int64_t width) {
+  const Emit& at = n.at();
+  n.become(0, n.input(0).rank() == 4 ? at.transpose(turned, {0, 2, 1, 3})
+                                     : at.reshape(turned, at.list({0, 0, heads * width})));
+}
+
 void older_rotary_embedding(Rewording& n) {
   const Emit& at = n.at();
   const Fact &x = n.input(0), &cache = n.input(1);
@@ -193,9 +205,7 @@ void older_rotary_embedding(Rewording& n) {
   const int64_t width =
       x.rank() == 4 ? number_of(x.dim(3), "its heads' width") : number_of(x.dim(2), "its heads' width") / heads;
   const int64_t given = n.attr_int("rotary_embedding_dim", 0), rotated = given > 0 ? given : width;
-  // [batch, positions, heads, width]
-  Value* whole = n.changing().input(0);
-  whole = x.rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
+  Value* whole = heads_of(n, heads, width);
   const auto half = cache.dim(cache.rank() - 1).constant();
   if (half && *half != rotated / 2) throw NoEqual{"its angles are not half as many as it turns"};
   const auto angles = [&](int i) {
@@ -210,7 +220,7 @@ void older_rotary_embedding(Rewording& n) {
                                               .width = width,
                                               .rotated = rotated,
                                               .interleaved = n.attr_int("interleaved", 0) != 0});
-  n.become(0, x.rank() == 4 ? at.transpose(turned, {0, 2, 1, 3}) : at.reshape(turned, at.list({0, 0, heads * width})));
+  become_heads(n, turned, heads, width);
 }
 
 }  // namespace thaw::ops

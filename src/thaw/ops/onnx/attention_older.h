@@ -17,5 +17,9 @@ struct Rotation {
   bool interleaved;
 };
 ir::Value* rotation_as_arithmetic(const Emit& at, const Rotation& r);
+// Input 0 of a rotary embedding, [batch, heads, positions, width] or [batch, positions, heads * width], as such heads, and such heads
+// as its result.
+ir::Value* heads_of(Rewording& n, int64_t heads, int64_t width);
+void become_heads(Rewording& n, ir::Value* turned, int64_t heads, int64_t width);
 
 }  // namespace thaw::ops

@@ -266,7 +266,7 @@ void suggest_aligned_axes(FrozenContext& ctx) {
   const auto target = ctx.followed(1);
   // A Reshape that goes through at every size (chunks of 10 of what was padded to a multiple of 10) fixes none.
   const bool may_fail = std::ranges::any_of(ctx.stated(), [](const Obligation& o) {
-    return o.kind == ObligationKind::kEqual || o.kind == ObligationKind::kDivisible;
+    return o.kind == dim::Relation::kEqual || o.kind == dim::Relation::kDivisible;
   });
   if (!target || !may_fail || !ctx.input(0).shape) return;
   std::vector<Dim> in, out;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "thaw/dim/expr/dim.h"
+#include "thaw/dim/expr/proof.h"
 
 namespace thaw::ir {
 class Node;
@@ -12,16 +13,9 @@ class Node;
 
 namespace thaw::ops {
 
-enum class ObligationKind : uint8_t {
-  kEqual,      // a == b
-  kBroadcast,  // a == b, or a == 1, or b == 1
-  kDivisible,  // a % b == 0, b != 0
-  kAtMost,     // a <= b
-};
-
 struct Obligation {
   const ir::Node* node = nullptr;
-  ObligationKind kind = ObligationKind::kEqual;
+  dim::Relation kind = dim::Relation::kEqual;
   dim::Dim a, b;
   std::string_view what;          // of static storage: "MatMul's inner dims", "elements of a Reshape"
   int input_a = -1, axis_a = -1;  // which input and axis `a` (`b`) was read from, where it was; else -1

@@ -46,10 +46,10 @@ std::string RuleModel::elements(int i) {
 std::string RuleModel::obligations() {
   std::string out;
   for (const Obligation& o : result().obligations()) {
-    const char* sign = o.kind == ObligationKind::kEqual       ? " == "
-                       : o.kind == ObligationKind::kBroadcast ? " ~ "
-                       : o.kind == ObligationKind::kDivisible ? " % "
-                                                              : " <= ";
+    const char* sign = o.kind == dim::Relation::kEqual           ? " == "
+                       : o.kind == dim::Relation::kBroadcastable ? " ~ "
+                       : o.kind == dim::Relation::kDivisible     ? " % "
+                                                                 : " <= ";
     out += (out.empty() ? "" : "\n") + dim::to_string(o.a) + sign + dim::to_string(o.b);
   }
   return out;

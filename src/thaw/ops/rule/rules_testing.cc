@@ -22,13 +22,13 @@ std::string text_of(const Fact& fact) {
 std::string text_of(const Obligation& o) {
   std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
   switch (o.kind) {
-    case ObligationKind::kEqual:
+    case dim::Relation::kEqual:
       return a + " == " + b;
-    case ObligationKind::kBroadcast:
+    case dim::Relation::kBroadcastable:
       return a + " ~ " + b;
-    case ObligationKind::kDivisible:
+    case dim::Relation::kDivisible:
       return a + " % " + b;
-    case ObligationKind::kAtMost:
+    case dim::Relation::kAtMost:
       return a + " <= " + b;
   }
   return {};
