@@ -258,8 +258,8 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   const Phase phase("batching");
   require_size_name(options.name);
   ops::require_arity(model);
-  ir::tell_names_apart(model);
   ir::Transaction edit(model);
+  model.graph->tell_names_apart();
   // A model of other domains only may need operators of ai.onnx from now on.
   if (!model.opset("")) model.opset_imports.push_back({"", kOpsetToAdd, {}});
   const auto& initializers = model.graph->initializers();
@@ -304,6 +304,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   }
   check_name(model, merged, options);
   inline_functions(model, inputs);
+  model.graph->tell_names_apart();  // what came out of a function too; in there an edit would not be taken back
   const std::vector<TakenBranch> taken = take_branches(model, inputs);
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
