@@ -32,8 +32,9 @@ void read_sizes(std::string_view text) {
   for (const dim::SpecGroup& group : dim::parse_range_spec(text)) {
     require(!group.empty());
     for (const dim::SpecEntry& entry : group) {
-      require(!entry.name.empty());
+      require(entry.is_relation() == !entry.left.empty());
       require(entry.ranges.empty() == !entry.expression.empty());
+      if (entry.is_relation()) require(entry.ranges.empty());
       for (const dim::Range& range : entry.ranges) {
         require(range.step >= 1);
         if (range.last) require(range.first <= *range.last);
