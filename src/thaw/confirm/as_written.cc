@@ -14,12 +14,31 @@ namespace {
 
 constexpr uint64_t kQuickBytes = uint64_t{64} << 20;  // of weights
 constexpr size_t kQuickNodes = 2000;
+constexpr size_t kQuickConstants = 4000;  // time grows with their square in ONNX Runtime
 
 // As users load it; threads that wait awake would only be in each other's way here.
 SessionOptions defaults() { return {.spinning = false}; }
 
 bool says_no_kernel(const Error& error) {
   return error.parts().what.find("Could not find an implementation for") != std::string_view::npos;
+}
+
+struct Parts {
+  size_t nodes = 0, constants = 0;
+
+  Parts& operator+=(const Parts& other) {
+    nodes += other.nodes;
+    constants += other.constants;
+    return *this;
+  }
+};
+
+// With those of its subgraphs.
+Parts parts_of(const ir::Graph& graph) {
+  Parts found{graph.num_nodes(), graph.initializers().size()};
+  for (const ir::Node* node : graph.nodes())
+    for (const ir::Graph* inner : node->subgraphs()) found += parts_of(*inner);
+  return found;
 }
 
 // With the name that the file is to have in the place of the one that it has now.
@@ -54,7 +73,9 @@ bool is_loaded(const ir::Model& model) {
 }  // namespace
 
 bool loads_quickly(const ir::Model& model) {
-  return weight_bytes(model) <= kQuickBytes && model.graph->num_nodes() <= kQuickNodes;
+  Parts all = parts_of(*model.graph);
+  for (const auto& function : model.functions) all += parts_of(*function->body);
+  return all.nodes <= kQuickNodes && all.constants <= kQuickConstants && weight_bytes(model) <= kQuickBytes;
 }
 
 AsWritten try_as_written(const ToTry& what) {
