@@ -416,4 +416,4 @@ def test_calls_that_are_wrong(thaw, tower, samples, tmp_path):
     assert "no output 'z'" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--output-names", "z")
     assert "no report" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
     (tmp_path / "report.json").write_text('{"model": 3}')
-    assert "no report of sensitivity" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
+    assert "report.json, model: it is 3, no text" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
-#include "thaw/core/mapped_file.h"
+#include "thaw/core/json_file.h"
 
 namespace thaw::model {
 namespace {
@@ -15,7 +15,6 @@ namespace {
 constexpr char kSingleFile[] = "model.safetensors";
 constexpr char kIndexFile[] = "model.safetensors.index.json";
 constexpr auto kAsStored = [](const std::string& name) { return name; };
-constexpr size_t kMaxIndexBytes = size_t{256} << 20;
 
 // A link counts whatever it points to: opening the file says that nothing is there.
 bool has_entry(const std::filesystem::path& path) {
@@ -24,19 +23,15 @@ bool has_entry(const std::filesystem::path& path) {
 
 // Which file holds which tensor, as the index says.
 std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
+  const JsonKind kind{.expected = "{\"weight_map\": {tensor: file, …}}", .next = "fetch the index again"};
   const auto refuse = [&](std::string what) {
     throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
                                           .where = path.string(),
-                                          .expected = "{\"weight_map\": {tensor: file, …}}",
-                                          .next = "fetch the index again"});
+                                          .expected = std::string(kind.expected),
+                                          .next = std::string(kind.next)});
   };
-  const auto file = MappedFile::open(path);
-  if (file->bytes().size() > kMaxIndexBytes) refuse("the file is too large for an index");
-  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= 8; };
-  const nlohmann::json index = nlohmann::json::parse(text.begin(), text.end(), shallow, /*allow_exceptions=*/false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-    refuse("the file is no index of weights");
+  const nlohmann::json index = read_json(path, kind);
+  if (!index.contains("weight_map") || !index["weight_map"].is_object()) refuse("the file is no index of weights");
   std::unordered_map<std::string, std::string> map;
   for (const auto& [name, location] : index["weight_map"].items()) {
     if (!location.is_string()) refuse(fmt::format("'{}' is not given a file name", name));

@@ -7,47 +7,26 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
+#include "thaw/core/json_file.h"
 #include "thaw/core/mapped_file.h"
 
 namespace thaw::model {
 namespace {
 
 constexpr int64_t kMaxSize = int64_t{1} << 31;
-constexpr int kMaxDepth = 64;
-constexpr size_t kMaxBytes = size_t{64} << 20;
 
-std::string short_text(const nlohmann::json& value) {
-  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
-}
+constexpr JsonKind kKind{.expected = "a JSON object, as transformers saves it",
+                         .next = "fetch the checkpoint's config.json again"};
 
 }  // namespace
 
 Config Config::open(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  return parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  return parse({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()}, path.string());
 }
 
 Config Config::parse(std::string_view text, std::string name) {
-  const auto refuse = [&](std::string what) {
-    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                          .where = name,
-                                          .expected = "a JSON object, as transformers saves it",
-                                          .next = "fetch the checkpoint's config.json again"});
-  };
-  if (text.size() > kMaxBytes) refuse("the file is too large for a configuration");
-  // The parser recurses on nothing, but dumping and freeing do: refuse what nests absurdly.
-  bool too_deep = false;
-  const auto watch = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep |= depth > kMaxDepth;
-    return depth <= kMaxDepth;
-  };
-  auto root = std::make_shared<const Json>(Json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false));
-  if (too_deep) refuse("the JSON nests too deeply");
-  if (root->is_discarded()) refuse("the file is not JSON");
-  if (!root->is_object()) refuse("the file does not hold an object");
+  auto root = std::make_shared<const Json>(parse_json(text, name, kKind));
   const Json* at = root.get();
   return Config(std::move(root), at, std::move(name), "");
 }

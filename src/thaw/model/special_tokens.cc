@@ -5,32 +5,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include "thaw/core/error.h"
-#include "thaw/core/mapped_file.h"
+#include "thaw/core/json_file.h"
 
 namespace thaw::model {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kMaxBytes = size_t{256} << 20;
-constexpr int kMaxDepth = 64;
-
 // An empty object where the checkpoint has no such file.
 Json read(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) return Json::object();
-  const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto is_shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= kMaxDepth; };
-  Json json;
-  if (text.size() <= kMaxBytes) json = Json::parse(text.begin(), text.end(), is_shallow, /*allow_exceptions=*/false);
-  if (!json.is_object())
-    throw Error(ErrorCode::kInvalidFile, {.what = "the file does not hold a JSON object",
-                                          .where = path.string(),
-                                          .expected = "what a tokenizer is saved as",
-                                          .next = "fetch the checkpoint's tokenizer again"});
-  return json;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path))) return Json::object();
+  return read_json(path,
+                   {.expected = "what a tokenizer is saved as", .next = "fetch the checkpoint's tokenizer again"});
 }
 
 const Json* member(const Json& of, std::string_view key) {

@@ -1,9 +1,8 @@
 #include "thaw/quant/plan_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <concepts>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
+#include "thaw/core/json_file.h"
 #include "thaw/core/suggest.h"
 #include "thaw/quant/precisions.h"
 
@@ -21,11 +21,14 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
+constexpr JsonKind kKind{.expected = R"({"default": …, "nodes": […]})",
+                         .next = "docs/converting.md has the schema of a plan"};
+
 [[noreturn]] void refuse(std::string what, std::string where, std::string expected) {
   throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
                                         .where = std::move(where),
                                         .expected = std::move(expected),
-                                        .next = "docs/converting.md has the schema of a plan"});
+                                        .next = std::string(kKind.next)});
 }
 
 // One object of the file, with the place that messages name.
@@ -41,16 +44,17 @@ class Entry {
     std::string list;
     for (const auto& [word, meaning] : words) list += (list.empty() ? "" : ", ") + std::string(word);
     if (!at->is_string() || !words.contains(at->get_ref<const std::string&>()))
-      refuse(fmt::format("'{}' is {}", key, at->dump()), where_, "one of " + list);
+      refuse(fmt::format("'{}' is {}", key, short_text(*at)), where_, "one of " + list);
     to = words.at(at->get_ref<const std::string&>());
   }
-  void value(const char* key, int64_t& to) {
-    if (const Json* found = find(key, "an integer", &Json::is_number_integer)) to = found->get<int64_t>();
-  }
-  void value(const char* key, int& to) {
-    int64_t number = to;
-    value(key, number);
-    to = static_cast<int>(number);
+  template <std::integral T>
+  void value(const char* key, T& to) {
+    const Json* found = find(key, "an integer", &Json::is_number_integer);
+    if (!found) return;
+    const std::optional<int64_t> number = integer_of(*found);
+    if (!number || !std::in_range<T>(*number))
+      refuse(fmt::format("'{}' is {}", key, short_text(*found)), where_, "a number of that many bits at most");
+    to = static_cast<T>(*number);
   }
   void value(const char* key, double& to) {
     if (const Json* found = find(key, "a number", &Json::is_number)) to = found->get<double>();
@@ -76,7 +80,7 @@ class Entry {
     known_.insert(key);
     const auto at = json_.find(key);
     if (at == json_.end()) return nullptr;
-    if (!((*at).*is)()) refuse(fmt::format("'{}' is {}", key, at->dump()), where_, expected);
+    if (!((*at).*is)()) refuse(fmt::format("'{}' is {}", key, short_text(*at)), where_, expected);
     return &*at;
   }
 
@@ -164,20 +168,13 @@ class EntryWriter {
 }  // namespace
 
 void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
-  std::ifstream file(path);
-  if (!file)
-    throw Error(ErrorCode::kCannotRead, {.what = fmt::format("cannot be opened: {}", std::strerror(errno)),
-                                         .where = path.string(),
-                                         .expected = "a plan that can be read",
-                                         .next = "check the path"});
-  const Json plan = Json::parse(file, nullptr, false);
-  if (!plan.is_object()) refuse("the plan is no JSON object", path.string(), R"({"default": …, "nodes": […]})");
+  const Json plan = read_json(path, kKind);
   for (const auto& [key, value] : plan.items())
     if (key != "default" && key != "nodes" && key != "projections")
       refuse(fmt::format("there is no key '{}'", key), path.string(), "\"default\", \"nodes\" and \"projections\"");
   if (const auto at = plan.find("projections"); at != plan.end()) {
     if (*at != "together" && *at != "apart")
-      refuse(fmt::format("'projections' is {}", at->dump()), path.string(), "\"together\" or \"apart\"");
+      refuse(fmt::format("'projections' is {}", short_text(*at)), path.string(), "\"together\" or \"apart\"");
     options.join_projections = *at == "together";
   }
   if (const auto at = plan.find("default"); at != plan.end()) {
@@ -206,8 +203,7 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
   }
 }
 
-PrecisionOptions parse_precision(const std::string& json, const std::string& where) {
-  const Json object = Json::parse(json, nullptr, false);
+PrecisionOptions parse_precision(const Json& object, const std::string& where) {
   if (!object.is_object()) refuse("this is no precision", where, R"({"to": …})");
   PrecisionOptions precision;
   Entry entry(object, where);

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "thaw/convert.h"
 
 namespace thaw::quantizing {
@@ -19,7 +21,7 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options);
 // The default, the nodes and whether projections are joined, as such a file; what is as a reader takes it is left out.
 std::string plan_text(const ConvertOptions& options);
 
-// One precision, an object of a plan as text; `where` is for messages.
-PrecisionOptions parse_precision(const std::string& json, const std::string& where);
+// One precision, an object of a plan; `where` is for messages.
+PrecisionOptions parse_precision(const nlohmann::json& object, const std::string& where);
 
 }  // namespace thaw::quantizing

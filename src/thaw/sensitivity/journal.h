@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 
+#include "thaw/core/fd.h"
 #include "thaw/sensitivity.h"
 
 namespace thaw::measuring {
@@ -15,7 +15,7 @@ namespace thaw::measuring {
 class Journal {
  public:
   // `key`: of the run; lines of others are passed over. An empty path: nothing is kept. Where it is not to be resumed, the
-  // file is begun anew. Throws thaw::Error where it cannot be written.
+  // file is begun anew. A link is not followed. Throws thaw::Error where it cannot be written.
   Journal(const std::filesystem::path& path, std::string key, bool resume);
 
   enum class Part : uint8_t { kIn, kOut };
@@ -25,9 +25,11 @@ class Journal {
   void add(const UnitError& error, Part part);
 
  private:
+  [[noreturn]] void fail() const;
+
   std::filesystem::path path_;
   std::string key_;
-  std::ofstream file_;
+  UniqueFd file_;
   std::map<std::pair<size_t, size_t>, UnitError> known_;
 };
 

@@ -200,7 +200,7 @@ class Run {
   // Takes from the journal what stands there.
   bool is_known(UnitError& error) const {
     const UnitError* known = journal_->find(error.unit, error.precision);
-    if (!known || (known->in.empty() && known->why.empty())) return false;
+    if (!known || (known->in.empty() && known->why.empty()) || known->in.size() > samples_.size()) return false;
     std::vector<ErrorFigures> out = std::move(error.out);
     error = *known;
     if (error.out.empty()) error.out = std::move(out);

@@ -1,7 +1,9 @@
 #include "thaw/sensitivity/report_file.h"
 
 #include <cmath>
-#include <map>
+#include <limits>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
-#include "thaw/core/json_integer.h"
+#include "thaw/core/json_file.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/figures.h"
@@ -17,7 +19,11 @@
 namespace thaw::measuring {
 namespace {
 
+using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
+
+constexpr JsonKind kKind{.expected = "report.json as `thaw sensitivity` writes it",
+                         .next = "run `thaw sensitivity` again"};
 
 template <typename T>
 using Words = std::vector<std::pair<std::string_view, T>>;
@@ -42,12 +48,80 @@ std::string_view word_in(const Words<T>& words, T meaning) {
   return "";
 }
 
-template <typename T>
-T meaning_of(const Words<T>& words, const OrderedJson& word) {
-  for (const auto& [known, meaning] : words)
-    if (word == known) return meaning;
-  throw OrderedJson::other_error::create(501, "unknown word " + word.dump(), &word);
-}
+// A value of the report that is read, with the place that messages name.
+class Reader {
+ public:
+  Reader(const Json& json, std::string file, std::string path = {})
+      : json_(json), file_(std::move(file)), path_(std::move(path)) {}
+
+  [[noreturn]] void refuse(std::string what) const {
+    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
+                                          .where = path_.empty() ? file_ : fmt::format("{}, {}", file_, path_),
+                                          .expected = std::string(kKind.expected),
+                                          .next = std::string(kKind.next)});
+  }
+  bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
+  const Json& json() const { return json_; }
+
+  Reader at(const char* key) const {
+    if (!has(key)) refuse(fmt::format("'{}' is missing", key));
+    return {json_.at(key), file_, path_.empty() ? key : fmt::format("{}.{}", path_, key)};
+  }
+  std::vector<Reader> list() const {
+    if (!json_.is_array()) refuse("it is no list");
+    std::vector<Reader> entries;
+    for (size_t i = 0; i < json_.size(); ++i) entries.emplace_back(json_[i], file_, fmt::format("{}[{}]", path_, i));
+    return entries;
+  }
+  std::string text() const {
+    if (!json_.is_string()) refuse(fmt::format("it is {}, no text", short_text(json_)));
+    return json_.get<std::string>();
+  }
+  std::string text_at(const char* key) const { return has(key) ? at(key).text() : ""; }
+  std::vector<std::string> texts() const {
+    std::vector<std::string> found;
+    for (const Reader& entry : list()) found.push_back(entry.text());
+    return found;
+  }
+  std::vector<std::string> texts_at(const char* key) const {
+    return has(key) ? at(key).texts() : std::vector<std::string>();
+  }
+  bool boolean() const {
+    if (!json_.is_boolean()) refuse(fmt::format("it is {}, neither true nor false", short_text(json_)));
+    return json_.get<bool>();
+  }
+  int64_t integer() const {
+    const std::optional<int64_t> number = integer_of(json_);
+    if (!number) refuse(fmt::format("it is {}, no integer", short_text(json_)));
+    return *number;
+  }
+  uint64_t natural() const {
+    if (!json_.is_number_unsigned()) refuse(fmt::format("it is {}, no integer of 0 or more", short_text(json_)));
+    return json_.get<uint64_t>();
+  }
+  // Of a list of as many as `size`.
+  size_t index(size_t size) const {
+    if (natural() >= size) refuse(fmt::format("it is {}, and there are {}", natural(), size));
+    return static_cast<size_t>(natural());
+  }
+  // An error is 0 or more but for rounding; null stands for an infinite one.
+  double figure() const {
+    if (json_.is_null()) return std::numeric_limits<double>::infinity();
+    if (!json_.is_number() || !(json_.get<double>() > -1e-3))
+      refuse(fmt::format("it is {}, no figure of an error", short_text(json_)));
+    return json_.get<double>();
+  }
+  template <typename T>
+  T one_of(const Words<T>& words) const {
+    for (const auto& [known, meaning] : words)
+      if (json_ == known) return meaning;
+    refuse(fmt::format("it is {}", short_text(json_)));
+  }
+
+ private:
+  const Json& json_;
+  std::string file_, path_;
+};
 
 OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
@@ -65,23 +139,29 @@ OrderedJson figures_json(const std::vector<ErrorFigures>& samples, const Sensiti
   return json;
 }
 
-std::vector<ErrorFigures> figures_of_json(const OrderedJson& json) {
-  std::vector<ErrorFigures> samples;
-  const auto at = [](const OrderedJson& value) {
-    return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
-  };
-  for (const OrderedJson& one : json.at("samples"))
-    samples.push_back({at(one.at(0)), at(one.at(1)), at(one.at(2)), at(one.at(3))});
-  return samples;
+std::vector<ErrorFigures> read_figures(const Reader& of, size_t samples) {
+  const std::vector<Reader> each = of.at("samples").list();
+  if (each.size() > samples)
+    of.refuse(fmt::format("there are figures of {} samples, and {} samples", each.size(), samples));
+  std::vector<ErrorFigures> figures;
+  for (const Reader& one : each) {
+    const std::vector<Reader> of_one = one.list();
+    if (of_one.size() != kMetricWords.size())
+      one.refuse(fmt::format("it holds {} figures, not {}", of_one.size(), kMetricWords.size()));
+    figures.push_back({of_one[0].figure(), of_one[1].figure(), of_one[2].figure(), of_one[3].figure()});
+  }
+  return figures;
 }
 
 OrderedJson precision_json(const PrecisionOptions& precision) {
   return OrderedJson::parse(quantizing::plan_text({.precision = precision})).at("default");
 }
 
+// A text that begins as a formula would be worked out by a spreadsheet (CWE-1236): a quote before it makes it a text.
 std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
+  const bool is_formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  if (!is_formula && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = is_formula ? "\"'" : "\"";
   for (const char c : text) cell += c == '"' ? "\"\"" : std::string(1, c);
   return cell + "\"";
 }
@@ -167,60 +247,59 @@ std::string report_csv(const SensitivityReport& report) {
   return csv;
 }
 
-SensitivityReport parse_report(const std::string& text, const std::string& where) {
-  try {
-    const OrderedJson json = OrderedJson::parse(text);
-    SensitivityReport report;
-    report.model = json.at("model").get<std::string>();
-    report.data = json.at("data").get<std::string>();
-    report.fed = json.value("fed", std::vector<std::string>());
-    report.key = json.at("key").get<std::string>();
-    report.model_key = json.value("model_key", "");
-    report.kept = json.value("kept", std::vector<std::string>());
-    report.metric = meaning_of(kMetricWords, json.at("metric"));
-    report.mode = meaning_of(kModeWords, json.at("mode"));
-    report.group = meaning_of(kGroupWords, json.at("group"));
-    report.target = meaning_of(kTargetWords, json.at("target"));
-    report.optimize = json.at("optimize").get<bool>();
-    report.seed = static_cast<uint64_t>(integer_at(json, "seed"));
-    report.weights = static_cast<uint64_t>(integer_at(json, "weights"));
-    report.samples = json.at("samples").get<std::vector<std::string>>();
-    report.outputs = json.at("outputs").get<std::vector<std::string>>();
-    for (const OrderedJson& precision : json.at("precisions"))
-      report.precisions.push_back(quantizing::parse_precision(precision.dump(), where));
-    for (const OrderedJson& all : json.at("all")) {
-      report.all_bytes.push_back(integer_at(all, "bytes_saved"));
-      report.all_in.push_back(figures_of_json(all.at("in")));
-    }
-    for (const OrderedJson& unit : json.at("units")) {
-      for (const OrderedJson& one : unit.at("errors")) {
-        UnitError& error = report.errors.emplace_back();
-        error.unit = report.units.size();
-        error.precision = static_cast<size_t>(integer_at(one, "precision"));
-        error.status = meaning_of(kStatusWords, one.at("status"));
-        error.why = one.value("why", "");
-        error.bytes = integer_at(one, "bytes_saved", 0);
-        if (one.contains("in")) error.in = figures_of_json(one.at("in"));
-        if (one.contains("out")) error.out = figures_of_json(one.at("out"));
-        report.measured += error.status == UnitStatus::kMeasured;
-        report.predicted += error.status == UnitStatus::kPredicted;
-        report.failed += error.status == UnitStatus::kFailed;
-        if (error.precision >= report.precisions.size())
-          throw OrderedJson::other_error::create(501, "an error's precision is none of the list", &one);
-      }
-      report.units.push_back({.name = unit.at("name").get<std::string>(),
-                              .nodes = unit.at("nodes").get<std::vector<std::string>>(),
-                              .op = unit.at("op").get<std::string>(),
-                              .layer = unit.at("layer").get<std::string>(),
-                              .kind = unit.at("kind").get<std::string>(),
-                              .bytes = static_cast<uint64_t>(integer_at(unit, "bytes"))});
-    }
-    return report;
-  } catch (const OrderedJson::exception& wrong) {
-    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("this is no report of sensitivity: {}", wrong.what()),
-                                          .where = where,
-                                          .expected = "report.json as `thaw sensitivity` writes it"});
+SensitivityReport parse_report(std::string_view text, const std::string& where) {
+  const Json json = parse_json(text, where, kKind);
+  const Reader whole(json, where);
+  SensitivityReport report;
+  report.model = whole.at("model").text();
+  report.data = whole.at("data").text();
+  report.fed = whole.texts_at("fed");
+  report.key = whole.at("key").text();
+  report.model_key = whole.text_at("model_key");
+  report.kept = whole.texts_at("kept");
+  report.metric = whole.at("metric").one_of(kMetricWords);
+  report.mode = whole.at("mode").one_of(kModeWords);
+  report.group = whole.at("group").one_of(kGroupWords);
+  report.target = whole.at("target").one_of(kTargetWords);
+  report.optimize = whole.at("optimize").boolean();
+  report.seed = whole.at("seed").natural();
+  report.weights = whole.at("weights").natural();
+  report.samples = whole.at("samples").texts();
+  report.outputs = whole.at("outputs").texts();
+  const auto figures = [&](const Reader& of) { return read_figures(of, report.samples.size()); };
+  for (const Reader& precision : whole.at("precisions").list())
+    report.precisions.push_back(quantizing::parse_precision(precision.json(), where));
+  const Reader all = whole.at("all");
+  for (const Reader& one : all.list()) {
+    report.all_bytes.push_back(one.at("bytes_saved").integer());
+    report.all_in.push_back(figures(one.at("in")));
   }
+  if (report.all_in.size() != report.precisions.size())
+    all.refuse(fmt::format("there are {} of them, and {} precisions", report.all_in.size(), report.precisions.size()));
+  for (const Reader& unit : whole.at("units").list()) {
+    std::set<size_t> seen;
+    for (const Reader& one : unit.at("errors").list()) {
+      UnitError& error = report.errors.emplace_back();
+      error.unit = report.units.size();
+      error.precision = one.at("precision").index(report.precisions.size());
+      if (!seen.insert(error.precision).second) one.refuse("its precision stands there twice");
+      error.status = one.at("status").one_of(kStatusWords);
+      error.why = one.text_at("why");
+      if (one.has("bytes_saved")) error.bytes = one.at("bytes_saved").integer();
+      if (error.status != UnitStatus::kFailed || one.has("in")) error.in = figures(one.at("in"));
+      if (one.has("out")) error.out = figures(one.at("out"));
+      report.measured += error.status == UnitStatus::kMeasured;
+      report.predicted += error.status == UnitStatus::kPredicted;
+      report.failed += error.status == UnitStatus::kFailed;
+    }
+    report.units.push_back({.name = unit.at("name").text(),
+                            .nodes = unit.at("nodes").texts(),
+                            .op = unit.at("op").text(),
+                            .layer = unit.at("layer").text(),
+                            .kind = unit.at("kind").text(),
+                            .bytes = unit.at("bytes").natural()});
+  }
+  return report;
 }
 
 }  // namespace thaw::measuring

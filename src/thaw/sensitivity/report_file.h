@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "thaw/sensitivity.h"
 
@@ -12,7 +13,7 @@ std::string report_json(const SensitivityReport& report);
 std::string report_csv(const SensitivityReport& report);
 
 // Throws thaw::Error (kInvalidFile) for what is no such report, naming the key.
-SensitivityReport parse_report(const std::string& json, const std::string& where);
+SensitivityReport parse_report(std::string_view text, const std::string& where);
 
 std::string_view word_of(ErrorMetric metric);
 std::string_view word_of(SensitivityMode mode);

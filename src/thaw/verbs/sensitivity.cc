@@ -1,13 +1,12 @@
 #include "thaw/sensitivity.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
+#include "thaw/core/mapped_file.h"
 #include "thaw/limits.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/report/sensitivity_page.h"
@@ -123,13 +122,13 @@ void write_report(const SensitivityReport& report, const std::filesystem::path& 
 
 SensitivityReport read_report(const std::filesystem::path& folder) {
   const std::filesystem::path path = std::filesystem::is_directory(folder) ? folder / "report.json" : folder;
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  if (!std::filesystem::exists(path))
     throw Error(
         ErrorCode::kCannotRead,
         {.what = "there is no report", .where = path.string(), .expected = "a folder that `thaw sensitivity` wrote"});
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return measuring::parse_report(text, path.string());
+  const auto file = MappedFile::open(path);
+  return measuring::parse_report({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
+                                 path.string());
 }
 
 }  // namespace thaw

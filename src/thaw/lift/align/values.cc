@@ -7,26 +7,29 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
-#include "thaw/core/mapped_file.h"
+#include "thaw/core/json_file.h"
 
 namespace thaw::lifting {
 namespace {
 
 constexpr int kMaxDepth = 12;
+constexpr JsonKind kKind{.expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]}, …}",
+                         .next = "give the integer values that each trace was made with"};
 
 [[noreturn]] void refuse_values(std::string what, const std::filesystem::path& path) {
   throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
                                         .where = path.string(),
-                                        .expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]}, …}",
-                                        .next = "give the integer values that each trace was made with"});
+                                        .expected = std::string(kKind.expected),
+                                        .next = std::string(kKind.next)});
 }
 
 // Appends a nested list's numbers; all lists of one depth are as long as the first.
 void flatten(const nlohmann::json& list, size_t depth, InputValues& out, const std::filesystem::path& path) {
   if (!list.is_array()) {
     if (depth != out.dims.size()) refuse_values("a list is not as deep as its neighbours", path);
-    if (!list.is_number_integer() && !list.is_boolean()) refuse_values("a value is not an integer", path);
-    out.values.push_back(list.is_boolean() ? int64_t{list.get<bool>()} : list.get<int64_t>());
+    const std::optional<int64_t> value = list.is_boolean() ? int64_t{list.get<bool>()} : integer_of(list);
+    if (!value) refuse_values("a value is not an integer", path);
+    out.values.push_back(*value);
     return;
   }
   const auto size = static_cast<int64_t>(list.size());
@@ -43,11 +46,7 @@ void flatten(const nlohmann::json& list, size_t depth, InputValues& out, const s
 }  // namespace
 
 void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) {
-  const auto file = MappedFile::open(path);
-  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= kMaxDepth + 2; };
-  const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end(), shallow, /*allow_exceptions=*/false);
-  if (!json.is_object()) refuse_values("the file is no JSON object", path);
+  const nlohmann::json json = read_json(path, kKind);
   for (const auto& [name, inputs] : json.items()) {
     const auto trace =
         std::find_if(traces.begin(), traces.end(), [&, wanted = name](const Trace& t) { return t.name == wanted; });
@@ -62,8 +61,9 @@ void read_values(const std::filesystem::path& path, std::vector<Trace>& traces) 
       if (!given.contains("shape") || !given["shape"].is_array())
         refuse_values(fmt::format("'{}' is given no shape", input), path);
       for (const nlohmann::json& size : given["shape"]) {
-        if (!size.is_number_integer()) refuse_values("a shape holds something else than integers", path);
-        values.dims.push_back(size.get<int64_t>());
+        const std::optional<int64_t> whole = integer_of(size);
+        if (!whole) refuse_values("a shape holds something else than integers", path);
+        values.dims.push_back(*whole);
       }
     }
   }

@@ -12,39 +12,24 @@
 #include <utf8proc.h>
 
 #include "thaw/core/error.h"
-#include "thaw/core/mapped_file.h"
+#include "thaw/core/json_file.h"
 
 namespace thaw::media {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kDeepest = 64;
-constexpr size_t kMostTokenizerBytes = size_t{256} << 20;
-
-[[noreturn]] void refuse_tokenizer(const std::filesystem::path& path, std::string what) {
-  throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                        .where = path.string(),
-                                        .expected = "a tokenizer as the tokenizers package saves it",
-                                        .next = "fetch it from where the checkpoint came from"});
-}
-
 // All but the vocabulary and the merges, which are most of the file.
 json read_settings(const std::filesystem::path& path) {
-  const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  if (bytes.size() > kMostTokenizerBytes) refuse_tokenizer(path, "the text cannot be tokenized: the file is too large");
-  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  bool is_deep = false, is_model = false;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    is_deep |= depth > kDeepest;
+  bool is_model = false;
+  const auto is_kept = [&](int depth, json::parse_event_t event, const json& parsed) {
     if (event == json::parse_event_t::key && depth == 1) is_model = parsed == "model";
-    return depth <= kDeepest && !(is_model && depth >= 1 && event != json::parse_event_t::key);
+    return !(is_model && depth >= 1 && event != json::parse_event_t::key);
   };
-  json settings = json::parse(content.begin(), content.end(), watch, /*allow_exceptions=*/false);
-  if (is_deep || settings.is_discarded() || !settings.is_object())
-    refuse_tokenizer(path, "the text cannot be tokenized: the file is not JSON of a tokenizer");
-  return settings;
+  return read_json(path,
+                   {.expected = "a tokenizer as the tokenizers package saves it, to tokenize the text",
+                    .next = "fetch it from where the checkpoint came from"},
+                   is_kept);
 }
 
 std::string_view type_of(const json& part) {

@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/error.h"
+#include "thaw/core/json_file.h"
+#include "thaw/core/mapped_file.h"
 #include "thaw/media/text/normalize.h"
 #include "thaw/run/tokenize.h"
 
@@ -23,6 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::array kTokenizerFiles = {"tokenizer.json", "tokenizer_config.json"};
 constexpr size_t kMostText = size_t{64} << 20;
+constexpr size_t kLongestTemplate = size_t{1} << 20;
+constexpr JsonKind kSettings{.expected = "settings of a tokenizer as transformers saves them",
+                             .next = "fetch it from where the checkpoint came from"};
 
 template <typename Work>
 auto said_of(const fs::path& checkpoint, const char* what, const Work& work) {
@@ -40,21 +45,23 @@ auto said_of(const fs::path& checkpoint, const char* what, const Work& work) {
 std::string chat_template_of(const fs::path& checkpoint) {
   std::error_code failed;
   const fs::path jinja = checkpoint / "chat_template.jinja", saved = checkpoint / "chat_template.json";
-  if (fs::is_regular_file(jinja, failed)) {
-    std::ifstream file(jinja, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+  if (fs::exists(jinja, failed)) {
+    const auto file = MappedFile::open(jinja);
+    if (file->bytes().size() > kLongestTemplate)
+      throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the file is of {} bytes", file->bytes().size()),
+                                            .where = jinja.string(),
+                                            .expected = "a chat template of 1 MiB at most",
+                                            .next = "fetch it from where the checkpoint came from"});
+    return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
   }
-  if (!fs::is_regular_file(saved, failed)) return {};
-  std::ifstream file(saved, std::ios::binary);
-  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  const auto at = parsed.is_object() ? parsed.find("chat_template") : parsed.end();
+  if (!fs::exists(saved, failed)) return {};
+  const nlohmann::json parsed = read_json(saved, kSettings);
+  const auto at = parsed.find("chat_template");
   return at != parsed.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
 bool has_own_template(const fs::path& checkpoint) {
-  std::ifstream file(checkpoint / kTokenizerFiles[1], std::ios::binary);
-  const nlohmann::json parsed = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return parsed.is_object() && parsed.contains("chat_template");
+  return read_json(checkpoint / kTokenizerFiles[1], kSettings).contains("chat_template");
 }
 
 }  // namespace
