@@ -1,4 +1,6 @@
 // The command: what it can do, a line each. A verb lives in the file of its name.
+#include <csignal>
+
 #include "thaw/cli/large_pages.h"
 #include "thaw/cli/shrunk_files.h"
 #include "thaw/cli/verb.h"
@@ -32,6 +34,7 @@ constexpr thaw::cli::Verb kVerbs[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write past `ulimit -f` fails then, as one to a full disk does
   thaw::verbs::serve_if_worker(argc, argv);
   thaw::cli::prefer_large_pages();
   thaw::cli::refuse_shrunk_files();

@@ -106,6 +106,9 @@ template <typename T>
 void Options::value(const std::string& names, T& value, const std::string& type, const std::string& help,
                     std::optional<Bounds> bounds) {
   CLI::Option* option = app_->add_option(names, value, help)->type_name(type);
+  // What is read as such a number otherwise: -1 as the largest there is, and nan.
+  if (!bounds && std::is_unsigned_v<T>) bounds = kNotNegative;
+  if (!bounds && std::is_floating_point_v<T>) bounds = Bounds{.least = -1e300, .most = 1e300};
   if (!bounds) return;
   option->check(CLI::Validator(
       [bounds = *bounds](const std::string& text) {

@@ -18,13 +18,16 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/limits.h"
 
 namespace thaw::media {
 namespace {
 
 constexpr int64_t kMostSeconds = int64_t{2} * 3600;
+constexpr int64_t kMostSamples = kMostSeconds * 48'000;                 // however many a second
 constexpr int64_t kLeastSampleRate = 100, kMostSampleRate = 1'000'000;  // samples a second
 constexpr int kMostChannels = 64;
+constexpr sf_count_t kFramesUnknown = std::numeric_limits<sf_count_t>::max();
 // Of a WAV file: bytes of its parts, and sizes that say nothing.
 constexpr size_t kMark = 4, kFileHeader = 12, kChunkHeader = 8, kSizes64 = 16;
 constexpr uint64_t kUnknown = 0x7FFFF000, kUnknown64 = std::numeric_limits<uint64_t>::max();
@@ -229,12 +232,20 @@ Recording decode_recording(std::span<const std::byte> content, const std::string
 
   // What the header says of the length is not relied on: memory is taken as samples come.
   constexpr sf_count_t kAtOnce = 1 << 16;
-  const auto most = static_cast<size_t>(kMostSeconds * info.samplerate);
+  const auto most = static_cast<size_t>(std::min(kMostSeconds * info.samplerate, kMostSamples));
+  const uint64_t most_memory = limits().max_memory;
   Recording recording{.rate = info.samplerate, .samples = {}};
   std::vector<float> frames(static_cast<size_t>(kAtOnce * info.channels));
   while (const sf_count_t count = std::max<sf_count_t>(sndfile().read(opened.get(), frames.data(), kAtOnce), 0)) {
     if (recording.samples.size() + static_cast<size_t>(count) > most)
-      refuse_recording(name, ErrorCode::kOutOfBudget, "the recording is longer than two hours", "cut it");
+      refuse_recording(name, ErrorCode::kOutOfBudget,
+                       fmt::format("the recording is longer than two hours, or {} samples", kMostSamples), "cut it");
+    // It stands in memory while it grows, and resampled.
+    const uint64_t memory = 3 * sizeof(float) * (recording.samples.size() + static_cast<size_t>(count));
+    if (most_memory != 0 && memory > most_memory)
+      refuse_recording(name, ErrorCode::kOutOfBudget,
+                       fmt::format("the recording takes more than {} bytes, as --max-memory says", most_memory),
+                       "cut it, or give --max-memory a larger size");
     for (sf_count_t i = 0; i < count; ++i) {
       float sum = 0;
       for (int c = 0; c < info.channels; ++c) sum += frames[static_cast<size_t>(i * info.channels + c)];
@@ -242,7 +253,8 @@ Recording decode_recording(std::span<const std::byte> content, const std::string
     }
   }
   const bool is_flac = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
-  if (is_flac && static_cast<sf_count_t>(recording.samples.size()) < info.frames)
+  const bool is_length_known = info.frames != kFramesUnknown;  // what writes to a pipe says none
+  if (is_flac && is_length_known && static_cast<sf_count_t>(recording.samples.size()) < info.frames)
     refuse_recording(name, ErrorCode::kInvalidFile,
                      fmt::format("the recording ends after {} of {} samples", recording.samples.size(), info.frames),
                      "fetch the file again");

@@ -18,8 +18,9 @@ namespace thaw::media {
 namespace {
 
 constexpr std::string_view kExifMark("Exif\0\0", 6);
-// A progressive file may repeat scans at will, each of which costs the whole picture.
-constexpr int kMostScans = 500;
+// A progressive file may repeat scans at will, each of which costs the whole picture. Encoders write ten or so.
+constexpr int kMostScans = 100;
+constexpr int64_t kMostPixelsOfScans = 16 * kMostPixels;
 
 // libjpeg's state. What it calls back jumps to where the caller of libjpeg stands; those callers (read_header, read_rows)
 // own nothing that a jump would leave behind.
@@ -54,7 +55,11 @@ void note_warning(j_common_ptr info, int level) {
 }
 
 void count_scans(j_common_ptr info) {
-  if (!info->is_decompressor || reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostScans) return;
+  if (!info->is_decompressor) return;
+  const auto& picture = *reinterpret_cast<j_decompress_ptr>(info);
+  const int64_t scans = picture.input_scan_number;
+  const int64_t pixels = scans * picture.image_width * picture.image_height;
+  if (scans <= kMostScans && pixels <= kMostPixelsOfScans) return;
   reader_of(info).has_too_many_scans = true;
   std::longjmp(reader_of(info).back, 1);
 }
@@ -88,8 +93,10 @@ bool read_rows(JpegReader& reader, uint8_t* samples, size_t row_bytes) {
 
 [[noreturn]] void fail(const JpegReader& reader, const std::string& name) {
   if (reader.has_too_many_scans)
-    throw Error(ErrorCode::kOutOfBudget,
-                {.what = "the JPEG has more than 500 scans", .where = name, .next = "save it anew"});
+    throw Error(ErrorCode::kOutOfBudget, {.what = "the JPEG has more scans than a picture of its size may have",
+                                          .where = name,
+                                          .expected = "100 at most",
+                                          .next = "save it anew"});
   throw Error(ErrorCode::kInvalidFile, {.what = "the JPEG cannot be decoded: " + std::string(reader.message),
                                         .where = name,
                                         .next = "fetch the file again"});

@@ -4,7 +4,6 @@
 #include <csetjmp>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include <png.h>
 
@@ -23,6 +22,7 @@ struct PngReader {
   png_structp png = nullptr;
   png_infop info = nullptr;
   std::span<const uint8_t> rest;
+  int passes = 1;
   char message[160] = {};
 
   PngReader() = default;
@@ -51,20 +51,27 @@ bool read_info(PngReader& reader) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   reader.info = png_create_info_struct(reader.png);
   png_set_read_fn(reader.png, &reader, read_bytes);
-  png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // require_size() bounds the product
+  png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // require_size() bounds the product, before a row
   png_set_chunk_malloc_max(reader.png, kMostChunk);
   png_set_chunk_cache_max(reader.png, kMostChunks);
   png_read_info(reader.png, reader.info);
+  return true;
+}
+
+// Once its size is known to be one that is taken: this makes room for a row.
+bool begin_rows(PngReader& reader) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_expand(reader.png);
   png_set_strip_16(reader.png);
-  png_set_interlace_handling(reader.png);
+  reader.passes = png_set_interlace_handling(reader.png);
   png_read_update_info(reader.png, reader.info);
   return true;
 }
 
-bool read_png_rows(PngReader& reader, png_bytepp rows) {
+bool read_png_rows(PngReader& reader, Image& image) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
-  png_read_image(reader.png, rows);
+  for (int pass = 0; pass < reader.passes; ++pass)
+    for (int64_t y = 0; y < image.height; ++y) png_read_row(reader.png, image.row(y), nullptr);
   png_read_end(reader.png, nullptr);
   return true;
 }
@@ -92,13 +99,13 @@ Decoded decode_png(std::span<const uint8_t> bytes, const std::string& name) {
   if (!read_info(*reader)) fail_png(*reader, name);
   const int64_t width = png_get_image_width(reader->png, reader->info);
   const int64_t height = png_get_image_height(reader->png, reader->info);
+  constexpr int64_t kMostChannels = 4;
+  require_size(width, height, kMostChannels, name);
+  if (!begin_rows(*reader)) fail_png(*reader, name);
   const int64_t channels = png_get_channels(reader->png, reader->info);
-  require_size(width, height, channels, name);
   Decoded decoded{.image = blank(width, height, channels), .orientation = png_orientation(*reader)};
   if (png_get_rowbytes(reader->png, reader->info) != decoded.image.row_bytes()) fail_png(*reader, name);
-  std::vector<png_bytep> rows(static_cast<size_t>(height));
-  for (int64_t y = 0; y < height; ++y) rows[static_cast<size_t>(y)] = decoded.image.row(y);
-  if (!read_png_rows(*reader, rows.data())) fail_png(*reader, name);
+  if (!read_png_rows(*reader, decoded.image)) fail_png(*reader, name);
   return decoded;
 }
 
