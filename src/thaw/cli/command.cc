@@ -16,6 +16,7 @@
 #include "thaw/cli/waiting_line.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
+#include "thaw/core/read_files.h"
 #include "thaw/core/suggest.h"
 #include "thaw/report/fit.h"
 #include "thaw/report/printable.h"
@@ -135,6 +136,7 @@ std::span<const Verb> all_verbs() { return given_verbs; }
 
 int run_command(std::span<const Verb> verbs, int argc, char** argv) {
   given_verbs = verbs;
+  const ReadFiles reading;
   const bool json = wants_json(Arguments(argv, static_cast<size_t>(argc)));
   try {
     return dispatch(argc, argv);

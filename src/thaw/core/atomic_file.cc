@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/read_files.h"
 #include "thaw/core/scratch_folder.h"
 
 namespace thaw {
@@ -53,6 +54,11 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : p
                    .expected = "a new file, or a regular one to replace",
                    .next = "choose another path"});
     }
+    if (ReadFiles::contains(folder_.get(), name.c_str()))
+      throw Error(ErrorCode::kInvalidArgument, {.what = "is a file that is read, which would be replaced",
+                                                .where = path_.string(),
+                                                .expected = "another file",
+                                                .next = "name another file to write"});
     // What a model's author wrote must not come to run as whoever set these.
     if ((info.st_mode & (S_ISUID | S_ISGID)) != 0) {
       throw Error(ErrorCode::kCannotWrite, {.what = "has a set-user-id or set-group-id bit",

@@ -3,7 +3,8 @@
 // What is written goes to a file without a name in the target's folder (O_TMPFILE), so that nothing is left where the
 // process is killed; where the file system knows no such files, to one with a temporary name. publish() flushes it to
 // the disk and puts it in place. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target
-// that is a symbolic link, no regular file or has a set-user-id or set-group-id bit is refused; an existing file's
+// that is a symbolic link, no regular file, one that the call reads (read_files.h) or has a set-user-id or set-group-id bit
+// is refused; an existing file's
 // permissions are kept. All failures throw thaw::Error.
 #pragma once
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/read_files.h"
 
 namespace thaw {
 namespace {
@@ -78,6 +79,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name)
     std::lock_guard lock(all.mutex);
     all.by_end[begin + file->size_] = {begin, file->name_.c_str()};
   }
+  ReadFiles::note(fd.get());
   file->fd_ = std::move(fd);
   return file;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/read_files.h"
 
 namespace thaw::run {
 
@@ -29,6 +30,7 @@ FileSource::FileSource(const std::filesystem::path& path) : name_(path.string())
     throw Error(ErrorCode::kCannotRead,
                 {.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
   }
+  ReadFiles::note(fileno(file_.get()));
   size_ = static_cast<uint64_t>(status.st_size);
 }
 

@@ -9,6 +9,7 @@
 
 #include "thaw/confirm/conversion.h"
 #include "thaw/core/error.h"
+#include "thaw/core/read_files.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
@@ -93,6 +94,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
     throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder, or --held-out"});
+  const ReadFiles reading;
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);

@@ -8,6 +8,7 @@
 
 #include "thaw/confirm/as_written.h"
 #include "thaw/core/error.h"
+#include "thaw/core/read_files.h"
 #include "thaw/rewrite/rename_sizes.h"
 
 namespace thaw::verbs {
@@ -17,6 +18,7 @@ void require_output(const ir::Model& read, const Output& output) {
   if (output.path.empty()) return;
   ir::require_output(read, output.path);
   std::error_code failed;
+  if (output.in_place) ReadFiles::release(output.path);
   if (output.in_place || !std::filesystem::equivalent(read.path, output.path, failed) || failed) return;
   throw Error(ErrorCode::kInvalidArgument, {.what = "is the file that is read, which would be replaced",
                                             .where = output.path.string(),

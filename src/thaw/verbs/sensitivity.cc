@@ -7,6 +7,7 @@
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/read_files.h"
 #include "thaw/limits.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/report/sensitivity_page.h"
@@ -20,6 +21,8 @@
 
 namespace thaw {
 namespace {
+
+constexpr const char* kReportFile = "report.json";
 
 // How --data becomes samples: as the call says, else as a report says that its own did.
 quantizing::OpenSamples opened_as(std::span<const std::string> called, std::span<const std::string> reported,
@@ -69,6 +72,7 @@ SensitivityReport merge(const std::vector<SensitivityReport>& shards) { return m
 
 SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders,
                                 const std::filesystem::path& folder) {
+  const ReadFiles reading;
   std::vector<SensitivityReport> shards;
   std::vector<std::string> names;
   for (const std::filesystem::path& shard : folders) {
@@ -94,6 +98,9 @@ MeasuredPlan measure(const Model& model, const SensitivityReport& report, const 
 
 PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
                      const std::filesystem::path& output) {
+  const ReadFiles reading;
+  ReadFiles::note(report.model);
+  ReadFiles::note(options.model);
   PlanReport chosen;
   if (options.check) {
     const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
@@ -107,8 +114,9 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
   }
   if (!output.empty()) write_whole(output, plan_json(report, chosen.plan));
   chosen.output = output.string();
-  if (!options.report.empty())
-    write_report(report, options.report, &chosen.plan, chosen.measured ? &*chosen.measured : nullptr);
+  if (options.report.empty()) return chosen;
+  ReadFiles::release(options.report / kReportFile);  // may be where the report is from
+  write_report(report, options.report, &chosen.plan, chosen.measured ? &*chosen.measured : nullptr);
   return chosen;
 }
 
@@ -117,11 +125,11 @@ void write_report(const SensitivityReport& report, const std::filesystem::path& 
   make_folder(folder);
   write_whole(folder / "errors.csv", measuring::report_csv(report));
   write_whole(folder / "report.html", report::sensitivity_page(report, plan, measured));
-  write_whole(folder / "report.json", measuring::report_json(report));
+  write_whole(folder / kReportFile, measuring::report_json(report));
 }
 
 SensitivityReport read_report(const std::filesystem::path& folder) {
-  const std::filesystem::path path = std::filesystem::is_directory(folder) ? folder / "report.json" : folder;
+  const std::filesystem::path path = std::filesystem::is_directory(folder) ? folder / kReportFile : folder;
   if (!std::filesystem::exists(path))
     throw Error(
         ErrorCode::kCannotRead,

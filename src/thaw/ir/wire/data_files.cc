@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/read_files.h"
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
@@ -39,6 +40,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 
 // Whether a model file beside `model` refers to that data file, or is one that cannot be read: who knows then.
 bool others_use(const std::filesystem::path& model, const std::filesystem::path& data) {
+  const ReadFiles::Pause looking;
   const std::filesystem::path folder = model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -129,6 +131,7 @@ std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& sourc
 // The first name that no file has, so that what is there keeps its data until the model is replaced; or one whose file
 // has the same bytes as `same` (`there`).
 std::string DataFiles::free_name(const MappedFile* same, bool& there) {
+  const ReadFiles::Pause looking;
   there = false;
   for (int number = 0;; ++number) {
     std::string name = numbered(number);

@@ -5,6 +5,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/phase.h"
+#include "thaw/core/read_files.h"
 #include "thaw/ir/graph/function_calls.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/fields.h"
@@ -158,6 +159,7 @@ std::unique_ptr<Model> load(const std::filesystem::path& path) {
   try {
     auto model = read_named(bytes, file, folder, path.string());
     model->path = path;
+    for (const std::filesystem::path& data : data_files_of(*model)) ReadFiles::note(data);
     return model;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidFile) throw;

@@ -5,6 +5,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/read_files.h"
 #include "thaw/ir/wire/fields.h"
 #include "thaw/ir/wire/wire.h"
 
@@ -75,6 +76,7 @@ bool has_data_elsewhere(Message message, std::string_view bytes, int depth) {
 }  // namespace
 
 bool may_name_data_files(const std::filesystem::path& model) {
+  const ReadFiles::Pause looking;
   try {
     const auto file = MappedFile::open(model);
     const std::span<const std::byte> bytes = file->bytes();

@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/phase.h"
+#include "thaw/core/read_files.h"
 #include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
@@ -99,6 +100,7 @@ void write(const Model& model, const TensorPlan& plan, AtomicFile& file) {
 // The data of the model that is there already; none where it cannot be read.
 std::vector<std::filesystem::path> data_before(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path)) || !may_name_data_files(path)) return {};
+  const ReadFiles::Pause looking;
   try {
     return data_files_of(*load(path));
   } catch (const Error&) {
