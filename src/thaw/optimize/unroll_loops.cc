@@ -101,14 +101,15 @@ std::vector<ir::Value*> write_round(const KnownLoop& loop, int64_t round, const 
                                     const ops::Emit& at) {
   const std::shared_ptr<ir::Graph> body = ir::clone(*loop.body);
   loop.node->set_attribute({"round", body});  // as a subgraph it sees the values around it
-  std::vector<ir::Value*> actual{at.integer(round), nullptr};
+  std::vector<ir::Value*> actual{ops::takes_list_of_one(*body, 0) ? at.list({round}) : at.integer(round), nullptr};
   actual.insert(actual.end(), carried.begin(), carried.end());
+  const std::vector<int64_t> own = ops::takes_list_of_one(*body, 1) ? std::vector<int64_t>{1} : std::vector<int64_t>{};
   body->remove_output(0);
   for (size_t i = 0; i < actual.size(); ++i) {
     ir::Value* formal = body->inputs().front();
     if (i == 1 && !formal->uses().empty()) {
       const std::byte yes{1};
-      actual[i] = at.writer().constant(ir::Tensor::from_bytes({}, ir::DataType::kBool, {}, {yes}));
+      actual[i] = at.writer().constant(ir::Tensor::from_bytes({}, ir::DataType::kBool, own, {yes}));
     }
     if (actual[i]) body->replace_uses(formal, actual[i]);
     body->remove_input(formal);

@@ -102,9 +102,13 @@ void if_else(Context& ctx) {
   }
 }
 
+// What a Loop's body declares its iteration number (0) and condition (1) to be: a scalar, or a list of one, and ONNX Runtime gives
+// it what it declares.
+Shape own_shape(const ir::Graph& body, size_t index) { return takes_list_of_one(body, index) ? Shape{1} : Shape{}; }
+
 // The condition that a Loop's body sees: it runs only while the condition holds.
-Fact true_fact() {
-  Fact fact = Fact::tensor(DataType::kBool, Shape{});
+Fact true_fact(const ir::Graph& body) {
+  Fact fact = Fact::tensor(DataType::kBool, own_shape(body, 1));
   fact.elements = std::make_shared<const Elements>(1, Element::integer(1));
   return fact;
 }
@@ -131,7 +135,7 @@ void loop(Context& ctx) {
   StateFixpoint fixpoint(initial);
   std::vector<Fact> results;
   do {
-    std::vector<Fact> inputs{Fact::tensor(DataType::kInt64, Shape{}), true_fact()};
+    std::vector<Fact> inputs{Fact::tensor(DataType::kInt64, own_shape(*body, 0)), true_fact(*body)};
     inputs.insert(inputs.end(), fixpoint.state().begin(), fixpoint.state().end());
     results = ctx.infer_subgraph(*body, inputs);
     results.resize(body->outputs().size());

@@ -22,4 +22,10 @@ bool goes_on(const ir::Graph& body) {
   return condition == body.inputs()[1] || is_true(condition);
 }
 
+bool takes_list_of_one(const ir::Graph& body, size_t index) {
+  if (index >= body.inputs().size()) return false;
+  const auto& shape = body.inputs()[index]->type.shape;
+  return shape && shape->size() == 1;
+}
+
 }  // namespace thaw::ops

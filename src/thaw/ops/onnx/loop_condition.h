@@ -12,4 +12,8 @@ const ir::Value* behind_identities(const ir::Value* value);
 // Whether a Loop's body gives its condition, its second input and first output, on as it got it, or says true.
 bool goes_on(const ir::Graph& body);
 
+// Whether a Loop's body declares its iteration number (input 0) or condition (input 1) as a list of one, not a scalar: ONNX Runtime
+// gives it either.
+bool takes_list_of_one(const ir::Graph& body, size_t index);
+
 }  // namespace thaw::ops
