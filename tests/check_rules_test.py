@@ -248,3 +248,25 @@ def test_places_as_many_as_channels_freeze_no_weight(thaw, save):
     path = save(model(nodes, [("x", F, [1, 3, 64, 64])], [("y", F, None)],
                       [floats("w", 64, 3, 8, 8), ints("any", [-1]), ints("zero", [0]), *(ints(f"at{i}", i) for i in (1, 2, 3))]))
     assert not codes(thaw, path) & {"THAW010", "THAW013", "THAW016"}
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+def test_a_name_that_outputs_share_stops_nothing(thaw, save, opset):
+    """ONNX Runtime gives outputs buffers of their own: it runs, and the finding says so; tensors inside clash as before."""
+    from conftest import run
+    halves = [node("MaxPool", ["x"], "p", kernel_shape=[2], strides=[2]), node("MaxPool", ["p"], "y", kernel_shape=[2], strides=[2])]
+    outputs = model(halves, [("x", F, [1, 3, "s"])], [("p2", F, [1, 3, "out"]), ("y", F, [1, 3, "out"])], opset=opset)
+    outputs.graph.node.append(node("Relu", ["p"], "p2"))
+    finding = only(thaw, save(outputs), "THAW003")
+    assert finding["severity"] == "warning" and "runs it" in finding["happens"]
+    assert run(outputs, {"x": np.ones((1, 3, 16), np.float32)})[1].shape == (1, 3, 4)
+    assert only(thaw, save(CASES["THAW003"][0]), "THAW003")["severity"] == "error"
+
+
+def test_a_declared_name_that_meets_a_number_is_a_frozen_size(thaw, save):
+    """Of an output that a Resize freezes the graph is wrong, and not the name."""
+    resized = model([node("Resize", ["x", "", "", "to"], "r"), node("Relu", ["r"], "a"), node("Squeeze", ["a", "one"], "y")],
+                    [("x", F, ["batch", 1, "height", "width"])], [("y", F, ["batch", "height", "width"])], [ints("to", [1, 1, 70, 98]), ints("one", [1])])
+    found = [f for f in thaw.findings(save(resized)) if f["code"] != "THAW004"]
+    assert found and {f["code"] for f in found} == {"THAW010"} and all("Resize" in str(f["where"]) for f in found)
+    assert any("whatever" in f["happens"] for f in found)

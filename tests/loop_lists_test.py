@@ -1,10 +1,11 @@
 """A Loop whose body declares its iteration number and condition as lists of one, as tf2onnx writes them: ONNX Runtime gives it those."""
 import numpy as np
 import pytest
-from conftest import run, worst
 from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import load, numpy_helper
+
+from conftest import run, worst
 
 
 def net(number, condition):

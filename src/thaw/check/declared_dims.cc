@@ -14,7 +14,8 @@ namespace {
 struct Declaration {
   const ir::Value* value;
   size_t axis;
-  dim::Dim size;  // as inferred
+  dim::Dim size;           // as inferred
+  bool is_output = false;  // nothing but outputs that no node reads has the name with that size
 };
 
 // Calls f for every value of the main graph that has a declared shape, inputs first.
@@ -39,10 +40,21 @@ std::string declared_text(const ir::Type& type) {
   return out + "]";
 }
 
+bool is_frozen_number(Evidence& evidence, dim::Dim size) {
+  if (!size.is_constant()) return false;
+  const auto is_it = [&](const auto& frozen) { return frozen.value == *size.constant(); };
+  return std::ranges::any_of(evidence.frozen().sites, [&](const frozen::FrozenSite& site) {
+    return is_it(site) || std::ranges::any_of(site.more, is_it);
+  });
+}
+
 }  // namespace
 
 // Equal names let ONNX Runtime put one tensor into another's buffer; unequal sizes then fail ("Shape mismatch
-// attempting to re-use buffer") or clash in its shape inference.
+// attempting to re-use buffer"). It does so with tensors between the model's inputs and outputs, which have buffers of their
+// own; but what an input is called, tensors computed from it are called too. So two sizes clash when it runs where neither
+// is an output's alone; a name that is not true of an output only misleads whoever reads it. Where the output's size is a number
+// that a rule of frozen sizes tells of, the name is right and the graph is wrong.
 void look_for_name_clashes(Evidence& evidence, Findings& findings) {
   const infer::Result& result = evidence.inferred();
   std::map<std::string, std::vector<Declaration>> by_name;
@@ -52,11 +64,11 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
     for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
       const std::string& param = (*v.type.shape)[axis].param;
       if (param.empty() || (*fact.shape)[axis].is_unknown()) continue;
-      // One declaration for each size will do.
+      // One declaration for each size will do; outputs come last.
       auto& list = by_name[param];
       bool known = std::any_of(list.begin(), list.end(),
                                [&](const Declaration& d) { return dim::same(d.size, (*fact.shape)[axis]); });
-      if (!known) list.push_back({&v, axis, (*fact.shape)[axis]});
+      if (!known) list.push_back({&v, axis, (*fact.shape)[axis], v.is_output() && !v.is_input() && v.uses().empty()});
     }
   });
   for (const auto& [name, list] : by_name) {
@@ -64,12 +76,17 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
     for (size_t i = 1; i < list.size(); ++i) {
       const Declaration &a = list[0], &b = list[i];
       if (a.value == b.value || !evidence.can_differ(a.size, b.size)) continue;
+      if (b.is_output && is_frozen_number(evidence, b.size)) continue;
       Finding& f = findings.add(
           fmt::format("the name '{}' stands for {} in '{}' (axis {}) and for {} in '{}' (axis {}){}", name,
                       dim::to_string(a.size), a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
                       list.size() > 2 ? fmt::format(", {} different sizes in all", list.size()) : ""),
           place_of(*b.value));
       f.fix = "`thaw fix` gives every size a name of its own";
+      if (b.is_output) {
+        f.severity = Severity::kWarning;
+        f.happens = "ONNX Runtime runs it; whoever reads the declaration takes the two sizes to be equal";
+      }
       for (size_t k = 0; k < list.size() && k < 16; ++k)
         f.related.push_back(
             {place_of(*list[k].value), fmt::format("axis {} is {}", list[k].axis, dim::to_string(list[k].size))});
