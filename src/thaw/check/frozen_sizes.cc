@@ -201,6 +201,8 @@ void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
                               std::move(place));
     f.source = text.origin;
     f.fix = std::string(kFixShape);
+    // A batch is brought back without a second export.
+    if (site.folds_batch) f.commands = {"thaw fix {} -o fixed.onnx", "thaw batch {} -o batched.onnx"};
   }
 }
 

@@ -1,15 +1,20 @@
-// THAW018: a Reshape that folds the batch into another axis.
+// THAW018: a Reshape that folds the batch into another axis, or a node that makes one number of several samples.
 //
 // A head that ends in Transpose(2,3,0,1) and Reshape(-1,1) is fine for one image; for more, the images' rows are mixed
 // in one axis and no caller can tell them apart. A batch is the first axis of floating-point inputs: where it is
 // declared 1, of three axes or more; where it is declared free, or as another number, of images (four axes or more),
-// as the first axis of what has three may be channels or time.
+// as the first axis of what has three may be channels or time. Where its name says that it is one, samples are followed
+// from all inputs that have it to the outputs (frozen/sample_rows.h).
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/frozen/sample_rows.h"
 #include "thaw/infer/facts_view.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
@@ -70,12 +75,14 @@ bool same_shape(const ops::Fact& a, const ops::Fact& b) {
          std::ranges::equal(*a.shape, *b.shape, [](dim::Dim x, dim::Dim y) { return dim::same(x, y); });
 }
 
-// Whether the node puts an axis that is the batch together with others.
+// Whether the node puts an axis that is the batch together with others: the elements are all there. What repeats, pads or cuts the
+// batch has whole samples along its axis.
 bool mixes(const ir::Model& model, const infer::Result& result, const ir::Node& node, dim::Dim batch) {
   infer::NodeFacts view(result, model, node);
   const ops::Fact& in = view.input(0);
   const ops::Operator* op = ops::registry().find(node);
   if (!in.shape || !view.output(0).shape || !op || !op->moves_elements()) return false;
+  if (!dim::same(in.num_elements(), view.output(0).num_elements())) return false;
   const auto map = ops::axes_of(view);
   for (int axis = 0; map && axis < in.rank(); ++axis) {
     const ops::AxisLink* link = map->of_input(0, axis);
@@ -84,9 +91,8 @@ bool mixes(const ir::Model& model, const infer::Result& result, const ir::Node& 
   return false;
 }
 
-}  // namespace
-
-void look_for_merged_batch(Evidence& evidence, Findings& findings) {
+// Outputs that end in a node which puts the batch together with other axes.
+void look_for_folded_ends(Evidence& evidence, Findings& findings, std::set<const ir::Value*>& known) {
   dim::Scope scope;
   infer::InferOptions options;
   const DeclaredBatch declared = add_batch(evidence.model(), scope, options);
@@ -111,10 +117,61 @@ void look_for_merged_batch(Evidence& evidence, Findings& findings) {
                     name_of(*node), output->name(), text_of(out.shape)),
         place_of(*node));
     f.where.tensor = output->name();
+    known.insert(output);
     // What the model declares itself to take mixes samples, not only what it could be made to take.
     if (declared.size != 1) f.severity = Severity::kWarning;
     f.fix = "end in a Reshape by (0, -1, …) on [batch, …], so that the batch stays an axis of its own";
   }
+}
+
+// A node of which a frozen size is told: what to mend is said there.
+bool is_told(Evidence& evidence, const ir::Node& node) {
+  return std::ranges::any_of(evidence.frozen().sites, [&](const frozen::FrozenSite& site) {
+    return site.node == &node ||
+           std::ranges::any_of(node.inputs(), [&](const ir::Value* value) { return value && value == site.constant; });
+  });
+}
+
+void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set<const ir::Value*>& known) {
+  using State = frozen::SampleRows::State;
+  const infer::Result& result = evidence.inferred();
+  for (const auto& [name, inputs] : frozen::named_batches(evidence.model())) {
+    const ops::Fact& first = result.fact(inputs.front());
+    if (first.rank() < 1 || dim::symbols_of(first.dim(0)).size() != 1) continue;
+    const auto rows = frozen::follow_samples(evidence.model(), result, inputs, first.dim(0));
+    std::set<const ir::Node*> told;
+    for (const ir::Value* output : evidence.model().graph->outputs()) {
+      const auto found = rows.find(output);
+      if (found == rows.end() || known.contains(output) || !found->second.node) continue;
+      const frozen::SampleRows& seen = found->second;
+      const ops::Fact& fact = result.fact(output);
+      // One number of all, a loss, is what was asked for.
+      if (fact.num_elements().is_constant(1)) continue;
+      if (is_told(evidence, *seen.node) || !told.insert(seen.node).second) continue;
+      const std::string reach = fmt::format("output '{}' ({})", output->name(), text_of(fact.shape));
+      const bool is_folded = seen.state == State::kFolded;
+      Finding& f = findings.add(
+          is_folded
+              ? fmt::format("{} folds the batch '{}' into another axis: no row of {} tells which sample it belongs to",
+                            name_of(*seen.node), name, reach)
+              : fmt::format("{} makes one number of several samples of the batch '{}': what {} has of a sample depends "
+                            "on the others",
+                            name_of(*seen.node), name, reach),
+          place_of(*seen.node));
+      f.where.tensor = output->name();
+      f.severity = Severity::kWarning;
+      f.fix = is_folded ? "keep the batch an axis of its own"
+                        : "compute it over the axes of a sample alone; or run one sample at a time";
+    }
+  }
+}
+
+}  // namespace
+
+void look_for_merged_batch(Evidence& evidence, Findings& findings) {
+  std::set<const ir::Value*> known;
+  look_for_folded_ends(evidence, findings, known);
+  look_for_met_samples(evidence, findings, known);
 }
 
 }  // namespace thaw::checking

@@ -11,10 +11,12 @@
 
 #include "thaw/frozen/hints.h"
 #include "thaw/frozen/ones.h"
+#include "thaw/frozen/sample_rows.h"
 #include "thaw/frozen/sides.h"
 #include "thaw/frozen/source.h"
 #include "thaw/frozen/visit.h"
 #include "thaw/infer/engine.h"
+#include "thaw/infer/facts_view.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -55,6 +57,11 @@ class Analysis {
     }
     look();
     if (drop_picked()) {
+      out_.sites.clear();
+      index_.clear();
+      look();
+    }
+    if (find_folded_batches()) {
       out_.sites.clear();
       index_.clear();
       look();
@@ -150,6 +157,35 @@ class Analysis {
     return !fixed.empty();
   }
 
+  // A batch that is free, and of which a Reshape's 1 and -1 ([1, C, -1] of [batch, C, H, W]) leave no axis on the way to an output:
+  // it was 1. Nothing stops, so no equation tells. True if there was one.
+  bool find_folded_batches() {
+    if (out_.all_inputs_static) return false;
+    for (const auto& [name, inputs] : named_batches(model_)) {
+      const Fact& first = out_.result.fact(inputs.front());
+      const int id = first.rank() > 0 ? scope_.symbol_id(first.dim(0)) : -1;
+      if (id < 0 || out_.hints.contains(id)) continue;
+      const auto rows = follow_samples(model_, out_.result, inputs, first.dim(0));
+      for (const ir::Value* output : model_.graph->outputs()) {
+        const auto found = rows.find(output);
+        if (found == rows.end() || found->second.state != SampleRows::State::kFolded) continue;
+        if (is_one_at(*found->second.node, found->second.axis)) folded_.insert(id);
+      }
+    }
+    for (const int id : folded_) out_.hints[id] = 1;
+    return !folded_.empty();
+  }
+
+  // Whether a constant shape has a 1 in the place of that axis of the node's data.
+  bool is_one_at(const ir::Node& node, int axis) const {
+    const ops::Operator* op = ops::registry().find(node);
+    const int shape = op ? op->operands.find(ops::Role::kShape) : -1;
+    infer::NodeFacts view(out_.result, model_, node);
+    const ops::Elements* elements = shape >= 0 ? view.elements(shape) : nullptr;
+    return elements && axis < static_cast<int>(elements->size()) &&
+           (*elements)[static_cast<size_t>(axis)].as_dim().is_constant(1);
+  }
+
   // Sizes that a model was traced at are not 0, and what stands in a list of sizes is one.
   void assume_positive() {
     for (const ir::Value* input : model_.graph->inputs()) {
@@ -210,6 +246,9 @@ class Analysis {
     }
     // The sizes of static inputs are declared.
     if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.hints, out_.guessed});
+    // A batch that was folded away was 1 by the place of that number, which no equation tells.
+    for (dim::Assignment& sizes : others_)
+      for (const int id : folded_) sizes[id] = 1;
     collect_obligations();
     attribute();
   }
@@ -360,6 +399,7 @@ class Analysis {
         }
         site.by_chance = is_by_chance(site.expression, site.value);
         site.beside_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
+        site.folds_batch = folded_.contains(scope_.symbol_id(site.expression));
         add_site(site);
       }
       if (sources.empty())
@@ -494,6 +534,7 @@ class Analysis {
     FrozenSite& known = out_.sites[it->second];
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
+    known.folds_batch |= site.folds_batch;
     const bool is_full = known.more.size() == kMostSizes;
     const auto doubt_as = [&](auto& size) {
       size.by_chance |= site.by_chance;
@@ -518,6 +559,7 @@ class Analysis {
   std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
   std::vector<NodeMeeting> meetings_;
   std::vector<VisitContext::Pick> picks_;
+  std::set<int> folded_;  // free batches that end in another axis, where a 1 stands in the place of theirs
   std::vector<dim::Assignment> others_;  // sizes that would do as well as the hints
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
   bool has_lengths_ = false;  // integer inputs have numbers for their dims

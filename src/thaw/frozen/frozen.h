@@ -58,6 +58,8 @@ struct FrozenSite {
   bool beside_one = false;
   // Nothing but the name that an output declares tells of it: the size is that name, which is no size of the inputs.
   bool by_name = false;
+  // The size is a free batch, and samples come out of the model with no axis that counts them: the 1 was a batch of one.
+  bool folds_batch = false;
   // Whether the constant's first number may be that of another expression.
   bool is_doubtful() const { return product || by_chance || beside_one; }
 };
