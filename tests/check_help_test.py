@@ -22,7 +22,7 @@ def clash(times=1):
         nodes.append(helper.make_node("MaxPool", [f"half{i}"], [f"quarter{i}"], kernel_shape=[2, 2], strides=[2, 2]))
         nodes.append(helper.make_node("Relu", [f"quarter{i}"], [f"out{i}"]))
         values += [helper.make_tensor_value_info(f"{v}{i}", FLOAT, ["n", 3, f"a{i}", f"b{i}"]) for v in ("half", "quarter")]
-    outputs = [(f"out{i}", FLOAT, None) for i in range(times)]
+    outputs = [(f"out{i}", FLOAT, ["n", 3, f"a{i}", f"b{i}"]) for i in range(times)]
     m = model(nodes, [("x", FLOAT, ["n", 3, "h", "w"])], outputs)
     m.graph.value_info.extend(values)
     return m

@@ -25,7 +25,7 @@ def test_the_page_of_check(thaw, save, tmp_path):
         assert all(part in page.text for part in [finding["code"], finding["title"], finding["message"], *finding["commands"]])
     assert "THAW003" in report.stdout
     rows = page.rows(["module", "nodes"])
-    assert sum(int(row["nodes"]) for row in rows) == 6
+    assert sum(int(row["nodes"]) for row in rows) == 9
     thaw("check", path, "--report", tmp_path / "report.json", code=1)
     assert (tmp_path / "report.json").read_text() == thaw("check", path, "--format", "json", code=1).stdout
 
@@ -89,7 +89,7 @@ def test_a_page_of_several_models(thaw, save, tmp_path):
     assert rows[2]["what was found"] in run.stderr
     assert all(f["message"] in page.text for f in thaw.findings(wrong))
     modules = [table for table in page.tables if table[0][:2] == ["module", "nodes"]]
-    assert [sum(int(row[1]) for row in table[1:]) for table in modules] == [6, 2]
+    assert [sum(int(row[1]) for row in table[1:]) for table in modules] == [9, 2]
 
 
 def test_a_report_takes_no_inputs_place(thaw, save, tmp_path):
