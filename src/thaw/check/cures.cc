@@ -41,6 +41,7 @@ constexpr Cure kCures[] = {
     {"THAW016", "multiples of the frozen size run, and give wrong numbers", {kFix, kReference, kLift}},
     {"THAW017", "inputs of as many elements in another arrangement run, and give wrong numbers", {kLift, kReference}},
     {"THAW018", "with more than one sample the results of all are mixed", {"thaw batch {} -o batched.onnx"}},
+    {"THAW019", kOtherSizesStop, {kReference, kLift}},
     {"THAW020", "the last step may come out one off", {}},
     {"THAW021", "ONNX Runtime refuses the model: 'Type Error'", {kFix}},
     {"THAW034", "the device waits for the host at every run", {kFix}},

@@ -54,6 +54,7 @@ class Evidence {
 
   // Inference with the declared inputs.
   const infer::Result& inferred();
+  const dim::Scope& scope() const { return scope_; }  // of that
   // Sizes that satisfy what the nodes demand, as far as some could be found: to tell whether two expressions can
   // differ.
   const std::vector<dim::Assignment>& witnesses();
@@ -129,6 +130,7 @@ void look_for_frozen_indices(Evidence&, Findings&);
 void look_for_fixing_weights(Evidence&, Findings&);
 void look_for_hidden_sizes(Evidence&, Findings&);
 void look_for_permuted_sizes(Evidence&, Findings&);
+void look_for_pinned_sizes(Evidence&, Findings&);
 void look_for_merged_batch(Evidence&, Findings&);
 void look_for_float_ranges(Evidence&, Findings&);
 void look_for_mixed_types(Evidence&, Findings&);

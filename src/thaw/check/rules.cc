@@ -34,6 +34,7 @@ constexpr Rule kRules[] = {
     {"THAW016", "a -1 that hides a frozen size", kError, look_for_hidden_sizes},
     {"THAW017", "a permuted size runs and is wrong", kError, look_for_permuted_sizes},
     {"THAW018", "the batch merged into another axis", kNote, look_for_merged_batch},
+    {"THAW019", "a free size that few numbers satisfy", kError, look_for_pinned_sizes},
     // Numbers.
     {"THAW020", "a Range over floats", kWarning, look_for_float_ranges},
     {"THAW021", "element types that do not fit", kError, look_for_mixed_types},
