@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -84,12 +87,14 @@ bool may_be_built(const ir::Model& model) {
 }  // namespace
 
 void add_cures(Finding& finding, const ir::Model& model, const ops::Target* target) {
+  const std::vector<std::string> own = std::exchange(finding.commands, {});
   const auto add = [&](std::string_view command) {
     if (command.empty()) return;
     std::string text(command);
     if (const size_t at = text.find("{}"); at != std::string::npos) text.replace(at, 2, file_of(model));
     finding.commands.push_back(std::move(text));
   };
+  for (const std::string& command : own) add(command);
   if (target != nullptr && target->name == "directml" &&
       std::ranges::find(kOfDirectml, finding.code) != std::end(kOfDirectml)) {
     finding.happens = "the node runs on the CPU, or the session is not made";
@@ -97,8 +102,10 @@ void add_cures(Finding& finding, const ir::Model& model, const ops::Target* targ
   }
   const auto* cure = std::ranges::find(kCures, finding.code, &Cure::code);
   if (cure == std::end(kCures)) return;
-  // A note's model works as it is declared.
-  if (finding.severity != Severity::kNote || finding.code == "THAW018") finding.happens = cure->happens;
+  // What the rule says of a finding goes before what is said of all. A note's model works as it is declared.
+  const bool is_said = !finding.happens.empty();
+  if (!is_said && (finding.severity != Severity::kNote || finding.code == "THAW018")) finding.happens = cure->happens;
+  if (!own.empty()) return;
   for (const std::string_view command : cure->commands) add(command);
   const bool is_lifted = std::ranges::find(cure->commands, kLift) != cure->commands.end();
   if (is_lifted && may_be_built(model)) add("thaw build CHECKPOINT_FOLDER -o onnx --part vision");
