@@ -68,6 +68,8 @@ struct LiftReport {
   std::vector<Note> holdout;
   // What inference says of the sizes at others than the traces', and what was solved otherwise on its account.
   std::vector<Note> inferred;
+  // Of sizes that the traces leave open: for which ones the model is known. It ends with an error at others.
+  std::vector<Note> domain;
   std::vector<Note> unexplained;  // empty: the model is whole
   std::vector<RunCheck> checks;   // by trace; empty where it was not run
 

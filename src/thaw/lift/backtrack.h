@@ -36,6 +36,7 @@ struct Attempt {
   Contradictions contradictions = {};
   Contradictions beyond = {};                  // of two traces: at sizes beyond theirs, which may have an end
   std::optional<Note> steady = {};             // what contradicts a size that no trace varies (steady_sizes.h)
+  std::optional<Note> unconfirmed = {};        // where a trace that is held out confirms nothing (holdout.h)
   std::vector<OpenChoice> open = {};           // of two traces, the least plain first (undecided.h)
   std::vector<std::string> emitted = {};       // the sizes that the rewrite computes
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it

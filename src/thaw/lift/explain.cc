@@ -189,6 +189,15 @@ bool learn_sizes(Lifting& l, const SizesAround& sizes) {
     declare_inputs(l);
     write_tables(l);
     TensorSizes more = sizes_of_tensors(l.traces, l.variables, l.scope, in_traces, &l.tensor_shapes);
+    for (const auto& [at, size] : more) {
+      const auto known = l.tensor_sizes.find(at);
+      const bool is_new = known == l.tensor_sizes.end() || !dim::same(known->second, size);
+      if (!is_new) continue;
+      if (is_rounded_as(size, l.solver->guessed(), l.told, l.variables))
+        l.solver->note_guessed(size);
+      else
+        l.told.add(size);
+    }
     // What is known better by now replaces what was learned behind a guess that has been given up.
     more.merge(l.tensor_sizes);
     l.tensor_sizes = std::move(more);
@@ -233,6 +242,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
   bool waits = true, waited = false;  // a shape or a Pad, for the sizes of the data that it is given to
   for (int round = 0; round < kMostRounds; ++round) {
     l.tables.clear();
+    l.solver->forget_guesses();
     const Difference* open = nullptr;
     for (const Difference& difference : l.alignment.differences) {
       if (l.options.keep_static.contains(difference.value->name())) continue;
@@ -301,6 +311,7 @@ void fit_tables(Lifting& l) {
   if (!is_frozen && (l.alignment.nodes.empty() || std::ranges::none_of(l.variables, &Variable::varies))) return;
   const SizesAround sizes(l);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
+  for (const auto& [at, size] : l.tensor_sizes) l.told.add(size);
   if (!is_frozen) {
     note_steady(l);
     return;
@@ -309,6 +320,7 @@ void fit_tables(Lifting& l) {
   note_restoring_pads(l);
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
+  l.solver->forget_guesses();
   fit_each(l, sizes);
   // What is written down of facts that were not known in time says nothing.
   for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);

@@ -1,43 +1,50 @@
-// Values that were the same in every trace: what the model does at others is not told.
-//
-// Where sizes are read from the values of an input (grid_thw), and some of them never differed (one frame), every output
-// of the lifted model ends with an error of Gather at any other, before a wrong number leaves it.
+// The guard: at sizes and values of which the traces tell nothing (domain.h), the lifted model ends with an error
+// (rewrite/guard_inputs.h).
 #include <algorithm>
-#include <set>
 
+#include "thaw/infer/stated_sizes.h"
+#include "thaw/lift/domain.h"
 #include "thaw/lift/steps.h"
+#include "thaw/rewrite/guard_inputs.h"
 
 namespace thaw::lifting {
+namespace {
 
-void guard_untold_values(Lifting& l) {
+// What has to be 0.
+std::vector<dim::Dim> distances(const Domain& domain, const std::vector<dim::Dim>& others) {
+  std::vector<dim::Dim> all;
+  for (const Congruence& c : domain.congruences) all.push_back(dim::mod(c.size - dim::Dim(c.remainder), c.modulus));
+  for (const auto& [size, of] : domain.multiples) all.push_back(dim::mod(size, dim::max(of, 1)));
+  for (const Variable* v : domain.fixed) all.push_back(v->symbol - dim::Dim(v->at.front()));
+  for (size_t i = 0; i < others.size(); ++i) all.push_back(domain.squares[i].symbol - others[i]);
+  return all;
+}
+
+}  // namespace
+
+void guard(Lifting& l, const Domain& domain) {
   ir::Model& model = l.model();
-  TableEmitter e(*l.sizes);
-  std::set<std::string> read;
-  for (const ir::Value* input : model.graph->inputs())
-    if (e.sizes().reads_values_of(input)) read.insert(input->name());
-  // Squares do not cancel.
-  dim::Dim distance = 0;
-  for (const Variable& v : l.variables) {
-    const bool is_told = v.kind == Variable::Kind::kMarked || v.varies() || !read.contains(v.input);
-    if (is_told) continue;
-    const dim::Dim off = v.symbol - dim::Dim(v.at.front());
-    distance = distance + off * off;
+  std::erase_if(model.metadata_props, [](const auto& pair) { return pair.first == infer::kDomainKey; });
+  if (domain.is_everything()) return;
+  rewrite::InputGuard inputs(model);
+  rewrite::Emitter nodes(model, "guard");
+  nodes.share_nodes();
+  nodes.ask_as_of(kFormOpset);
+  std::unordered_map<const ir::Value*, ops::Shape> shapes = input_shapes(l);
+  std::vector<dim::Dim> others;  // the second side of each square, as a size of its own
+  for (const EqualSides& s : domain.squares) {
+    others.push_back(l.scope.fresh("other_side", dim::SymbolKind::kInputDim));
+    shapes[s.input][s.other] = others.back();
   }
-  if (!distance.is_symbolic() || !e.sizes().can_emit(distance)) return;
-  // An output is the only entry of a list of one, unless all is as it was: then it is looked for past the list's end.
-  ir::Value* index = e.reshape(e.emit("Min", {e.size(distance), e.list({1})}), e.list({}));
-  ir::Graph& graph = *model.graph;
-  const ops::Emit end = e.sizes().emitter().at_end(graph);
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    ir::Value* output = graph.outputs()[i];
-    if (output->is_input() || output->initializer() || output->type.kind != ir::Type::Kind::kTensor) continue;
-    const std::string name = output->name();
-    ir::Value* checked = end.emit("Gather", {end.unsqueeze(output, {0}), index}, {{"axis", int64_t{0}}});
-    checked->set_type(output->type);
-    graph.set_output(static_cast<int>(i), checked);
-    graph.rename(output, graph.unique_name(name + "_unguarded"));
-    graph.rename(checked, name);
+  rewrite::DimEmitter sizes(nodes, model, shapes);
+  read_values(l, sizes);
+  const std::vector<Note> notes = domain.notes();
+  if (!inputs.put(sizes, distances(domain, others), shapes)) {
+    l.report.unexplained.insert(l.report.unexplained.end(), notes.begin(), notes.end());
+    return;
   }
+  if (const std::string text = domain.text(); !text.empty()) model.metadata_props.emplace_back(infer::kDomainKey, text);
+  l.report.domain = notes;
 }
 
 }  // namespace thaw::lifting

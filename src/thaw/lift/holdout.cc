@@ -10,7 +10,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kFewestToHoldOut = 3;
+constexpr size_t kFewestToHoldOut = 3, kFewestToConfirm = 3;
 
 bool varies_without(const Variable& variable, size_t index) {
   const int64_t one = variable.at[index == 0 ? 1 : 0];
@@ -35,10 +35,22 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
                  const JoinedSizes& joined)
     : variables_(variables.begin(), variables.end()) {
   if (traces.size() < kFewestToHoldOut) return;
-  index_ = choose_holdout(variables, traces.size());
-  name_ = traces[*index_].name;
+  const size_t held = choose_holdout(variables, traces.size());
+  for (size_t index = 0; index < traces.size(); ++index) {
+    if (index == held) continue;
+    others_.push_back(std::unique_ptr<Holdout>(new Holdout()));
+    others_.back()->variables_ = variables_;
+    others_.back()->hold_out(index, traces, tensors, joined);
+  }
+  hold_out(held, traces, tensors, joined);
+}
+
+void Holdout::hold_out(size_t held, const std::vector<Trace>& traces, const TensorSizes& tensors,
+                       const JoinedSizes& joined) {
+  index_ = held;
+  name_ = traces[held].name;
   num_others_ = traces.size() - 1;
-  const auto index = static_cast<std::ptrdiff_t>(*index_);
+  const auto index = static_cast<std::ptrdiff_t>(held);
   for (Variable& v : variables_) v.at.erase(v.at.begin() + index);
   for (const auto& [at, size] : tensors) {
     std::vector<int64_t> others = at;
@@ -57,21 +69,44 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
   }
 }
 
+std::optional<TableFit> Holdout::fit_without(std::span<const ir::Tensor* const> tensors, const Around& around,
+                                             bool pads, std::string& reason) {
+  const auto index = static_cast<std::ptrdiff_t>(*index_);
+  std::vector<const ir::Tensor*> others(tensors.begin(), tensors.end());
+  others.erase(others.begin() + index);
+  context_->around = around;
+  for (Variable& v : context_->around.axes) v.at.erase(v.at.begin() + index);
+  for (Variable& v : context_->around.sizes) v.at.erase(v.at.begin() + index);
+  context_->pads = pads;
+  return fit_table(others, *context_, reason);
+}
+
 void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around,
                       bool pads) {
   if (!index_) return;
-  std::vector<const ir::Tensor*> others(tensors.begin(), tensors.end());
-  others.erase(others.begin() + static_cast<std::ptrdiff_t>(*index_));
-  context_->around = around;
-  for (Variable& v : context_->around.axes) v.at.erase(v.at.begin() + static_cast<std::ptrdiff_t>(*index_));
-  for (Variable& v : context_->around.sizes) v.at.erase(v.at.begin() + static_cast<std::ptrdiff_t>(*index_));
-  context_->pads = pads;
   ++num_compared_;
   std::string reason;
-  const auto fit = fit_table(others, *context_, reason);
+  const auto fit = fit_without(tensors, around, pads, reason);
   if (fit && is_same_table(*fit, found, variables_)) return;
+  const bool nothing_yet = differences_.size() + 1 == num_compared_;
+  const auto confirms = [&](const std::unique_ptr<Holdout>& other) {
+    std::string why;
+    const auto own = other->fit_without(tensors, around, pads, why);
+    return own && is_same_table(*own, found, other->variables_);
+  };
+  if (fit && nothing_yet && std::ranges::none_of(others_, confirms)) ++num_otherwise_;
+  is_guessed_ |= found.is_guessed;
   differences_.emplace_back(found.description, fit ? fmt::format("without {}: {}", name_, fit->description)
                                                    : fmt::format("not explained without {}: {}", name_, reason));
+}
+
+std::optional<Note> Holdout::nothing_confirmed() const {
+  if (!is_guessed_ || num_compared_ < kFewestToConfirm || num_otherwise_ < num_compared_) return std::nullopt;
+  return Note{name_,
+              fmt::format("the other {} traces say the same of 0 of {} constants, but otherwise, so that what was "
+                          "found may be chance; add a trace at another size",
+                          num_others_, num_compared_),
+              {}};
 }
 
 std::vector<std::pair<std::string, std::string>> Holdout::notes() const {

@@ -1,6 +1,7 @@
 // A holdout: whether the traces say the same without one of them. Internal to lift/.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@ class Holdout {
  public:
   Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
           const JoinedSizes& joined = {});
+  Holdout(const Holdout&) = delete;
+  Holdout& operator=(const Holdout&) = delete;
 
   // Fits a constant without the trace that is held out, and compares with what all traces gave.
   void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around = {},
@@ -24,11 +27,22 @@ class Holdout {
   // "trace_28x20.onnx": "the other 2 traces say the same of 14 of 15 constants"; then what they say otherwise. Empty
   // where no trace is held out or nothing was compared.
   std::vector<std::pair<std::string, std::string>> notes() const;
+  // Where several constants were compared, no trace that is held out confirms one of them, each is something else without it, and one
+  // of them is met by chance easily: all of it may be chance.
+  std::optional<Note> nothing_confirmed() const;
 
  private:
+  void hold_out(size_t index, const std::vector<Trace>& traces, const TensorSizes& tensors, const JoinedSizes& joined);
+  Holdout() = default;
+  // What the others say.
+  std::optional<TableFit> fit_without(std::span<const ir::Tensor* const> tensors, const Around& around, bool pads,
+                                      std::string& reason);
+
+  std::vector<std::unique_ptr<Holdout>> others_;  // that hold out another trace
   std::optional<size_t> index_;
   std::string name_;
-  size_t num_others_ = 0, num_compared_ = 0;
+  bool is_guessed_ = false;
+  size_t num_others_ = 0, num_compared_ = 0, num_otherwise_ = 0;  // otherwise: explained, but by something else
   std::vector<Variable> variables_;
   TensorSizes tensors_;
   std::optional<Solver> solver_;

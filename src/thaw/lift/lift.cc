@@ -1,6 +1,7 @@
 #include "thaw/lift/lift.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -44,7 +45,6 @@ constexpr Step kWrite[] = {
     declare_inputs,         // names for their sizes; those that the exporter took out come back
     write_tables,           // constants become nodes that compute them
     write_windows,          // batches take the place of the loops
-    guard_untold_values,    // an error, not a wrong number, at a value that no trace varies
     declare_anew,           // what is declared of outputs and inner tensors follows from the graph
     state_sizes_of_inputs,  // how a size and the values of an input hang together, where `check` reads it
 };
@@ -80,6 +80,25 @@ void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
   }
 }
 
+// What the lifted model's sizes are known for; found of it as it was written.
+Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::unordered_set<const ir::Node*>& traced) {
+  Domain domain;
+  const std::vector<dim::Dim>& emitted = l.sizes->emitted();
+  for (const EqualSides& sides : equal) {
+    const int id = l.scope.symbol_id(sides.symbol);
+    const bool is_read =
+        std::ranges::any_of(emitted, [&](dim::Dim size) { return std::ranges::count(dim::symbols_of(size), id) > 0; });
+    if (is_read) domain.squares.push_back(sides);
+  }
+  for (const Variable& v : l.variables) {
+    if (v.kind != Variable::Kind::kValue || v.varies()) continue;
+    if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
+  }
+  add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
+  add_contradicted(domain, l.model(), l.variables, traced);
+  return domain;
+}
+
 // plain: grows by loops that turn out to be none.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
                   std::set<std::string>& plain) {
@@ -97,10 +116,12 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     return lift_with(traces, options, std::move(made.choices), plain);
   made.report = std::move(lifting.report);
   made.solved = lifting.solver->solved();
+  made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
   ir::Model& model = lifting.model();
   std::unordered_set<const ir::Node*> traced;
   for (const ir::Node* node : model.graph->nodes()) traced.insert(node);
+  const std::vector<EqualSides> equal = equal_sides(traces, lifting.variables);
   made.edit = std::make_unique<ir::Transaction>(model);
   for (const Step step : kWrite) step(lifting);
   for (const dim::Dim size : lifting.sizes->emitted()) made.emitted.push_back(dim::to_string(size));
@@ -116,6 +137,11 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
   require_budget(traces);
+  if (made.contradictions.broken == 0) {
+    guard(lifting, domain_of(lifting, equal, traced));
+    made.report.domain = std::move(lifting.report.domain);
+    std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
+  }
   return made;
 }
 
@@ -163,6 +189,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     const auto attempt_with = [&](Choices choices) { return lift_with(traces, options, std::move(choices), plain); };
     Attempt best = require_decided(backtrack(attempt_with), attempt_with);
     if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
+    if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
     if (best.is_whole()) best.edit->keep();
     note_broken_trace(traces.back(), best.report);  // the first may hold what was tried
     return best;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "thaw/lift/align/align.h"
+#include "thaw/lift/domain.h"
 #include "thaw/lift/holdout.h"
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
@@ -53,6 +54,7 @@ struct Lifting {
   std::vector<Variable> variables;
   TensorSizes tensor_sizes;
   TensorShapes tensor_shapes;
+  ToldRoundings told;
   std::optional<Solver> solver;
   std::optional<TableContext> context;
   std::optional<Holdout> holdout;
@@ -82,8 +84,17 @@ void compare_holdout(Lifting& lifting);
 void declare_inputs(Lifting& lifting);
 void write_tables(Lifting& lifting);
 void write_windows(Lifting& lifting);
-void guard_untold_values(Lifting& lifting);
 void declare_anew(Lifting& lifting);
 void state_sizes_of_inputs(Lifting& lifting);
+
+constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
+
+// The shape of each input in the variables; the inputs whose sizes are read.
+std::unordered_map<const ir::Value*, ops::Shape> input_shapes(const Lifting& lifting);
+// Where variables that are no dims are read from.
+void read_values(const Lifting& lifting, rewrite::DimEmitter& sizes);
+// Ends the model, as it was written, with an error at sizes and values outside of the domain, which the report and the
+// model's metadata then say.
+void guard(Lifting& lifting, const Domain& domain);
 
 }  // namespace thaw::lifting

@@ -14,7 +14,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostUnseen = 16, kMostBeyond = 8;
+constexpr size_t kMostUnseen = 16, kMostBeyond = 8, kMostBetween = 6;
 
 // Sizes to try: for each, the value of every variable.
 class Probes {
@@ -38,6 +38,16 @@ class Probes {
   }
   std::vector<std::vector<int64_t>> draw_beyond() const {
     return draw(kMostBeyond, [](const Variable& v, size_t, std::mt19937_64& random) { return beyond(v, random); });
+  }
+  std::vector<std::vector<int64_t>> draw_between(size_t index, int64_t modulus) const {
+    if (follows_[index].is_known()) return {};
+    return draw(kMostBetween, [&](const Variable& v, size_t, std::mt19937_64& random) {
+      if (&v != &variables_[index]) return mixed(v, random);
+      const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
+      if (*low < -kLargest || *high > kLargest) return mixed(v, random);
+      const auto steps = static_cast<uint64_t>((*high - *low) / modulus + 1);
+      return *low + modulus * static_cast<int64_t>(random() % steps);
+    });
   }
 
  private:
@@ -96,6 +106,10 @@ std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variabl
 
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables) {
   return Probes(variables).draw_beyond();
+}
+
+std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus) {
+  return Probes(variables).draw_between(index, modulus);
 }
 
 std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {

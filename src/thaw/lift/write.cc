@@ -11,8 +11,6 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
-
 // How much of a mask is marked (Variable::Kind::kMarked), int64 [1].
 ir::Value* emit_marked(TableEmitter& e, ir::Value* mask, int64_t axis) {
   ir::Value* marks = e.cast(mask, ir::DataType::kInt64);
@@ -38,14 +36,34 @@ void write_loops(const WindowLoops& group, Lifting& lifting) {
 
 }  // namespace
 
+std::unordered_map<const ir::Value*, ops::Shape> input_shapes(const Lifting& l) {
+  std::unordered_map<const ir::Value*, ops::Shape> shapes;
+  for (const ir::Value* input : l.traces.front().model->graph->inputs()) {
+    const bool is_added =
+        std::ranges::any_of(l.options.added, [&](const AddedInput& a) { return a.name == input->name(); });
+    if (!is_added && !input->initializer() && input->type.shape)
+      shapes[input] = input_dims(*input, l.traces, l.variables);
+  }
+  return shapes;
+}
+
+void read_values(const Lifting& l, rewrite::DimEmitter& sizes) {
+  TableEmitter emitter(sizes);
+  for (const Variable& v : l.variables) {
+    ir::Value* input = l.traces.front().model->graph->find(v.input);
+    if (v.kind == Variable::Kind::kValue) sizes.read_from(v.symbol, input, v.index);
+    if (v.kind == Variable::Kind::kMarked) sizes.read_from(v.symbol, emit_marked(emitter, input, v.index), 0);
+  }
+}
+
 void declare_inputs(Lifting& l) {
   ir::Model& model = l.model();
-  std::unordered_map<const ir::Value*, ops::Shape> shapes;
+  const std::unordered_map<const ir::Value*, ops::Shape> shapes = input_shapes(l);
   for (ir::Value* input : model.graph->inputs()) {
-    if (input->initializer() || !input->type.shape) continue;
-    shapes[input] = input_dims(*input, l.traces, l.variables);
+    const auto known = shapes.find(input);
+    if (known == shapes.end()) continue;
     for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {
-      const dim::Dim size = shapes[input][axis];
+      const dim::Dim size = known->second[axis];
       if (size.is_symbolic()) input->set_dim(axis, {std::nullopt, dim::to_string(size), {}});
     }
   }
@@ -58,12 +76,7 @@ void declare_inputs(Lifting& l) {
   l.nodes->share_nodes();
   l.nodes->ask_as_of(kFormOpset);
   l.sizes.emplace(*l.nodes, model, shapes);
-  TableEmitter emitter(*l.sizes);
-  for (const Variable& v : l.variables) {
-    ir::Value* input = model.graph->find(v.input);
-    if (v.kind == Variable::Kind::kValue) l.sizes->read_from(v.symbol, input, v.index);
-    if (v.kind == Variable::Kind::kMarked) l.sizes->read_from(v.symbol, emit_marked(emitter, input, v.index), 0);
-  }
+  read_values(l, *l.sizes);
 }
 
 void write_tables(Lifting& l) {

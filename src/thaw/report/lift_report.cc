@@ -126,6 +126,7 @@ std::string to_text(const LiftReport& report, const TextOptions& how) {
   if (!report.lifted.empty()) text += report::groups_text("lifted", report::views(report.lifted), how.all);
   if (!report.holdout.empty()) text += report::notes_text("holdout", report::views(report.holdout), how.all);
   if (!report.inferred.empty()) text += report::notes_text("inferred", report::views(report.inferred), how.all);
+  if (!report.domain.empty()) text += report::notes_text("known for", report::views(report.domain), how.all);
   if (!report.unexplained.empty())
     text += report::groups_text("not explained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
@@ -153,6 +154,7 @@ std::string to_json(const LiftReport& report) {
   report::write_notes(json, "lifted", report::views(report.lifted));
   report::write_notes(json, "holdout", report::views(report.holdout));
   report::write_notes(json, "inferred", report::views(report.inferred));
+  report::write_notes(json, "domain", report::views(report.domain));
   report::write_notes(json, "unexplained", report::views(report.unexplained));
   report::write_checks(json, "trace", report.checks);
   report::write_as_written(json, report.as_written);
@@ -196,6 +198,12 @@ std::string to_html(const LiftReport& report) {
     page.heading("Inferred");
     page.sentence("What inference says of sizes that no trace has, and what was solved otherwise on its account.");
     add_solved(page, report, "says", report.inferred);
+  }
+  if (!report.domain.empty()) {
+    page.heading("Known for");
+    page.sentence(
+        "What the traces' sizes share and what was solved depends on: at others the model ends with an error.");
+    add_solved(page, report, "known", report.domain);
   }
   add_lifted_ports(page, report);
   page.heading("Checked");

@@ -1,6 +1,7 @@
 #include "thaw/rewrite/rename_sizes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/size_names.h"
+#include "thaw/infer/stated_sizes.h"
 
 namespace thaw::rewrite {
 namespace {
@@ -74,6 +76,8 @@ class Renamer {
         if (concerns(dim)) rename_axis(value, axis, dim, symbols);
       }
     });
+    for (auto& [key, text] : model_.metadata_props)
+      if (key == infer::kDomainKey || key == infer::kStatedSizesKey) text = renamed_entries(text);
   }
 
   // Names of sizes that stay, and of what only running the model tells.
@@ -93,6 +97,28 @@ class Renamer {
  private:
   bool concerns(dim::Dim dim) const {
     return dim.is_symbolic() && std::ranges::any_of(dim::symbols_of(dim), [&](int id) { return to_.contains(id); });
+  }
+
+  // Of "n=2..:2, m=sum(grid[:,0]*n)" the names alone.
+  std::string renamed_entries(std::string_view text) const {
+    const auto is_of_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == ':';
+    };
+    std::string out;
+    for (size_t begin = 0; begin < text.size();) {
+      size_t end = begin;
+      while (end < text.size() && is_of_name(text[end])) ++end;
+      if (end == begin) {
+        out += text[begin++];
+        continue;
+      }
+      const std::string_view word = text.substr(begin, end - begin);
+      const auto size = dim::is_size_name(word) ? names_.find(word) : std::nullopt;
+      const auto to = size && size->symbol >= 0 ? to_.find(size->symbol) : to_.end();
+      out += to != to_.end() ? std::string_view(to->second) : word;
+      begin = end;
+    }
+    return out;
   }
 
   static void rename_axis(ir::Value& value, size_t axis, dim::Dim dim, const std::unordered_map<int, dim::Dim>& to) {

@@ -13,7 +13,7 @@
 #include "thaw/lift/onetrace/search.h"
 #include "thaw/lift/onetrace/write_sizes.h"
 #include "thaw/rewrite/dim_emitter.h"
-#include "thaw/rewrite/guard_outputs.h"
+#include "thaw/rewrite/guard_inputs.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting::onetrace {
@@ -79,12 +79,16 @@ class OneTraceAttempt {
     report_.changed = tables_.made;
   }
 
-  void start_emitter() {
+  std::unordered_map<const ir::Value*, ops::Shape> input_shapes() const {
     std::unordered_map<const ir::Value*, ops::Shape> shapes;
     for (const ir::Value* input : model_.graph->inputs())
       if (const auto shape = sizes_.shapes.find(input->name()); shape != sizes_.shapes.end())
         shapes.emplace(input, shape->second);
-    emitter_.emplace(*nodes_, model_, shapes);
+    return shapes;
+  }
+
+  void start_emitter() {
+    emitter_.emplace(*nodes_, model_, input_shapes());
     for (const Size& size : sizes_.sizes)
       if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
   }
@@ -375,9 +379,10 @@ class OneTraceAttempt {
       names.push_back(fmt::format("{}={}", size.name, *size.at));
     }
     if (!distance.is_symbolic()) return;
+    rewrite::InputGuard inputs(model_);
     nodes_.emplace(model_, "guard");  // what was computed before may be gone
     start_emitter();
-    if (rewrite::guard_outputs(model_, *emitter_, distance))
+    if (inputs.put(*emitter_, {&distance, 1}, input_shapes()))
       note(fmt::format(
           "known at {} alone, which no case varies: at any other the model ends with an error of Reshape; a case at "
           "another size tells the rest",

@@ -295,6 +295,9 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   if (found.size() <= skipped) return std::nullopt;
   const Solution taken = found[skipped];
   if (choices_ && !sure_) solved_.emplace(key, taken.rule);
+  const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
+  const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);
+  if (choices_ && is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
   if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
   return taken.dim;
 }

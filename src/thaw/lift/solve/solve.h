@@ -53,6 +53,11 @@ constexpr int chance_of(Rule rule) {
   return rule >= Rule::kTensorLine && rule <= Rule::kQuotient ? 1 : kGuessed;
 }
 
+// Whether nothing but the traces' numbers says how such a solution is rounded; a tensor that measures as much says it of others.
+constexpr bool guesses_rounding(Rule rule) {
+  return rule != Rule::kConstant && rule != Rule::kVariable && rule != Rule::kTensor && rule != Rule::kMadeUp;
+}
+
 struct Solution {
   dim::Dim dim;
   Rule rule;
@@ -114,6 +119,11 @@ class Solver {
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
   // Of each that leaves room for chance, solutions as plain as the one that was taken. Of two traces: more leave little.
   const std::map<std::vector<int64_t>, Solved>& open() const { return open_; }
+  // Sizes that were solved by what guesses how they are rounded, since they were forgotten.
+  const std::vector<dim::Dim>& guessed() const { return guessed_; }
+  void forget_guesses() { guessed_.clear(); }
+  // A tensor's size that follows from a guess says nothing more of the rounding than that.
+  void note_guessed(dim::Dim size) { follow_guesses_.push_back(size); }
 
  private:
   // Of two traces: the first solutions and some more.
@@ -127,6 +137,8 @@ class Solver {
   std::set<std::vector<int64_t>> distances_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
+  mutable std::vector<dim::Dim> guessed_;
+  std::vector<dim::Dim> follow_guesses_;
 };
 
 }  // namespace thaw::lifting

@@ -175,7 +175,12 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
     reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
     return std::nullopt;
   }
-  return fit_of_sizes(sizes, first);
+  TableFit fit = fit_of_sizes(sizes, first);
+  for (const std::vector<int64_t>& wanted : elements) {
+    const auto solved = context.solver.solved().find(wanted);
+    fit.is_guessed |= solved != context.solver.solved().end() && chance_of(solved->second) == kGuessed;
+  }
+  return fit;
 }
 
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,

@@ -66,10 +66,14 @@ void gather(Context& ctx) {
   out.insert(out.end(), indices.shape->begin(), indices.shape->end());
   out.insert(out.end(), data.shape->begin() + *axis + 1, data.shape->end());
   ctx.set_tensor(0, data.dtype, std::move(out));
-  auto known = small_input(ctx, 1);
-  if (!known) return;
-  check_indices(ctx, *known, data.dim(*axis));
-  gather_values(ctx, *axis, *known);
+  const auto known = small_input(ctx, 1);
+  if (known) {
+    check_indices(ctx, *known, data.dim(*axis));
+    gather_values(ctx, *axis, *known);
+  } else if (data.dim(*axis).is_constant(1) && indices.rank() == 0) {
+    const Elements any(1);  // whatever it is, there is one entry
+    gather_values(ctx, *axis, SmallTensor{{}, &any});
+  }
 }
 
 void gather_elements(Context& ctx) {

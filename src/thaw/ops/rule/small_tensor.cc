@@ -105,7 +105,7 @@ std::vector<int64_t> strides_of(std::span<const int64_t> shape) {
 
 std::optional<int64_t> index_position(const Element& index, int64_t size) {
   auto v = index.as_int();
-  if (!v) return std::nullopt;
+  if (!v) return size == 1 ? std::optional<int64_t>(0) : std::nullopt;
   int64_t at = *v < 0 ? *v + size : *v;
   if (at < 0 || at >= size) return std::nullopt;
   return at;

@@ -1,0 +1,248 @@
+#include "thaw/lift/domain.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/dim/expr/expr.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/contradictions.h"
+#include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/unseen_sizes.h"
+
+namespace thaw::lifting {
+namespace {
+
+using dim::Dim;
+using Floors = std::set<const dim::Atom*, ByMaking>;
+
+int64_t common_step(std::span<const int64_t> at) {
+  int64_t step = 0;
+  for (const int64_t value : at) step = std::gcd(step, value - at.front());
+  return step;
+}
+
+int64_t common_divisor(std::span<const int64_t> at) {
+  int64_t divisor = 0;
+  for (const int64_t value : at) divisor = std::gcd(divisor, value);
+  return divisor;
+}
+
+int64_t remainder_of(int64_t value, int64_t modulus) { return ((value % modulus) + modulus) % modulus; }
+
+// One that is known already grows: what is a multiple of 2 and of 3 is one of 6.
+void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
+  if (modulus <= 1) return;
+  for (Congruence& known : domain.congruences) {
+    if (!dim::same(known.size, size)) continue;
+    known.modulus = std::lcm(known.modulus, modulus);
+    known.remainder = remainder_of(value, known.modulus);
+    return;
+  }
+  domain.congruences.push_back({size, modulus, remainder_of(value, modulus)});
+}
+
+void collect_floors(Dim size, Floors& out) {
+  if (!size.is_symbolic()) return;
+  for (const dim::Term& term : size.expr()->terms)
+    for (const dim::Factor& factor : term.monomial->factors) {
+      for (const Dim operand : factor.atom->operands) collect_floors(operand, out);
+      if (factor.atom->kind == dim::AtomKind::kFloor) out.insert(factor.atom);
+    }
+}
+
+Floors floors_of(std::span<const Dim> sizes) {
+  Floors floors;
+  for (const Dim size : sizes) collect_floors(size, floors);
+  return floors;
+}
+
+class Roundings {
+ public:
+  // all: what is computed; told: what the graph itself rounds.
+  Roundings(std::span<const Variable> variables, const Floors& all, const Floors& told)
+      : variables_(variables), all_(all), told_(told) {}
+
+  // What these floors depend on.
+  Domain depended_on(const Floors& floors) const {
+    Domain domain;
+    for (const dim::Atom* floor : floors)
+      if (!told_.contains(floor)) add(domain, floor->operands[0], floor->operands[1]);
+    return domain;
+  }
+
+ private:
+  void add(Domain& domain, Dim numerator, Dim denominator) const {
+    const std::vector<int64_t> above = in_traces(numerator, variables_);
+    if (above.empty()) return;
+    const auto divisor = denominator.constant();
+    if (!divisor) {
+      const std::vector<int64_t> below = in_traces(denominator, variables_);
+      bool is_whole = !below.empty();
+      for (size_t k = 0; k < below.size() && is_whole; ++k) is_whole = below[k] != 0 && above[k] % below[k] == 0;
+      if (is_whole) add_multiple(domain, numerator, denominator);
+      return;
+    }
+    if (is_told(above, *divisor) || is_told_of_another(numerator, *divisor)) return;
+    const auto held = std::ranges::find_if(variables_, [&](const Variable& v) { return holds(numerator, v); });
+    if (held == variables_.end()) return;
+    // Of one size its own remainder is plainer; what several make together may be whole where none of them is.
+    const int64_t modulus = std::gcd(common_step(held->at), *divisor);
+    if (held->varies() && modulus > 1 && dim::symbols_of(numerator).size() == 1)
+      add_congruence(domain, held->symbol, modulus, held->at.front());
+    else
+      add_congruence(domain, numerator, *divisor, above.front());
+  }
+
+  // A part left over in one of them says how it is rounded; the same part in all of several says it of that part alone.
+  static bool is_told(const std::vector<int64_t>& above, int64_t divisor) {
+    return common_divisor(above) % divisor != 0 && (above.size() < 3 || common_step(above) % divisor != 0);
+  }
+
+  // Whether another size of the same input is computed alike, and the traces tell how that is rounded: height and width are cut
+  // into the same windows.
+  bool is_told_of_another(Dim numerator, int64_t divisor) const {
+    for (const Variable& own : variables_) {
+      if (!holds(numerator, own)) continue;
+      for (const Variable& other : variables_) {
+        if (&other == &own || other.input != own.input || other.kind != own.kind || !other.varies()) continue;
+        const Dim alike = dim::substitute(numerator, std::unordered_map<int, Dim>{{id_of(own), other.symbol}});
+        const std::vector<int64_t> above = in_traces(alike, variables_);
+        if (above.empty() || !is_told(above, divisor)) continue;
+        const Dim quotient = dim::floor_div(alike, divisor);
+        const Floors floors = floors_of({&quotient, 1});
+        if (!floors.empty() && std::ranges::all_of(floors, [&](const dim::Atom* f) { return all_.contains(f); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  static int id_of(const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); }
+  static bool holds(Dim size, const Variable& v) { return std::ranges::count(dim::symbols_of(size), id_of(v)) > 0; }
+
+  static void add_multiple(Domain& domain, Dim size, Dim of) {
+    const auto is_it = [&](const auto& known) { return dim::same(known.first, size) && dim::same(known.second, of); };
+    if (std::ranges::none_of(domain.multiples, is_it)) domain.multiples.emplace_back(size, of);
+  }
+
+  std::span<const Variable> variables_;
+  const Floors& all_;
+  const Floors& told_;
+};
+
+}  // namespace
+
+std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<const Variable> variables) {
+  std::vector<EqualSides> equal;
+  for (const ir::Value* input : traces.front().model->graph->inputs()) {
+    if (input->initializer() || !input->type.shape) continue;
+    const std::vector<Dim> dims = input_dims(*input, traces, variables);
+    const std::vector<ir::DeclaredDim>& declared = *input->type.shape;
+    for (size_t other = 0; other < dims.size(); ++other)
+      for (size_t axis = 0; axis < other; ++axis) {
+        if (!dims[axis].is_symbolic() || !dim::same(dims[axis], dims[other])) continue;
+        if (!declared[axis].value || !declared[other].value) continue;  // a name says that they are the same
+        equal.push_back({input, axis, other, dims[axis]});
+        break;
+      }
+  }
+  return equal;
+}
+
+bool is_rounded_as(Dim size, std::span<const Dim> guessed, const ToldRoundings& told,
+                   std::span<const Variable> variables) {
+  Domain shared;
+  add_roundings(shared, {&size, 1}, guessed, told, variables);
+  return !shared.is_everything();
+}
+
+void ToldRoundings::add(Dim size) { collect_floors(size, floors); }
+
+void add_roundings(Domain& domain, std::span<const Dim> sizes, std::span<const Dim> guessed, const ToldRoundings& told,
+                   std::span<const Variable> variables) {
+  const Floors in_sizes = floors_of(sizes), in_guesses = floors_of(guessed);
+  Floors all = in_sizes;
+  all.insert(in_guesses.begin(), in_guesses.end());
+  all.insert(told.floors.begin(), told.floors.end());
+  const Roundings roundings(variables, all, told.floors);
+  const Domain needed = roundings.depended_on(in_sizes), open = roundings.depended_on(in_guesses);
+  for (const Congruence& c : needed.congruences) {
+    const bool is_open = std::ranges::any_of(open.congruences, [&](const Congruence& guess) {
+      return dim::same(guess.size, c.size) && std::gcd(guess.modulus, c.modulus) > 1;
+    });
+    if (is_open) add_congruence(domain, c.size, c.modulus, c.remainder);
+  }
+  for (const auto& each : needed.multiples) {
+    const auto is_it = [&](const auto& guess) {
+      return dim::same(guess.first, each.first) && dim::same(guess.second, each.second);
+    };
+    if (std::ranges::any_of(open.multiples, is_it)) domain.multiples.push_back(each);
+  }
+}
+
+void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
+                      const std::unordered_set<const ir::Node*>& traced) {
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    const int64_t unit = common_divisor(v.at);
+    if (!v.varies() || v.kind == Variable::Kind::kMarked || unit < 2) continue;
+    const auto known =
+        std::ranges::find_if(domain.congruences, [&](const Congruence& c) { return dim::same(c.size, v.symbol); });
+    const int64_t first = known == domain.congruences.end() ? 1 : known->modulus;
+    for (int64_t modulus = first; modulus <= unit; ++modulus) {
+      if (unit % modulus != 0 || modulus % first != 0) continue;
+      const auto sizes = sizes_between(variables, i, modulus);
+      if (sizes.empty()) break;
+      const Contradictions found = find_contradictions(lifted, variables, traced, sizes);
+      if (found.broken > 0 || found.unmade > 0) continue;
+      add_congruence(domain, v.symbol, modulus, 0);
+      break;
+    }
+  }
+}
+
+std::vector<Note> Domain::notes() const {
+  constexpr std::string_view kTells = "one trace at another size tells the rest";
+  std::vector<Note> notes;
+  for (const Congruence& c : congruences)
+    notes.push_back({dim::to_string(c.size),
+                     c.remainder == 0
+                         ? fmt::format("known for multiples of {}; {}", c.modulus, kTells)
+                         : fmt::format("known for multiples of {} and {} more; {}", c.modulus, c.remainder, kTells),
+                     {}});
+  for (const auto& [size, of] : multiples)
+    notes.push_back(
+        {dim::to_string(size), fmt::format("known for multiples of {}; {}", dim::to_string(of), kTells), {}});
+  for (const EqualSides& s : squares)
+    notes.push_back(
+        {dim::to_string(s.symbol),
+         fmt::format("known where axes {} and {} of '{}' are equal, as in every trace; one trace where they "
+                     "are not tells the rest",
+                     s.axis, s.other, s.input->name()),
+         {}});
+  for (const Variable* v : fixed)
+    notes.push_back({dim::to_string(v->symbol),
+                     fmt::format("known for {}; one trace at another value tells the rest", v->at.front()),
+                     {}});
+  return notes;
+}
+
+std::string Domain::text() const {
+  std::vector<std::string> entries;
+  for (const Congruence& c : congruences) {
+    const bool is_size = dim::scope_of(c.size)->symbol_id(c.size) >= 0;
+    const int64_t first = c.remainder == 0 ? c.modulus : c.remainder;
+    entries.push_back(is_size ? fmt::format("{}={}..:{}", dim::to_string(c.size), first, c.modulus)
+                              : fmt::format("({})%{}=={}", dim::to_string(c.size), c.modulus, c.remainder));
+  }
+  for (const auto& [size, of] : multiples)
+    entries.push_back(fmt::format("({})%max({},1)==0", dim::to_string(size), dim::to_string(of)));
+  for (const Variable* v : fixed) entries.push_back(fmt::format("{}={}", dim::to_string(v->symbol), v->at.front()));
+  return fmt::format("{}", fmt::join(entries, ", "));
+}
+
+}  // namespace thaw::lifting

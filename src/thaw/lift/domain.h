@@ -1,0 +1,79 @@
+// What the traces' sizes share, as far as what was solved depends on it. Internal to lift/.
+//
+// Where every trace is a multiple of 2, floor(n / 2) and ceil(n / 2) are one; where every trace is square, nothing tells
+// the two sides apart; a value that was 1 in all of them says nothing of 2. What was solved is then known for such sizes
+// and no others: the model gets a guard (guard.cc), which ends it with an error at any other.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "thaw/dim/expr/expr.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/lift/align/traces.h"
+
+namespace thaw::lifting {
+
+// In the order in which they were made: the same in every run.
+struct ByMaking {
+  bool operator()(const dim::Atom* a, const dim::Atom* b) const { return a->id < b->id; }
+};
+
+// size = modulus * k + remainder in every trace.
+struct Congruence {
+  dim::Dim size;
+  int64_t modulus = 1, remainder = 0;
+};
+
+// Two axes of one input that are as long as each other in every trace, and one variable.
+struct EqualSides {
+  const ir::Value* input = nullptr;
+  size_t axis = 0, other = 0;
+  dim::Dim symbol;
+};
+
+struct Domain {
+  std::vector<Congruence> congruences;
+  std::vector<std::pair<dim::Dim, dim::Dim>> multiples;  // the first is one of the second
+  std::vector<EqualSides> squares;
+  std::vector<const Variable*> fixed;  // values of inputs that never differed
+
+  bool is_everything() const { return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty(); }
+  // "known for multiples of 16; one trace at another size tells the rest", by size.
+  std::vector<Note> notes() const;
+  // In the grammar of `check --dims`, as far as that says it.
+  std::string text() const;
+};
+
+// Axes that are equal in every trace though nothing declares them so. Of the first trace's inputs.
+std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<const Variable> variables);
+
+// Quotients that sizes of the graph itself have, as a convolution rounds them: of these nothing is guessed.
+struct ToldRoundings {
+  std::set<const dim::Atom*, ByMaking> floors;
+  void add(dim::Dim size);
+};
+
+// Adds what the roundings in these sizes depend on: a quotient that no trace has a part left over of is not told how it
+// is rounded, and one that every trace has the same part left over of is told there alone; unless the graph tells it, or another
+// size of the same input, of which the same is taken. guessed: sizes that were solved by numbers; what is rounded as one of them
+// depends on it too, and nothing else does.
+void add_roundings(Domain& domain, std::span<const dim::Dim> sizes, std::span<const dim::Dim> guessed,
+                   const ToldRoundings& told, std::span<const Variable> variables);
+
+// Whether the size depends on how one of these is rounded.
+bool is_rounded_as(dim::Dim size, std::span<const dim::Dim> guessed, const ToldRoundings& told,
+                   std::span<const Variable> variables);
+
+// Adds that a variable is a multiple of what divides it in all traces, the smallest for which the model contradicts itself
+// no more.
+void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
+                      const std::unordered_set<const ir::Node*>& traced);
+
+}  // namespace thaw::lifting
