@@ -1,6 +1,7 @@
 #include "thaw/lift/domain.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <unordered_map>
 
@@ -185,7 +186,8 @@ void add_roundings(Domain& domain, std::span<const Dim> sizes, std::span<const D
 }
 
 void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
-                      const std::unordered_set<const ir::Node*>& traced) {
+                      const std::unordered_set<const ir::Node*>& traced,
+                      const std::vector<std::vector<int64_t>>& broken_at) {
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& v = variables[i];
     const int64_t unit = common_divisor(v.at);
@@ -195,8 +197,10 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
     const int64_t first = known == domain.congruences.end() ? 1 : known->modulus;
     for (int64_t modulus = first; modulus <= unit; ++modulus) {
       if (unit % modulus != 0 || modulus % first != 0) continue;
-      const auto sizes = sizes_between(variables, i, modulus);
+      auto sizes = sizes_between(variables, i, modulus);
       if (sizes.empty()) break;
+      std::ranges::copy_if(broken_at, std::back_inserter(sizes),
+                           [&](const std::vector<int64_t>& each) { return each[i] % modulus == 0; });
       const Contradictions found = find_contradictions(lifted, variables, traced, sizes);
       if (found.broken > 0 || found.unmade > 0) continue;
       add_congruence(domain, v.symbol, modulus, 0);
@@ -231,16 +235,23 @@ std::vector<Note> Domain::notes() const {
   return notes;
 }
 
-std::string Domain::text() const {
+std::vector<std::string> Domain::relations() const {
   std::vector<std::string> entries;
-  for (const Congruence& c : congruences) {
-    const bool is_size = dim::scope_of(c.size)->symbol_id(c.size) >= 0;
-    const int64_t first = c.remainder == 0 ? c.modulus : c.remainder;
-    entries.push_back(is_size ? fmt::format("{}={}..:{}", dim::to_string(c.size), first, c.modulus)
-                              : fmt::format("({})%{}=={}", dim::to_string(c.size), c.modulus, c.remainder));
-  }
+  for (const Congruence& c : congruences)
+    if (!c.is_of_one_size())
+      entries.push_back(fmt::format("({})%{}=={}", dim::to_string(c.size), c.modulus, c.remainder));
   for (const auto& [size, of] : multiples)
     entries.push_back(fmt::format("({})%max({},1)==0", dim::to_string(size), dim::to_string(of)));
+  return entries;
+}
+
+std::string Domain::text() const {
+  std::vector<std::string> entries;
+  for (const Congruence& c : congruences)
+    if (c.is_of_one_size())
+      entries.push_back(
+          fmt::format("{}={}..:{}", dim::to_string(c.size), c.remainder == 0 ? c.modulus : c.remainder, c.modulus));
+  for (std::string& relation : relations()) entries.push_back(std::move(relation));
   for (const Variable* v : fixed) entries.push_back(fmt::format("{}={}", dim::to_string(v->symbol), v->at.front()));
   return fmt::format("{}", fmt::join(entries, ", "));
 }

@@ -29,6 +29,7 @@ struct ByMaking {
 struct Congruence {
   dim::Dim size;
   int64_t modulus = 1, remainder = 0;
+  bool is_of_one_size() const { return dim::scope_of(size)->symbol_id(size) >= 0; }
 };
 
 // Two axes of one input that are as long as each other in every trace, and one variable.
@@ -47,7 +48,8 @@ struct Domain {
   bool is_everything() const { return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty(); }
   // "known for multiples of 16; one trace at another size tells the rest", by size.
   std::vector<Note> notes() const;
-  // In the grammar of `check --dims`, as far as that says it.
+  // In the grammar of `check --dims`, as far as that says it; relations: what is not of one size.
+  std::vector<std::string> relations() const;
   std::string text() const;
 };
 
@@ -72,8 +74,9 @@ bool is_rounded_as(dim::Dim size, std::span<const dim::Dim> guessed, const ToldR
                    std::span<const Variable> variables);
 
 // Adds that a variable is a multiple of what divides it in all traces, the smallest for which the model contradicts itself
-// no more.
+// no more, neither at sizes that are drawn nor at these.
 void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
-                      const std::unordered_set<const ir::Node*>& traced);
+                      const std::unordered_set<const ir::Node*>& traced,
+                      const std::vector<std::vector<int64_t>>& broken_at);
 
 }  // namespace thaw::lifting

@@ -18,6 +18,7 @@
 #include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/other_cuts.h"
+#include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
@@ -95,8 +96,37 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
-  add_contradicted(domain, l.model(), l.variables, traced);
+  add_contradicted(domain, l.model(), l.variables, traced, {});
   return domain;
+}
+
+// Narrows the domain until the proof breaks nothing in it, and says what was proven; what breaks all the same is not explained.
+void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>& traced) {
+  constexpr size_t kMostRounds = 6;
+  std::vector<std::vector<int64_t>> broken_at;
+  while (true) {
+    const DomainProof proof = prove_domain(l.model(), domain, l.variables, traced);
+    if (proof.broken_at.empty()) {
+      if (proof.statements > 0)
+        l.report.inferred.push_back({proof.sizes,
+                                     fmt::format("statements that nodes make about sizes: {} of {} proven, none broken",
+                                                 proof.proven, proof.statements),
+                                     {}});
+      return;
+    }
+    const bool is_new = std::ranges::find(broken_at, proof.broken_at) == broken_at.end();
+    broken_at.push_back(proof.broken_at);
+    if (is_new && broken_at.size() < kMostRounds) {
+      add_contradicted(domain, l.model(), l.variables, traced, broken_at);
+      continue;
+    }
+    l.report.unexplained.push_back({proof.broken,
+                                    "it lies between the traces, and the model cannot be computed there; add a trace "
+                                    "at that size, or leave out one so that "
+                                    "it lies between them no more",
+                                    {}});
+    return;
+  }
 }
 
 // plain: grows by loops that turn out to be none.
@@ -138,8 +168,11 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   }
   require_budget(traces);
   if (made.contradictions.broken == 0) {
-    guard(lifting, domain_of(lifting, equal, traced));
+    Domain domain = domain_of(lifting, equal, traced);
+    if (options.keep_static.empty()) prove(lifting, domain, traced);
+    guard(lifting, domain);
     made.report.domain = std::move(lifting.report.domain);
+    std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
   }
   return made;

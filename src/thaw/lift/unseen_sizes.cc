@@ -31,6 +31,8 @@ class Probes {
     }
   }
 
+  const std::vector<dim::Dim>& follows() const { return follows_; }
+
   std::vector<std::vector<int64_t>> draw() const {
     return draw(kMostUnseen, [](const Variable& v, size_t n, std::mt19937_64& random) {
       return n % 2 == 0 ? mixed(v, random) : other(v, random);
@@ -111,6 +113,8 @@ std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variabl
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus) {
   return Probes(variables).draw_between(index, modulus);
 }
+
+std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables) { return Probes(variables).follows(); }
 
 std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
   std::string text;

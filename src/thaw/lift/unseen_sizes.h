@@ -24,6 +24,9 @@ std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variabl
 // others.
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus);
 
+// By variable: the size as an expression of others (patches of grids); unknown where it is a size of its own.
+std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables);
+
 // "height = 14, width = 22": those that differ between the traces.
 std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes);
 
