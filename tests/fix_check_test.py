@@ -1,6 +1,7 @@
 """What `fix` makes is run beside the model before it is written, and what it could not answer ends it with 1."""
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from check_rules_test import F, T, floats, ints, model, node
 from conftest import session, worst
@@ -34,7 +35,7 @@ def test_the_check_can_be_left_out(thaw, save, tmp_path):
 def test_what_is_left_and_is_an_error_ends_with_one(thaw, save, tmp_path):
     nodes = [node("Add", ["x", "table"], "t"), node("Reshape", ["z", "shape"], "y")]
     path = save(model(nodes, [("x", F, ["n", 4]), ("z", F, ["m", 4])], [("t", F, None), ("y", F, ["?", 2])],
-                      [floats("table", 7, 4), ints("shape", [-1, 2])]))
+                      [numpy_helper.from_array(np.arange(28, dtype=np.float32).reshape(7, 4), "table"), ints("shape", [-1, 2])]))
     report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
     assert {n["code"] for n in report["left"]} == {"THAW013"}
 

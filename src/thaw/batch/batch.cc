@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -15,6 +17,7 @@
 #include "thaw/batch/walk.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
+#include "thaw/frozen/frozen.h"
 #include "thaw/infer/size_names.h"
 #include "thaw/ir/graph/function_calls.h"
 #include "thaw/ir/graph/transaction.h"
@@ -125,6 +128,55 @@ std::vector<ir::Value*> inputs_over_rows(const ir::Model& model, const std::vect
     if (!is_shared && are_rows_apart(model, facts, group)) found.insert(found.end(), group.begin(), group.end());
   }
   return found;
+}
+
+// A free first axis of inputs of which the graph still holds the number of samples that the model was made with.
+struct FrozenBatch {
+  std::string name, constant;
+  int64_t samples = 0;
+  std::vector<const ir::Value*> outputs;  // that should have as many rows
+
+  ErrorParts refusal(std::string what, std::string where) const {
+    return {.what = fmt::format("{}: the model was made with {} samples, and '{}' still says so where '{}' is free",
+                                std::move(what), samples, constant, name),
+            .where = std::move(where),
+            .expected = "a model for one sample, or for any number",
+            .next = fmt::format("`thaw fix` writes '{}' there", name)};
+  }
+};
+
+std::optional<FrozenBatch> frozen_batch(const ir::Model& model, const std::vector<ir::Value*>& inputs) {
+  std::set<std::string> names;
+  for (const ir::Value* input : inputs)
+    if (input->type.shape && has_batch_axis(*input) && !input->type.shape->front().param.empty())
+      names.insert(input->type.shape->front().param);
+  if (names.empty()) return std::nullopt;
+  dim::Scope scope;
+  const frozen::FrozenAnalysis found = frozen::find_frozen(model, scope);
+  for (const frozen::FrozenSite& site : found.sites) {
+    const int id = scope.symbol_id(site.expression);
+    const auto size = found.hints.find(id);
+    if (id < 0 || size == found.hints.end() || size->second < 2 || site.value != size->second || site.is_doubtful() ||
+        !site.constant)
+      continue;
+    FrozenBatch batch{scope.symbols()[static_cast<size_t>(id)].name, site.constant->name(), size->second, {}};
+    if (!names.contains(batch.name)) continue;
+    for (const ir::Value* output : model.graph->outputs())
+      if (const ops::Fact& fact = found.result.fact(output); fact.rank() > 0 && dim::same(fact.dim(0), site.expression))
+        batch.outputs.push_back(output);
+    return batch;
+  }
+  return std::nullopt;
+}
+
+// One sample that meets what is there for as many would be broadcast to them.
+void require_no_broadcast(const FrozenBatch& frozen, const infer::Result& sample) {
+  for (const ir::Value* output : frozen.outputs) {
+    const ops::Fact& fact = sample.fact(output);
+    if (fact.rank() > 0 && fact.dim(0).is_constant(frozen.samples))
+      throw Error(ErrorCode::kUnsupported, frozen.refusal(fmt::format("one sample gives {} rows", frozen.samples),
+                                                          fmt::format("output '{}'", output->name())));
+  }
 }
 
 // Letters, digits, '_', '.' and ':', as a size's name is written in an expression (docs/dims.md).
@@ -252,10 +304,7 @@ void inline_functions(ir::Model& model, std::span<ir::Value* const> inputs) {
   }
 }
 
-}  // namespace
-
-BatchReport batch(ir::Model& model, const BatchOptions& options) {
-  const Phase phase("batching");
+BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
   require_size_name(options.name);
   ops::require_arity(model);
   ir::Transaction edit(model);
@@ -278,6 +327,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   fix_sample(model, options);
   const std::vector<ir::Value*> over_rows =
       options.new_axis ? std::vector<ir::Value*>() : inputs_over_rows(model, inputs);
+  const std::optional<FrozenBatch> frozen = options.new_axis ? std::nullopt : frozen_batch(model, inputs);
   std::vector<Note> kept_batches;
   std::vector<ir::Value*> merged;
   std::vector<std::string> before;
@@ -309,6 +359,7 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   dim::Scope scope;
   const infer::Result sample = infer::infer(model, scope);
   model.budget->require(model.path.string());
+  if (frozen) require_no_broadcast(*frozen, sample);
   Dependence dependence(inputs, model.budget);
   dependence.follow(*model.graph);
   Walk walk(model, options, sample, std::move(dependence));
@@ -367,6 +418,20 @@ BatchReport batch(ir::Model& model, const BatchOptions& options) {
   model.budget->require(model.path.string());
   edit.keep();
   return std::move(walk.report());
+}
+
+}  // namespace
+
+BatchReport batch(ir::Model& model, const BatchOptions& options) {
+  const Phase phase("batching");
+  try {
+    return batch_samples(model, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported || options.new_axis) throw;
+    const auto frozen = frozen_batch(model, chosen_inputs(model, options));
+    if (!frozen || frozen->refusal("", "").next == error.parts().next) throw;
+    throw Error(error.code(), frozen->refusal(error.parts().what, error.parts().where));
+  }
 }
 
 std::vector<Note> deciding_inputs(const ir::Model& model, const BatchOptions& options) {

@@ -54,6 +54,8 @@ class FixComparison {
     if (!find_own_sizes()) return std::move(check_);
     compare_at(own_point_, own_feeds_, own_results_);
     for (const auto& [symbol, names] : batches()) compare_samples(symbol, names);
+    if (rewritten_)
+      for (const auto& [symbol, names] : first_axes()) compare_rows(symbol, names);
     compare_at_other_sizes();
     check_.fed = std::move(own_feeds_);
     return std::move(check_);
@@ -203,6 +205,109 @@ class FixComparison {
         if (!names.contains(name)) array = samples.front().at(name);
     wanted.push_back(original_.run(sample));
     samples.push_back(std::move(sample));
+  }
+
+  // Sizes of inputs' first axes alone that the original runs at as more than one: a batch that was frozen at what it is.
+  std::map<std::string, std::set<std::string>> first_axes() const {
+    std::map<std::string, std::set<std::string>> found;
+    std::set<std::string> others;
+    for (const run::InputSpec& input : inputs_) {
+      for (size_t axis = 0; input.dims && axis < input.dims->size(); ++axis) {
+        for (const int id : dim::symbols_of((*input.dims)[axis])) {
+          const std::string& name = scope_.symbols()[static_cast<size_t>(id)].name;
+          if (axis == 0 && scope_.symbol_id(input.dims->front()) == id) {
+            found[name].insert(input.name);
+          } else {
+            others.insert(name);
+          }
+        }
+      }
+    }
+    std::erase_if(found, [&](const auto& one) { return others.contains(one.first) || own_size(one.first) < 2; });
+    return found;
+  }
+
+  int64_t own_size(const std::string& symbol) const {
+    for (const auto& [name, value] : own_point_.sizes)
+      if (name == symbol) return value;
+    return 0;
+  }
+
+  // Rows of the inputs that the original treats apart: whatever stands beside them, and wherever they stand, they give the same.
+  // However many there are, so must they in the mended model.
+  void compare_rows(const std::string& symbol, const std::set<std::string>& names) {
+    const int64_t own = own_size(symbol);
+    std::vector<Arrays> fed{own_feeds_}, gave{own_results_};
+    try {
+      add_sample(names, fed, gave);
+      const std::vector<std::pair<size_t, int64_t>> mixed = mixed_rows(own);
+      const Arrays mix = original_.run(rows_of(names, fed, mixed));
+      RunCheck apart;
+      compare_rows_of(mix, gave, mixed, own, apart);
+      if (!apart.agrees) return;
+    } catch (const Error& error) {
+      return note(fmt::format("rows along {} were not compared: {}", symbol, error.what()));
+    }
+    for (const int64_t count : std::set<int64_t>{own == 2 ? 3 : 2, own + 1}) {
+      std::vector<std::pair<size_t, int64_t>> chosen;
+      for (int64_t k = 0; k < count; ++k) chosen.emplace_back(k < own ? 0 : 1, k % own);
+      const Arrays joined = rows_of(names, fed, chosen);
+      RunCheck check = start(with(symbol, count), joined);
+      check.name += ", row by row";
+      try {
+        compare_rows_of(session().run(joined), gave, chosen, own, check);
+      } catch (const Error& error) {
+        fail_check(check, error.what());
+      }
+      reconsider(check, [&](RunCheck& again) {
+        std::vector<Arrays> plain;
+        for (const Arrays& feeds : fed) plain.push_back(plain_original().run(feeds));
+        compare_rows_of(plain_session().run(joined), plain, chosen, own, again);
+      });
+      check_.runs.push_back(std::move(check));
+    }
+  }
+
+  // Rows of both, none in its place or beside one of its own.
+  static std::vector<std::pair<size_t, int64_t>> mixed_rows(int64_t count) {
+    std::vector<std::pair<size_t, int64_t>> rows;
+    for (int64_t k = 0; k < count; ++k) rows.emplace_back(static_cast<size_t>(k % 2), (k + 1) % count);
+    return rows;
+  }
+
+  static Arrays rows_of(const std::set<std::string>& names, const std::vector<Arrays>& fed,
+                        const std::vector<std::pair<size_t, int64_t>>& chosen) {
+    Arrays joined = fed.front();
+    for (const std::string& name : names) {
+      std::vector<Array> parts;
+      for (const auto& [which, row] : chosen) parts.push_back(run::rows(fed[which].at(name), row, row + 1));
+      joined[name] = run::concat_rows(parts);
+    }
+    return joined;
+  }
+
+  // What was given for `chosen` rows beside what the original gave for them among `own` others.
+  void compare_rows_of(const Arrays& got, const std::vector<Arrays>& gave,
+                       const std::vector<std::pair<size_t, int64_t>>& chosen, int64_t own, RunCheck& to) const {
+    const auto count = static_cast<int64_t>(chosen.size());
+    for (const auto& [name, all] : gave.front()) {
+      const Array& array = got.at(name);
+      const bool has_rows = !all.dims.empty() && all.dims[0] > 0 && all.dims[0] % own == 0;
+      if (!has_rows) {
+        compare_output(name, all, array, to, closeness_);
+        continue;
+      }
+      const int64_t each = all.dims[0] / own;
+      if (array.dims.empty() || array.dims[0] != count * each) {
+        fail_check(to, fmt::format("'{}' has {} rows for {}", name, array.dims.empty() ? 0 : array.dims[0], count));
+        continue;
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        const auto& [which, row] = chosen[static_cast<size_t>(k)];
+        compare_output(name, run::rows(gave[which].at(name), row * each, (row + 1) * each),
+                       run::rows(array, k * each, (k + 1) * each), to, closeness_);
+      }
+    }
   }
 
   // The original with the inputs of the mended model and without the sizes that it declares inside.

@@ -3,7 +3,9 @@
 //   1. At the original's own sizes both must give the same numbers.
 //   2. Where samples can be put together that could not be before, two and three of them at the original's other sizes:
 //      sample i of the result must be the original's result on sample i.
-//   3. At two other sizes, where there are free ones, it must run; where the original runs there too, without the sizes
+//   3. Where sizes were rewritten, and the original treats the rows of its inputs apart, more and fewer of them than it has: each
+//      must give what it gives there.
+//   4. At two other sizes, where there are free ones, it must run; where the original runs there too, without the sizes
 //      that it declares inside, and nothing but declarations was changed, it must give the same numbers.
 // What could not be compared is said. "It runs" proves nothing of a size at which nothing was compared.
 #pragma once

@@ -1,6 +1,8 @@
 #include "thaw/fix/thaw_attempt.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/frozen/frozen.h"
+#include "thaw/frozen/rows.h"
 #include "thaw/infer/facts_view.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/registry.h"
@@ -24,6 +27,8 @@ using ir::Node;
 using ir::Value;
 
 namespace {
+
+constexpr int kMostLooks = 4;
 
 std::vector<std::pair<std::string, std::string>> replaced_at(const FrozenSite& site) {
   std::vector<std::pair<std::string, std::string>> replaced{
@@ -102,8 +107,31 @@ class SizeThawer {
     if (nodes_.opset() >= DimEmitter::kOpsetOfSome)
       emitter_ = std::make_unique<DimEmitter>(nodes_, model_, input_shapes_, DimEmitter::kOpsetOfSome);
     for (const FrozenSite& site : analysis_.sites) visit(site);
-    if (analysis_.all_inputs_static && out_.changes.modified()) open_inputs();
     return std::move(out_);
+  }
+
+  bool has_new_rows() const { return has_new_rows_; }
+
+  // A model all of whose inputs were numbers: those that the analysis took as sizes are named.
+  void open_inputs(Attempt& all) {
+    if (!analysis_.all_inputs_static) return;
+    for (Value* input : graph_.inputs()) {
+      const ops::Fact& fact = analysis_.result.fact(input);
+      if (!fact.shape || !input->type.shape || input->initializer()) continue;
+      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
+        const Dim size = (*fact.shape)[axis];
+        if (scope_.symbol_id(size) < 0) continue;
+        const std::string name = dim::to_string(size);
+        const ir::DeclaredDim& declared = (*input->type.shape)[axis];
+        all.freed.insert(name);
+        all.opened.insert(name);
+        all.changes.made.push_back({"THAW010",
+                                    input->name(),
+                                    fmt::format("axis {}", axis),
+                                    {{std::to_string(declared.value.value_or(0)), fmt::format("'{}'", name)}}});
+        input->set_dim(axis, {{}, name, declared.denotation});
+      }
+    }
   }
 
  private:
@@ -139,6 +167,9 @@ class SizeThawer {
   void visit(const FrozenSite& site) {
     switch (site.role) {
       case FrozenRole::kTable:
+        if (const std::set<std::string> stuck = repeat_rows(site); site.by_name || !stuck.empty())
+          leave(site, stuck, "a table: how it grows with the size does not follow from one model");
+        return;
       case FrozenRole::kIndex:
         return leave(site, sizes_in(site), "a table: how it grows with the size does not follow from one model");
       case FrozenRole::kWeight:
@@ -166,6 +197,99 @@ class SizeThawer {
     if (is_doubtful(site)) return leave(site, first_to_blame(site), doubt_of(site));
     if (!site.constant) return leave(site, sizes, "the number stands in an attribute or is computed");
     thaw(site);
+  }
+
+  // A table that repeats its rows for each of what a size counts: they are repeated by that size, or broadcast. The sizes that it
+  // does not do so for, where there are such.
+  std::set<std::string> repeat_rows(const FrozenSite& site) {
+    const std::set<std::string> sizes = sizes_in(site);
+    if (!site.constant || !emitter_ || site.places.empty() || is_doubtful(site)) return sizes;
+    std::map<const Node*, Rows> readers;
+    std::set<std::string> stuck;
+    for (const frozen::FrozenPlace& place : site.places)
+      if (!readers[place.reader].add(place.at, place.expression)) return sizes;
+    for (auto& [reader, rows] : readers) stuck.merge(rows.find(*site.constant->constant()));
+    const auto is_held = [&](const std::string& size) { return held_.contains(size); };
+    if (!stuck.empty()) return stuck;
+    if (std::ranges::any_of(sizes, is_held)) return sizes;
+    int done = 0;
+    const std::vector<ir::Use> uses(site.constant->uses().begin(), site.constant->uses().end());
+    for (const ir::Use& use : uses) {
+      const auto rows = readers.find(use.node);
+      if (rows == readers.end()) continue;
+      if (!std::ranges::all_of(rows->second.repeats(), [&](Dim d) { return emitter_->can_emit(d); })) return sizes;
+      use.node->set_input(use.index, rows_for(use, rows->second, site.constant->name()));
+      ++done;
+    }
+    if (done == 0) return sizes;
+    out_.freed.merge(sizes_in(site));
+    has_new_rows_ = true;
+    out_.changes.made.push_back({code_of(site.role),
+                                 site.constant->name(),
+                                 {},
+                                 {{fmt::format("{} positions that repeat", site.value),
+                                   fmt::format("what repeats by {}", dim::to_string(site.expression))}},
+                                 done});
+    return {};
+  }
+
+  // What a reader takes of a table: the axes that sizes count, and the rows that are the same along them.
+  class Rows {
+   public:
+    // False where one axis would be two sizes.
+    bool add(int axis, Dim size) {
+      const auto [at, is_new] = sizes_.try_emplace(axis, size);
+      return is_new || dim::same(at->second, size);
+    }
+    // The sizes along which they are not the same.
+    std::set<std::string> find(const ir::Tensor& table) {
+      std::set<std::string> stuck;
+      repeats_.assign(table.dims.size(), Dim(1));
+      rows_ = table;
+      for (const auto& [axis, size] : sizes_) {
+        if (const auto repeated = frozen::repeated_along(rows_, axis, size)) {
+          rows_ = frozen::first_along(rows_, axis, repeated->count);
+          repeats_[static_cast<size_t>(axis)] = repeated->times;
+        } else {
+          stuck.merge(sizes_in(size));
+        }
+      }
+      return stuck;
+    }
+    const std::map<int, Dim>& sizes() const { return sizes_; }
+    const ir::Tensor& rows() const { return rows_; }
+    const std::vector<Dim>& repeats() const { return repeats_; }
+
+   private:
+    std::map<int, Dim> sizes_;
+    ir::Tensor rows_;
+    std::vector<Dim> repeats_;
+  };
+
+  Value* rows_for(const ir::Use& use, const Rows& rows, const std::string& name) {
+    ir::Tensor kept = rows.rows();
+    kept.name = graph_.unique_name(name + "_rows");
+    Value* table = graph_.add_initializer(std::move(kept));
+    return broadcasts(use, rows) ? table : emitter_->at().emit("Tile", {table, emitter_->emit_shape(rows.repeats())});
+  }
+
+  // Whether another operand of an elementwise node has all the sizes, so that single rows are repeated by the node itself.
+  bool broadcasts(const ir::Use& use, const Rows& rows) const {
+    const ops::Operator* op = ops::registry().find(*use.node);
+    if (!op || !op->is_elementwise()) return false;
+    const int rank = static_cast<int>(rows.rows().dims.size());
+    return std::ranges::all_of(rows.sizes(), [&](const auto& size) {
+      const auto& [axis, expression] = size;
+      if (rows.rows().dims[static_cast<size_t>(axis)] != 1) return false;
+      for (int k = 0; k < std::ssize(use.node->inputs()); ++k) {
+        const Value* other = use.node->input(k);
+        if (k == use.index || !other || other->constant()) continue;
+        const ops::Fact& fact = analysis_.result.fact(other);
+        const int at = fact.rank() - rank + axis;
+        if (at >= 0 && fact.rank() > at && dim::same(fact.dim(at), expression)) return true;
+      }
+      return false;
+    });
   }
 
   // Where a constant's numbers are read as sizes, by the constant itself or by way of nodes that pass them on (an element of a
@@ -246,9 +370,9 @@ class SizeThawer {
   }
 
   // The shape of an output, with the sizes of the site in place of their numbers; a number that stands there twice may be
-  // either's.
-  static std::optional<std::vector<Dim>> thawed_shape(const ops::Operator& op, ops::NodeView& view, int input,
-                                                      const FrozenSite& site) {
+  // either's, where it was not followed to one of them.
+  std::optional<std::vector<Dim>> thawed_shape(const ops::Operator& op, ops::ThawedView& view, int input,
+                                               const FrozenSite& site) const {
     const auto now = view.ints(input);
     const bool repeats = op.operands[input] == ops::Role::kRepeats;
     if ((op.operands[input] != ops::Role::kShape && !repeats) || !now) return std::nullopt;
@@ -261,48 +385,45 @@ class SizeThawer {
                  ? data.dim(static_cast<int>(data.shape->size() - from_end))
                  : Dim(1);
     };
-    const auto put = [&](int64_t value, Dim expression) {
-      std::vector<size_t> places;
-      for (size_t k = 0; k < now->size(); ++k) {
-        const Dim own = of_data(k);
-        const bool is_given = repeats ? (*now)[k] > 1 && dim::same(own * Dim((*now)[k]), value)
-                                      : (*now)[k] == value && !own.is_constant(value);
-        if (is_given) places.push_back(k);
-      }
-      if (places.size() != 1) return;
-      const auto size = repeats ? dim::exact_div(expression, of_data(places.front())) : expression;
-      if (size) sizes[places.front()] = *size;
+    // Whether the element gives the result that size.
+    const auto gives = [&](size_t k, int64_t value) {
+      const Dim own = of_data(k);
+      return repeats ? (*now)[k] > 1 && dim::same(own * Dim((*now)[k]), value)
+                     : (*now)[k] == value && !own.is_constant(value);
     };
-    put(site.value, site.expression);
-    for (const frozen::FrozenSize& more : site.more) put(more.value, more.expression);
-    return sizes;
-  }
-
-  // A model all of whose inputs were numbers: those that the analysis took as sizes are named.
-  void open_inputs() {
-    for (Value* input : graph_.inputs()) {
-      const ops::Fact& fact = analysis_.result.fact(input);
-      if (!fact.shape || !input->type.shape || input->initializer()) continue;
-      for (size_t axis = 0; axis < fact.shape->size(); ++axis) {
-        const Dim size = (*fact.shape)[axis];
-        if (scope_.symbol_id(size) < 0) continue;
-        const std::string name = dim::to_string(size);
-        const ir::DeclaredDim& declared = (*input->type.shape)[axis];
-        out_.freed.insert(name);
-        out_.opened.insert(name);
-        out_.changes.made.push_back({"THAW010",
-                                     input->name(),
-                                     fmt::format("axis {}", axis),
-                                     {{std::to_string(declared.value.value_or(0)), fmt::format("'{}'", name)}}});
-        input->set_dim(axis, {{}, name, declared.denotation});
-      }
+    const auto put = [&](size_t k, Dim expression) {
+      const auto size = repeats ? dim::exact_div(expression, of_data(k)) : expression;
+      if (!size) return true;
+      const bool is_free = !sizes[k].is_constant();
+      if (is_free && !dim::same(sizes[k], *size)) return false;
+      sizes[k] = *size;
+      return true;
+    };
+    std::set<int64_t> told;
+    for (const frozen::FrozenPlace& place : site.places) {
+      const auto k = static_cast<size_t>(place.at);
+      const auto value = dim::evaluate(place.expression, view.hints());
+      if (place.reader != &view.node() || k >= now->size() || !value || !gives(k, *value)) continue;
+      if (!put(k, place.expression)) return std::nullopt;
+      told.insert(*value);
     }
+    const auto put_by_number = [&](int64_t value, Dim expression) {
+      if (told.contains(value)) return;
+      std::vector<size_t> places;
+      for (size_t k = 0; k < now->size(); ++k)
+        if (gives(k, value)) places.push_back(k);
+      if (places.size() == 1) put(places.front(), expression);
+    };
+    put_by_number(site.value, site.expression);
+    for (const frozen::FrozenSize& more : site.more) put_by_number(more.value, more.expression);
+    return sizes;
   }
 
   ir::Model& model_;
   ir::Graph& graph_;
   const std::set<std::string>& held_;
   Attempt out_;
+  bool has_new_rows_ = false;
   dim::Scope scope_;
   frozen::FrozenAnalysis analysis_;
   std::unordered_map<const Value*, ops::Shape> input_shapes_;
@@ -310,8 +431,38 @@ class SizeThawer {
   std::unique_ptr<rewrite::DimEmitter> emitter_;
 };
 
+// What an earlier look made, and what it left that the later one did not mend: the sizes that told of it may be told by nothing now.
+void add_before(const Attempt& earlier, Attempt& later) {
+  const auto is_mended = [&](const Change& left) {
+    return std::ranges::find(later.changes.made, left.place, &Change::place) != later.changes.made.end();
+  };
+  const auto is_said = [&](const Change& left) {
+    return std::ranges::find(later.changes.left, left.place, &Change::place) != later.changes.left.end();
+  };
+  for (const Bound& bound : earlier.bound)
+    if (!is_mended(bound.left)) later.bound.push_back(bound);
+  for (const Change& left : earlier.changes.left)
+    if (!is_mended(left) && !is_said(left)) later.changes.left.push_back(left);
+  later.changes.made.insert(later.changes.made.begin(), earlier.changes.made.begin(), earlier.changes.made.end());
+  later.freed.insert(earlier.freed.begin(), earlier.freed.end());
+}
+
 }  // namespace
 
-Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held) { return SizeThawer(model, held).run(); }
+Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held) {
+  Attempt all;
+  // What was rewritten may tell what stands behind it: the target that a batch of tables is given follows from their sizes.
+  for (int round = 1; round <= kMostLooks; ++round) {
+    SizeThawer thawer(model, held);
+    Attempt found = thawer.run();
+    const bool is_last = round == kMostLooks || !thawer.has_new_rows() || found.bound.empty();
+    add_before(all, found);
+    all = std::move(found);
+    if (!is_last) continue;
+    if (all.changes.modified()) thawer.open_inputs(all);
+    break;
+  }
+  return all;
+}
 
 }  // namespace thaw::fixing

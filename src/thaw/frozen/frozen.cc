@@ -11,6 +11,7 @@
 
 #include "thaw/frozen/hints.h"
 #include "thaw/frozen/ones.h"
+#include "thaw/frozen/rows.h"
 #include "thaw/frozen/sample_rows.h"
 #include "thaw/frozen/sides.h"
 #include "thaw/frozen/source.h"
@@ -51,6 +52,7 @@ class Analysis {
     choose_inputs();
     assume_positive();
     mark_reached();
+    mark_batches();
     for (int round = 0; out_.all_inputs_static && round < kArchitectureRounds; ++round) {
       out_.result = infer::infer(model_, scope_, options_);
       if (!drop_architecture()) break;
@@ -218,12 +220,14 @@ class Analysis {
     };
     options.after_node = [&](const infer::NodeVisit& visit) {
       if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
-        VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1));
+        VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1), batches_);
         op->frozen(context);
         picks_.insert(picks_.end(), context.picks.begin(), context.picks.end());
         for (const Meeting& m : context.meetings)
           if (!holds_remainder(m.expression)) meetings_.push_back({&visit.node, m});
         equations.insert(equations.end(), context.equations.begin(), context.equations.end());
+        for (const VisitContext::Pick& suspect : context.suspects)
+          suspects_.insert({scope_.symbol_id(suspect.size), suspect.first});
       }
       rejoin(visit);
     };
@@ -231,6 +235,7 @@ class Analysis {
       options.hints = out_.hints;
       meetings_.clear();
       picks_.clear();
+      suspects_.clear();
       equations.clear();
       out_.result = infer::infer(model_, scope_, options);
       const auto& stated = out_.result.obligations();
@@ -242,7 +247,7 @@ class Analysis {
       bool learned = known.values != out_.hints;
       out_.hints = std::move(known.values);
       out_.guessed = std::move(known.guessed);
-      if (!learned) break;
+      if (!learned && !learn_from_names(met)) break;
     }
     // The sizes of static inputs are declared.
     if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.hints, out_.guessed});
@@ -251,6 +256,28 @@ class Analysis {
       for (const int id : folded_) sizes[id] = 1;
     collect_obligations();
     attribute();
+  }
+
+  // An output that is declared to have the batch of the inputs, and has a number that nodes cut the batch to, or make of it: that is
+  // what it was. True if there was one.
+  bool learn_from_names(std::vector<Obligation>& met) {
+    bool any = false;
+    for (const ir::Value* output : model_.graph->outputs()) {
+      const Fact& fact = out_.result.fact(output);
+      if (!output->type.shape || output->type.shape->empty() || fact.rank() < 1) continue;
+      const auto meant = scope_.find(output->type.shape->front().param);
+      const int id = meant ? scope_.symbol_id(*meant) : -1;
+      if (!batches_.contains(id) || out_.hints.contains(id)) continue;
+      for (const auto& [symbol, value] : suspects_) {
+        if (symbol != id || !(fact.dim(0).is_constant(value) || dim::same(fact.dim(0), dim::min(*meant, value))))
+          continue;
+        out_.hints[id] = value;
+        met.push_back({output->producer(), dim::Relation::kEqual, *meant, value, "sizes that an output declares"});
+        any = true;
+        break;
+      }
+    }
+    return any;
   }
 
   // The parts of a frozen Split, put together again along an axis of the same length, are the axis that was split.
@@ -351,6 +378,7 @@ class Analysis {
       const Fact& fact = out_.result.fact(v);
       return v && !reached_.contains(v) && ir::is_floating(fact.dtype) && fact.rank() > 0 && !is_made(*v);
     };
+    if (sides.input >= 0 && sides.axis >= 0 && is_repeated(*o.node, sides)) return nullptr;
     if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
     // Some operators state sizes without their place: any weight that has one of that size.
     for (const ir::Value* v : o.node->inputs()) {
@@ -359,6 +387,31 @@ class Analysis {
       if (std::any_of(shape.begin(), shape.end(), [&](Dim d) { return d.is_constant(sides.constant); })) return v;
     }
     return nullptr;
+  }
+
+  // Whether what has a batch's size has it of tables that repeat what they have for each sample.
+  bool is_repeated(const ir::Node& node, const Sides& sides) const {
+    const auto ids = dim::symbols_of(sides.expression);
+    if (ids.size() != 1 || !batches_.contains(ids.front())) return false;
+    SourceTracer tracer(out_.result, &model_);
+    const std::vector<Source> sources = tracer.of_axis(node, *node.input(sides.input), sides.axis, sides.constant);
+    return !sources.empty() && std::ranges::all_of(sources, [&](const Source& s) {
+      return s.role == FrozenRole::kTable && s.at >= 0 &&
+             repeated_along(*s.constant->constant(), s.at, sides.expression);
+    });
+  }
+
+  // Sizes of inputs' first axes, and of no other: what they count lies one after the other, and stays so.
+  void mark_batches() {
+    std::set<int> others;
+    for (const ir::Value* input : model_.graph->inputs()) {
+      const auto given = options_.inputs.find(input);
+      const Fact fact =
+          given != options_.inputs.end() ? given->second : infer::declared_input_fact(model_, *input, scope_);
+      for (int axis = 0; axis < fact.rank(); ++axis)
+        if (const int id = scope_.symbol_id(fact.dim(axis)); id >= 0) (axis == 0 ? batches_ : others).insert(id);
+    }
+    for (const int id : others) batches_.erase(id);
   }
 
   // Values that data or sizes of the inputs reach.
@@ -397,6 +450,8 @@ class Analysis {
           site.holder = s.node;
           site.attribute = s.attribute;
         }
+        if ((s.role == FrozenRole::kShape || s.role == FrozenRole::kTable) && s.at >= 0)
+          site.places.push_back({s.node, s.at, site.expression});
         site.by_chance = is_by_chance(site.expression, site.value);
         site.beside_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
         site.folds_batch = folded_.contains(scope_.symbol_id(site.expression));
@@ -431,7 +486,7 @@ class Analysis {
     infer::InferOptions options = options_;
     options.prefer_symbols = true;
     options.hints = out_.hints;
-    return undecided_ones(model_, scope_, std::move(options), all);
+    return undecided_ones(model_, scope_, std::move(options), batches_, all);
   }
 
   // An output that is declared free, and is a number because a shape's constant takes the place of sizes that are free
@@ -510,8 +565,9 @@ class Analysis {
     const Meeting& meeting = m.meeting;
     const ir::Value* operand = meeting.input >= 0 ? m.node->input(meeting.input) : nullptr;
     if (operand && meeting.is_index) return tracer.of_index(*m.node, *operand);
-    if (operand && meeting.is_shape) return tracer.of_element(*m.node, *operand, meeting.value);
+    if (operand && meeting.is_shape) return tracer.of_element(*m.node, *operand, meeting.value, meeting.element);
     if (operand && meeting.by_axis) return tracer.of_axis(*m.node, *operand, meeting.element, meeting.value);
+    if (operand && meeting.element >= 0) return of_axis_or_dim(tracer, m, *operand);
     if (operand) return tracer.of_dim(*m.node, *operand, meeting.value);
     std::vector<Source> all;
     for (const ir::Value* input : m.node->inputs()) {
@@ -521,6 +577,22 @@ class Analysis {
     if (all.empty() && !m.node->attribute_ints("split").empty())
       all.push_back({nullptr, m.node, FrozenRole::kAttribute, "split"});
     return all;
+  }
+
+  // A batch has its axis from node to node. Of other sizes, which are cut and put together, more is found by the number; the axis
+  // tells the places.
+  std::vector<Source> of_axis_or_dim(SourceTracer& tracer, const NodeMeeting& m, const ir::Value& operand) const {
+    const std::vector<Source> by_axis = tracer.of_axis(*m.node, operand, m.meeting.element, m.meeting.value);
+    const auto ids = dim::symbols_of(m.meeting.expression);
+    if (!by_axis.empty() && ids.size() == 1 && batches_.contains(ids.front())) return by_axis;
+    std::vector<Source> sources = tracer.of_dim(*m.node, operand, m.meeting.value);
+    for (Source& source : sources) {
+      const auto same = std::ranges::find_if(by_axis, [&](const Source& s) {
+        return s.constant == source.constant && s.node == source.node && s.role == source.role;
+      });
+      if (same != by_axis.end()) source.at = same->at;
+    }
+    return sources;
   }
 
   void add_site(const FrozenSite& site) {
@@ -535,6 +607,7 @@ class Analysis {
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
     known.folds_batch |= site.folds_batch;
+    known.places.insert(known.places.end(), site.places.begin(), site.places.end());
     const bool is_full = known.more.size() == kMostSizes;
     const auto doubt_as = [&](auto& size) {
       size.by_chance |= site.by_chance;
@@ -556,11 +629,13 @@ class Analysis {
   FrozenAnalysis out_;
   std::map<std::pair<size_t, int64_t>, Dim> static_symbols_;
   std::unordered_set<const ir::Value*> reached_;
+  std::set<int> batches_;
   std::map<int64_t, Dim> split_;  // lengths that lists of split lengths add up to, and what they should be
   std::vector<NodeMeeting> meetings_;
   std::vector<VisitContext::Pick> picks_;
   std::set<int> folded_;  // free batches that end in another axis, where a 1 stands in the place of theirs
-  std::vector<dim::Assignment> others_;  // sizes that would do as well as the hints
+  std::set<std::pair<int, int64_t>> suspects_;  // symbols and numbers
+  std::vector<dim::Assignment> others_;         // sizes that would do as well as the hints
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
   bool has_lengths_ = false;  // integer inputs have numbers for their dims
 };

@@ -38,6 +38,13 @@ struct FrozenSize {
   bool is_doubtful() const { return product || by_chance || beside_one; }
 };
 
+// An element of what a node reads as a shape, or an axis of a table that it reads, told apart from others of the same number.
+struct FrozenPlace {
+  const ir::Node* reader = nullptr;
+  int at = 0;
+  dim::Dim expression;
+};
+
 // One constant that was frozen, or (constant null) one node where a size was.
 struct FrozenSite {
   FrozenRole role = FrozenRole::kShape;
@@ -56,6 +63,7 @@ struct FrozenSite {
   bool by_chance = false;
   // A 1 stands beside the size, and nothing tells that it is no part of it: one window of 4, or 4 of an axis that was put in.
   bool beside_one = false;
+  std::vector<FrozenPlace> places = {};  // of kShape and kTable: those that are known, as far as they could be followed
   // Nothing but the name that an output declares tells of it: the size is that name, which is no size of the inputs.
   bool by_name = false;
   // The size is a free batch, and samples come out of the model with no axis that counts them: the 1 was a batch of one.

@@ -17,8 +17,9 @@ namespace {
 // The model once more, with a symbol of its own for each 1.
 class OnesTold {
  public:
-  OnesTold(const ir::Model& model, dim::Scope& scope, infer::InferOptions options, const std::vector<OnesBeside>& all)
-      : model_(model), scope_(scope), options_(std::move(options)) {
+  OnesTold(const ir::Model& model, dim::Scope& scope, infer::InferOptions options, const std::set<int>& batches,
+           const std::vector<OnesBeside>& all)
+      : model_(model), scope_(scope), options_(std::move(options)), batches_(batches) {
     for (const OnesBeside& beside : all) {
       auto& elements = by_node_[beside.node];
       if (std::ranges::find(elements, beside.element, &Cut::element) != elements.end()) continue;
@@ -32,7 +33,7 @@ class OnesTold {
     options_.after_node = [&](const infer::NodeVisit& visit) {
       const ops::Operator* op = ops::registry().find(visit.node);
       if (!op || !op->frozen || visit.outputs.empty()) return;
-      VisitContext context(visit, options_.hints, model_.opset(visit.node.domain()).value_or(1));
+      VisitContext context(visit, options_.hints, model_.opset(visit.node.domain()).value_or(1), batches_);
       op->frozen(context);
       if (const auto at = by_node_.find(&visit.node); at != by_node_.end()) cut(at->second, visit.outputs[0]);
     };
@@ -129,6 +130,7 @@ class OnesTold {
   const ir::Model& model_;
   dim::Scope& scope_;
   infer::InferOptions options_;
+  const std::set<int>& batches_;
   std::map<const ir::Node*, std::vector<Cut>> by_node_;
   std::map<std::pair<const ir::Node*, int>, int> symbols_;
   std::map<int, std::set<int>> cut_from_;  // by symbol of a 1: the sizes beside it
@@ -137,9 +139,9 @@ class OnesTold {
 }  // namespace
 
 std::set<std::pair<const ir::Node*, int>> undecided_ones(const ir::Model& model, dim::Scope& scope,
-                                                         infer::InferOptions options,
+                                                         infer::InferOptions options, const std::set<int>& batches,
                                                          const std::vector<OnesBeside>& all) {
-  return OnesTold(model, scope, std::move(options), all).run();
+  return OnesTold(model, scope, std::move(options), batches, all).run();
 }
 
 }  // namespace thaw::frozen

@@ -21,9 +21,10 @@ struct OnesBeside {
   std::vector<int> ones;
 };
 
-// Those, by node and element, of which nothing tells that all of the ones stay 1. `options` has the hints. One inference.
+// Those, by node and element, of which nothing tells that all of the ones stay 1. `options` has the hints, `batches` are as
+// for frozen rules. One inference.
 std::set<std::pair<const ir::Node*, int>> undecided_ones(const ir::Model& model, dim::Scope& scope,
-                                                         infer::InferOptions options,
+                                                         infer::InferOptions options, const std::set<int>& batches,
                                                          const std::vector<OnesBeside>& all);
 
 }  // namespace thaw::frozen

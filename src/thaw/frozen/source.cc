@@ -116,6 +116,13 @@ FixedGroups fixed_groups(const ops::Shape& from, const ops::Shape& to) {
   return groups;
 }
 
+// An axis of 1 that is repeated is the repeats' alone.
+bool is_repeated_once(ops::NodeView& view, int axis) {
+  const ops::Operator* op = entry(view.node());
+  const ops::Fact& data = view.input(0);
+  return op && op->operands.find(ops::Role::kRepeats) >= 0 && axis < data.rank() && data.dim(axis).is_constant(1);
+}
+
 }  // namespace
 
 std::vector<Source> SourceTracer::of_dim(const ir::Node& reader, const ir::Value& value, int64_t size) {
@@ -126,8 +133,8 @@ std::vector<Source> SourceTracer::of_axis(const ir::Node& reader, const ir::Valu
   return trace({&reader, &value, size, Question::kDim, axis});
 }
 
-std::vector<Source> SourceTracer::of_element(const ir::Node& reader, const ir::Value& value, int64_t element) {
-  return trace({&reader, &value, element, Question::kElement});
+std::vector<Source> SourceTracer::of_element(const ir::Node& reader, const ir::Value& value, int64_t number, int at) {
+  return trace({&reader, &value, number, Question::kElement, at});
 }
 
 std::vector<Source> SourceTracer::of_index(const ir::Node& reader, const ir::Value& value) {
@@ -191,7 +198,7 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
               ? step.axis >= std::ssize(constant.dims) || constant.dims[static_cast<size_t>(step.axis)] != step.number
               : std::find(constant.dims.begin(), constant.dims.end(), step.number) == constant.dims.end())
         return;
-      found_.push_back({step.value, step.reader, FrozenRole::kTable});
+      found_.push_back({step.value, step.reader, FrozenRole::kTable, {}, step.axis});
       return;
     case Question::kIndex:
       if (constant.num_elements() > 1 || constant.dims.size() > 1 || says_more_than_one(constant))
@@ -208,7 +215,7 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
     bool matches = step.question == Question::kAnyElement
                        ? std::any_of(elements.begin(), elements.end(), [](int64_t v) { return v > 1; })
                        : sums || std::find(elements.begin(), elements.end(), step.number) != elements.end();
-    if (matches) found_.push_back({step.value, step.reader, role_at(*step.reader)});
+    if (matches) found_.push_back({step.value, step.reader, role_at(*step.reader), {}, step.axis});
   } catch (const Error&) {
     // The data cannot be read: its values are not known to match.
   }
@@ -261,10 +268,21 @@ bool SourceTracer::through_fixed_groups(const Step& step, const ir::Node& produc
 // Where the operator's entry says which axes of its operands the axis is. False where it does not.
 bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   if (step.axis < 0 || !model_) return false;
+  const ops::Operator* op = entry(producer);
+  const int shape = op && op->op_class == ops::OpClass::kGenerator ? op->operands.find(ops::Role::kShape) : -1;
+  if (shape >= 0) {
+    enqueue(producer, producer.input(shape), step.number, Question::kElement, step.axis);
+    return true;
+  }
   infer::NodeFacts view(result_, *model_, producer);
   const auto axes = ops::axes_of(view);
   const ops::AxisLink* link = axes ? axes->of_output(step.value->producer_index(), step.axis) : nullptr;
-  if (!link || link->kind != ops::AxisKind::kKept) return false;
+  const bool is_repeated = is_repeated_once(view, step.axis);
+  if (!link || (link->kind != ops::AxisKind::kKept && link->kind != ops::AxisKind::kNew && !is_repeated)) return false;
+  // What an index that is computed is made of may count in other ways.
+  for (const ops::AxisPlace& place : link->inputs)
+    if (ops::role_of(producer, place.operand) == ops::Role::kIndex && !producer.input(place.operand)->constant())
+      return false;
   for (const ops::AxisPlace& place : link->inputs) {
     const ops::Fact& fact = result_.fact(producer.input(place.operand));
     if (place.axis < fact.rank() && fact.dim(place.axis).is_constant(step.number))
@@ -272,9 +290,15 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   }
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);
-    if (ops::holds_size(role))
-      enqueue(producer, producer.input(i), step.number,
-              role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement);
+    if (!ops::holds_size(role)) continue;
+    // The sizes of a result, counted from its last axis.
+    const ops::Fact &sizes = result_.fact(producer.input(i)), &out = result_.fact(step.value);
+    const auto count = sizes.rank() == 1 ? sizes.dim(0).constant() : std::nullopt;
+    const int64_t element = count && out.has_rank() ? step.axis - (out.rank() - *count) : -1;
+    const bool is_told = element >= 0 && (role == ops::Role::kShape || role == ops::Role::kRepeats);
+    enqueue(producer, producer.input(i), step.number,
+            role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement,
+            is_told ? static_cast<int>(element) : -1);
   }
   return true;
 }
@@ -370,7 +394,8 @@ void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
   const ops::Operator* op = entry(producer);
   if (op && op->passes_numbers()) {
     for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i)
-      if (op->operands[i] == ops::Role::kData) enqueue(*step.reader, producer.input(i), step.number, step.question);
+      if (op->operands[i] == ops::Role::kData)
+        enqueue(*step.reader, producer.input(i), step.number, step.question, step.axis);
     return;
   }
   if (op && op->op_class == ops::OpClass::kGenerator && op->operands.find(ops::Role::kShape) >= 0) return;

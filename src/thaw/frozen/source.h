@@ -17,6 +17,7 @@ struct Source {
   const ir::Node* node = nullptr;       // the node that reads the constant, or has the attribute
   FrozenRole role = FrozenRole::kTable;
   std::string attribute = {};  // kAttribute: its name
+  int at = -1;                 // kTable: the constant's axis; of a shape: the operand's element; -1: not followed
 };
 
 class SourceTracer {
@@ -29,8 +30,8 @@ class SourceTracer {
   std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
   // The same of that axis alone, as far as the operators' entries say what becomes of axes.
   std::vector<Source> of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size);
-  // The constants that give the shape-like operand `value` of `reader` an element `element`.
-  std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t element);
+  // The constants that give the shape-like operand `value` of `reader` an element of `number`; `at`: which one, where it is known.
+  std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t number, int at = -1);
   // The tables that `value`, an index, is computed from.
   std::vector<Source> of_index(const ir::Node& reader, const ir::Value& value);
 
@@ -41,7 +42,8 @@ class SourceTracer {
     const ir::Value* value;
     int64_t number;
     Question question;
-    int axis = -1;  // of the value that the number is the size of; -1: any
+    // Of the value that the number is the size of; where it is asked for as an element, of the operand of the reader. -1: any.
+    int axis = -1;
   };
 
   std::vector<Source> trace(Step first);

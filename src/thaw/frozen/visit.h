@@ -1,6 +1,7 @@
 // A node just inferred, as the frozen rules of its operator see it. Internal to frozen/.
 #pragma once
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace thaw::frozen {
 // What the rules set goes into the visit's outputs.
 class VisitContext final : public ops::FrozenContext {
  public:
-  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& hints, int64_t opset)
-      : visit_(visit), hints_(hints) {
+  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& hints, int64_t opset, const std::set<int>& batches)
+      : visit_(visit), hints_(hints), batches_(batches) {
     node_ = &visit.node;
     opset_ = opset;
   }
@@ -27,10 +28,12 @@ class VisitContext final : public ops::FrozenContext {
   }
   const ir::Attribute* attribute(std::string_view name) const override { return node().attribute(name); }
   const dim::Assignment& hints() const override { return hints_; }
+  bool is_batch(int symbol) const override { return batches_.contains(symbol); }
   std::span<const ops::Obligation> stated() const override { return visit_.stated; }
   void set_shape(int i, ops::Shape shape) override { visit_.outputs[static_cast<size_t>(i)].shape = std::move(shape); }
   void meet(const ops::Meeting& meeting) override { meetings.push_back(meeting); }
   void pick(dim::Dim size, int64_t first, int64_t last) override { picks.push_back({size, first, last}); }
+  void suspect(dim::Dim size, int64_t value) override { suspects.push_back({size, value, value + 1}); }
   void suggest(dim::Dim a, dim::Dim b, std::string_view what) override {
     equations.push_back({&node(), dim::Relation::kEqual, a, b, what});
   }
@@ -40,12 +43,13 @@ class VisitContext final : public ops::FrozenContext {
     int64_t first, last;
   };
   std::vector<ops::Meeting> meetings;
-  std::vector<Pick> picks;
+  std::vector<Pick> picks, suspects;
   std::vector<ops::Obligation> equations;
 
  private:
   const infer::NodeVisit& visit_;
   const dim::Assignment& hints_;
+  const std::set<int>& batches_;
 };
 
 }  // namespace thaw::frozen

@@ -72,7 +72,7 @@ void expand(Context& ctx) {
     int to_axis = static_cast<int>(k) - static_cast<int>(rank - target->size());
     Dim from = in_axis >= 0 ? data.dim(in_axis) : Dim(1);
     Dim to = to_axis >= 0 ? (*target)[to_axis] : Dim(1);
-    out[k] = ctx.require_broadcast(from, to, "an Expand's sizes", {in_axis >= 0 ? 0 : -1, in_axis}, {1, -1});
+    out[k] = ctx.require_broadcast(from, to, "an Expand's sizes", {in_axis >= 0 ? 0 : -1, in_axis}, {1, to_axis});
   }
   auto constant = constant_shape(out);
   ctx.set_tensor(0, data.dtype, std::move(out));

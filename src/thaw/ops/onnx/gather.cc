@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "thaw/core/error.h"
@@ -318,6 +319,10 @@ void frozen_gather_elements(FrozenContext& ctx) {
   for (int k = 0; k < data.rank(); ++k) {
     const auto rows = data.dim(k).constant();
     const Dim size = indices.dim(k);
+    // Rows of a batch: there is one for each sample, or they are too many.
+    const auto symbols = dim::symbols_of(size);
+    if (k != axis && rows.value_or(0) > 1 && symbols.size() == 1 && ctx.is_batch(symbols.front()))
+      ctx.suggest(size, *rows, "rows of a GatherElements");
     if (k == axis || !size.is_symbolic() || rows.value_or(0) <= 1 || dim::evaluate(size, ctx.hints()) != rows) continue;
     Meeting m;
     m.input = 0;
@@ -326,6 +331,40 @@ void frozen_gather_elements(FrozenContext& ctx) {
     m.expression = size;
     m.by_axis = true;
     ctx.meet(m);
+  }
+}
+
+// A table of coordinates that names each position of a free axis once more for whatever stands beside them: 0, 1, ... of a batch.
+void frozen_gather_nd(FrozenContext& ctx) {
+  const Fact &data = ctx.input(0), &indices = ctx.input(1);
+  constexpr int64_t kMostIndices = 1 << 16;
+  const ir::Tensor* table = ctx.constant(1);
+  const int64_t batch_dims = ctx.attr_int("batch_dims", 0);
+  if (!data.shape || !table || table->num_elements() > kMostIndices || indices.rank() < 1 || batch_dims != 0) return;
+  std::vector<int64_t> elements;
+  try {
+    elements = table->to_int64();
+  } catch (const Error&) {
+    return;  // its data cannot be read
+  }
+  const int64_t depth = indices.dim(indices.rank() - 1).constant().value_or(0);
+  for (int64_t k = 0; k < std::min<int64_t>(depth, data.rank()); ++k) {
+    const Dim size = data.dim(static_cast<int>(k));
+    std::set<int64_t> named;
+    for (size_t i = static_cast<size_t>(k); i < elements.size() && size.is_symbolic(); i += static_cast<size_t>(depth))
+      named.insert(elements[i]);
+    const auto count = static_cast<int64_t>(named.size());
+    if (count < 2 || *named.begin() != 0 || *named.rbegin() != count - 1) continue;
+    if (const auto hinted = dim::evaluate(size, ctx.hints()); !hinted) {
+      ctx.suspect(size, count);
+    } else if (*hinted == count) {
+      Meeting m;
+      m.input = 1;
+      m.value = count;
+      m.expression = size;
+      m.is_index = m.silent = true;
+      ctx.meet(m);
+    }
   }
 }
 
@@ -425,6 +464,7 @@ void add_gather_ops(Registry& r) {
          .operands = {kData, kIndex},
          .axes = axes_by(gather_nd_axes),
          .batch = batch_with(batch_gather_nd),
+         .frozen = frozen_gather_nd,
          .evaluation = Evaluation::kByRule});
 }
 

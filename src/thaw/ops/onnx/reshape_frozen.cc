@@ -4,6 +4,7 @@
 // read as [B, S, 4, 16]: sizes are grouped where their products agree, and a group's symbols carry over.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "thaw/ops/onnx/reshape.h"
 #include "thaw/ops/rule/product_groups.h"
@@ -57,6 +58,75 @@ bool any_symbolic(const std::vector<Dim>& dims) {
   return std::ranges::any_of(dims, [](Dim d) { return d.is_symbolic(); });
 }
 
+// One way to write numbers as parts of a size.
+struct Split {
+  std::vector<Dim> parts;                  // by number
+  std::vector<std::pair<int, size_t>> at;  // symbols, and the numbers that they are part of
+};
+
+// All ways in which numbers that make up a size, which is symbols times a number, are parts of it.
+class SizeSplitter {
+ public:
+  SizeSplitter(Dim size, const dim::Assignment& hints, std::vector<int64_t> numbers) : left_(std::move(numbers)) {
+    Dim rest = size;
+    for (const int id : dim::symbols_of(size)) {
+      const Dim symbol = dim::scope_of(size)->symbol_at(id);
+      while (const auto without = rest.is_symbolic() ? dim::exact_div(rest, symbol) : std::nullopt) {
+        const auto value = hints.find(id);
+        if (value == hints.end() || value->second < 1) return;
+        factors_.push_back({id, symbol, value->second});
+        rest = *without;
+      }
+    }
+    is_product_ = rest.is_constant() && factors_.size() <= kMostFactors && left_.size() <= kMostNumbers;
+    parts_.assign(left_.size(), Dim(1));
+  }
+
+  std::vector<Split> run() {
+    if (is_product_) place(0);
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t kMostFactors = 4, kMostNumbers = 5;
+  struct Factor {
+    int id;
+    Dim symbol;
+    int64_t value;
+  };
+
+  void place(size_t next) {
+    if (next == factors_.size()) {
+      Split split{parts_, at_};
+      for (size_t k = 0; k < left_.size(); ++k) split.parts[k] = split.parts[k] * Dim(left_[k]);
+      const auto is_same = [&](const Split& other) {
+        return std::ranges::equal(other.parts, split.parts, [](Dim a, Dim b) { return dim::same(a, b); });
+      };
+      if (std::ranges::none_of(found_, is_same)) found_.push_back(std::move(split));
+      return;
+    }
+    const Factor& factor = factors_[next];
+    for (size_t k = 0; k < left_.size(); ++k) {
+      if (left_[k] % factor.value != 0) continue;
+      const Dim before = parts_[k];
+      left_[k] /= factor.value;
+      parts_[k] = before * factor.symbol;
+      at_.emplace_back(factor.id, k);
+      place(next + 1);
+      at_.pop_back();
+      parts_[k] = before;
+      left_[k] *= factor.value;
+    }
+  }
+
+  std::vector<int64_t> left_;
+  std::vector<Dim> parts_;
+  std::vector<Factor> factors_;
+  std::vector<std::pair<int, size_t>> at_;
+  std::vector<Split> found_;
+  bool is_product_ = false;
+};
+
 class ReshapeExplainer {
  public:
   explicit ReshapeExplainer(FrozenContext& ctx) : ctx_(ctx), numbers_(ctx.hints()) {}
@@ -67,6 +137,9 @@ class ReshapeExplainer {
     if (!data.shape || !out.is_tensor() || !target || !(any_symbolic(*data.shape) || any_symbolic(*target))) return;
     in_ = *data.shape;
     target_ = *target;
+    if (!in_.empty() && !target_.empty() && in_[0].is_symbolic() && target_[0].is_constant() &&
+        *target_[0].constant() > 1)
+      ctx_.suspect(in_[0], *target_[0].constant());
     const auto in_values = numbers_.of(in_);
     if (!in_values || !resolve_target(*in_values)) return;
     if (any_symbolic(target_) && holds_at_any_size()) return;
@@ -190,6 +263,11 @@ class ReshapeExplainer {
         }
         return;
       }
+      // ... or unless the -1 is what is left beside a batch.
+      std::vector<size_t> sharing = frozen;
+      sharing.insert(std::ranges::upper_bound(sharing, static_cast<size_t>(free_)), static_cast<size_t>(free_));
+      if (const auto parts = out_symbolic ? std::nullopt : parts_of(e, sharing, out_values))
+        return explain_parts(sharing, *parts);
       out_[static_cast<size_t>(free_)] = quotient(e, others);
       return;
     }
@@ -209,6 +287,7 @@ class ReshapeExplainer {
       return;
     }
     if (frozen.empty()) return;
+    if (const auto parts = parts_of(e, frozen, out_values)) return explain_parts(frozen, *parts);
     // Several constants share the size: which of them move with it, one model cannot tell. The largest is taken to
     // where there are two (165 * 4 = patches); more are left as they are.
     for (size_t j : frozen) meet_shape(j, e, true);
@@ -216,6 +295,32 @@ class ReshapeExplainer {
       size_t largest = out_values[frozen[0]] >= out_values[frozen[1]] ? frozen[0] : frozen[1];
       size_t rest = largest == frozen[0] ? frozen[1] : frozen[0];
       out_[largest] = quotient(e, out_[rest]);
+    }
+  }
+
+  // Which of several constants that share a size are which part of it: sizes of inputs times a number. Where more than one way would
+  // do: what a batch counts lies one after the other, so that it is part of the first.
+  std::optional<std::vector<Dim>> parts_of(Dim e, const std::vector<size_t>& sharing,
+                                           const std::vector<int64_t>& out_values) {
+    std::vector<int64_t> values;
+    for (const size_t j : sharing) values.push_back(out_values[j]);
+    const std::vector<Split> all = SizeSplitter(e, ctx_.hints(), values).run();
+    if (all.size() == 1) return all.front().parts;
+    std::vector<const Split*> by_batch;
+    for (const Split& split : all)
+      if (std::ranges::all_of(split.at, [&](const auto& at) { return at.second == 0 || !ctx_.is_batch(at.first); }))
+        by_batch.push_back(&split);
+    const auto has_batch = [&](int id) { return ctx_.is_batch(id); };
+    if (by_batch.size() != 1 || std::ranges::none_of(dim::symbols_of(e), has_batch)) return std::nullopt;
+    return by_batch.front()->parts;
+  }
+
+  // Elements of the target that are parts of a size, those that move with it as frozen ones.
+  void explain_parts(const std::vector<size_t>& sharing, const std::vector<Dim>& parts) {
+    for (size_t k = 0; k < sharing.size(); ++k) {
+      const size_t j = sharing[k];
+      if (parts[k].is_symbolic() && static_cast<int>(j) != free_) meet_shape(j, parts[k], false);
+      out_[j] = parts[k];
     }
   }
 
@@ -261,9 +366,27 @@ void drop_constant_tail(std::vector<Dim>& in, std::vector<Dim>& out) {
   }
 }
 
+// A target that repeats the operand's axes in their places, but for the first and a -1 that axes of the operand's own part from it
+// ([n, 7, 9] to [3, 7, -1]), keeps them: at no other size than 3 are they where they were.
+bool keeps_axes_apart(const std::vector<Dim>& in, const std::vector<Dim>& target) {
+  if (in.size() != target.size() || in.size() < 3 || !in[0].is_symbolic() || target[0].constant().value_or(0) <= 1)
+    return false;
+  int free = 0;
+  bool are_apart = false;
+  for (size_t k = 1; k < in.size(); ++k) {
+    const bool is_free = target[k].is_constant(-1);
+    if (is_free && (!are_apart || ++free > 1)) return false;
+    if (!is_free && !target[k].is_constant(0) && !dim::same(in[k], target[k])) return false;
+    are_apart |= !is_free && in[k].constant().value_or(0) > 1;
+  }
+  return free == 1;
+}
+
 // Axes that line up are equal, as far as that helps to solve for the sizes of the example.
 void suggest_aligned_axes(FrozenContext& ctx) {
   const auto target = ctx.followed(1);
+  if (target && ctx.input(0).shape && keeps_axes_apart(*ctx.input(0).shape, *target))
+    ctx.suggest(ctx.input(0).dim(0), (*target)[0], "axes of a Reshape");
   // A Reshape that goes through at every size (chunks of 10 of what was padded to a multiple of 10) fixes none.
   const bool may_fail = std::ranges::any_of(ctx.stated(), [](const Obligation& o) {
     return o.kind == dim::Relation::kEqual || o.kind == dim::Relation::kDivisible;

@@ -328,6 +328,7 @@ void frozen_slice(FrozenContext& ctx) {
     m.expression = size;
     m.is_shape = m.silent = true;
     m.weak = !hinted || *hinted != *end;
+    if (!hinted && (*starts)[k].is_constant(0)) ctx.suspect(size, *end);
     if (!m.weak && (*starts)[k].is_constant(0) && out && axis < ctx.output(0).rank()) {
       (*out)[static_cast<size_t>(axis)] = size;
       ctx.set_shape(0, *out);

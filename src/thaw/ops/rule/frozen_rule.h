@@ -44,6 +44,8 @@ class FrozenContext : public ThawedView {
  public:
   // The elements of an operand as far as inference follows them; nullopt where it does not.
   std::optional<std::vector<dim::Dim>> followed(int i) const;
+  // Whether the size is that of inputs' first axes, and of no other: what it counts lies one after the other.
+  virtual bool is_batch(int symbol) const = 0;
   // What the node's rule stated, with the sizes that the model was meant for.
   virtual std::span<const Obligation> stated() const = 0;
   // Sets the shape that output i was meant to have.
@@ -52,6 +54,9 @@ class FrozenContext : public ThawedView {
   // Positions of an axis of that size that a constant names: [first, last). Where constants name every one of an axis, it is
   // as long as the network says (real and imaginary parts).
   virtual void pick(dim::Dim size, int64_t first, int64_t last) = 0;
+  // A number that the size may have been when the model was frozen, by what the node says: nothing by itself, and evidence beside
+  // an output that is declared to have the size, and has the number.
+  virtual void suspect(dim::Dim size, int64_t value) = 0;
   // An equation that helps to solve for the hints, and need not hold for the node to run.
   virtual void suggest(dim::Dim a, dim::Dim b, std::string_view what) = 0;
 };
