@@ -5,11 +5,13 @@ import pytest
 from onnx import TensorProto as T
 from onnx import numpy_helper
 
+import half_nets
 from check_rules_test import F, model, node
 from conftest import session, worst
 
 HALF = T.FLOAT16
 RNG = np.random.default_rng(3)
+MENDED = []  # seeds, which a test counts
 
 
 def array(name, *dims, half=True):
@@ -60,8 +62,8 @@ def test_one_cast_or_constant_of_the_wrong_type_is_mended(thaw, save, tmp_path, 
         return  # it is of another type, and fits
     found = {f["code"] for f in thaw.findings(save(broken))}
     report = thaw.json("fix", save(broken), "-o", fixed, code=0)
-    # The last Cast makes what the model declares of its output: that is declared anew.
-    assert found & {c["code"] for c in report["changed"]} & {"THAW021", "THAW005"}
+    # The last Cast makes another type than the model declares of its output.
+    assert found & {"THAW021", "THAW005"} and "THAW021" in {c["code"] for c in report["changed"]}
     assert worst(session(fixed).run(None, FEEDS), session(converted()).run(None, FEEDS)) < 5e-3
     assert not [f for f in thaw.findings(fixed) if f["severity"] == "error"]
 
@@ -79,8 +81,19 @@ def test_a_constant_of_the_type_that_an_operator_does_not_take(thaw, save, tmp_p
     assert session(fixed).run(None, x)[0].shape == (2, 3, 8, 8)
 
 
-def test_what_no_one_of_them_cures_is_left_with_exit_code_1(thaw, save, tmp_path):
-    m = model([node("MatMul", ["a", "b"], "c"), node("Relu", ["c"], "y")], [("a", F, ["n", 8]), ("b", HALF, [8, "k"])], [("y", F, ["?", "?"])])
+@pytest.mark.parametrize("value", [np.float32, np.float16])
+def test_a_tensor_that_a_node_fills(thaw, save, tmp_path, value):
+    from onnx import helper
+    filled = helper.make_node("ConstantOfShape", ["s"], ["f"], name="fill", value=numpy_helper.from_array(np.array([2], value)))
+    nodes = [node("Shape", ["x"], "s"), filled, node("Sqrt", ["f"], "r"), node("Mul", ["x", "r"], "y")]
+    kind, fixed = (HALF, np.float16) if value == np.float32 else (F, np.float32), tmp_path / "fixed.onnx"
+    thaw("fix", save(model(nodes, [("x", kind[0], ["n", 3])], [("y", kind[0], ["n", 3])])), "-o", fixed, code=0)
+    x = {"x": RNG.standard_normal((2, 3)).astype(kind[1])}
+    assert worst(session(fixed).run(None, x), [x["x"] * kind[1](np.sqrt(2))]) < 5e-3
+
+
+def test_what_no_cast_cures_is_left_with_exit_code_1(thaw, save, tmp_path):
+    m = model([node("MatMul", ["a", "b"], "c"), node("Relu", ["c"], "y")], [("a", F, ["n", 8]), ("b", T.DOUBLE, [8, "k"])], [("y", F, ["?", "?"])])
     fixed = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(m), "-o", fixed, code=1)
     assert "THAW021" in {left["code"] for left in report["left"]}
@@ -90,6 +103,26 @@ def test_errors_that_no_rewrite_answers_fail_the_verb(thaw, save, tmp_path):
     m = model([node("MatMul", ["a", "b"], "y")], [("a", F, ["n", 4]), ("b", F, [5, "m"])], [("y", F, ["?", "?"])])
     report = thaw.json("fix", save(m), "-o", tmp_path / "fixed.onnx", code=1)
     assert "THAW001" in {left["code"] for left in report["left"]}
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_what_a_converter_left_half_done_loads_and_agrees(thaw, save, tmp_path, seed):
+    net = half_nets.float32(seed)
+    path, fixed = save(half_nets.badly_converted(net, seed)), tmp_path / "fixed.onnx"
+    run = thaw("fix", path, "-o", fixed, code=(0, 1))
+    if run.returncode == 1:
+        return
+    mended = session(fixed if fixed.exists() else path)
+    x = RNG.standard_normal((2, 4, 6, 4)).astype(np.float32)
+    kind = np.float16 if mended.get_inputs()[0].type == "tensor(float16)" else np.float32
+    got = mended.run(None, {"x": x.astype(kind)})[0].astype(np.float32)
+    wanted = session(net).run(None, {"x": x})[0]
+    assert np.abs(got - wanted).max() <= 3e-2 * np.abs(wanted).max()
+    MENDED.append(seed)
+
+
+def test_that_nearly_all_are_mended():
+    assert len(MENDED) >= 46, "run with the rest of this file, where all passed"
 
 
 def test_types_stay_where_they_are_kept(thaw, save, tmp_path):

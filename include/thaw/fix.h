@@ -24,7 +24,7 @@ struct FixOptions {
   bool sizes = true;         // rewrite frozen sizes
   bool chains = true;        // shorten shape chains
   bool declarations = true;  // mend declared names and shapes
-  bool types = true;         // mend types that do not fit, where one Cast's `to` or one constant's type does
+  bool types = true;         // mend types that do not fit: by one Cast's `to` or one constant's type, else by Casts
   // The result is run beside the model: at its own sizes, and at others where there are free ones (docs/cli.md).
   bool check = true;
   FeedOptions feeds = {};  // for the check; the rest is drawn

@@ -39,7 +39,8 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
   const Row rows[] = {
       {options.declarations, {"repeated", "no name is made twice", tell_repeated}},
       // First: of what has no type that fits, nothing more is known.
-      {options.types, {"types", "one Cast or constant cures types that do not fit", mend_types}},
+      {options.types,
+       {"types", "types that do not fit are cured by one Cast or constant, else by Casts between them", mend_types}},
       // Before declarations: what they free changes what is true of the shapes.
       {options.sizes, {"sizes", "frozen sizes that follow from the inputs' move with them", thaw_sizes}},
       {options.chains, {"chains", "a shape that a constant of 0 and -1 says is that constant", shorten_reshapes}},

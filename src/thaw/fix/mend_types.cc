@@ -2,9 +2,11 @@
 //
 // What a Cast makes, or a constant is, may be another type than what its readers have beside it. Where one Cast's `to`, or one
 // constant, changed to the other type leaves fewer places where types do not fit, and no new one, by ONNX's own schemas, it is
-// changed. Which of several would do is told by what they keep: a Cast before a constant, the wider type before the narrower.
+// changed. Which of several would do is told by what they keep: a Cast before a constant, the wider type before the narrower. What none of them
+// cures gets Casts (settle_types.h).
 #include <algorithm>
-#include <array>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "thaw/fix/passes.h"
+#include "thaw/fix/settle_types.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/graph/transaction.h"
@@ -120,9 +123,11 @@ class MisfitFinder {
   Misfits found_;
 };
 
-// A Cast whose `to` changes, or a constant that one operand of a node reads in another type.
+// A node whose attribute says the type of what it makes (`to` of a Cast, `dtype`, the `value` of a ConstantOfShape), or a constant that
+// one operand of a node reads in another type.
 struct Cure {
   Node* cast = nullptr;
+  std::string_view attribute;
   Node* reader = nullptr;
   int input = 0;
   DataType type;
@@ -134,6 +139,15 @@ struct Cure {
     return rank(*this) < rank(other);
   }
 };
+
+// The attribute that says what type a node's result is of; empty where none does.
+std::string_view attribute_of_type(const Node& node, const ops::Operator& op) {
+  if (op.converts && node.attribute("to")) return "to";
+  if (op.op_class != ops::OpClass::kGenerator) return {};
+  for (const std::string_view name : {"dtype", "value"})
+    if (node.attribute(name)) return name;
+  return {};
+}
 
 // What gives an operand its type: Casts and constants behind it, by way of nodes whose result is of their operands' type.
 std::vector<Cure> cures_of(const ir::Model& model, Node& node, int input, DataType type) {
@@ -149,14 +163,14 @@ std::vector<Cure> cures_of(const ir::Model& model, Node& node, int input, DataTy
     const Value* value = reader->input(index);
     if (!value || !seen.insert(value).second) continue;
     if (value->constant()) {
-      cures.push_back({nullptr, reader, index, type, k});
+      cures.push_back({nullptr, {}, reader, index, type, k});
       continue;
     }
     Node* maker = value->producer();
     const ops::Operator* op = maker ? ops::registry().find(*maker) : nullptr;
     if (!op) continue;
-    if (op->converts && maker->attribute("to") != nullptr) {
-      cures.push_back({maker, nullptr, 0, type, k});
+    if (const std::string_view attribute = attribute_of_type(*maker, *op); !attribute.empty()) {
+      cures.push_back({maker, attribute, nullptr, 0, type, k});
       continue;
     }
     const auto types = ops::operand_types(maker->domain(), maker->op_type(), model.opset(maker->domain()).value_or(1));
@@ -185,9 +199,17 @@ std::optional<ir::Tensor> converted(const ir::Tensor& from, DataType type, std::
 // The type that was, where the cure could be applied.
 std::optional<DataType> apply_cure(const Cure& cure) {
   if (cure.cast) {
-    const auto was = static_cast<DataType>(cure.cast->attribute_int("to", 0));
+    const std::string name(cure.attribute);
+    if (const auto* value = cure.cast->attribute(name)->as<std::shared_ptr<ir::Tensor>>()) {
+      auto tensor = converted(**value, cure.type, (*value)->name);
+      const DataType was = (*value)->data_type;
+      if (!tensor || was == cure.type) return std::nullopt;
+      cure.cast->set_attribute({name, std::make_shared<ir::Tensor>(std::move(*tensor))});
+      return was;
+    }
+    const auto was = static_cast<DataType>(cure.cast->attribute_int(name, 0));
     if (was == cure.type || !ir::is_floating(was)) return std::nullopt;
-    cure.cast->set_attribute({"to", static_cast<int64_t>(cure.type)});
+    cure.cast->set_attribute({name, static_cast<int64_t>(cure.type)});
     return was;
   }
   const Value* value = cure.reader->input(cure.input);
@@ -213,10 +235,28 @@ class TypeMender {
     int count = 0;
     for (now_ = MisfitFinder(model_).find(); mend_one(); ++count) {
     }
-    return count;
+    return count + settle();
   }
 
  private:
+  // What no one change cures gets its Casts. Bodies and branches have types of their own, which the schemas do not tell of.
+  int settle() {
+    const bool has_graphs =
+        std::ranges::any_of(model_.graph->nodes(), [](const Node* n) { return !n->subgraphs().empty(); });
+    if (now_.places.empty() && !has_graphs) return 0;
+    ir::Transaction edit(model_);
+    std::vector<Change> made;
+    const int count = settle_types(model_, made);
+    if (count == 0) return 0;
+    const Misfits after = MisfitFinder(model_).find();
+    if (after.problems > now_.problems ||
+        (now_.places.empty() ? !after.places.empty() : after.places.size() >= now_.places.size()))
+      return 0;
+    edit.keep();
+    std::ranges::move(made, std::back_inserter(made_));
+    return count;
+  }
+
   // Nodes and operands of which it was seen that nothing cures them are not tried again.
   bool mend_one() {
     for (const Misfit& misfit : now_.all) {
@@ -245,7 +285,7 @@ class TypeMender {
       left = after.places.size();
     }
     if (!best) return false;
-    Change change{.kind = "THAW021", .place = best->place(), .part = best->cast ? "to" : ""};
+    Change change{.kind = "THAW021", .place = best->place(), .part = std::string(best->attribute)};
     const auto was = apply_cure(*best);
     change.replaced = {{std::string(ir::name_of(*was)), std::string(ir::name_of(best->type))}};
     made_.push_back(std::move(change));

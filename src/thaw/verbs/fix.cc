@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,15 @@ void list_errors(const ir::Model& fixed, FixReport& report) {
     });
     if (!is_told) report.left.push_back({.kind = finding.code, .place = place, .why = finding.message});
   }
+}
+
+// A result of which ONNX Runtime says that its types do not fit is not mended, though the model was no better.
+void list_refused_types(FixReport& report, const std::string& path) {
+  constexpr std::string_view kWords[] = {"Type Error", "TypeInferenceError", "bound to different types"};
+  if (report.as_written.outcome != AsWritten::Outcome::kNotLoaded) return;
+  const std::string_view reason = report.as_written.reason;
+  if (std::ranges::any_of(kWords, [&](std::string_view words) { return reason.find(words) != std::string_view::npos; }))
+    report.left.push_back({.kind = "THAW021", .place = path, .why = report.as_written.reason});
 }
 
 using SizesAt = std::map<std::string, std::vector<int64_t>>;
@@ -105,6 +115,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   if (!report.modified()) return report;
   verbs::publish(*fixed, output, {.original = &original, .is_checked = options.check, .fed = fed ? &*fed : nullptr})
       .tell(report);
+  list_refused_types(report, output.path.string());
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(fixed);
   return report;
