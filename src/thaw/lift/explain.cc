@@ -170,12 +170,22 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
   }
+  l.context->frequencies.is_last = true;
   for (const size_t place : waves) {
     FittedTable& table = l.tables[place];
+    const Difference& first = *table.readers.front();
     std::string reason;
-    sizes.tell(*table.readers.front(), *l.context);
-    if (auto fit = fit_table(table.readers.front()->tensors, *l.context, reason)) table.fit = std::move(*fit);
+    sizes.tell(first, *l.context);
+    auto fit = fit_table(first.tensors, *l.context, reason);
+    if (!fit) {
+      l.report.unexplained.push_back({place_of(first), reason, evidence(first.tensors)});
+      continue;
+    }
+    for (Note& note : l.report.lifted)
+      if (note.message == table.fit.description) note.message = fit->description;
+    table.fit = std::move(*fit);
   }
+  l.context->frequencies.is_last = false;
 }
 
 // With what is explained so far in its place, inference knows more sizes: those behind a Pad whose amounts were solved.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,15 @@ struct ColumnFit {
   CounterPtr counter;
   Function function = Function::kAffine;
   double scale = 0, offset = 0;
-  double weight = 0;  // kCos, kSin: how well the scale is known
+  double weight = 0;     // kCos, kSin: how well the scale is known
+  bool is_told = false;  // the others of its run, or of the table, tell the scale
+  // How far the true scale may be from it.
+  double within(const View& view) const { return weight > 0 ? 2 * view.tolerance / weight : 1; }
+  // A cosine that is 1 as far as the traces go is a constant, or turns too slowly for them.
+  bool is_flat(const View& view) const {
+    constexpr double kBadly = 0.1;
+    return function == Function::kCos && within(view) > kBadly * std::abs(scale);
+  }
   bool same_kind(const ColumnFit& other) const { return counter == other.counter && function == other.function; }
   double at(double x) const {
     if (function == Function::kAffine) return scale * x + offset;
@@ -186,21 +195,96 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
       if (!values || !gives_values(*values, view, straight[j])) return false;
     }
     run = std::move(straight);
+    for (ColumnFit& fit : run) fit.is_told = true;
     return true;
+  };
+  // The error of the line at a place.
+  const auto is_known_at = [&](double x) {
+    constexpr double kWell = 1e-3;
+    return 2 * view.tolerance * std::sqrt((sum_xx - 2 * x * sum_x + x * x * sum) / spread) < kWell;
   };
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
   if (std::abs(start) < 1e-5 && try_scales([&](double j) { return math::rotary_frequency(base, j, length); })) return;
-  if (try_scales([&](double j) { return std::exp(start + slope * j); })) return;
+  if (try_scales([&](double j) { return std::exp(start + slope * j); })) {
+    for (size_t j = 0; j < run.size(); ++j) run[j].is_told = is_known_at(static_cast<double>(j / times % count));
+    return;
+  }
   std::vector<Frequency> frequencies;
   for (size_t j = 0; j < count; ++j) {
     const ColumnFit& fit = run[j * times];
-    frequencies.push_back({fit.scale, fit.weight > 0 ? 2 * view.tolerance / fit.weight : 1});
+    frequencies.push_back({fit.scale, fit.within(view)});
   }
-  if (scale_slow_ones(frequencies)) try_scales([&](double j) { return frequencies[static_cast<size_t>(j)].step; });
-  if (take_what_is_known(frequencies, known))
-    try_scales([&](double j) { return frequencies[static_cast<size_t>(j)].step; });
+  const auto step_of = [&](double j) { return frequencies[static_cast<size_t>(j)].step; };
+  if (scale_slow_ones(frequencies)) try_scales(step_of);
+  if (take_what_is_known(frequencies, known) && try_scales(step_of))
+    for (size_t j = 0; j < run.size(); ++j) run[j].is_told = frequencies[j / times % count].within < 1;
 }
+
+// The columns of a table have one family of frequencies, whatever each counts: powers of a base that people write, in the order of
+// the columns, which may hold each twice in a row, or all of them twice. What turns too slowly for the traces follows from those that
+// do not; columns behind the family are 1.
+class OneFamily {
+ public:
+  OneFamily(const View& view, std::vector<ColumnFit>& fits) : view_(view), fits_(fits) {}
+
+  // Whether it is so.
+  bool tell() {
+    size_t turning = 0;  // up to the last that does
+    for (size_t j = 0; j < fits_.size(); ++j) {
+      if (fits_[j].function == Function::kAffine) return false;
+      if (!fits_[j].is_flat(view_)) turning = j + 1;
+    }
+    for (size_t width = fits_.size(); width >= std::max<size_t>(turning, 1); --width) {
+      if (tell_in(width, 1, width)) return true;
+      if (width % 2 == 0 && (tell_in(width / 2, 1, width) || tell_in(width / 2, 2, width))) return true;
+    }
+    return false;
+  }
+
+ private:
+  // Columns up to `width`, of `count` frequencies, each `times` in a row.
+  bool tell_in(size_t count, size_t times, size_t width) {
+    const auto place_of = [&](size_t j) { return j / times % count; };
+    // A line through the logarithms, each weighed by how well it is known.
+    double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    std::set<size_t> known;
+    for (size_t j = 0; j < width; ++j) {
+      const ColumnFit& fit = fits_[j];
+      if (fit.is_flat(view_)) continue;
+      if (fit.scale <= 0) return false;
+      const double weight = std::pow(fit.weight * fit.scale, 2), x = static_cast<double>(place_of(j)),
+                   y = std::log(fit.scale);
+      known.insert(place_of(j));
+      sum += weight;
+      sum_x += weight * x;
+      sum_y += weight * y;
+      sum_xx += weight * x * x;
+      sum_xy += weight * x * y;
+    }
+    const double spread = sum * sum_xx - sum_x * sum_x;
+    if (known.size() < kFewest || spread <= 0) return false;
+    const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
+    const auto length = static_cast<double>(count);
+    const double base = std::exp(-slope * length), rounded = rounded_base(base);
+    if (!std::isfinite(base) || rounded == base || std::abs(start) > kNearOne) return false;
+    std::vector<ColumnFit> all = fits_;
+    for (size_t j = 0; j < all.size(); ++j) {
+      all[j].scale = j < width ? math::rotary_frequency(rounded, static_cast<double>(place_of(j)), length) : 0;
+      all[j].is_told = true;
+      const auto values = as_function(view_, static_cast<int64_t>(j), *all[j].counter);
+      if (!values || !gives_values(*values, view_, all[j])) return false;
+    }
+    fits_ = std::move(all);
+    return true;
+  }
+
+  static constexpr size_t kFewest = 3;
+  static constexpr double kNearOne = 1e-4;
+
+  const View& view_;
+  std::vector<ColumnFit>& fits_;
+};
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
   size_t end = begin + 1;
@@ -257,13 +341,21 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
     straighten(view, columns, kind, table.context.frequencies);
     for (size_t i = 0; i < columns.size(); ++i) fits[static_cast<size_t>(columns[i])] = kind[i];
   };
+  const bool is_family = OneFamily(view, fits).tell();
   const bool in_turn = fits.size() > 2 && !fits[1].same_kind(fits[0]) && fits[2].same_kind(fits[0]);
-  if (in_turn)
+  if (in_turn && !is_family)
     for (const size_t like : {size_t{0}, size_t{1}})
       straighten_all([&](size_t column) { return fits[column].same_kind(fits[like]); });
+  for (size_t begin = 0; begin < fits.size() && !in_turn && !is_family; begin = end_of_run(fits, begin)) {
+    const size_t end = end_of_run(fits, begin);
+    straighten_all([&](size_t column) { return column >= begin && column < end; });
+  }
+  if (std::ranges::any_of(fits, [&](const ColumnFit& fit) { return !fit.is_told && fit.is_flat(view); })) {
+    if (table.context.frequencies.is_last) return std::nullopt;
+    table.context.frequencies.badly = true;  // the table of sines that comes after it may tell
+  }
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
-    if (!in_turn) straighten_all([&](size_t column) { return column >= begin && column < end; });
     out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view));
   }
   return out;

@@ -17,7 +17,8 @@ struct Frequency {
 // What tables told of frequencies so far, the fastest first.
 struct KnownFrequencies {
   std::vector<std::vector<Frequency>> lists = {};
-  bool badly = false;  // whether the last table's might be told better by one that comes after it
+  bool badly = false;    // whether the last table's might be told better by one that comes after it
+  bool is_last = false;  // nothing comes after it: what is not known by now is not known
 };
 
 // Where fast ones are powers of a base of two digits or fewer, and the slow ones are those divided by a factor, they
