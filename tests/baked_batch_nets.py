@@ -85,6 +85,19 @@ def heads(g, h):
     return g.op("Add", h, g.op("MatMul", a, g.floats(g.H * depth, g.C)))
 
 
+def tiled_heads(g, h):
+    """A query that is repeated for each sample and then cut into heads, before any sample has reached it."""
+    depth = 2
+
+    def split(t, length):
+        t = g.op("Transpose", g.op("Reshape", t, g.ints(g.n, length, g.H, depth)), perm=[0, 2, 1, 3])
+        return g.op("Reshape", t, g.ints(g.n * g.H, -1, depth))
+    q = split(g.op("MatMul", g.op("Tile", g.floats(1, g.S, g.C), g.ints(g.n, 1, 1)), g.floats(g.C, g.H * depth)), -1)
+    a = g.attend(q, split(g.op("MatMul", h, g.floats(g.C, g.H * depth)), g.S))
+    a = g.op("Transpose", g.op("Reshape", a, g.ints(g.n, g.H, g.S, depth)), perm=[0, 2, 1, 3])
+    return g.op("MatMul", g.op("Reshape", a, g.ints(g.n, g.S, g.H * depth)), g.floats(g.H * depth, g.C))
+
+
 def filled(g, h):
     z = g.op("ConstantOfShape", g.ints(g.n, g.S, g.C), value=numpy_helper.from_array(np.array([0.5], np.float32)))
     return g.op("Add", h, z) if g.way % 2 else g.op("Slice", g.op("Concat", z, h, axis=1), g.ints(g.S), g.ints(2 * g.S), g.ints(1))
@@ -152,7 +165,7 @@ def numbered(g, h):
     return g.op("GatherND", h, g.constant(at.astype(np.int64)))
 
 
-MENDED = [tiled_query, expanded_grid, class_token, flat, heads, filled, table, scale, looked_up, query_table, best_rows, joined_target,
+MENDED = [tiled_query, expanded_grid, class_token, flat, heads, tiled_heads, filled, table, scale, looked_up, query_table, best_rows, joined_target,
           resized, recurrent, rows]
 PIECES = {piece.__name__: piece for piece in [*MENDED, rows_that_differ, numbered]}
 

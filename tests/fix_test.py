@@ -43,7 +43,8 @@ def test_a_frozen_size_becomes_an_expression(thaw, save, tmp_path, make, sizes):
 
 
 def test_a_table_is_left_and_said_so(thaw, save, tmp_path):
-    path = save(model([node("Add", ["x", "table"], "y")], [("x", F, ["n", 4])], [("y", F, None)], [floats("table", 7, 4)]))
+    table = numpy_helper.from_array(np.arange(28, dtype=np.float32).reshape(7, 4), "table")
+    path = save(model([node("Add", ["x", "table"], "y")], [("x", F, ["n", 4])], [("y", F, None)], [table]))
     report = thaw.json("fix", path, "--dry-run", code=1)
     assert [n for n in report["left"] if n["where"] == "table" and n["code"] == "THAW013"]
 

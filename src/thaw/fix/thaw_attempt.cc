@@ -110,7 +110,8 @@ class SizeThawer {
     return std::move(out_);
   }
 
-  bool has_new_rows() const { return has_new_rows_; }
+  // Whether what was rewritten has sizes now that the look before it took for numbers.
+  bool is_told_more() const { return is_told_more_; }
 
   // A model all of whose inputs were numbers: those that the analysis took as sizes are named.
   void open_inputs(Attempt& all) {
@@ -223,7 +224,7 @@ class SizeThawer {
     }
     if (done == 0) return sizes;
     out_.freed.merge(sizes_in(site));
-    has_new_rows_ = true;
+    is_told_more_ = true;
     out_.changes.made.push_back({code_of(site.role),
                                  site.constant->name(),
                                  {},
@@ -324,11 +325,19 @@ class SizeThawer {
     return readers;
   }
 
+  static bool has_free_size(const ops::Fact& fact) {
+    return fact.shape && std::ranges::any_of(*fact.shape, [](Dim d) { return !d.is_constant(); });
+  }
+
   // One constant may serve many nodes: each gets the target that its own operands demand.
   void thaw(const FrozenSite& site) {
     const Readers readers = readers_of(*site.constant);
     int done = 0, open = readers.others;
-    for (const ir::Use& use : readers.of_sizes) thaw_operand(*use.node, use.index, site) ? ++done : ++open;
+    for (const ir::Use& use : readers.of_sizes) {
+      const bool is_done = thaw_operand(*use.node, use.index, site);
+      is_done ? ++done : ++open;
+      is_told_more_ |= is_done && !has_free_size(analysis_.result.fact(use.node->output(0)));
+    }
     if (done > 0) {
       out_.freed.merge(sizes_in(site));
       out_.changes.made.push_back({code_of(site.role), site.constant->name(), {}, replaced_at(site), /*nodes=*/done});
@@ -423,7 +432,7 @@ class SizeThawer {
   ir::Graph& graph_;
   const std::set<std::string>& held_;
   Attempt out_;
-  bool has_new_rows_ = false;
+  bool is_told_more_ = false;
   dim::Scope scope_;
   frozen::FrozenAnalysis analysis_;
   std::unordered_map<const Value*, ops::Shape> input_shapes_;
@@ -455,7 +464,7 @@ Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held) {
   for (int round = 1; round <= kMostLooks; ++round) {
     SizeThawer thawer(model, held);
     Attempt found = thawer.run();
-    const bool is_last = round == kMostLooks || !thawer.has_new_rows() || found.bound.empty();
+    const bool is_last = round == kMostLooks || !thawer.is_told_more() || found.bound.empty();
     add_before(all, found);
     all = std::move(found);
     if (!is_last) continue;

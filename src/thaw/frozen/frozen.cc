@@ -445,7 +445,16 @@ class Analysis {
       for (const Source& s : sources) {
         bool silent = m.meeting.silent || s.role == FrozenRole::kIndex || s.role == FrozenRole::kSlice;
         const bool product = m.meeting.product || may_be_one_of(m.meeting.expression, s);
-        FrozenSite site{s.role, s.constant, m.node, 1, m.meeting.value, m.meeting.expression, {}, silent, product};
+        const bool is_followed = !s.expression.is_unknown();
+        FrozenSite site{s.role,
+                        s.constant,
+                        m.node,
+                        1,
+                        is_followed ? s.number : m.meeting.value,
+                        is_followed ? s.expression : m.meeting.expression,
+                        {},
+                        silent,
+                        product};
         if (s.role == FrozenRole::kAttribute) {
           site.holder = s.node;
           site.attribute = s.attribute;
@@ -582,9 +591,11 @@ class Analysis {
   // A batch has its axis from node to node. Of other sizes, which are cut and put together, more is found by the number; the axis
   // tells the places.
   std::vector<Source> of_axis_or_dim(SourceTracer& tracer, const NodeMeeting& m, const ir::Value& operand) const {
-    const std::vector<Source> by_axis = tracer.of_axis(*m.node, operand, m.meeting.element, m.meeting.value);
     const auto ids = dim::symbols_of(m.meeting.expression);
-    if (!by_axis.empty() && ids.size() == 1 && batches_.contains(ids.front())) return by_axis;
+    const bool is_batch = ids.size() == 1 && batches_.contains(ids.front());
+    const std::vector<Source> by_axis =
+        tracer.of_axis(*m.node, operand, m.meeting.element, m.meeting.value, is_batch ? m.meeting.expression : Dim());
+    if (!by_axis.empty() && is_batch) return by_axis;
     std::vector<Source> sources = tracer.of_dim(*m.node, operand, m.meeting.value);
     for (Source& source : sources) {
       const auto same = std::ranges::find_if(by_axis, [&](const Source& s) {

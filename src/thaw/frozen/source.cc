@@ -129,8 +129,9 @@ std::vector<Source> SourceTracer::of_dim(const ir::Node& reader, const ir::Value
   return trace({&reader, &value, size, Question::kDim});
 }
 
-std::vector<Source> SourceTracer::of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size) {
-  return trace({&reader, &value, size, Question::kDim, axis});
+std::vector<Source> SourceTracer::of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size,
+                                          dim::Dim expression) {
+  return trace({&reader, &value, size, Question::kDim, axis, expression});
 }
 
 std::vector<Source> SourceTracer::of_element(const ir::Node& reader, const ir::Value& value, int64_t number, int at) {
@@ -183,12 +184,12 @@ void SourceTracer::through_index(const ir::Node& producer) {
   }
 }
 
-void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question,
-                           int axis) {
+void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis,
+                           dim::Dim expression) {
   if (!value) return;
   uint64_t key = (std::hash<const void*>()(value) * 1000003u + static_cast<uint64_t>(axis + 1)) * 1000003u ^
                  (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
-  if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question, axis});
+  if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question, axis, expression});
 }
 
 void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
@@ -198,7 +199,7 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
               ? step.axis >= std::ssize(constant.dims) || constant.dims[static_cast<size_t>(step.axis)] != step.number
               : std::find(constant.dims.begin(), constant.dims.end(), step.number) == constant.dims.end())
         return;
-      found_.push_back({step.value, step.reader, FrozenRole::kTable, {}, step.axis});
+      found_.push_back({step.value, step.reader, FrozenRole::kTable, {}, step.number, step.expression, step.axis});
       return;
     case Question::kIndex:
       if (constant.num_elements() > 1 || constant.dims.size() > 1 || says_more_than_one(constant))
@@ -215,7 +216,8 @@ void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {
     bool matches = step.question == Question::kAnyElement
                        ? std::any_of(elements.begin(), elements.end(), [](int64_t v) { return v > 1; })
                        : sums || std::find(elements.begin(), elements.end(), step.number) != elements.end();
-    if (matches) found_.push_back({step.value, step.reader, role_at(*step.reader), {}, step.axis});
+    if (matches)
+      found_.push_back({step.value, step.reader, role_at(*step.reader), {}, step.number, step.expression, step.axis});
   } catch (const Error&) {
     // The data cannot be read: its values are not known to match.
   }
@@ -271,7 +273,7 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   const ops::Operator* op = entry(producer);
   const int shape = op && op->op_class == ops::OpClass::kGenerator ? op->operands.find(ops::Role::kShape) : -1;
   if (shape >= 0) {
-    enqueue(producer, producer.input(shape), step.number, Question::kElement, step.axis);
+    enqueue(producer, producer.input(shape), step.number, Question::kElement, step.axis, step.expression);
     return true;
   }
   infer::NodeFacts view(result_, *model_, producer);
@@ -286,7 +288,7 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   for (const ops::AxisPlace& place : link->inputs) {
     const ops::Fact& fact = result_.fact(producer.input(place.operand));
     if (place.axis < fact.rank() && fact.dim(place.axis).is_constant(step.number))
-      enqueue(producer, producer.input(place.operand), step.number, Question::kDim, place.axis);
+      enqueue(producer, producer.input(place.operand), step.number, Question::kDim, place.axis, step.expression);
   }
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);
@@ -298,13 +300,41 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
     const bool is_told = element >= 0 && (role == ops::Role::kShape || role == ops::Role::kRepeats);
     enqueue(producer, producer.input(i), step.number,
             role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement,
-            is_told ? static_cast<int>(element) : -1);
+            is_told ? static_cast<int>(element) : -1, step.expression);
   }
   return true;
 }
 
+// An axis of a Reshape that is part of an axis, or is put together of several: what a batch counts is in the first that it fits in.
+bool SourceTracer::through_groups(const Step& step, const ir::Node& producer) {
+  const ops::Operator* op = entry(producer);
+  const int shape = op && op->moves_elements() ? op->operands.find(ops::Role::kShape) : -1;
+  const auto ids = dim::symbols_of(step.expression);
+  if (shape != 1 || step.axis < 0 || ids.size() != 1) return false;
+  const auto in = constant_dims(result_.fact(producer.input(0))), out = constant_dims(result_.fact(step.value));
+  const auto groups = in && out ? ops::group_by_product(*in, *out) : std::nullopt;
+  if (!groups) return false;
+  const auto at = static_cast<size_t>(step.axis);
+  for (const ops::AxisGroup& g : *groups) {
+    if (at < g.out_begin || at >= g.out_end) continue;
+    const dim::Dim batch = dim::scope_of(step.expression)->symbol_at(ids.front());
+    const auto factor = dim::exact_div(step.expression, batch);
+    const auto times = factor ? factor->constant() : std::nullopt;
+    if (!times || *times < 1 || step.number % *times != 0 || (*out)[at] != step.number) return false;
+    const int64_t samples = step.number / *times;
+    for (size_t k = g.in_begin; k < g.in_end; ++k) {
+      if ((*in)[k] < 2 || (*in)[k] % samples != 0) continue;
+      enqueue(producer, producer.input(0), (*in)[k], Question::kDim, static_cast<int>(k),
+              batch * dim::Dim((*in)[k] / samples));
+      enqueue(producer, producer.input(shape), step.number, Question::kElement, step.axis, step.expression);
+      return true;
+    }
+  }
+  return false;
+}
+
 void SourceTracer::through_dim(const Step& step, const ir::Node& producer) {
-  if (through_axis(step, producer)) return;
+  if (through_axis(step, producer) || through_groups(step, producer)) return;
   const std::string& op = producer.op_type();
   const bool reshapes = op == "Reshape" || op == "Flatten";
   if (reshapes && producer.input(0) && through_fixed_groups(step, producer)) return;
@@ -395,7 +425,7 @@ void SourceTracer::through_element(const Step& step, const ir::Node& producer) {
   if (op && op->passes_numbers()) {
     for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i)
       if (op->operands[i] == ops::Role::kData)
-        enqueue(*step.reader, producer.input(i), step.number, step.question, step.axis);
+        enqueue(*step.reader, producer.input(i), step.number, step.question, step.axis, step.expression);
     return;
   }
   if (op && op->op_class == ops::OpClass::kGenerator && op->operands.find(ops::Role::kShape) >= 0) return;

@@ -17,6 +17,8 @@ struct Source {
   const ir::Node* node = nullptr;       // the node that reads the constant, or has the attribute
   FrozenRole role = FrozenRole::kTable;
   std::string attribute = {};  // kAttribute: its name
+  int64_t number = 0;          // that was asked for there
+  dim::Dim expression = {};    // that belongs in its place, where it was followed; else unknown
   int at = -1;                 // kTable: the constant's axis; of a shape: the operand's element; -1: not followed
 };
 
@@ -29,7 +31,9 @@ class SourceTracer {
   // The constants that give `value` (an operand of `reader`) an axis of `size` elements.
   std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
   // The same of that axis alone, as far as the operators' entries say what becomes of axes.
-  std::vector<Source> of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size);
+  // `expression`: the size that belongs there, where it is followed too.
+  std::vector<Source> of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size,
+                              dim::Dim expression = {});
   // The constants that give the shape-like operand `value` of `reader` an element of `number`; `at`: which one, where it is known.
   std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t number, int at = -1);
   // The tables that `value`, an index, is computed from.
@@ -44,10 +48,13 @@ class SourceTracer {
     Question question;
     // Of the value that the number is the size of; where it is asked for as an element, of the operand of the reader. -1: any.
     int axis = -1;
+    dim::Dim expression = {};
   };
 
   std::vector<Source> trace(Step first);
-  void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis = -1);
+  void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis = -1,
+               dim::Dim expression = {});
+  bool through_groups(const Step& step, const ir::Node& producer);
   void at_constant(const Step& step, const ir::Tensor& constant);
   void through_index(const ir::Node& producer);
   bool through_axis(const Step& step, const ir::Node& producer);
