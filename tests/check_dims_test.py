@@ -1,6 +1,7 @@
 """`thaw check --dims`: a proof for all sizes of a range, or the smallest that breaks."""
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 from check_rules_test import F, ints, model, node
@@ -107,3 +108,75 @@ def test_a_mask_that_is_not_past_and_new_breaks_an_attention(thaw, save):
     assert broken[0]["details"]["when run"].startswith("fails in ONNX Runtime: "), broken[0]["details"]
     report = thaw.json("check", path, "--dims", "b=1..3,s=1..4,p=1..6,total=p+s", code=0)
     assert report["proof"]["broken"] == report["proof"]["open"] == 0 and report["findings"] == []
+
+
+def rows_by(nodes, constants=(), rows=10, inputs=(("x", F, ["n", 4]),)):
+    """A table of so many rows, read by the list of integers 'at' that the nodes make of x's sizes."""
+    table = onnx.numpy_helper.from_array(np.zeros((rows, 2), np.float32), "table")
+    known = [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in (("zero", 0), ("one", 1), ("zeros", [0]))]
+    sized = [node("Shape", ["x"], "shape"), node("Gather", ["shape", "zero"], "n")]
+    read = onnx.helper.make_node("Gather", ["table", "at"], ["y"], name="read")
+    return model([*sized, *nodes, read], list(inputs), [("y", F, None)], [table, *known, *constants])
+
+
+POSITIONS = node("Range", ["zero", "n", "one"], "at")
+BY_SIZES = {
+    "range": ([POSITIONS], 11),
+    "range and three": ([node("Range", ["zero", "n", "one"], "r"), node("Add", ["r", "three"], "at")], 8),
+    "reversed": ([node("Range", ["zero", "n", "one"], "r"), node("Sub", ["n", "r"], "at")], 10),
+    "the last": ([node("Sub", ["n", "one"], "last"), node("Unsqueeze", ["last", "zeros"], "at")], 11),
+    "within the rows": ([node("Range", ["zero", "n", "one"], "r"), node("Mod", ["r", "three"], "at")], None),
+}
+
+
+@pytest.mark.parametrize("case", BY_SIZES)
+def test_a_table_is_proven_as_far_as_it_has_rows(thaw, save, case):
+    nodes, breaks = BY_SIZES[case]
+    path = save(rows_by(nodes, [onnx.numpy_helper.from_array(np.array(3, np.int64), "three")]))
+    report = proof(thaw, path, "n=1..70")
+    codes = {f["code"] for f in report["findings"]}
+    if breaks:
+        assert "THAW040" in codes
+        found = next(f for f in report["findings"] if f["code"] == "THAW040")
+        assert found["details"]["smallest size"] == f"n={breaks}"
+        assert proof(thaw, path, f"n=1..{breaks - 1}")["findings"] == []
+        # Optimized, a Gather of a Range is a Slice, which gives fewer rows without a word.
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        with pytest.raises(Exception, match="out of data bounds"):
+            onnxruntime.InferenceSession(path, options).run(None, {"x": np.zeros((breaks, 4), np.float32)})
+    else:
+        assert report["findings"] == []
+
+
+BY_DATA = {
+    "CumSum": [node("Range", ["zero", "n", "one"], "rows"), node("CumSum", ["rows", "zero"], "at")],
+    "ArgMax": [onnx.helper.make_node("ArgMax", ["x"], ["at"], axis=1, keepdims=0)],
+    "TopK": [onnx.helper.make_node("TopK", ["x", "ones"], ["top", "at"], axis=0)],
+}
+
+
+@pytest.mark.parametrize("case", BY_DATA)
+def test_places_that_only_running_tells_are_open(thaw, save, case):
+    path = save(rows_by(BY_DATA[case], [ints("ones", [1])]))
+    report = thaw.json("check", path, "--dims", "n=1..9", code=1)
+    assert [f["code"] for f in report["findings"]] == ["THAW041"] and report["proof"]["open"] == 1
+    assert "the numbers in 'at'" in report["findings"][0]["message"]
+
+
+def test_what_an_input_holds_is_a_condition_and_no_fault(thaw, save):
+    inputs = (("x", F, ["n", 4]), ("at", onnx.TensorProto.INT64, ["n"]))
+    report = thaw.json("check", save(rows_by([], inputs=inputs)), "--dims", "n=1..9", code=0)
+    assert report["proof"]["open"] == report["proof"]["broken"] == 0 and report["proof"]["conditions"] == 2
+    texts = [f["message"] for f in report["findings"] if f["code"] == "THAW043"]
+    assert any("highest_of_at must be at most 9" in t for t in texts) and any("lowest_of_at must be at least -10" in t for t in texts)
+
+
+def test_an_integer_is_not_divided_by_a_size_that_may_be_0(thaw, save):
+    """A quarter of the height, which is 0 below 4."""
+    nodes = [node("Div", ["n", "four"], "quarter"), node("Div", ["n", "quarter"], "q"), node("Unsqueeze", ["q", "zeros"], "list"),
+             node("Mod", ["list", "four"], "at")]
+    path = save(rows_by(nodes, [onnx.numpy_helper.from_array(np.array(4, np.int64), "four")]))
+    broken = [f for f in proof(thaw, path, "n=1..64")["findings"] if f["code"] == "THAW040"]
+    assert broken[0]["details"]["smallest size"] == "n=1" and "divisor" in broken[0]["message"]
+    assert proof(thaw, path, "n=4..64")["findings"] == []

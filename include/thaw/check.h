@@ -48,9 +48,10 @@ struct RuleInfo {
 // All rules, by code.
 THAW_API std::vector<RuleInfo> rules();
 
-// What a proof over sizes covered: statements that nodes make about sizes.
+// What a proof over sizes covered: statements that nodes make about sizes, and about numbers that name places or sizes.
 struct SizeProof {
   size_t statements = 0, proven = 0, broken = 0, open = 0;
+  size_t conditions = 0;  // on what an input holds, token ids below the rows of their table: true or not by what is fed
   // What the model states of its inputs (docs/metadata.md), which the proof takes as true: "num_patches=h*w".
   std::vector<std::string> assumed = {};
 };

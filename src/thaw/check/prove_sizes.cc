@@ -3,6 +3,7 @@
 // that break it are shown.
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <unordered_set>
 #include <variant>
 
@@ -19,21 +20,6 @@ namespace thaw::checking {
 namespace {
 
 constexpr size_t kMaxShown = 20;
-
-std::string statement_text(const ops::Obligation& o) {
-  std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
-  switch (o.kind) {
-    case dim::Relation::kEqual:
-      return fmt::format("{} = {}", a, b);
-    case dim::Relation::kBroadcastable:
-      return fmt::format("{} broadcasts with {}", a, b);
-    case dim::Relation::kDivisible:
-      return fmt::format("{} is a multiple of {}", a, b);
-    case dim::Relation::kAtMost:
-      return fmt::format("{} <= {}", a, b);
-  }
-  return {};
-}
 
 int64_t total(const NamedSizes& sizes) {
   int64_t sum = 0;
@@ -110,6 +96,22 @@ std::string unknown_part(const ops::Fact& fact) {
 
 }  // namespace
 
+std::string statement_text(const ops::Obligation& o) {
+  if (o.of_values && o.a.is_unknown()) return std::string(o.what);
+  std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
+  switch (o.kind) {
+    case dim::Relation::kEqual:
+      return fmt::format("{} = {}", a, b);
+    case dim::Relation::kBroadcastable:
+      return fmt::format("{} broadcasts with {}", a, b);
+    case dim::Relation::kDivisible:
+      return fmt::format("{} is a multiple of {}", a, b);
+    case dim::Relation::kAtMost:
+      return fmt::format("{} <= {}", a, b);
+  }
+  return {};
+}
+
 SizeProofs prove_sizes(const SizeRanges& ranges) {
   SizeProofs out;
   out.summary.assumed = ranges.assumed;
@@ -118,14 +120,22 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
   for (const ops::Obligation& o : ranges.result.obligations()) {
     const dim::Proof proof = dim::prove(o.kind, o.a, o.b);
     std::variant<BrokenStatement, OpenStatement> found = OpenStatement{&o, proof.reason};
-    if (proof.verdict == dim::Verdict::kNo) found = witnesses.find(o, proof.counterexample);
+    if (o.of_values && (o.a.is_unknown() || o.b.is_unknown()))
+      found = OpenStatement{&o, fmt::format("nothing is known of {}", numbers_of(o))};
+    else if (proof.verdict == dim::Verdict::kNo && o.is_enough)  // a counterexample shows nothing
+      found = OpenStatement{&o, "where it does not hold the node may run all the same"};
+    else if (proof.verdict == dim::Verdict::kNo)
+      found = witnesses.find(o, proof.counterexample);
     auto* broken = std::get_if<BrokenStatement>(&found);
     if (o.only_specified) {
       if (broken) out.unspecified.push_back(std::move(*broken));
       continue;
     }
     ++out.summary.statements;
-    if (proof) {
+    if (!proof && is_condition_on_inputs(o)) {
+      ++out.summary.conditions;
+      out.conditions.push_back(&o);
+    } else if (proof) {
       ++out.summary.proven;
     } else if (broken) {
       ++out.summary.broken;
@@ -134,6 +144,14 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
       ++out.summary.open;
       out.open.push_back(std::move(std::get<OpenStatement>(found)));
     }
+  }
+  std::unordered_set<const ir::Node*> told;
+  for (const BrokenStatement& b : out.broken) told.insert(b.obligation->node);
+  for (const infer::Problem& problem : ranges.result.problems()) {
+    if (!told.insert(problem.node).second) continue;
+    ++out.summary.statements;
+    ++out.summary.broken;
+    out.impossible.push_back(&problem);
   }
   for (auto* list : {&out.broken, &out.unspecified}) {
     std::ranges::stable_sort(
@@ -157,6 +175,17 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
+  }
+  // What no size at all mends is said by THAW001.
+  for (const infer::Problem& problem : evidence.inferred().problems()) told.insert(problem.node);
+  size_t shown = 0;
+  for (const infer::Problem* problem : proofs.impossible) {
+    if (shown == kMaxShown || !told.insert(problem->node).second) continue;
+    ++shown;
+    Finding& f = findings.add(
+        fmt::format("{} cannot run at any size in the ranges: {}", name_of(*problem->node), problem->message),
+        place_of(*problem->node));
+    f.fix = "other ranges, or see the findings on frozen sizes for the constant behind it";
   }
 }
 
@@ -183,12 +212,19 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
   const infer::Result& result = evidence.size_ranges().result;
   size_t shown = 0;
+  std::unordered_set<std::string> asked;
   for (const OpenStatement& open : evidence.size_proofs().open) {
+    if (input_behind(*open.obligation)) continue;  // THAW043
+    if (open.obligation->of_values && open.obligation->a.is_unknown()) {
+      // Said once of numbers that many nodes read.
+      if (!asked.insert(fmt::format("{} {}", open.obligation->what, numbers_of(*open.obligation))).second) continue;
+    }
     if (shown++ == kMaxShown) break;
     Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node),
                                           statement_text(*open.obligation), open.reason),
                               place_of(*open.obligation->node));
-    f.fix = "narrow the ranges or state divisibility (64..1024:32)";
+    f.fix = open.obligation->of_values ? "narrow the ranges, or make these numbers from sizes alone"
+                                       : "narrow the ranges or state divisibility (64..1024:32)";
   }
   for (const std::string& op : result.unknown_operators()) {
     Place where;

@@ -32,14 +32,24 @@ struct OpenStatement {
 };
 struct SizeProofs {
   SizeProof summary;
-  std::vector<BrokenStatement> broken;  // smallest sizes first
+  std::vector<BrokenStatement> broken;            // smallest sizes first
+  std::vector<const infer::Problem*> impossible;  // nodes that cannot run at any of the sizes, counted among the broken
   std::vector<OpenStatement> open;
+  std::vector<const ops::Obligation*> conditions;  // on what inputs hold
   // What is only specified and does not hold; not counted in the summary.
   std::vector<BrokenStatement> unspecified;
   dim::Assignment others;  // sizes that inputs can have, for those that a statement says nothing of
 };
 // Proves every obligation of the result (prove_sizes.cc).
 SizeProofs prove_sizes(const SizeRanges& ranges);
+// Whether a statement about numbers asks something of those that an input holds, for which no range was given (input_conditions.cc).
+bool is_condition_on_inputs(const ops::Obligation& obligation);
+// The integer input that numbers of which nothing is known are made of, by it and by sizes alone; null for other statements.
+const ir::Value* input_behind(const ops::Obligation& obligation);
+// "the numbers in 'x'": what an open statement about numbers knows too little of.
+std::string numbers_of(const ops::Obligation& obligation);
+// "a <= b".
+std::string statement_text(const ops::Obligation& obligation);
 
 // What the rules share, worked out when first asked for.
 class Evidence {
@@ -143,6 +153,7 @@ void look_for_unknown_ranks(Evidence&, Findings&);
 void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
 void look_for_unspecified_sizes(Evidence&, Findings&);
+void look_for_conditions_on_inputs(Evidence&, Findings&);
 
 // What docs/rules.md says of a rule (rule_pages.cc).
 std::string_view page_of(std::string_view code);

@@ -49,6 +49,7 @@ constexpr Rule kRules[] = {
     {"THAW040", "a size that breaks the model", kError, look_for_breaking_sizes},
     {"THAW041", "a statement that could not be proven", kWarning, look_for_unproven_sizes},
     {"THAW042", "a size outside of the specification", kNote, look_for_unspecified_sizes},
+    {"THAW043", "what an input must hold", kNote, look_for_conditions_on_inputs},
     // The check itself; last, as what the others spend counts.
     {"THAW050", "more work than the model may cost", kWarning, look_for_spent_budget},
 };

@@ -213,6 +213,7 @@ class Assumptions {
   infer::InferOptions options() {
     infer::InferOptions options;
     options.sizes_as_run = true;
+    options.states_values = true;
     for (const auto& [input, axes] : replaced_) {
       ops::Shape shape;
       for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {

@@ -9,6 +9,7 @@
 #include "thaw/infer/node_context.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::infer {
@@ -27,6 +28,7 @@ uint64_t held_bytes(const Fact& fact) {
   uint64_t bytes = sizeof(Fact);
   if (fact.shape) bytes += fact.shape->capacity() * sizeof(dim::Dim);
   if (fact.elements && fact.elements.use_count() == 1) bytes += fact.elements->capacity() * sizeof(ops::Element);
+  if (fact.range && fact.range.use_count() == 1) bytes += sizeof(ops::ValueRange);
   if (fact.element && fact.element.use_count() == 1) bytes += held_bytes(*fact.element);
   if (fact.items && fact.items.use_count() == 1)
     for (const Fact& item : *fact.items) bytes += held_bytes(item);
@@ -69,10 +71,23 @@ void Engine::run() {
     auto given = options_.inputs.find(input);
     root_.facts[input] = given != options_.inputs.end() ? given->second : declared_input_fact(model_, *input, scope_);
   }
+  if (options_.states_values) name_input_ranges();
   run_graph(graph, root_);
   if (budget_.is_out()) result_.out_of_budget_ = true;
   result_.facts_ = std::move(root_.facts);
   result_.held_ = std::move(root_.held);
+}
+
+// The elements of an input may be anything: their lowest and their highest have a name each.
+void Engine::name_input_ranges() {
+  for (const ir::Value* input : model_.graph->inputs()) {
+    Fact& fact = root_.facts[input];
+    if (!fact.is_tensor() || !ir::is_integer(fact.dtype)) continue;
+    const auto end = [&](const char* which) {
+      return scope_.fresh(fmt::format("{}_of_{}", which, input->name()), dim::SymbolKind::kInputValue);
+    };
+    fact.range = std::make_shared<const ops::ValueRange>(ops::ValueRange{end("lowest"), end("highest"), true});
+  }
 }
 
 bool Engine::spend(uint64_t visits) {
@@ -147,6 +162,10 @@ void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& f
   NodeContext context(*this, node, opset_of(node.domain(), frame), frame, outputs);
   try {
     entry.shape(context);
+    if (options_.states_values) {
+      context.weaken_body(entry);
+      ops::state_values(entry, context);
+    }
     if (!options_.reads_shapes && entry.operands[0] == ops::Role::kShapeOnly)
       for (Fact& output : outputs) output.elements = nullptr;
     if (names_unknown_ && &frame == &root_ && node.graph() == model_.graph.get()) name_unknown(context, node, outputs);
@@ -247,7 +266,8 @@ ops::Obligation under(ops::Obligation o, dim::Dim condition) {
       o.a = o.a * condition;
       break;
   }
-  o.input_a = o.axis_a = o.input_b = o.axis_b = -1;
+  if (!o.of_values) o.input_a = -1;
+  o.axis_a = o.input_b = o.axis_b = -1;
   return o;
 }
 
@@ -258,13 +278,18 @@ void Engine::condition_since(size_t obligations, dim::Dim condition) {
   size_t kept = obligations;
   for (size_t i = obligations; i < result_.obligations_.size(); ++i) {
     const ops::Obligation o = under(result_.obligations_[i], condition);
-    // Too long to be written, or true whatever the sizes are.
-    if (o.a.is_unknown() || (o.kind != dim::Relation::kDivisible && dim::same(o.a, o.b))) continue;
+    // Too long to be written, which leaves it open; or true whatever the sizes are.
+    if (o.a.is_unknown() && !options_.states_values) continue;
+    if (o.kind != dim::Relation::kDivisible && dim::same(o.a, o.b)) continue;
     stated_at_[kept] = stated_at_[i];
     result_.obligations_[kept++] = o;
   }
   result_.obligations_.resize(kept);
   stated_at_.resize(kept);
+}
+
+void Engine::weaken_since(size_t obligations) {
+  for (size_t i = obligations; i < result_.obligations_.size(); ++i) result_.obligations_[i].is_enough = true;
 }
 
 int64_t Engine::opset_of(const std::string& domain, const Frame& frame) const {

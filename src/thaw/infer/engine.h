@@ -66,6 +66,8 @@ class Engine {
   void forget_since(size_t obligations, size_t problems);
   // What was stated since then is needed only where `condition`, which is 0 or 1, is 1.
   void condition_since(size_t obligations, dim::Dim condition);
+  // Whatever was stated since then is enough for a run, and may not hold in one.
+  void weaken_since(size_t obligations);
   // Elements of a small constant or of a small integer graph input; null when there are none.
   ops::ElementsPtr read_elements(const ir::Value& value, const ops::Fact& fact, const ir::Tensor* constant);
   // The constant behind a value that no caller may replace.
@@ -76,6 +78,7 @@ class Engine {
 
   static constexpr uint64_t kBytesOfBound = 64;
 
+  void name_input_ranges();
   void run_graph(const ir::Graph& graph, Frame& frame);
   void keep(const ir::Value* value, ops::Fact fact, Frame& frame);
   void run_node(const ir::Node& node, Frame& frame);

@@ -60,6 +60,8 @@ struct InferOptions {
   // Sizes are those that ONNX Runtime makes also where what is only specified of them does not hold (a pool's window
   // that is larger than its input); else they follow the specification there, which reads more easily.
   bool sizes_as_run = false;
+  // Whether nodes state what they need of the numbers in their operands: indices, divisors, steps.
+  bool states_values = false;
   // What a branch needs is stated under the condition that it runs; else as if it ran, which tells the sizes that it was
   // frozen at.
   bool under_conditions = true;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::infer {
 
@@ -12,6 +13,8 @@ using dim::Dim;
 using ops::At;
 
 namespace {
+
+constexpr uint64_t kElementsRead = 16;  // of a constant, in about the time that it takes to look at a node
 
 bool at_least(Dim d, int64_t bound) {
   auto lower = dim::range_of(d).lower;
@@ -150,6 +153,39 @@ void NodeContext::specify_at_most(Dim a, Dim b, std::string_view what, At at_a, 
   engine_.add_obligation(stated);
 }
 
+std::optional<ops::ValueRange> NodeContext::range(int i) {
+  const ir::Value* value = node_->input(i);
+  if (!value || !input(i).is_tensor()) return std::nullopt;
+  if (const ops::Elements* list = elements(i))
+    if (auto found = ops::range_of_elements(*list)) return found;
+  const ops::Fact& fact = input(i);
+  if (fact.range) return *fact.range;
+  const ir::Tensor* tensor = engine_.constant_of(*value, frame_);
+  // Places are of these types; integers of others are quantized weights.
+  if (!tensor || (tensor->data_type != ir::DataType::kInt64 && tensor->data_type != ir::DataType::kInt32))
+    return std::nullopt;
+  const auto count = fact.num_elements().constant();
+  if (!count || !engine_.spend(static_cast<uint64_t>(*count) / kElementsRead)) return std::nullopt;
+  auto found = ops::range_of_constant(*tensor);
+  if (found) frame_.facts[value].range = std::make_shared<const ops::ValueRange>(*found);
+  return found;
+}
+
+void NodeContext::set_range(int i, const ops::ValueRange& range) {
+  if (i < 0 || i >= static_cast<int>(outputs_.size()) || !outputs_[static_cast<size_t>(i)].is_tensor()) return;
+  if (range.lowest.is_unknown() && range.highest.is_unknown()) return;
+  outputs_[static_cast<size_t>(i)].range = std::make_shared<const ops::ValueRange>(range);
+}
+
+void NodeContext::require_of_values(Dim a, Dim b, std::string_view what, int input, bool is_enough) {
+  const bool is_known = a.is_known() && b.is_known();
+  if (is_known && at_least(b - a, 0)) return;
+  ops::Obligation stated{node_, dim::Relation::kAtMost, is_known ? a : Dim(), is_known ? b : Dim(), what, input};
+  stated.of_values = true;
+  stated.is_enough = is_enough;
+  engine_.add_obligation(stated);
+}
+
 void NodeContext::imply_at_least(Dim d, int64_t bound) { engine_.imply_at_least(*node_, frame_, d, bound); }
 
 bool NodeContext::holds_at_least(Dim d, int64_t bound) const {
@@ -189,10 +225,19 @@ std::vector<ops::Fact> NodeContext::infer_subgraph(const ir::Graph& graph, std::
   return engine_.run_subgraph(graph, inputs, frame_);
 }
 
+void NodeContext::weaken_body(const ops::Operator& entry) {
+  if (!last_subgraph_ || runs_branches_) return;
+  if (!entry.rounds || !at_least(entry.rounds(*this, *last_subgraph_), 1)) engine_.weaken_since(obligations_before_);
+}
+
 std::vector<ops::Fact> NodeContext::infer_branch(const ir::Graph& graph, Dim condition) {
   const size_t before = engine_.num_obligations();
   std::vector<ops::Fact> results = engine_.run_subgraph(graph, {}, frame_);
-  if (condition.is_known()) engine_.condition_since(before, condition);
+  runs_branches_ = true;
+  if (condition.is_known())
+    engine_.condition_since(before, condition);
+  else
+    engine_.weaken_since(before);
   return results;
 }
 

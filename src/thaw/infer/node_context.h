@@ -28,11 +28,17 @@ class NodeContext final : public ops::Context {
   void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b) override;
   void imply_at_least(dim::Dim d, int64_t bound) override;
   bool holds_at_least(dim::Dim d, int64_t bound) const override;
+  bool wants_values() const override { return engine_.options().states_values; }
+  std::optional<ops::ValueRange> range(int i) override;
+  void set_range(int i, const ops::ValueRange& range) override;
+  void require_of_values(dim::Dim a, dim::Dim b, std::string_view what, int input, bool is_enough) override;
   bool wants_sizes_as_run() const override { return engine_.options().sizes_as_run; }
   void invalid(std::string message) override;
   dim::Dim data_dependent(int output, int axis) override;
   std::vector<ops::Fact> infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) override;
   std::vector<ops::Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) override;
+  // After the rule: what a body that may not run at all has to hold to is enough for the node, and no more.
+  void weaken_body(const ops::Operator& entry);
 
  private:
   void state(dim::Relation kind, dim::Dim a, dim::Dim b, std::string_view what, ops::At at_a, ops::At at_b);
@@ -49,6 +55,7 @@ class NodeContext final : public ops::Context {
   // The last subgraph inferred by this rule, and what had been stated before it: inferring it again replaces that.
   const ir::Graph* last_subgraph_ = nullptr;
   size_t obligations_before_ = 0, problems_before_ = 0;
+  bool runs_branches_ = false;
 };
 
 }  // namespace thaw::infer

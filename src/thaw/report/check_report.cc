@@ -32,12 +32,18 @@ std::string assumed_text(const SizeProof& proof) {
   return proof.assumed.empty() ? "" : fmt::format(", as the model states: {}", fmt::join(proof.assumed, ", "));
 }
 
+std::string counts_of(const SizeProof& proof) {
+  std::string text = fmt::format("{} statements about sizes, {} proven, {} broken, {} open", proof.statements,
+                                 proof.proven, proof.broken, proof.open);
+  if (proof.conditions > 0) text += fmt::format(", {} that what inputs hold decides", proof.conditions);
+  return text + assumed_text(proof);
+}
+
 std::string proof_text(const SizeProof& proof) {
   if (proof.statements == 0)
     return fmt::format("proof: every statement that the nodes make about sizes follows from the ranges{}\n",
                        assumed_text(proof));
-  return fmt::format("proof: {} statements about sizes, {} proven, {} broken, {} open{}\n", proof.statements,
-                     proof.proven, proof.broken, proof.open, assumed_text(proof));
+  return fmt::format("proof: {}\n", counts_of(proof));
 }
 
 void write_checked(JsonWriter& json, const CheckedFile& file) {
@@ -52,6 +58,7 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("proven", proof.proven);
   json.member("broken", proof.broken);
   json.member("open", proof.open);
+  json.member("conditions", proof.conditions);
   json.member_array("assumed");
   for (const std::string& entry : proof.assumed) json.value(entry);
   json.end_array();
@@ -121,10 +128,7 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
 
 void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   const SizeProof& proof = file.report.proof;
-  if (proof.statements > 0)
-    page.sentence(
-        fmt::format("Over the sizes that were asked for: {} statements about sizes, {} proven, {} broken, {} open{}.",
-                    proof.statements, proof.proven, proof.broken, proof.open, assumed_text(proof)));
+  if (proof.statements > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
   if (file.report.default_weights > 0) page.sentence(rewrite::told_taken(file.report.default_weights));
   add_findings(page, file.report.findings);
   add_modules(page, file.report);

@@ -8,6 +8,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -156,6 +157,26 @@ std::optional<std::vector<Dim>> position_lengths(ThawedView& view, int operand) 
   return std::vector{out.dim(operand + 1)};
 }
 
+constexpr std::string_view kRow = "an id and the rows of its table";
+
+Dim rows_of(const Fact& table) { return table.rank() > 0 ? table.dim(0) : Dim(); }
+
+void needs_of_embed(Context& ctx) {
+  need_between(ctx, 0, 0, rows_of(ctx.input(2)) - 1, kRow);
+  if (ctx.has_input(1)) need_between(ctx, 1, 0, rows_of(ctx.input(4)) - 1, kRow);
+  if (ctx.node().op_type().starts_with("Q")) return;
+  if (ctx.has_input(8)) need_between(ctx, 8, 0, rows_of(ctx.input(3)) - 1, kRow);
+}
+
+void needs_of_embedding(Context& ctx) { need_index(ctx, 1, rows_of(ctx.input(0)), kRow); }
+
+void needs_of_gather_quantized(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  const int64_t axis = ctx.attr_int("gather_axis", 0), at = axis < 0 ? axis + data.rank() : axis;
+  need_index(ctx, 1, at >= 0 && at < data.rank() ? data.dim(static_cast<int>(at)) : Dim(),
+             "an index and the axis it reads");
+}
+
 }  // namespace
 
 void add_microsoft_embedding_ops(Registry& r) {
@@ -164,12 +185,14 @@ void add_microsoft_embedding_ops(Registry& r) {
   r.add({.domain = kMicrosoft,
          .name = "EmbedLayerNormalization",
          .shape = embed_layer_norm_rule,
+         .needs = needs_of_embed,
          .operands = {kIndex, kIndex, kWeight, kWeight, kWeight, kBias, kBias, kMask, kPosition},
          .axes = axes_by(embed_axes),
          .standard = standard_embed_layer_norm});
   r.add({.domain = kMicrosoft,
          .name = "QEmbedLayerNormalization",
          .shape = quantized_embed_layer_norm_rule,
+         .needs = needs_of_embed,
          .operands = {kIndex, kIndex, kWeight, kWeight, kWeight, kBias, kBias, kMask, kQuantScale, kQuantScale,
                       kQuantScale, kQuantScale, kQuantScale, kZeroPoint},
          .axes = axes_by(quantized_embed_axes)});
@@ -177,6 +200,7 @@ void add_microsoft_embedding_ops(Registry& r) {
          .name = "TorchEmbedding",
          .shape = embedding_rule,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_embedding,
          .operands = {kWeight, kIndex, kSetting, kSetting},
          .axes = axes_by(torch_embedding_axes),
          .batch = batch_with(batch_torch_embedding)});
@@ -184,6 +208,7 @@ void add_microsoft_embedding_ops(Registry& r) {
          .name = "GatherBlockQuantized",
          .shape = gather_block_quantized_rule,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_gather_quantized,
          .operands = {kWeight, kIndex, kQuantScale, kZeroPoint},
          .attributes = {{.name = "gather_axis", .role = kAxes, .otherwise = 0},
                         {.name = "quantize_axis", .role = kAxes, .otherwise = 1}},

@@ -7,6 +7,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -33,6 +34,15 @@ void gemma_rotary_rule(Context& ctx) {
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 3, ctx.input(3).dtype);
 }
 
+// One position is that of the first token, the others count on from there.
+void needs_of_rotary(Context& ctx) {
+  const Fact &x = ctx.input(0), &cos = ctx.input(2), &positions = ctx.input(1);
+  constexpr std::string_view kWhat = "a position within the rotary caches";
+  if (cos.rank() != 2 || x.rank() < 3 || !positions.has_rank()) return ctx.leave_open(kWhat, 1);
+  const dim::Dim tokens = positions.rank() == 1 ? x.dim(x.rank() - 2) : dim::Dim(1);
+  need_between(ctx, 1, 0, cos.dim(0) - tokens, kWhat);
+}
+
 void batch_microsoft_rotary(BatchContext& n) { batch_rotary(n, 1, 2); }
 
 }  // namespace
@@ -44,6 +54,7 @@ void add_microsoft_rotary_ops(Registry& r) {
   r.add({.domain = kMicrosoft,
          .name = "RotaryEmbedding",
          .shape = rotary_rule,
+         .needs = needs_of_rotary,
          .operands = {kData, kPosition, kData, kData},
          .axes = axes_by("b h... s c~, b s, _ _, _ _ -> b h... s c~ | b h... s~ c~, _, _ _, _ _ -> b h... s~ c~"),
          .batch = batch_with(batch_microsoft_rotary),
@@ -51,6 +62,7 @@ void add_microsoft_rotary_ops(Registry& r) {
   r.add({.domain = kMicrosoft,
          .name = "MRotaryEmbedding",
          .shape = rotary_rule,
+         .needs = needs_of_rotary,
          .operands = {kData, kPosition, kData, kData},
          .axes = axes_by("b h... s c~, _ b s, _ _, _ _ -> b h... s c~")});
   r.add({.domain = kMicrosoft,

@@ -5,6 +5,7 @@
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
@@ -53,6 +54,12 @@ void array_feature_extractor(Context& ctx) {
   Shape out = data.rank() == 1 ? Shape{1} : Shape(data.shape->begin(), data.shape->end() - 1);
   out.push_back(ctx.input(1).num_elements());
   ctx.set_tensor(0, data.dtype, std::move(out));
+}
+
+void needs_of_features(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  need_between(ctx, 1, 0, data.rank() > 0 ? data.dim(data.rank() - 1) - 1 : Dim(),
+               "an index and the features it names");
 }
 
 void cast_map(Context& ctx) {
@@ -180,6 +187,7 @@ void add_ml_ops(Registry& r) {
          .name = "ArrayFeatureExtractor",
          .shape = array_feature_extractor,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_features,
          .operands = {Role::kData, Role::kIndex},
          .axes = axes_by(array_feature_axes)});
   r.add({.domain = kMl, .name = "Binarizer", .shape = same_shape, .op_class = OpClass::kElementwise});

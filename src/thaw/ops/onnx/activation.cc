@@ -2,6 +2,7 @@
 // broadcasts to the input.
 #include <cmath>
 #include <numbers>
+#include <string_view>
 
 #include "thaw/ops/onnx/gelu.h"
 #include "thaw/ops/onnx/normalization.h"
@@ -47,7 +48,15 @@ void prelu_rule(Context& ctx) {
   activation(ctx);
   const Fact &x = ctx.input(0), &slope = ctx.input(1);
   if (!x.has_rank() || !slope.has_rank()) return;
-  if (ctx.opset() >= 7) return require_broadcasts_to(ctx, 1, *x.shape, "PRelu's slope");
+  if (ctx.opset() >= 7) {
+    constexpr std::string_view kWhat = "PRelu's slope";
+    if (!ctx.wants_sizes_as_run() || slope.rank() > x.rank()) return require_broadcasts_to(ctx, 1, *x.shape, kWhat);
+    // ONNX Runtime broadcasts the input to the slope, too.
+    const int extra = x.rank() - slope.rank();
+    for (int k = 0; k < slope.rank(); ++k)
+      ctx.specify_at_most(slope.dim(k), x.dim(k + extra), kWhat, {1, k}, {0, k + extra});
+    return ctx.set_tensor(0, x.dtype, broadcast_shapes(ctx, *x.shape, *slope.shape, kWhat, {0, 0}, {1, 0}));
+  }
   // One slope for all, or one a channel.
   if (slope.rank() == 1 && x.rank() >= 2)
     ctx.require_broadcast(x.dim(1), slope.dim(0), "PRelu's slope", {0, 1}, {1, 0});

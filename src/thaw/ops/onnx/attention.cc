@@ -11,6 +11,7 @@
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
@@ -315,6 +316,16 @@ void batch_rotary(BatchContext& n, int positions, int table) {
   batch_by_axes(n);
 }
 
+namespace {
+
+void needs_of_rotary_embedding(Context& ctx) {
+  const Fact& cos = ctx.input(1);
+  if (!ctx.has_input(3)) return;
+  need_between(ctx, 3, 0, cos.rank() == 2 ? cos.dim(0) - 1 : Dim(), "a position within the rotary caches");
+}
+
+}  // namespace
+
 void add_attention_ops(Registry& r) {
   using enum Role;
   r.add({.name = "Attention",
@@ -332,6 +343,7 @@ void add_attention_ops(Registry& r) {
          .evaluation = Evaluation::kNever});
   r.add({.name = "RotaryEmbedding",
          .shape = rotary_embedding,
+         .needs = needs_of_rotary_embedding,
          .operands = {kData, kData, kData, kPosition},
          .axes = axes_by(rotary_axes),
          .batch = batch_with(batch_rotary_embedding),

@@ -10,6 +10,7 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -85,12 +86,14 @@ void add_cast_ops(Registry& r) {
   r.add({.name = "Cast",
          .shape = cast_rule,
          .op_class = OpClass::kElementwise,
+         .range = range_cast,
          .newer = newer_cast,
          .evaluation = Evaluation::kByRule,
          .converts = true});
   r.add({.name = "CastLike",
          .shape = cast_like_rule,
          .op_class = OpClass::kElementwise,
+         .range = range_cast,
          .operands = {Role::kData, Role::kTypeOnly},
          .axes = axes_by("... -> ..."),
          .batch = batch_with(batch_cast_like),

@@ -13,6 +13,7 @@
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -122,6 +123,7 @@ void add_concat_ops(Registry& r) {
   r.add({.name = "Concat",
          .shape = concat,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .attributes = {{.name = "axis", .role = Role::kAxes, .otherwise = 1}},
          .axes = axes_by(axes_of_concat),
          .batch = batch_with(batch_concat),

@@ -14,6 +14,7 @@
 #include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -134,14 +135,19 @@ void loop(Context& ctx) {
   }
   StateFixpoint fixpoint(initial);
   std::vector<Fact> results;
+  const TripCount trips = trip_count(ctx);
+  Fact number = Fact::tensor(DataType::kInt64, own_shape(*body, 0));
+  if (ctx.wants_values()) {
+    const dim::Dim last = trips.limit.is_known() ? trips.limit - 1 : dim::Dim();
+    number.range = std::make_shared<const ValueRange>(ValueRange{dim::Dim(int64_t{0}), last, false});
+  }
   do {
-    std::vector<Fact> inputs{Fact::tensor(DataType::kInt64, own_shape(*body, 0)), true_fact(*body)};
+    std::vector<Fact> inputs{number, true_fact(*body)};
     inputs.insert(inputs.end(), fixpoint.state().begin(), fixpoint.state().end());
     results = ctx.infer_subgraph(*body, inputs);
     results.resize(body->outputs().size());
   } while (!fixpoint.advance(std::span(results).subspan(1, carried)));
 
-  TripCount trips = trip_count(ctx);
   bool runs = trips.starts && at_least(trips.limit, 1);
   for (size_t i = 0; i < carried; ++i) {
     // After a run the values are the body's; where it may not run at all, also the initial ones.
@@ -369,6 +375,7 @@ void add_control_ops(Registry& r) {
   r.add({.name = "Loop",
          .shape = loop,
          .op_class = OpClass::kControl,
+         .needs = needs_nothing,
          .operands = {kSize, kCondition, kCarried},
          .axes = no_axes(kBodies),
          .batch = batch_with(batch_loop),

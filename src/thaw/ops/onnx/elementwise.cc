@@ -10,8 +10,10 @@
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/magnitude.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/scale.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -175,6 +177,11 @@ void clip_rule(Context& ctx) {
   ctx.set_elements(0, std::move(out));
 }
 
+// Integers are not divided by 0; of floats the quotient is infinite.
+void needs_divisors(Context& ctx) {
+  if (!ir::is_floating(ctx.input(1).dtype)) need_nonzero(ctx, 1, "a divisor that is not 0");
+}
+
 void batch_clip(BatchContext& n) {
   if (!n.is_batched(1) && !n.is_batched(2)) return n.keep_on(n.form_of(0));
   // Limits of a sample's own are no operand that Clip takes.
@@ -193,14 +200,24 @@ void add_elementwise_ops(Registry& r) {
     op.evaluation = Evaluation::kByRule;
     r.add(std::move(op));
   };
-  add_op({.name = "Add", .shape = binary<add>, .commutes = true, .magnitude = magnitude_of_sum});
-  add_op({.name = "Sub", .shape = binary<subtract>, .magnitude = magnitude_of_difference});
-  add_op({.name = "Mul", .shape = multiply_rule, .commutes = true, .magnitude = magnitude_of_product});
-  add_op({.name = "Div", .shape = divide_rule, .magnitude = magnitude_of_quotient, .counts_small = 1});
-  add_op({.name = "Mod", .shape = mod_rule});
+  add_op({.name = "Add", .shape = binary<add>, .range = range_of_sum, .commutes = true, .magnitude = magnitude_of_sum});
+  add_op(
+      {.name = "Sub", .shape = binary<subtract>, .range = range_of_difference, .magnitude = magnitude_of_difference});
+  add_op({.name = "Mul",
+          .shape = multiply_rule,
+          .range = range_of_product,
+          .commutes = true,
+          .magnitude = magnitude_of_product});
+  add_op({.name = "Div",
+          .shape = divide_rule,
+          .needs = needs_divisors,
+          .range = range_of_quotient,
+          .magnitude = magnitude_of_quotient,
+          .counts_small = 1});
+  add_op({.name = "Mod", .shape = mod_rule, .needs = needs_divisors, .range = range_of_modulo});
   add_op({.name = "Pow", .shape = power_rule, .widens = true, .magnitude = magnitude_of_power});
-  add_op({.name = "Neg", .shape = unary<negate>, .magnitude = magnitude_negated});
-  add_op({.name = "Abs", .shape = unary<abs_value>, .magnitude = magnitude_not_negative});
+  add_op({.name = "Neg", .shape = unary<negate>, .range = range_negated, .magnitude = magnitude_negated});
+  add_op({.name = "Abs", .shape = unary<abs_value>, .range = range_of_sizes, .magnitude = magnitude_not_negative});
   add_op({.name = "Floor", .shape = unary<floor_value>});
   add_op({.name = "Ceil", .shape = unary<ceil_value>});
   add_op({.name = "Round", .shape = unary<round_value>});
@@ -215,12 +232,15 @@ void add_elementwise_ops(Registry& r) {
   add_op({.name = "Mean", .shape = variadic<mean_of>, .commutes = true, .magnitude = magnitude_of_sum});
   add_op({.name = "Min",
           .shape = variadic<min_of>,
+          .range = range_of_lesser,
           .commutes = true,
           .saturates = true,
           .magnitude = magnitude_of_lesser});
-  add_op({.name = "Max", .shape = variadic<max_of>, .commutes = true, .saturates = true});
+  add_op({.name = "Max", .shape = variadic<max_of>, .range = range_of_greater, .commutes = true, .saturates = true});
   add_op({.name = "Clip",
           .shape = clip_rule,
+          .needs = needs_nothing,
+          .range = range_clipped,
           .operands = {Role::kData, Role::kSetting, Role::kSetting},
           .axes = axes_by("... -> ..."),
           .batch = batch_with(batch_clip),

@@ -7,10 +7,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -162,6 +164,8 @@ void add_expand_ops(Registry& r) {
   r.add({.name = "Expand",
          .shape = expand,
          .op_class = OpClass::kMovement,
+         .needs = needs_sizes,
+         .range = range_kept,
          .operands = {kData, kShape},
          .axes = axes_by(expand_axes),
          .batch = batch_with(batch_expand),
@@ -169,6 +173,8 @@ void add_expand_ops(Registry& r) {
   r.add({.name = "Tile",
          .shape = tile,
          .op_class = OpClass::kMovement,
+         .needs = needs_sizes,
+         .range = range_kept,
          .operands = {kData, kRepeats, kAxes},
          .axes = axes_by(tile_axes),
          .batch = batch_with(batch_tile),

@@ -11,10 +11,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -158,6 +160,27 @@ void gather_nd(Context& ctx) {
   out.insert(out.end(), data.shape->begin() + batch_dims + *depth, data.shape->end());
   ctx.set_tensor(0, data.dtype, std::move(out));
   gather_nd_values(ctx, batch_dims, *depth);
+}
+
+constexpr std::string_view kIndexInAxis = "an index and the axis it reads";
+
+// The size of an axis of the data that the attribute `axis` names.
+Dim indexed_size(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  const int64_t axis = ctx.attr_int("axis", 0);
+  const int64_t at = axis < 0 ? axis + data.rank() : axis;
+  return at >= 0 && at < data.rank() ? data.dim(static_cast<int>(at)) : Dim();
+}
+
+// What is constant, the shape rule has stated.
+void needs_of_gather(Context& ctx) {
+  if (!ctx.ints(1)) need_index(ctx, 1, indexed_size(ctx), kIndexInAxis);
+}
+
+void needs_of_gather_elements(Context& ctx) { need_index(ctx, 1, indexed_size(ctx), kIndexInAxis); }
+
+void needs_of_gather_nd(Context& ctx) {
+  need_coordinates(ctx, 1, ctx.opset() >= 12 ? static_cast<int>(ctx.attr_int("batch_dims", 0)) : 0);
 }
 
 // The rows that are read along an axis are named by the indices, whose axes take its place.
@@ -443,6 +466,8 @@ void add_gather_ops(Registry& r) {
   r.add({.name = "Gather",
          .shape = gather,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_gather,
+         .range = range_moved,
          .operands = {kData, kIndex},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
          .axes = axes_by(axes_of_gather),
@@ -452,6 +477,8 @@ void add_gather_ops(Registry& r) {
   r.add({.name = "GatherElements",
          .shape = gather_elements,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_gather_elements,
+         .range = range_moved,
          .operands = {kData, kIndex},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
          .axes = axes_by(gather_elements_axes),
@@ -461,6 +488,8 @@ void add_gather_ops(Registry& r) {
   r.add({.name = "GatherND",
          .shape = gather_nd,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_gather_nd,
+         .range = range_moved,
          .operands = {kData, kIndex},
          .axes = axes_by(gather_nd_axes),
          .batch = batch_with(batch_gather_nd),

@@ -7,10 +7,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -124,6 +126,31 @@ void range(Context& ctx) {
   ctx.set_elements(0, std::move(elements));
 }
 
+void needs_of_range(Context& ctx) {
+  if (const auto delta = ctx.number(2)) return;  // the shape rule has looked at it
+  if (ir::is_integer(ctx.input(2).dtype)) return need_nonzero(ctx, 2, "a Range's delta that is not 0");
+  ctx.leave_open("a Range's delta that is not 0", 2);
+}
+
+// From start on, by steps that are known.
+void range_of_range(Context& ctx) {
+  const auto whole = [&](int i) {
+    const Elements* elements = ctx.elements(i);
+    return elements && elements->size() == 1 ? elements->front().as_dim() : Dim();
+  };
+  const auto delta = whole(2).constant();
+  if (!delta || *delta == 0 || ctx.output(0).rank() != 1 || !ir::is_integer(ctx.output(0).dtype)) return;
+  const Dim start = whole(0), limit = whole(1);
+  const Dim last = *delta == 1 && limit.is_known() ? limit - 1 : start + (ctx.output(0).dim(0) - 1) * *delta;
+  ctx.set_range(0, *delta > 0 ? ValueRange{start, last, true} : ValueRange{last, start, true});
+}
+
+void range_of_fill(Context& ctx) {
+  const ir::Tensor* value = ctx.attr_tensor("value");
+  if (!value || !ir::is_integer(value->data_type)) return;
+  if (const auto range = range_of_constant(*value)) ctx.set_range(0, *range);
+}
+
 void shape(Context& ctx) {
   const Fact& data = ctx.input(0);
   if (!data.has_rank()) return ctx.set_tensor(0, ir::DataType::kInt64, unknown_shape(1));
@@ -179,17 +206,22 @@ void add_generator_ops(Registry& r) {
   r.add({.name = "Constant",
          .shape = constant,
          .op_class = OpClass::kGenerator,
+         .needs = needs_nothing,
          .axes = no_axes("it has no operand"),
          .evaluation = Evaluation::kByRule});
   r.add({.name = "ConstantOfShape",
          .shape = constant_of_shape,
          .op_class = OpClass::kGenerator,
+         .needs = needs_sizes,
+         .range = range_of_fill,
          .operands = {kShape},
          .axes = no_axes(kSizedByData),
          .evaluation = Evaluation::kByRule});
   r.add({.name = "Range",
          .shape = range,
          .op_class = OpClass::kGenerator,
+         .needs = needs_of_range,
+         .range = range_of_range,
          .operands = {kSize},
          .axes = no_axes(kSizedByData),
          .evaluation = Evaluation::kByRule});

@@ -8,6 +8,7 @@
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -163,7 +164,7 @@ void add_logical_ops(Registry& r) {
   add_op({.name = "BitwiseXor", .shape = bitwise<bit_xor>, .commutes = true});
   add_op({.name = "BitwiseNot", .shape = bit_not_rule});
   add_op({.name = "BitShift", .shape = bit_shift_rule});
-  add_op({.name = "Where", .shape = where_rule, .operands = {kCondition, kData}});
+  add_op({.name = "Where", .shape = where_rule, .range = range_moved, .operands = {kCondition, kData}});
   r.add({.name = "IsNaN", .shape = test_rule, .op_class = OpClass::kElementwise});
   r.add({.name = "IsInf", .shape = test_rule, .op_class = OpClass::kElementwise, .saturates = true});
 }

@@ -5,6 +5,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -30,6 +31,14 @@ void loss_rule(Context& ctx) {
   if (is_reduced(ctx)) each = Shape{};
   ctx.set_tensor(0, scores.dtype, std::move(each));
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 0, scores.dtype);
+}
+
+// Labels are classes, or the one that is ignored.
+void needs_of_loss(Context& ctx) {
+  const Fact& scores = ctx.input(0);
+  constexpr std::string_view kWhat = "a label and the classes of a loss";
+  if (ctx.has_attribute("ignore_index")) return ctx.leave_open(kWhat, 1);
+  need_between(ctx, 1, 0, scores.rank() > 1 ? scores.dim(1) - 1 : dim::Dim(), kWhat);
 }
 
 // Inputs R, T, then groups of n tensors: the optimized ones, their gradients, then the states; the outputs are the new
@@ -114,6 +123,7 @@ void add_loss_ops(Registry& r) {
   using enum Role;
   r.add({"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"}, {.shape = loss_rule,
                                                                    .op_class = OpClass::kReduction,
+                                                                   .needs = needs_of_loss,
                                                                    .operands = {kData, kIndex, kBias},
                                                                    .axes = axes_by(loss_axes),
                                                                    .batch = batch_with(batch_loss)});

@@ -134,6 +134,13 @@ void mean_variance_rule(Context& ctx) {
 }
 
 // The mask has the data's type before opset 10, bool since.
+// A ratio from 0 up to 1, looked at in training alone.
+void needs_of_dropout(Context& ctx) {
+  if (!ctx.has_input(1) || !ctx.has_input(2) || ctx.number(2) == 0.0) return;
+  const auto ratio = ctx.number(1);
+  if (!ratio || !(*ratio >= 0 && *ratio < 1)) ctx.leave_open("a Dropout's ratio", 1);
+}
+
 void dropout_rule(Context& ctx) {
   keep_shape(ctx);
   if (ctx.wants_output(1)) shape_of_input(ctx, 1, 0, ctx.opset() < 10 ? ctx.input(0).dtype : DataType::kBool);
@@ -352,6 +359,7 @@ void add_normalization_ops(Registry& r) {
          .magnitude = magnitude_passed});
   r.add({.name = "Dropout",
          .shape = dropout_rule,
+         .needs = needs_of_dropout,
          .operands = {kData, kSetting, kSetting},
          .axes = axes_by("... -> ..., ..."),
          .batch = batch_with(batch_dropout),

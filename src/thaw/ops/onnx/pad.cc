@@ -9,6 +9,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
@@ -93,6 +94,24 @@ void pad_elements(Context& ctx, const ConstantShape& out, std::span<const Dim> p
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
+// What is not filled with a constant is copied from what the negative pads leave of the axis. A mirror does not repeat the edge.
+void require_something_to_copy(Context& ctx, std::span<const Dim> pads) {
+  const std::string_view mode = ctx.attr_string("mode", "constant");
+  if (mode == "constant") return;
+  const Fact& data = ctx.input(0);
+  const size_t rank = data.shape->size();
+  for (size_t k = 0; k < rank; ++k) {
+    const Dim begin = pads[k], end = pads[k + rank];
+    if (begin.is_constant(0) && end.is_constant(0) && mode != "wrap") continue;
+    const Dim kept = data.dim(static_cast<int>(k)) + dim::min(begin, 0) + dim::min(end, 0);
+    const bool is_padded = !begin.is_symbolic() && !end.is_symbolic();
+    ctx.require_of_values(1, kept, "what a Pad copies from the axis", 1, !is_padded);
+    for (const Dim amount : {begin, end})
+      if (mode == "reflect" && !at_most(amount, 0))
+        ctx.require_of_values(amount + is_less(0, amount), kept, "what a Pad mirrors within the axis", 1, false);
+  }
+}
+
 void pad(Context& ctx) {
   const Fact& data = ctx.input(0);
   if (!data.has_rank()) return unknown_tensor(ctx, 0, data.dtype);
@@ -109,6 +128,7 @@ void pad(Context& ctx) {
           ctx.require_at_most(amount + is_less(0, amount), data.dim(k), "what a Pad mirrors within the axis", {},
                               {0, k});
   }
+  if (ctx.wants_values()) require_something_to_copy(ctx, *pads);
   auto constant = constant_shape(out);
   bool known = std::all_of(pads->begin(), pads->end(), [](Dim d) {
     auto v = d.constant();
@@ -116,6 +136,12 @@ void pad(Context& ctx) {
   });
   ctx.set_tensor(0, data.dtype, std::move(out));
   if (constant && known) pad_elements(ctx, *constant, *pads);
+}
+
+void needs_of_pad(Context& ctx) {
+  if (ctx.opset() < 11) return;
+  need_known(ctx, 1, "the pads of a Pad");
+  if (ctx.has_input(3) && !ctx.ints(3)) ctx.leave_open("the axes of a Pad", 3);
 }
 
 // A constant amount of padding at one end of an axis that the inputs size: up to a length that was fixed. (Padding for
@@ -199,6 +225,7 @@ void add_pad_ops(Registry& r) {
   r.add({.name = "Pad",
          .shape = pad,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_pad,
          .operands = {kData, kPads, kSetting, kAxes},
          .axes = axes_by(pad_axes),
          .batch = batch_with(batch_pad),

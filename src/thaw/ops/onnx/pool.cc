@@ -7,6 +7,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 
@@ -116,6 +117,17 @@ void roi_align_rule(Context& ctx) {
     count = ctx.require_equal(count, batch.dim(0), "regions and their batch indices", {1, 0}, {2, 0});
   ctx.set_tensor(0, ctx.input(0).dtype,
                  region_shape(ctx, count, ctx.attr_int("output_height", 1), ctx.attr_int("output_width", 1)));
+}
+
+// Each index counts elements of the whole output.
+void needs_of_max_unpool(Context& ctx) {
+  need_between(ctx, 1, 0, ctx.output(0).num_elements() - 1, "an index and the elements of a MaxUnpool");
+  need_known(ctx, 2, "the sizes of a MaxUnpool");
+}
+
+void needs_of_roi_align(Context& ctx) {
+  const Fact& x = ctx.input(0);
+  need_between(ctx, 2, 0, x.rank() > 0 ? x.dim(0) - 1 : Dim(), "an image of a RoiAlign and its batch");
 }
 
 template <Combine kCombine>
@@ -264,6 +276,7 @@ void add_pool_ops(Registry& r) {
   add_global({.name = "GlobalLpPool", .axes = axes_by(global_axes<Combine::kSum>), .widens = true});
   r.add({.name = "MaxUnpool",
          .shape = max_unpool_rule,
+         .needs = needs_of_max_unpool,
          .operands = {kData, kIndex, kShape},
          .axes = axes_by("n c x~..., n c x~... -> n c x~..."),
          .batch = batch_with(batch_max_unpool)});
@@ -274,6 +287,7 @@ void add_pool_ops(Registry& r) {
          .batch = no_batch("its regions name their image by a float number; RoiAlign can be batched")});
   r.add({.name = "RoiAlign",
          .shape = roi_align_rule,
+         .needs = needs_of_roi_align,
          .operands = {kData, kRegion, kIndex},
          .axes = axes_by(region_axes),
          .batch = batch_with(batch_regions),

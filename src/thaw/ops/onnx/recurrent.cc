@@ -6,6 +6,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -85,6 +86,12 @@ void recurrent(Context& ctx) {
     if (ctx.wants_output(o)) ctx.set_tensor(o, dtype, state);
 }
 
+void needs_of_recurrent(Context& ctx) {
+  const Fact& x = ctx.input(0);
+  need_between(ctx, 4, 0, x.rank() == 3 ? x.dim(puts_batch_first(ctx) ? 1 : 0) : dim::Dim(),
+               "a length and the steps of a sequence");
+}
+
 // X, W, R, B, lengths, states, peepholes -> Y, last states.
 std::optional<AxesMap> recurrent_axes(NodeView& view) {
   constexpr std::string_view kTimeFirst =
@@ -154,10 +161,17 @@ void add_recurrent_ops(Registry& r) {
     op.flops = recurrent_flops;
     r.add(std::move(op));
   };
-  add_op({.name = "RNN", .shape = recurrent<1, 1>, .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
-  add_op({.name = "GRU", .shape = recurrent<3, 1>, .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
+  add_op({.name = "RNN",
+          .shape = recurrent<1, 1>,
+          .needs = needs_of_recurrent,
+          .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
+  add_op({.name = "GRU",
+          .shape = recurrent<3, 1>,
+          .needs = needs_of_recurrent,
+          .operands = {kData, kWeight, kWeight, kBias, kCount, kState}});
   add_op({.name = "LSTM",
           .shape = recurrent<4, 2>,
+          .needs = needs_of_recurrent,
           .operands = {kData, kWeight, kWeight, kBias, kCount, kState, kState, kBias}});
 }
 

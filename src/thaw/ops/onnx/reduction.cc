@@ -13,7 +13,9 @@
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/magnitude.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -292,6 +294,7 @@ void add_reduction_ops(Registry& r) {
   // Up to an opset the axes are an attribute.
   const auto add_op = [&r](Operator op, int64_t last_of_attribute = 17) {
     op.op_class = OpClass::kReduction;
+    op.needs = needs_an_axis;
     op.operands = {kData, kAxes};
     op.attributes = {{"axes", kAxes, AttributeRole::kRequired, 1, last_of_attribute}};
     op.batch = batch_with(batch_reduce);
@@ -312,11 +315,13 @@ void add_reduction_ops(Registry& r) {
           .magnitude = magnitude_of_many_factors});
   add_op({.name = "ReduceMin",
           .shape = reduction<lowest>,
+          .range = range_reduced,
           .axes = axes_by(reduction_axes<Combine::kMinimum>),
           .evaluation = kByRule,
           .saturates = true});
   add_op({.name = "ReduceMax",
           .shape = reduction<highest>,
+          .range = range_reduced,
           .axes = axes_by(reduction_axes<Combine::kMaximum>),
           .evaluation = kByRule,
           .saturates = true,
@@ -349,6 +354,7 @@ void add_reduction_ops(Registry& r) {
                                .batch = batch_with(batch_shifting_axes),
                                .saturates = true});
   const auto add_cumulative = [&r](Operator op) {
+    op.needs = needs_an_axis;
     op.operands = {kData, kAxes};
     op.axes = axes_by(cumulative_axes);
     op.batch = batch_with(batch_shifting_axes);

@@ -9,9 +9,11 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -177,6 +179,8 @@ void add_reshape_ops(Registry& r) {
   r.add({.name = "Reshape",
          .shape = reshape,
          .op_class = OpClass::kMovement,
+         .needs = needs_sizes,
+         .range = range_kept,
          .operands = {kData, kShape},
          .attributes = {{.name = "shape", .role = kShape}},
          .axes = axes_by(reshape_axes),
@@ -187,6 +191,7 @@ void add_reshape_ops(Registry& r) {
   r.add({.name = "Flatten",
          .shape = flatten,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 1}},
          .axes = axes_by(reshape_axes),
          .batch = batch_with(batch_flatten),
@@ -194,6 +199,7 @@ void add_reshape_ops(Registry& r) {
   r.add({.name = "Identity",
          .shape = identity,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .axes = axes_by("... -> ..."),
          .evaluation = Evaluation::kByRule});
 }

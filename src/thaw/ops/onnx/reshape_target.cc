@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ops/rule/size_help.h"
@@ -27,6 +28,7 @@ class Resolution {
     if (open_.size() == 1 && infer_ < 0 && others_are_positive(open_.front())) {
       // Whatever it says (a size, -1, or 0 for a copy), the element counts leave one size only.
       infer_ = static_cast<int>(open_.front());
+      meant_ = target_[open_.front()];
       open_.clear();
     }
     if (!open_.empty()) {
@@ -106,6 +108,7 @@ class Resolution {
     }
     for (size_t i = 0; i < out_.size(); ++i)
       if (static_cast<int>(i) != infer_) divisor = divisor * factor[i];
+    state_open(total, divisor, inferred_elsewhere);
     Dim inferred = dim::floor_div(total, dim::max(divisor, 1));
     if (inferred_elsewhere) {
       out_[infer_] = inferred;
@@ -116,6 +119,16 @@ class Resolution {
       Dim is_inferred = dim::max(0, -target_[i]);
       out_[i] = factor[i] + is_inferred * (inferred - 1);
     }
+  }
+
+  // What has to hold of entries that may be below 0, for a proof alone: of a frozen size it tells nothing.
+  void state_open(Dim total, Dim divisor, bool inferred_elsewhere) {
+    if (!ctx_.wants_values()) return;
+    // Beside a -1 each is a size, or a 0 that copies. Which of them is the one that is inferred else, no statement says.
+    if (!inferred_elsewhere || total.is_unknown() || divisor.is_unknown())
+      return ctx_.leave_open("sizes of a Reshape of which one may be -1", 1);
+    for (size_t i : open_) ctx_.require_of_values(allowzero_ ? 1 : 0, target_[i], "a size of a Reshape", 1, false);
+    ctx_.require_divisible(total, divisor, kReshapedElements);
   }
 
   // The element counts of input and output with the factors that both share left out: what is copied, and equal sizes.
@@ -144,20 +157,42 @@ class Resolution {
         ctx_.invalid("a Reshape's target holds -1 beside a size of 0");
         return;
       }
-      out_[infer_] = divide_evenly(ctx_, numerator, denominator, kReshapedElements);
+      // Where a size that may be 0 is, the input's stands in its place.
+      const bool is_exact = !ctx_.wants_values() || may_be_zero_.empty() || dim::exact_div(numerator, denominator);
+      out_[infer_] =
+          divide_evenly(ctx_, numerator, is_exact ? denominator : dim::max(denominator, 1), kReshapedElements);
+      require_meant();
       return;
     }
     require_count(numerator, denominator, out, out_axis);
   }
 
+  // An entry that is taken for what the others leave is that size, or -1, or a 0 that copies it.
+  void require_meant() {
+    if (meant_.is_unknown() || !ctx_.wants_values()) return;
+    ctx_.require_of_values(meant_, out_[infer_], kReshapedElements, 1, true);
+    ctx_.require_of_values(out_[infer_], meant_, kReshapedElements, 1, true);
+  }
+
   // A size that is 0 at run time means a copy: the result is another one where an inferred size, or a second size of 0,
   // makes the counts agree all the same. (A size that only running tells is let pass: nobody could prove it.)
   void require_sizes() {
+    constexpr std::string_view kWhat = "a Reshape's size, where 0 would mean a copy";
+    if (ctx_.wants_values()) return need_sizes(kWhat);
     auto can_vanish = std::count_if(out_.begin(), out_.end(), [&](Dim d) { return !ctx_.holds_at_least(d, 1); });
     if (can_vanish < 2 && infer_ < 0) return;
-    for (size_t i : may_be_zero_) {
-      if (dim::is_data_dependent(target_[i])) continue;
-      ctx_.require_at_most(1, target_[i], "a Reshape's size, where 0 would mean a copy");
+    for (size_t i : may_be_zero_)
+      if (!dim::is_data_dependent(target_[i])) ctx_.require_at_most(1, target_[i], kWhat);
+  }
+
+  // For a proof. A copy may well run, but not beside a -1 where what it copies is 0, too.
+  void need_sizes(std::string_view what) {
+    for (size_t i = 0; i < out_.size(); ++i) {
+      if (static_cast<int>(i) == infer_ || out_[i].is_unknown()) continue;
+      if (std::ranges::find(may_be_zero_, i) != may_be_zero_.end())
+        ctx_.require_of_values(1, target_[i], what, 1, true);
+      else if (infer_ >= 0 && !ctx_.holds_at_least(out_[i], 1))
+        ctx_.require_of_values(1, out_[i], "a Reshape's size beside one of -1", 1, false);
     }
   }
 
@@ -175,7 +210,14 @@ class Resolution {
         return;
       }
     }
-    ctx_.require_equal(numerator, denominator, kReshapedElements);
+    if (!ctx_.wants_values() || may_be_zero_.empty() || dim::same(numerator, denominator)) {
+      ctx_.require_equal(numerator, denominator, kReshapedElements);
+      return;
+    }
+    // Only where all of them are sizes.
+    Dim difference = numerator - denominator;
+    for (size_t i : may_be_zero_) difference = difference * dim::min(target_[i], 1);
+    ctx_.require_equal(difference, 0, kReshapedElements);
   }
 
   Context& ctx_;
@@ -185,6 +227,7 @@ class Resolution {
   Shape out_;
   std::vector<bool> copied_;         // by axis: the target says 0, take the input's size
   int infer_ = -1;                   // axis whose size the others leave
+  Dim meant_;                        // what the target says of that axis, where it is an expression
   std::vector<size_t> open_;         // axes whose entry may be -1, or is not known
   std::vector<size_t> may_be_zero_;  // axes whose entry is a size that may be 0, hence a copy
 };

@@ -8,6 +8,7 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/magnitude.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
@@ -116,6 +117,12 @@ void resize_rule(Context& ctx) {
       if (keeps_whole_axis(ctx, k, axes.size())) out[axes[k]] = scaled_size(x.dim(axes[k]), (*scales)[k]);
   }
   ctx.set_tensor(0, x.dtype, std::move(out));
+}
+
+void needs_of_resize(Context& ctx) {
+  const ResizeOperands at = resize_operands(ctx);
+  if (is_given(ctx, at.sizes)) return need_at_least(ctx, at.sizes, 1, "a size of a Resize");
+  need_known(ctx, at.scales, "the scales of a Resize");
 }
 
 // Scales are attributes in opsets 1 (height, width) and 7 (all axes), an input since.
@@ -337,6 +344,7 @@ void add_resize_ops(Registry& r) {
   using enum Role;
   r.add({.name = "Resize",
          .shape = resize_rule,
+         .needs = needs_of_resize,
          .operands = {kData, kRegion, kScales, kShape},
          .attributes = {{"axes", kAxes}},
          .axes = axes_by(resize_axes),
@@ -347,6 +355,7 @@ void add_resize_ops(Registry& r) {
          .magnitude = magnitude_passed});
   r.add({.name = "Upsample",
          .shape = upsample_rule,
+         .needs = needs_known<1>,
          .operands = {kData, kScales},
          .attributes = {{"scales", kScales, AttributeRole::kRequired, 7, 8}},
          .axes = axes_by(upsample_axes),

@@ -6,10 +6,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -165,6 +167,27 @@ void tensor_scatter(Context& ctx) {
   ctx.set_tensor(0, cache.dtype, std::move(out));
 }
 
+void needs_of_scatter_elements(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  const int64_t axis = ctx.attr_int("axis", 0), at = axis < 0 ? axis + data.rank() : axis;
+  need_index(ctx, 1, at >= 0 && at < data.rank() ? data.dim(static_cast<int>(at)) : dim::Dim(),
+             "an index and the axis it writes to");
+}
+
+void needs_of_scatter_nd(Context& ctx) { need_coordinates(ctx, 1, 0); }
+
+// Written from there on, all of it within the cache; in circles it goes on at its beginning.
+void needs_of_tensor_scatter(Context& ctx) {
+  if (!ctx.has_input(2)) return;
+  const Fact &cache = ctx.input(0), &update = ctx.input(1);
+  const int64_t axis = ctx.attr_int("axis", -2), at = axis < 0 ? axis + cache.rank() : axis;
+  const bool is_known = at >= 0 && at < cache.rank() && update.rank() == cache.rank();
+  constexpr std::string_view kWhat = "where an update of a cache begins";
+  if (!is_known || ctx.attr_string("mode", "linear") != "linear") return ctx.leave_open(kWhat, 2);
+  const int k = static_cast<int>(at);
+  need_between(ctx, 2, 0, cache.dim(k) - update.dim(k), kWhat);
+}
+
 std::optional<AxesMap> scatter_elements_axes(NodeView& view) {
   const int rank = view.input(0).rank();
   if (rank < 1 || view.input(1).rank() != rank) return std::nullopt;
@@ -232,6 +255,8 @@ void add_scatter_ops(Registry& r) {
   using enum Role;
   r.add({"Scatter", "ScatterElements"}, {.shape = scatter_elements,
                                          .op_class = OpClass::kMovement,
+                                         .needs = needs_of_scatter_elements,
+                                         .range = range_moved,
                                          .operands = {kData, kIndex, kData},
                                          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
                                          .axes = axes_by(scatter_elements_axes),
@@ -241,6 +266,8 @@ void add_scatter_ops(Registry& r) {
   r.add({.name = "ScatterND",
          .shape = scatter_nd,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_scatter_nd,
+         .range = range_moved,
          .operands = {kData, kIndex, kData},
          .axes = axes_by(scatter_nd_axes),
          .batch = batch_with(batch_scatter_nd),
@@ -248,6 +275,7 @@ void add_scatter_ops(Registry& r) {
   r.add({.name = "TensorScatter",
          .shape = tensor_scatter,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_tensor_scatter,
          .operands = {kState, kData, kIndex},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -2}},
          .axes = axes_by(tensor_scatter_axes)});

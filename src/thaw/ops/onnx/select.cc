@@ -8,10 +8,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -150,7 +152,12 @@ void compress(Context& ctx) {
     out[*axis] = length.is_constant(0) ? length : ctx.data_dependent(0, *axis);
     return ctx.set_tensor(0, data.dtype, std::move(out));
   }
-  if (!kept->empty()) ctx.require_at_most(kept->back() + 1, length, "a Compress's condition and its axis");
+  constexpr std::string_view kWhat = "a Compress's condition and its axis";
+  // ONNX Runtime passes over what a condition says beyond the axis.
+  if (!kept->empty() && ctx.wants_values())
+    ctx.require_of_values(kept->back() + 1, length, kWhat, 1, true);
+  else if (!kept->empty())
+    ctx.require_at_most(kept->back() + 1, length, kWhat);
   out[*axis] = static_cast<int64_t>(kept->size());
   auto constant = constant_shape(out);
   ctx.set_tensor(0, data.dtype, std::move(out));
@@ -311,6 +318,32 @@ void batch_one_hot(BatchContext& n) {
   n.become(0, after.emit("Where", {hot, on, off}), Form::kLeading);
 }
 
+void needs_of_top_k(Context& ctx) {
+  if (ctx.opset() >= 10) need_at_least(ctx, 1, 0, "a TopK's k");
+}
+
+void needs_of_one_hot(Context& ctx) {
+  const Elements* depth = ctx.elements(1);
+  const Dim classes = depth && depth->size() == 1 ? truncate(depth->front()).as_dim() : Dim();
+  ctx.require_of_values(1, classes, "the classes of a OneHot", 1, classes.is_unknown());
+}
+
+void needs_of_suppression(Context& ctx) {
+  if (!ctx.has_input(3)) return;
+  const auto threshold = ctx.number(3);
+  if (!threshold || !(*threshold >= 0 && *threshold <= 1))
+    ctx.leave_open("a threshold of a NonMaxSuppression from 0 to 1", 3);
+}
+
+// Places along an axis each.
+void range_of_places(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  Dim longest = data.has_rank() ? Dim(1) : Dim();
+  for (int k = 0; k < data.rank() && longest.is_known(); ++k)
+    longest = data.dim(k).is_unknown() ? Dim() : dim::max(longest, data.dim(k));
+  ctx.set_range(0, {Dim(int64_t{0}), longest - 1, false});
+}
+
 void batch_compress(BatchContext& n) {
   if (n.is_batched(1))
     BatchContext::refuse("what it keeps differs from sample to sample, so that results differ in size");
@@ -325,15 +358,21 @@ void batch_compress(BatchContext& n) {
 
 void add_select_ops(Registry& r) {
   using enum Role;
-  r.add({.name = "NonZero", .shape = nonzero, .axes = no_axes(kSizedByData)});
+  r.add({.name = "NonZero",
+         .shape = nonzero,
+         .needs = needs_nothing,
+         .range = range_of_places,
+         .axes = no_axes(kSizedByData)});
   r.add({.name = "Unique",
          .shape = unique,
+         .needs = needs_nothing,
          .attributes = {{.name = "axis", .role = kAxes}},
          .axes = no_axes(kSizedByData),
          .evaluation = Evaluation::kByRule});
   r.add({.name = "Compress",
          .shape = compress,
          .op_class = OpClass::kMovement,
+         .range = range_moved,
          .operands = {kData, kCondition},
          .attributes = {{.name = "axis", .role = kAxes}},
          .axes = axes_by(compress_axes),
@@ -341,6 +380,7 @@ void add_select_ops(Registry& r) {
          .evaluation = Evaluation::kByRule});
   r.add({.name = "TopK",
          .shape = top_k,
+         .needs = needs_of_top_k,
          .operands = {kData, kSize},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}, {.name = "k", .role = kSize}},
          .axes = axes_by(top_k_axes),
@@ -348,6 +388,7 @@ void add_select_ops(Registry& r) {
          .saturates = true});
   r.add({.name = "OneHot",
          .shape = one_hot,
+         .needs = needs_of_one_hot,
          .operands = {kIndex, kSize, kData},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = -1}},
          .axes = axes_by(one_hot_axes),
@@ -355,10 +396,12 @@ void add_select_ops(Registry& r) {
          .evaluation = Evaluation::kByRule});
   r.add({.name = "NonMaxSuppression",
          .shape = non_max_suppression,
+         .needs = needs_of_suppression,
          .operands = {kRegion, kData, kSetting, kSetting, kSetting},
          .axes = no_axes(kSizedByData)});
   r.add({.name = "Trilu",
          .shape = trilu,
+         .needs = needs_nothing,
          .operands = {kData, kSetting},
          .axes = axes_by("... i~ j~ -> ... i~ j~"),
          .evaluation = Evaluation::kByRule});

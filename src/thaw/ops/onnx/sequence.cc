@@ -11,6 +11,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
@@ -63,6 +64,21 @@ std::optional<size_t> known_position(Context& ctx, int input, int64_t length, in
   if (at >= 0 && at < bound) return static_cast<size_t>(at);
   ctx.invalid("position " + std::to_string(given->front()) + " in a sequence of " + std::to_string(length) + " items");
   return std::nullopt;
+}
+
+// A place in a sequence, counted from either end; kPastEnd: or behind its last item.
+template <int kInput, int64_t kPastEnd>
+void needs_position(Context& ctx) {
+  const Dim length = ctx.input(0).length;
+  need_between(ctx, kInput, -length, length - 1 + kPastEnd, "a position and the items of its sequence");
+  // Without one the last is taken.
+  if (!ctx.has_input(kInput) && kPastEnd == 0) ctx.require_of_values(1, length, "the items of a sequence", 0, false);
+}
+
+// Parts of one length, or a list of lengths.
+void needs_of_split_to_sequence(Context& ctx) {
+  need_known(ctx, 1, "the lengths of the parts of a SplitToSequence");
+  need_at_least(ctx, 1, ctx.input(1).rank() == 0 ? 1 : 0, "a length of a part");
 }
 
 void sequence_construct(Context& ctx) {
@@ -285,18 +301,21 @@ void add_sequence_ops(Registry& r) {
   r.add({.name = "SequenceAt",
          .shape = sequence_at,
          .op_class = OpClass::kMovement,
+         .needs = needs_position<1, 0>,
          .operands = {kData, kIndex},
          .axes = kNoAxes,
          .batch = batch_with(batch_items<1>)});
   r.add({.name = "SequenceErase",
          .shape = sequence_erase,
          .op_class = OpClass::kMovement,
+         .needs = needs_position<1, 0>,
          .operands = {kData, kIndex},
          .axes = kNoAxes,
          .batch = batch_with(batch_items<1>)});
   r.add({.name = "SequenceInsert",
          .shape = sequence_insert,
          .op_class = OpClass::kMovement,
+         .needs = needs_position<2, 1>,
          .operands = {kData, kData, kIndex},
          .axes = kNoAxes,
          .batch = batch_with(batch_items<2>)});
@@ -308,6 +327,7 @@ void add_sequence_ops(Registry& r) {
   r.add({.name = "SplitToSequence",
          .shape = split_to_sequence,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_split_to_sequence,
          .operands = {kData, kLengths},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}},
          .axes = kNoAxes,

@@ -6,6 +6,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 
@@ -97,6 +98,16 @@ void window_rule(Context& ctx) {
   ctx.set_tensor(0, data_type_from_attr(ctx.attr_int("output_datatype", 1)), Shape{scalar_from(ctx, 0)});
 }
 
+void needs_of_dft(Context& ctx) {
+  need_at_least(ctx, 1, 1, "the length of a DFT");
+  if (ctx.has_input(2) && !ctx.ints(2)) ctx.leave_open("the axis of a DFT", 2);
+}
+
+void needs_of_stft(Context& ctx) {
+  need_at_least(ctx, 1, 1, "the step of an STFT");
+  need_at_least(ctx, 3, 1, "the length of an STFT's frame");
+}
+
 // The last axis has real and imaginary parts. Any other may be the one that only running tells.
 std::optional<AxesMap> dft_axes(NodeView& view) {
   const int rank = view.input(0).rank();
@@ -118,6 +129,7 @@ void add_signal_ops(Registry& r) {
   using enum Role;
   r.add({.name = "DFT",
          .shape = dft_rule,
+         .needs = needs_of_dft,
          .operands = {kData, kSize, kAxes},
          .attributes = {{"axis", kAxes, 1, 17, 19}},
          .axes = axes_by(dft_axes),
@@ -126,6 +138,7 @@ void add_signal_ops(Registry& r) {
   // Signal, step, window, length of a frame. Frames and frequencies are both made of the signal's positions.
   r.add({.name = "STFT",
          .shape = stft_rule,
+         .needs = needs_of_stft,
          .operands = {kData, kSetting, kData, kSize},
          .axes = axes_by("b t~ c~ -> b t~ t~ c~ | b t~ -> b t~ t~ _"),
          .widens = true});
@@ -134,8 +147,11 @@ void add_signal_ops(Registry& r) {
          .op_class = OpClass::kGenerator,
          .operands = {kSize, kSize, kSetting},
          .axes = no_axes(kSizedByData)});
-  r.add({"HannWindow", "HammingWindow", "BlackmanWindow"},
-        {.shape = window_rule, .op_class = OpClass::kGenerator, .operands = {kSize}, .axes = no_axes(kSizedByData)});
+  r.add({"HannWindow", "HammingWindow", "BlackmanWindow"}, {.shape = window_rule,
+                                                            .op_class = OpClass::kGenerator,
+                                                            .needs = needs_sizes,
+                                                            .operands = {kSize},
+                                                            .axes = no_axes(kSizedByData)});
 }
 
 }  // namespace thaw::ops

@@ -11,10 +11,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -166,6 +168,12 @@ void slice(Context& ctx) {
   }
   ctx.set_tensor(0, data.dtype, std::move(out));
   slice_elements(ctx, a, *axes);
+}
+
+// Where it begins and ends may be anything.
+void needs_of_slice(Context& ctx) {
+  need_axis(ctx, 3, ctx.input(0).rank(), "an axis of a Slice");
+  if (!ctx.ints(4)) need_nonzero(ctx, 4, "a step of a Slice that is not 0");
 }
 
 // Axes that are not cut stay apart, and those that are cut to all that they have.
@@ -361,6 +369,8 @@ void add_slice_ops(Registry& r) {
   r.add({.name = "Slice",
          .shape = slice,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_slice,
+         .range = range_moved,
          .operands = {kData, kBounds, kBounds, kAxes, kSteps},
          .attributes = {{.name = "starts", .role = kBounds},
                         {.name = "ends", .role = kBounds},

@@ -6,11 +6,13 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -150,6 +152,8 @@ void add_split_ops(Registry& r) {
   r.add({.name = "Split",
          .shape = split_rule,
          .op_class = OpClass::kMovement,
+         .needs = needs_sizes,
+         .range = range_moved,
          .operands = {kData, kLengths},
          .attributes = {{.name = "axis", .role = kAxes, .otherwise = 0}, {.name = "split", .role = kLengths}},
          .axes = axes_by(split_axes),

@@ -9,9 +9,11 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -225,6 +227,8 @@ void add_squeeze_ops(Registry& r) {
   r.add({.name = "Squeeze",
          .shape = squeeze,
          .op_class = OpClass::kMovement,
+         .needs = needs_constant<1>,
+         .range = range_kept,
          .operands = {kData, kAxes},
          .attributes = {{.name = "axes", .role = kAxes}},
          .axes = axes_by(squeeze_axes),
@@ -233,6 +237,8 @@ void add_squeeze_ops(Registry& r) {
   r.add({.name = "Unsqueeze",
          .shape = unsqueeze,
          .op_class = OpClass::kMovement,
+         .needs = needs_constant<1>,
+         .range = range_kept,
          .operands = {kData, kAxes},
          .attributes = {{.name = "axes", .role = kAxes}},
          .axes = axes_by(unsqueeze_axes),

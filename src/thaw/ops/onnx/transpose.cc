@@ -7,10 +7,12 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -104,6 +106,12 @@ void reverse_sequence(Context& ctx) {
                       {0, static_cast<int>(batch)}, {1, 0});
 }
 
+void needs_of_reverse_sequence(Context& ctx) {
+  const Fact& data = ctx.input(0);
+  const int time = ctx.attr_int("time_axis", 0) == 1 ? 1 : 0;
+  need_between(ctx, 1, 0, data.rank() > time ? data.dim(time) : Dim(), "a length and the steps of a ReverseSequence");
+}
+
 std::optional<AxesMap> transpose_axes(NodeView& view) {
   const int rank = view.input(0).rank();
   const auto perm = view.attr_ints("perm");
@@ -162,6 +170,7 @@ void add_transpose_ops(Registry& r) {
   r.add({.name = "Transpose",
          .shape = transpose,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .attributes = {{.name = "perm", .role = kAxes}},
          .axes = axes_by(transpose_axes),
          .batch = batch_with(batch_transpose),
@@ -169,14 +178,18 @@ void add_transpose_ops(Registry& r) {
   r.add({.name = "DepthToSpace",
          .shape = depth_to_space,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
   r.add({.name = "SpaceToDepth",
          .shape = space_to_depth,
          .op_class = OpClass::kMovement,
+         .range = range_kept,
          .axes = axes_by("n c~ h~ w~ -> n c~ h~ w~")});
   r.add({.name = "ReverseSequence",
          .shape = reverse_sequence,
          .op_class = OpClass::kMovement,
+         .needs = needs_of_reverse_sequence,
+         .range = range_kept,
          .operands = {kData, kCount},
          .attributes = {{.name = "batch_axis", .role = kAxes}, {.name = "time_axis", .role = kAxes}},
          .axes = axes_by(reverse_axes),

@@ -7,6 +7,7 @@
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
+#include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/window.h"
@@ -119,6 +120,20 @@ void image_decoder_rule(Context& ctx) {
   ctx.set_tensor(0, DataType::kUint8, Shape{ctx.data_dependent(0, 0), ctx.data_dependent(0, 1), channels});
 }
 
+// ONNX Runtime cuts and pads by sizes below 0, too, to whatever that gives.
+void needs_of_center_crop_pad(Context& ctx) {
+  need_known(ctx, 1, "the sizes of a CenterCropPad");
+  const auto sizes = ctx.dims_from(1);
+  for (size_t k = 0; sizes && k < sizes->size(); ++k) {
+    const Dim size = (*sizes)[k];
+    if (size.is_unknown() || ctx.holds_at_least(size, 0)) continue;
+    ctx.require_of_values(0, size, "a size of a CenterCropPad", 1, true);
+    ctx.imply_at_least(size, 0);
+  }
+}
+
+void needs_of_affine_grid(Context& ctx) { need_at_least(ctx, 1, 1, "the sizes of an AffineGrid"); }
+
 // The axes that are cut or padded: all where none are given.
 std::vector<int64_t> cropped_axes(const NodeView& view, int rank) {
   auto axes = view.attr_ints("axes").value_or(std::vector<int64_t>());
@@ -180,17 +195,20 @@ void add_vision_ops(Registry& r) {
          .older = older_grid_sample});
   r.add({.name = "AffineGrid",
          .shape = affine_grid_rule,
+         .needs = needs_of_affine_grid,
          .operands = {kData, kShape},
          .axes = axes_by("n _ _ -> n"),
          .batch = batch_with(batch_affine_grid)});
   r.add({.name = "CenterCropPad",
          .shape = center_crop_pad_rule,
+         .needs = needs_of_center_crop_pad,
          .operands = {kData, kShape},
          .attributes = {{"axes", kAxes}},
          .axes = axes_by(center_crop_pad_axes),
          .batch = batch_with(batch_center_crop_pad)});
   r.add({.name = "Col2Im",
          .shape = col2im_rule,
+         .needs = needs_known<1, 2>,
          .operands = {kData, kShape, kSetting},
          .axes = axes_by("n c~ l~ -> n c~")});
   r.add({.name = "ImageDecoder", .shape = image_decoder_rule, .axes = no_axes(kSizedByData)});

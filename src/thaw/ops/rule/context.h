@@ -47,6 +47,17 @@ class Context : public NodeView {
   // Whether it is: by its own range, by what nodes before this one imply, or as the size of an axis of what one of them gives. A
   // run that has come here has passed them, so that nothing needs to be stated anew.
   virtual bool holds_at_least(dim::Dim d, int64_t bound) const = 0;
+  // What must hold of the numbers that an operand holds (needs.h): asked for by `check --dims` alone, as most of it says nothing of
+  // where a size was frozen.
+  virtual bool wants_values() const { return false; }
+  // Between what the elements of an operand of integers lie; nullopt where that is not known.
+  virtual std::optional<ValueRange> range(int) { return std::nullopt; }
+  // Of an output that was set before.
+  virtual void set_range(int, const ValueRange&) {}
+  // a <= b, which operand `input` must hold numbers for; where `is_enough`, the node may run without. An unknown side is open.
+  virtual void require_of_values(dim::Dim, dim::Dim, std::string_view, int, bool) {}
+  void leave_open(std::string_view what, int input) { require_of_values({}, {}, what, input, true); }
+
   // Whether sizes are wanted as ONNX Runtime makes them where what is specified of them does not hold either.
   virtual bool wants_sizes_as_run() const { return false; }
   // The node cannot run at all: wrong rank, axis out of range. One sentence without the node's name.

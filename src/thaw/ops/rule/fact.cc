@@ -34,11 +34,21 @@ Fact::Kind kind_of(ir::Type::Kind kind) {
   return Fact::Kind::kUnknown;
 }
 
+namespace {
+
+bool is_same_range(const std::shared_ptr<const ValueRange>& a, const std::shared_ptr<const ValueRange>& b) {
+  if (a == b || !a || !b) return a == b;
+  return dim::same(a->lowest, b->lowest) && dim::same(a->highest, b->highest) && a->is_reached == b->is_reached;
+}
+
+}  // namespace
+
 Fact join(const Fact& a, const Fact& b) {
   Fact out;
   if (a.kind != b.kind) return out;
   out.kind = a.kind;
   if (a.dtype == b.dtype) out.dtype = a.dtype;
+  if (is_same_range(a.range, b.range)) out.range = a.range;
   if (a.shape && b.shape && a.shape->size() == b.shape->size()) {
     Shape shape(a.shape->size());
     bool constant = true;
@@ -93,6 +103,7 @@ bool is_same_knowledge(const Fact& a, const Fact& b) {
   if (a.kind != b.kind || a.dtype != b.dtype || a.shape.has_value() != b.shape.has_value()) return false;
   if (a.shape && !std::equal(a.shape->begin(), a.shape->end(), b.shape->begin(), b.shape->end(), is_same_size))
     return false;
+  if (!is_same_range(a.range, b.range)) return false;
   if (!is_same_list(a.elements, b.elements, is_same_element) || !is_same_list(a.items, b.items, is_same_knowledge))
     return false;
   const bool same_element =

@@ -14,6 +14,12 @@ namespace thaw::ops {
 
 using Shape = std::vector<dim::Dim>;  // one Dim an axis; a Dim may be unknown
 
+// Between what all elements of a tensor of integers lie, both ends included.
+struct ValueRange {
+  dim::Dim lowest, highest;
+  bool is_reached = false;  // where there are elements, one is the lowest and one the highest
+};
+
 struct Fact {
   enum class Kind : uint8_t { kUnknown, kTensor, kSparseTensor, kSequence, kOptional, kMap, kOpaque };
 
@@ -21,6 +27,8 @@ struct Fact {
   ir::DataType dtype = ir::DataType::kUndefined;  // tensors; kUndefined: not known
   std::optional<Shape> shape;                     // tensors; nullopt: rank not known, or above kMaxRank
   ElementsPtr elements;  // tensors of constant shape and at most kMaxElements elements; may be null
+  std::shared_ptr<const ValueRange>
+      range;  // tensors of integers; null: not known, or not asked for (Context::wants_values)
 
   // Sequences and optionals: what every element is known to be; null: nothing is known.
   std::shared_ptr<const Fact> element;

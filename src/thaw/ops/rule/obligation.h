@@ -22,6 +22,10 @@ struct Obligation {
   int input_b = -1, axis_b = -1;
   // The specification asks for it; ONNX Runtime runs without.
   bool only_specified = false;
+  // It is about numbers that the operand `input_a` holds, not about sizes alone: where a side is unknown, nothing is known of them.
+  bool of_values = false;
+  // That it holds is enough for the node to run; that it does not says nothing.
+  bool is_enough = false;
 };
 
 }  // namespace thaw::ops

@@ -46,6 +46,8 @@ struct Operator {
   // Shape and value rule for every opset version of the operator; the rule asks ctx.opset() where versions differ.
   ShapeRule shape = nullptr;
   OpClass op_class = OpClass::kOther;
+  NeedsRule needs = nullptr;   // of the numbers in its operands
+  RangeRule range = nullptr;   // of the integers that it gives
   OperandRoles operands = {};  // none: all data
   std::vector<AttributeRole> attributes = {};
   Axes axes = {};                                  // by default, of what is elementwise: kBroadcastAxes

@@ -29,6 +29,13 @@ class NodeView;  // node_view.h
 class Context;
 using ShapeRule = void (*)(Context&);
 
+// needs.h: what must hold of the numbers in its operands for it to run, states obligations; nullptr: nothing is asked of data,
+// and what operands hold that sizes are made of or that name places is open.
+using NeedsRule = void (*)(Context&);
+
+// value_range.h: between what the integers of its outputs lie, by its operands'; sets ranges. nullptr: not known.
+using RangeRule = void (*)(Context&);
+
 // axes.h: which axis of an output comes from which axis of which input. By a pattern, by a function for what depends
 // on attributes, or a reason why neither can.
 struct AxesMap;
