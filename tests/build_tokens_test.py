@@ -121,7 +121,7 @@ def test_a_file_that_is_no_tokenizers_is_named(thaw, tmp_path, name, text):
     write(folder, "tokenizer_config", {"pad_token": "<p>"})
     (folder / f"{name}.json").write_text(text)
     message = thaw.error("build", folder, "-o", tmp_path / "out", "--part", "text", "--genai")
-    assert f"{name}.json" in message and "JSON object" in message
+    assert f"{name}.json" in message and "JSON" in message
     assert not (tmp_path / "out").exists()
 
 

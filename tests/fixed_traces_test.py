@@ -43,9 +43,9 @@ def test_a_fixed_trace_is_right_or_fails(thaw, save, tmp_path, name):
     size = family.sizes[0]
     path, fixed = save(family.static(*size), "trace"), tmp_path / "fixed.onnx"
     report = thaw.json("fix", path, "-o", fixed)
-    # Tables hold every axis of these: all that is frozen is left, and said.
-    assert freed_sites(report, onnx.load(path).graph) == []
-    assert report["left"]
+    # Tables hold every axis of most of these: all that is frozen is left, and said. Or all is freed.
+    freed = freed_sites(report, onnx.load(path).graph)
+    assert bool(freed) != bool(report["left"])
     if not fixed.exists():
         return
     trace, mended, dynamic = session(path), session(fixed), session(family.dynamic())
@@ -57,7 +57,8 @@ def test_a_fixed_trace_is_right_or_fails(thaw, save, tmp_path, name):
         if attempt(trace, feeds) is None:  # a size at which the trace itself fails
             outputs = attempt(mended, feeds)
             expected = dynamic.run(None, family.feeds(*other))
-            assert outputs is None or worst(outputs, expected) < 1e-5, f"wrong at {other}"
+            assert freed or outputs is None or worst(outputs, expected) < 1e-5, f"wrong at {other}"
+            assert not freed or worst(outputs, expected) < 1e-5, f"not right at {other}"
 
 
 def attempt(model, feeds):

@@ -125,7 +125,7 @@ def test_the_numbers_decide(thaw, save, tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("{", ["no JSON object"]),
+    ("{", ["the file is not JSON"]),
     ('{"other.onnx": {}}', ["'other.onnx' is none of the traces"]),
     ('{"a.onnx": {"input_ids": [[1, 2], [3]]}}', ["not as long as its neighbours"]),
     ('{"a.onnx": {"input_ids": [1.5]}}', ["not an integer"]),

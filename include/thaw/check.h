@@ -51,6 +51,8 @@ THAW_API std::vector<RuleInfo> rules();
 // What a proof over sizes covered: statements that nodes make about sizes, and about numbers that name places or sizes.
 struct SizeProof {
   size_t statements = 0, proven = 0, broken = 0, open = 0;
+  size_t open_numbers =
+      0;  // of the open ones, those about numbers that the graph makes: an index, a divisor; the others are about sizes
   size_t conditions = 0;  // on what an input holds, token ids below the rows of their table: true or not by what is fed
   // What the model states of its inputs (docs/metadata.md), which the proof takes as true: "num_patches=h*w".
   std::vector<std::string> assumed = {};

@@ -38,7 +38,7 @@ struct Meaning {
   int symbol = -1;              // the size it is about
   std::vector<int64_t> values;  // those that it holds at, where they are few
   bool is_few = false;          // it holds at no others
-  bool is_odd = false;          // it holds at many, and is no contract
+  bool is_odd = false;          // it holds at many, by chance
 };
 
 class Reader {
@@ -118,7 +118,9 @@ class Reader {
       meaning.is_few = !meaning.values.empty();
       return meaning;
     }
-    meaning.is_odd = !is_contract(o, meaning.values);
+    // A product of sizes that is rounded, beside the product of rounded ones: a number of patches that was solved or frozen as one.
+    // Other sets of sizes that go on are contracts: a detector's levels meet where its strides divide.
+    meaning.is_odd = divides_product(o.a) || divides_product(o.b);
     return meaning;
   }
 
@@ -146,17 +148,6 @@ class Reader {
     std::vector<int64_t> values;
     for (int64_t v = high; v < high + kMostInARow && holds(o, {{id, v}}); ++v) values.push_back(v);
     return values;
-  }
-
-  // From a number on, or the multiples of one: by a plain division of the size, not of a product of sizes, which rounds
-  // otherwise than the product of rounded sizes.
-  static bool is_contract(const ops::Obligation& o, const std::vector<int64_t>& values) {
-    if (divides_product(o.a) || divides_product(o.b)) return false;
-    const int64_t step = values.size() > 1 ? values.back() - values[values.size() - 2] : 0;
-    // Once it holds at multiples it does at all of them.
-    return step > 0 &&
-           std::ranges::adjacent_find(values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end(),
-                                      [&](int64_t a, int64_t b) { return b - a != step; }) == values.end();
   }
 
   // Whether a floor stands over a product of sizes.

@@ -142,6 +142,7 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
       out.broken.push_back(std::move(*broken));
     } else {
       ++out.summary.open;
+      if (o.of_values) ++out.summary.open_numbers;
       out.open.push_back(std::move(std::get<OpenStatement>(found)));
     }
   }
@@ -223,6 +224,7 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
     Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node),
                                           statement_text(*open.obligation), open.reason),
                               place_of(*open.obligation->node));
+    if (open.obligation->of_values) f.severity = Severity::kNote;
     f.fix = open.obligation->of_values ? "narrow the ranges, or make these numbers from sizes alone"
                                        : "narrow the ranges or state divisibility (64..1024:32)";
   }

@@ -45,7 +45,7 @@ json parse_json(std::string_view text, const std::string& where, const JsonKind&
   };
   json parsed = json::parse(text.begin(), text.end(), watch, /*allow_exceptions=*/false);
   if (parsed.is_discarded()) refuse("the file is not JSON");
-  if (!parsed.is_object()) refuse("the JSON is no object");
+  if (!parsed.is_object()) refuse("the file does not hold a JSON object");
   return parsed;
 }
 

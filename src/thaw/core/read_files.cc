@@ -1,10 +1,10 @@
 #include "thaw/core/read_files.h"
 
+#include <compare>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +14,14 @@ namespace {
 
 // Which file it is. The time of its birth tells it from one that has the number of a file that is gone, where the file system
 // keeps such times.
-using Identity = std::tuple<uint32_t, uint32_t, uint64_t, int64_t, uint32_t>;
+struct Identity {
+  uint32_t major, minor;  // of the device
+  uint64_t number;
+  int64_t birth;
+  uint32_t birth_nanoseconds;
+
+  auto operator<=>(const Identity&) const = default;
+};
 
 std::optional<Identity> identity_of(int folder, const char* name, int flags) {
   struct statx info{};

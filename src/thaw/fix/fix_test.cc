@@ -1,6 +1,9 @@
 // The passes of `fix`: what is frozen moves or is said, and what is declared is true.
 #include "thaw/fix/fix.h"
 
+#include <numeric>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,12 +38,14 @@ std::unique_ptr<ir::Model> frozen_heads() {
   return m.build();
 }
 
-// A table of 7 positions added to a sequence of any length.
+// A table of 7 positions, no two alike, added to a sequence of any length.
 std::unique_ptr<ir::Model> frozen_table() {
   ModelBuilder m(21);
   Value* x = m.add_input("x", DataType::kFloat, {"n", 4});
-  m.add_output(m.add_node("Add", {x, m.add_zeros("table", DataType::kFloat, {7, 4})}),
-               ir::tensor_type(DataType::kFloat, {"n", 4}), "y");
+  std::vector<float> rows(28);
+  std::iota(rows.begin(), rows.end(), 0.0F);
+  m.add_output(m.add_node("Add", {x, m.add_floats("table", {7, 4}, rows)}), ir::tensor_type(DataType::kFloat, {"n", 4}),
+               "y");
   return m.build();
 }
 

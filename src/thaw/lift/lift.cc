@@ -108,10 +108,11 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
     const DomainProof proof = prove_domain(l.model(), domain, l.variables, traced);
     if (proof.broken_at.empty()) {
       if (proof.statements > 0)
-        l.report.inferred.push_back({proof.sizes,
-                                     fmt::format("statements that nodes make about sizes: {} of {} proven, none broken",
-                                                 proof.proven, proof.statements),
-                                     {}});
+        l.report.inferred.push_back(
+            {proof.sizes,
+             fmt::format("statements that nodes make about sizes: {} of {} proven, none broken{}", proof.proven,
+                         proof.statements, proof.at_ends > 0 ? " but past the end of a table that is kept" : ""),
+             {}});
       return;
     }
     const bool is_new = std::ranges::find(broken_at, proof.broken_at) == broken_at.end();

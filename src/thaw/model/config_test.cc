@@ -94,7 +94,7 @@ TEST(Config, WhatIsNoObjectIsRefused) {
     EXPECT_THAT(error_of([&] { parse(text); }), HasSubstr("config.json")) << text;
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "{\"a\":";
-  EXPECT_THAT(error_of([&] { parse(deep); }), HasSubstr("too deeply"));
+  EXPECT_THAT(error_of([&] { parse(deep); }), HasSubstr("nests more than"));
 }
 
 RC_GTEST_PROP(Config, AnyTextIsReadOrRefused, (const std::string& text)) {

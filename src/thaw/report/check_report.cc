@@ -35,6 +35,7 @@ std::string assumed_text(const SizeProof& proof) {
 std::string counts_of(const SizeProof& proof) {
   std::string text = fmt::format("{} statements about sizes, {} proven, {} broken, {} open", proof.statements,
                                  proof.proven, proof.broken, proof.open);
+  if (proof.open_numbers > 0) text += fmt::format(" ({} of numbers, not of sizes)", proof.open_numbers);
   if (proof.conditions > 0) text += fmt::format(", {} that what inputs hold decides", proof.conditions);
   return text + assumed_text(proof);
 }
@@ -58,6 +59,7 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("proven", proof.proven);
   json.member("broken", proof.broken);
   json.member("open", proof.open);
+  json.member("open_numbers", proof.open_numbers);
   json.member("conditions", proof.conditions);
   json.member_array("assumed");
   for (const std::string& entry : proof.assumed) json.value(entry);
