@@ -58,7 +58,8 @@ struct TraceInputs {
 struct LiftReport {
   Files files;  // that were written
   AsWritten as_written = {};
-  std::string output;  // the path that it was to be written to
+  std::string output;    // the path that it was to be written to
+  bool departs = false;  // a table is not what the traces have, where their exporter was off: `checks` allow 1e-3 then
   std::vector<TraceInputs> traces;
   std::vector<PortText> inputs, outputs;  // of the lifted model, where it is whole
   std::vector<Note> variables;            // "num_patches": "384, 660, 560"

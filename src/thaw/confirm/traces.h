@@ -23,6 +23,8 @@ struct TraceToRun {
 
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
 // (run/feeds.h). Throws thaw::Error where a trace itself does not run.
-std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces);
+// departs: the result is not quite what the traces are, on purpose.
+std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces,
+                                          bool departs = false);
 
 }  // namespace thaw::confirm

@@ -146,6 +146,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
     return lift_with(traces, options, std::move(made.choices), plain);
   made.report = std::move(lifting.report);
+  made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.solved = lifting.solver->solved();
   made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;

@@ -135,7 +135,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   report.inputs = port_texts(model->graph->inputs());
   report.outputs = port_texts(model->graph->outputs());
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
-  if (options.check) report.checks = confirm::compare_with_traces(*model, runs);
+  if (options.check) report.checks = confirm::compare_with_traces(*model, runs, report.departs);
   if (!report.accepted()) return result;
   verbs::publish(*model, output, {.is_checked = options.check}).tell(report);
   if (!report.accepted()) return result;

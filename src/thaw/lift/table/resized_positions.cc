@@ -100,6 +100,7 @@ TableFit resized(const View& view, const CellGrid& grid, const Resizing& method,
       grid.first == 0 ? "" : fmt::format(", after {} kept rows", grid.first),
       grid.last == 0 ? "" : fmt::format(", before {} kept rows", grid.last),
       is_bounded ? "; an error where a side is shorter, as no trace tells whether there is anti-aliasing" : "");
+  out.departs = method.misread;
   // Channels first.
   std::vector<float> numbers;
   for (int64_t c = 0; c < view.width; ++c)
