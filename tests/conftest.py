@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -46,6 +47,15 @@ class Thaw:
 
     def has(self, verb):
         return self(verb, "--help").returncode == 0
+
+
+def limits(memory, seconds):
+    """For `preexec_fn`: bytes of data, and seconds of the processor, as the machine may be busy."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return limit
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,11 @@
 """Small files that ask for much: time and memory stay those of a file of that size."""
-import resource
-
 import pytest
 
+from conftest import limits
 from costly_models import MADE, constant, functions, loops, model, node
 from costly_random import random_model
 
-MEMORY = 1 << 29
-SECONDS = 5  # of the processor: the machine may be busy
-
-
-def limit():
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+LIMIT = limits(memory=1 << 29, seconds=5)
 
 
 def a_size(made):
@@ -49,7 +41,7 @@ def calls(path, made, out):
 
 def costs_little(thaw, path, made, out):
     for call in calls(path, made, out):
-        run = thaw(*call, timeout=120, preexec_fn=limit)
+        run = thaw(*call, timeout=120, preexec_fn=LIMIT)
         said = f"{' '.join(map(str, call))}: exit {run.returncode}\n{run.stderr[:2000]}"
         assert run.returncode in (0, 1, 2), said
         assert "memory;" not in run.stderr and "internal" not in run.stderr, said

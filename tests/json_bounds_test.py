@@ -1,7 +1,6 @@
 """Each JSON file that a verb reads, in shapes that a stranger may give it: one sentence, in little memory and time."""
 import json
 import os
-import resource
 import shutil
 
 import numpy as np
@@ -9,16 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from conftest import SOURCE
+from conftest import SOURCE, limits
 
-MEMORY = 1 << 30
+LIMIT = limits(memory=1 << 30, seconds=10)
 TOKENIZER = SOURCE / "tests" / "fixtures" / "inputs" / "tokenizer"
-
-
-def limit():
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (10, 11))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def repeated(text, size):
@@ -105,7 +98,7 @@ FILES = [plan_of_convert, report_of_plan, report_to_merge, config_of_build, valu
 def test_a_file_of_json_is_read_within_bounds(thaw, tmp_path, file, shape):
     path, call = file(tmp_path)
     SHAPES[shape](path)
-    line = thaw.error(*call, timeout=60, preexec_fn=limit)
+    line = thaw.error(*call, timeout=60, preexec_fn=LIMIT)
     assert "json.exception" not in line and "internal" not in line and "basic_filebuf" not in line, line
     assert not (tmp_path / "out").exists()
 

@@ -7,16 +7,10 @@ import zlib
 import numpy as np
 import pytest
 
-from conftest import SOURCE
+from conftest import SOURCE, limits
 
 FIXTURES = SOURCE / "tests" / "fixtures" / "inputs"
-MEMORY = 300 << 20
-
-
-def limit():
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (10, 11))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+LIMIT = limits(memory=300 << 20, seconds=10)
 
 
 def chunk(kind, data):
@@ -33,7 +27,7 @@ def png(width, height, data=b"", kind=2, interlaced=0):
 def test_a_png_of_a_large_size_takes_no_memory_by_it(thaw, tmp_path, width, height, kind):
     (tmp_path / "x.png").write_bytes(png(width, height, kind=kind))
     line = thaw.error("inputs", tmp_path / "x.png", "--for", "qwen2_5_vl", "--max-memory", "100M", "-o", tmp_path / "o.npz",
-                      preexec_fn=limit)
+                      preexec_fn=LIMIT)
     assert "pixels" in line, line
 
 
@@ -95,7 +89,7 @@ def test_a_small_recording_of_much_silence_takes_what_it_may(thaw, tmp_path):
     write_flac(tmp_path / "x.flac", 40 << 20, 192000)
     assert (tmp_path / "x.flac").stat().st_size < 1 << 20
     line = thaw.error("inputs", tmp_path / "x.flac", "--for", "qwen3_asr", "--max-memory", "100M", "-o", tmp_path / "o.npz",
-                      preexec_fn=limit)
+                      preexec_fn=LIMIT)
     assert "--max-memory" in line
 
 

@@ -20,9 +20,6 @@ namespace thaw::checking {
 
 namespace {
 
-// A type parameter ("T"), which operands share, rather than a type ("tensor(int64)").
-bool is_parameter(std::string_view type) { return !type.empty() && type.find('(') == std::string_view::npos; }
-
 constexpr size_t kMostListed = 4;  // types that a finding lists
 constexpr int64_t kOpsetsAhead = 40;
 
@@ -128,7 +125,7 @@ class TypeRule {
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       const ir::Value* value = node.inputs()[i];
       const std::string_view parameter = types.input(i);
-      if (!is_parameter(parameter) || type_of(value) == ir::DataType::kUndefined) continue;
+      if (!ops::is_type_parameter(parameter) || type_of(value) == ir::DataType::kUndefined) continue;
       const auto [at, is_first] = first.emplace(parameter, value);
       const ir::DataType want = type_of(at->second), is = type_of(value);
       if (is_first || is == want) continue;

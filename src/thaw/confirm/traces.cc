@@ -114,17 +114,16 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace) {
 constexpr double kTablesRound = 2e-5;
 constexpr double kTimesItsNoise = 5;
 
-Closeness by_tables(const ir::Model& lifted) {
+Closeness closeness_to_traces(const ir::Model& lifted, bool departs) {
   Closeness closeness = closeness_of(lifted);
-  if (closeness.share <= Closeness().share) closeness.share = kTablesRound;
+  if (!departs && closeness.share <= Closeness().share) closeness.share = kTablesRound;
   return closeness;
 }
 
 // Where the trace itself rounds more than that: by what it differs with ONNX Runtime's optimizations and without.
-Closeness by_noise(const ir::Model& lifted, const Arrays& optimized, const Arrays& as_written) {
+Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& as_written) {
   RunCheck noise;
   compare_outputs(optimized, as_written, noise);
-  Closeness closeness = by_tables(lifted);
   const double share = kTimesItsNoise * noise.max_abs / std::max(noise.largest, closeness.least_scale);
   closeness.share = std::clamp(share, closeness.share, std::max(closeness.share, Closeness().share));
   return closeness;
@@ -146,6 +145,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     feeds.push_back(std::move(ran.feeds));
     wanted.push_back(std::move(ran.outputs));
   }
+  const Closeness near = closeness_to_traces(lifted, departs);
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;
   for (size_t k = 0; k < traces.size(); ++k) {
@@ -154,7 +154,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     note_inputs(feeds[k], check);
     try {
       if (!result) result.emplace(lifted);
-      compare_outputs(wanted[k], result->run(feeds[k]), check, departs ? closeness_of(lifted) : by_tables(lifted));
+      compare_outputs(wanted[k], result->run(feeds[k]), check, near);
     } catch (const run::RunTimedOut& error) {
       fail_check(check, error.what());
       break;
@@ -167,7 +167,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     reconsider(checks[k], [&](RunCheck& again) {
       const Arrays own = outputs_of(*ir::load(traces[k].path), lifted, feeds[k], as_it_is_written());
       compare_outputs(own, run::Session(lifted, as_it_is_written()).run(feeds[k]), again,
-                      departs ? closeness_of(lifted) : by_noise(lifted, wanted[k], own));
+                      with_noise(near, wanted[k], own));
     });
   }
   return checks;

@@ -18,13 +18,15 @@ constexpr uint64_t kBytesOfValue = 64;
 
 }  // namespace
 
+void refuse_json(std::string what, std::string where, const JsonKind& kind) {
+  throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
+                                        .where = std::move(where),
+                                        .expected = std::string(kind.expected),
+                                        .next = std::string(kind.next)});
+}
+
 json parse_json(std::string_view text, const std::string& where, const JsonKind& kind, const JsonFilter& is_kept) {
-  const auto refuse = [&](std::string what) {
-    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                          .where = where,
-                                          .expected = std::string(kind.expected),
-                                          .next = std::string(kind.next)});
-  };
+  const auto refuse = [&](std::string what) { refuse_json(std::move(what), where, kind); };
   if (text.size() > kMostJsonBytes)
     refuse(fmt::format("the JSON is of {} bytes, more than {} MiB", text.size(), kMostJsonBytes >> 20));
   const uint64_t most = limits().max_memory;
@@ -51,8 +53,7 @@ json parse_json(std::string_view text, const std::string& where, const JsonKind&
 
 json read_json(const std::filesystem::path& path, const JsonKind& kind, const JsonFilter& is_kept) {
   const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(), kind, is_kept);
+  return parse_json(file->text(), path.string(), kind, is_kept);
 }
 
 std::string short_text(const json& value) {

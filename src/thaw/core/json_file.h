@@ -24,6 +24,9 @@ struct JsonKind {
   std::string_view next = "";
 };
 
+// Throws the thaw::Error (kInvalidFile) of a file that is none of its kind.
+[[noreturn]] void refuse_json(std::string what, std::string where, const JsonKind& kind);
+
 // Whether a value, or a member's name, is kept: `depth` is 0 for the object itself, 1 for what stands in it.
 using JsonFilter = std::function<bool(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed)>;
 

@@ -49,8 +49,6 @@ struct Misfits {
   size_t problems = 0;
 };
 
-bool is_parameter(std::string_view type) { return type.find('(') == std::string_view::npos; }
-
 // The one type of floating-point numbers that may stand there; nullopt where there are several.
 std::optional<DataType> only_type(const ir::OperandTypes& types, std::string_view type) {
   std::optional<DataType> only;
@@ -84,11 +82,9 @@ class MisfitFinder {
       for (const ir::Graph* inner : node->subgraphs()) look(*inner);
       const ops::Operator* op = ops::registry().find(*node);
       if (!op || op->op_class == ops::OpClass::kControl) continue;
-      if (const auto types = ops::operand_types(node->domain(), node->op_type(), opset_of(*node))) look(*node, *types);
+      if (const auto types = ops::operand_types(model_, *node)) look(*node, *types);
     }
   }
-
-  int64_t opset_of(const Node& node) const { return model_.opset(node.domain()).value_or(1); }
 
   void look(Node& node, const ir::OperandTypes& types) {
     std::vector<std::tuple<std::string_view, int, DataType>> first;  // of each type parameter
@@ -102,7 +98,7 @@ class MisfitFinder {
         add(std::move(misfit));
         continue;
       }
-      if (!is_parameter(type)) continue;
+      if (!ops::is_type_parameter(type)) continue;
       const auto at = std::ranges::find(first, type, [](const auto& one) { return std::get<0>(one); });
       if (at == first.end()) {
         first.emplace_back(type, i, fact.dtype);
@@ -173,10 +169,10 @@ std::vector<Cure> cures_of(const ir::Model& model, Node& node, int input, DataTy
       cures.push_back({maker, attribute, nullptr, 0, type, k});
       continue;
     }
-    const auto types = ops::operand_types(maker->domain(), maker->op_type(), model.opset(maker->domain()).value_or(1));
+    const auto types = ops::operand_types(model, *maker);
     if (!types) continue;
     const std::string_view made = types->output(static_cast<size_t>(value->producer_index()));
-    if (made.empty() || !is_parameter(made)) continue;
+    if (!ops::is_type_parameter(made)) continue;
     for (int i = 0; i < static_cast<int>(maker->inputs().size()); ++i)
       if (types->input(static_cast<size_t>(i)) == made) open.push_back({maker, i});
   }

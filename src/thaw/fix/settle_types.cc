@@ -80,7 +80,7 @@ class TypeSettler {
   }
 
   void settle(Node& node) {
-    const auto types = ops::operand_types(node.domain(), node.op_type(), model_.opset(node.domain()).value_or(1));
+    const auto types = ops::operand_types(model_, node);
     if (!types) return;
     std::map<std::string, std::vector<int>, std::less<>> groups;
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
@@ -135,8 +135,7 @@ class TypeSettler {
   void vote_of_readers(const Value& made, const Vote& vote) const {
     if (made.is_output() && is_settled(made.type.elem_type)) vote(made.type.elem_type, kComputed);
     for (const ir::Use& use : made.uses()) {
-      const auto types =
-          ops::operand_types(use.node->domain(), use.node->op_type(), model_.opset(use.node->domain()).value_or(1));
+      const auto types = ops::operand_types(model_, *use.node);
       for (int i = 0; types && i < static_cast<int>(use.node->inputs().size()); ++i) {
         const bool is_beside = i != use.index && use.node->input(i) &&
                                types->input(static_cast<size_t>(i)) == types->input(static_cast<size_t>(use.index));

@@ -24,12 +24,7 @@ bool has_entry(const std::filesystem::path& path) {
 // Which file holds which tensor, as the index says.
 std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const JsonKind kind{.expected = "{\"weight_map\": {tensor: file, …}}", .next = "fetch the index again"};
-  const auto refuse = [&](std::string what) {
-    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                          .where = path.string(),
-                                          .expected = std::string(kind.expected),
-                                          .next = std::string(kind.next)});
-  };
+  const auto refuse = [&](std::string what) { refuse_json(std::move(what), path.string(), kind); };
   const nlohmann::json index = read_json(path, kind);
   if (!index.contains("weight_map") || !index["weight_map"].is_object()) refuse("the file is no index of weights");
   std::unordered_map<std::string, std::string> map;

@@ -22,7 +22,7 @@ constexpr JsonKind kKind{.expected = "a JSON object, as transformers saves it",
 
 Config Config::open(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path);
-  return parse({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()}, path.string());
+  return parse(file->text(), path.string());
 }
 
 Config Config::parse(std::string_view text, std::string name) {

@@ -24,11 +24,8 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr JsonKind kKind{.expected = R"({"default": …, "nodes": […]})",
                          .next = "docs/converting.md has the schema of a plan"};
 
-[[noreturn]] void refuse(std::string what, std::string where, std::string expected) {
-  throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                        .where = std::move(where),
-                                        .expected = std::move(expected),
-                                        .next = std::string(kKind.next)});
+[[noreturn]] void refuse(std::string what, std::string where, std::string_view expected) {
+  refuse_json(std::move(what), std::move(where), {.expected = expected, .next = kKind.next});
 }
 
 // One object of the file, with the place that messages name.

@@ -17,6 +17,9 @@ std::optional<ErrorFigures> figures_of(const Array& wanted, const Array& got);
 // Of all outputs that `wanted` has: the mean. nullopt where one is broken, missing or of another shape.
 std::optional<ErrorFigures> figures_of(const Arrays& wanted, const Arrays& got);
 
+// Whether a number that a file holds may be a figure: 0 or more, but for rounding.
+inline bool is_error_figure(double figure) { return figure > -1e-3; }
+
 // Over samples, and of one metric: estimate() without its interval, which takes a thousand resamples.
 ErrorFigures mean_of(const std::vector<ErrorFigures>& samples);
 double mean_figure(const std::vector<ErrorFigures>& samples, ErrorMetric metric);

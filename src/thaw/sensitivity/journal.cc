@@ -19,6 +19,7 @@
 #include "thaw/core/json_file.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/read_files.h"
+#include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
 namespace {
@@ -37,8 +38,7 @@ std::vector<ErrorFigures> figures_from(const Json& list) {
     std::array<double, 4> figures;
     for (size_t i = 0; i < figures.size(); ++i) {
       figures[i] = one.at(i).get<double>();
-      // An error is 0 or more but for rounding.
-      if (!(figures[i] > -1e-3)) throw Json::other_error::create(501, "no figure of an error", &one);
+      if (!is_error_figure(figures[i])) throw Json::other_error::create(501, "no figure of an error", &one);
     }
     samples.push_back({figures[0], figures[1], figures[2], figures[3]});
   }
@@ -78,7 +78,7 @@ Journal::Journal(const std::filesystem::path& path, std::string key, bool resume
   std::string_view kept;
   if (resume && std::filesystem::exists(std::filesystem::symlink_status(path))) {
     before = MappedFile::open(path);
-    const std::string_view all(reinterpret_cast<const char*>(before->bytes().data()), before->bytes().size());
+    const std::string_view all = before->text();
     kept = all.substr(0, all.rfind('\n') + 1);  // what a killed process left of its last line is no line
     std::string_view rest = kept;
     for (size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {

@@ -55,10 +55,7 @@ class Reader {
       : json_(json), file_(std::move(file)), path_(std::move(path)) {}
 
   [[noreturn]] void refuse(std::string what) const {
-    throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                          .where = path_.empty() ? file_ : fmt::format("{}, {}", file_, path_),
-                                          .expected = std::string(kKind.expected),
-                                          .next = std::string(kKind.next)});
+    refuse_json(std::move(what), path_.empty() ? file_ : fmt::format("{}, {}", file_, path_), kKind);
   }
   bool has(const char* key) const { return json_.is_object() && json_.contains(key); }
   const Json& json() const { return json_; }
@@ -104,10 +101,10 @@ class Reader {
     if (natural() >= size) refuse(fmt::format("it is {}, and there are {}", natural(), size));
     return static_cast<size_t>(natural());
   }
-  // An error is 0 or more but for rounding; null stands for an infinite one.
+  // Null stands for an infinite one.
   double figure() const {
     if (json_.is_null()) return std::numeric_limits<double>::infinity();
-    if (!json_.is_number() || !(json_.get<double>() > -1e-3))
+    if (!json_.is_number() || !is_error_figure(json_.get<double>()))
       refuse(fmt::format("it is {}, no figure of an error", short_text(json_)));
     return json_.get<double>();
   }

@@ -135,8 +135,7 @@ SensitivityReport read_report(const std::filesystem::path& folder) {
         ErrorCode::kCannotRead,
         {.what = "there is no report", .where = path.string(), .expected = "a folder that `thaw sensitivity` wrote"});
   const auto file = MappedFile::open(path);
-  return measuring::parse_report({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()},
-                                 path.string());
+  return measuring::parse_report(file->text(), path.string());
 }
 
 }  // namespace thaw

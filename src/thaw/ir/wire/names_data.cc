@@ -79,8 +79,7 @@ bool may_name_data_files(const std::filesystem::path& model) {
   const ReadFiles::Pause looking;
   try {
     const auto file = MappedFile::open(model);
-    const std::span<const std::byte> bytes = file->bytes();
-    return has_data_elsewhere(Message::kModel, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, 0);
+    return has_data_elsewhere(Message::kModel, file->text(), 0);
   } catch (const wire::Malformed&) {
     return true;
   } catch (const Error&) {

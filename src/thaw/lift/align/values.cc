@@ -17,10 +17,7 @@ constexpr JsonKind kKind{.expected = "{\"trace.onnx\": {\"input\": [[1, 22, 30]]
                          .next = "give the integer values that each trace was made with"};
 
 [[noreturn]] void refuse_values(std::string what, const std::filesystem::path& path) {
-  throw Error(ErrorCode::kInvalidFile, {.what = std::move(what),
-                                        .where = path.string(),
-                                        .expected = std::string(kKind.expected),
-                                        .next = std::string(kKind.next)});
+  refuse_json(std::move(what), path.string(), kKind);
 }
 
 // Appends a nested list's numbers; all lists of one depth are as long as the first.

@@ -151,6 +151,28 @@ std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::
   return std::nullopt;
 }
 
+// A line through the logarithms of frequencies, each weighed by how well it is known: the error of the logarithm is that of the step
+// over the step.
+class LogLine {
+ public:
+  void add(double x, const ColumnFit& fit) {
+    const double weight = std::pow(fit.weight * fit.scale, 2), y = std::log(fit.scale);
+    sum_ += weight;
+    sum_x_ += weight * x;
+    sum_y_ += weight * y;
+    sum_xx_ += weight * x * x;
+    sum_xy_ += weight * x * y;
+  }
+  double spread() const { return sum_ * sum_xx_ - sum_x_ * sum_x_; }  // above 0 where there is a line
+  double slope() const { return (sum_ * sum_xy_ - sum_x_ * sum_y_) / spread(); }
+  double start() const { return (sum_y_ - slope() * sum_x_) / sum_; }
+  // How much the line gives at a place for an error of 1 in what it goes through.
+  double error_at(double x) const { return std::sqrt((sum_xx_ - 2 * x * sum_x_ + x * x * sum_) / spread()); }
+
+ private:
+  double sum_ = 0, sum_x_ = 0, sum_y_ = 0, sum_xx_ = 0, sum_xy_ = 0;
+};
+
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.
@@ -169,23 +191,15 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   };
   while (count < groups && (groups % count != 0 || !again(count))) ++count;
   if (count < 3) return;
-  // A line through the logarithms, each weighed by how well it is known.
-  double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  LogLine line;
   for (size_t j = 0; j < count; ++j) {
     const ColumnFit& fit = run[j * times];
     if (fit.weight == 0) continue;
     if (fit.scale <= 0) return;
-    // The error of the logarithm is that of the step over the step.
-    const double weight = std::pow(fit.weight * fit.scale, 2), x = static_cast<double>(j), y = std::log(fit.scale);
-    sum += weight;
-    sum_x += weight * x;
-    sum_y += weight * y;
-    sum_xx += weight * x * x;
-    sum_xy += weight * x * y;
+    line.add(static_cast<double>(j), fit);
   }
-  const double spread = sum * sum_xx - sum_x * sum_x;
-  if (spread <= 0) return;
-  const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
+  if (line.spread() <= 0) return;
+  const double slope = line.slope(), start = line.start();
   const auto try_scales = [&](auto scale_of) {
     std::vector<ColumnFit> straight = run;
     for (size_t j = 0; j < run.size(); ++j) {
@@ -201,7 +215,7 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   // The error of the line at a place.
   const auto is_known_at = [&](double x) {
     constexpr double kWell = 1e-3;
-    return 2 * view.tolerance * std::sqrt((sum_xx - 2 * x * sum_x + x * x * sum) / spread) < kWell;
+    return 2 * view.tolerance * line.error_at(x) < kWell;
   };
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
@@ -246,25 +260,17 @@ class OneFamily {
   // Columns up to `width`, of `count` frequencies, each `times` in a row.
   bool tell_in(size_t count, size_t times, size_t width) {
     const auto place_of = [&](size_t j) { return j / times % count; };
-    // A line through the logarithms, each weighed by how well it is known.
-    double sum = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    LogLine line;
     std::set<size_t> known;
     for (size_t j = 0; j < width; ++j) {
       const ColumnFit& fit = fits_[j];
       if (fit.is_flat(view_)) continue;
       if (fit.scale <= 0) return false;
-      const double weight = std::pow(fit.weight * fit.scale, 2), x = static_cast<double>(place_of(j)),
-                   y = std::log(fit.scale);
       known.insert(place_of(j));
-      sum += weight;
-      sum_x += weight * x;
-      sum_y += weight * y;
-      sum_xx += weight * x * x;
-      sum_xy += weight * x * y;
+      line.add(static_cast<double>(place_of(j)), fit);
     }
-    const double spread = sum * sum_xx - sum_x * sum_x;
-    if (known.size() < kFewest || spread <= 0) return false;
-    const double slope = (sum * sum_xy - sum_x * sum_y) / spread, start = (sum_y - slope * sum_x) / sum;
+    if (known.size() < kFewest || line.spread() <= 0) return false;
+    const double slope = line.slope(), start = line.start();
     const auto length = static_cast<double>(count);
     const double base = std::exp(-slope * length), rounded = rounded_base(base);
     if (!std::isfinite(base) || rounded == base || std::abs(start) > kNearOne) return false;

@@ -52,7 +52,7 @@ std::string chat_template_of(const fs::path& checkpoint) {
                                             .where = jinja.string(),
                                             .expected = "a chat template of 1 MiB at most",
                                             .next = "fetch it from where the checkpoint came from"});
-    return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+    return std::string(file->text());
   }
   if (!fs::exists(saved, failed)) return {};
   const nlohmann::json parsed = read_json(saved, kSettings);

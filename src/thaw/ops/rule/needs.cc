@@ -1,10 +1,12 @@
 #include "thaw/ops/rule/needs.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/size_help.h"
+#include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
 
@@ -16,13 +18,8 @@ constexpr size_t kMaxStated = 64;  // elements of one operand that something is 
 
 // Whether an operand's numbers may decide if a node runs, so that its entry has to say.
 bool has_to_be_said(const Operator& op, const Context& ctx, int input) {
+  if (holds_size(op.operands[input])) return true;
   switch (op.operands[input]) {
-    case Role::kShape:
-    case Role::kSize:
-    case Role::kLengths:
-    case Role::kRepeats:
-    case Role::kPads:
-    case Role::kBounds:
     case Role::kScales:
     case Role::kAxes:
     case Role::kSteps:
@@ -61,21 +58,11 @@ bool is_a_size_left_out(const Operator& op, Context& ctx) {
 // The expressions that an operand holds, each once, constants as their lowest and highest; nullopt where one is not known or they
 // are too many.
 std::optional<std::vector<Dim>> distinct(const Elements& elements) {
-  std::vector<Dim> found;
-  std::optional<int64_t> lowest, highest;
-  for (const Element& e : elements) {
-    const Dim d = e.as_dim();
-    if (d.is_unknown()) return std::nullopt;
-    if (const auto v = d.constant()) {
-      lowest = std::min(lowest.value_or(*v), *v);
-      highest = std::max(highest.value_or(*v), *v);
-    } else if (std::ranges::none_of(found, [&](Dim other) { return dim::same(other, d); })) {
-      if (found.size() == kMaxStated) return std::nullopt;
-      found.push_back(d);
-    }
-  }
-  if (lowest) found.emplace_back(*lowest);
-  if (highest && *highest != *lowest) found.emplace_back(*highest);
+  auto numbers = numbers_of(elements, kMaxStated);
+  if (!numbers) return std::nullopt;
+  std::vector<Dim> found = std::move(numbers->expressions);
+  if (numbers->lowest) found.emplace_back(*numbers->lowest);
+  if (numbers->highest != numbers->lowest) found.emplace_back(*numbers->highest);
   return found;
 }
 
@@ -110,11 +97,18 @@ void need_at_least(Context& ctx, int input, int64_t lowest, std::string_view wha
              [&](Dim low, Dim, bool is_enough) { ctx.require_of_values(lowest, low, what, input, is_enough); });
 }
 
+namespace {
+
+void require_index(Context& ctx, int input, Dim low, Dim high, Dim size, std::string_view what, bool is_enough) {
+  if (!at_least(low, 0)) ctx.require_of_values(-low, size, what, input, is_enough);
+  ctx.require_of_values(high + 1, size, what, input, is_enough);
+}
+
+}  // namespace
+
 void need_index(Context& ctx, int input, Dim size, std::string_view what) {
-  for_values(ctx, input, what, [&](Dim low, Dim high, bool is_enough) {
-    if (!at_least(low, 0)) ctx.require_of_values(-low, size, what, input, is_enough);
-    ctx.require_of_values(high + 1, size, what, input, is_enough);
-  });
+  for_values(ctx, input, what,
+             [&](Dim low, Dim high, bool is_enough) { require_index(ctx, input, low, high, size, what, is_enough); });
 }
 
 void need_coordinates(Context& ctx, int input, int first) {
@@ -132,8 +126,7 @@ void need_coordinates(Context& ctx, int input, int first) {
     const Dim size = data.dim(first + static_cast<int>(k));
     // A number along one axis alone is the lowest or the highest of them all.
     const auto state = [&](Dim low, Dim high, bool is_enough) {
-      if (!at_least(low, 0)) ctx.require_of_values(-low, size, kWhat, input, is_enough);
-      ctx.require_of_values(high + 1, size, kWhat, input, is_enough);
+      require_index(ctx, input, low, high, size, kWhat, is_enough);
     };
     if (range) {
       state(range->lowest, range->highest, count > 1 || !range->is_reached || !at_least(indices.num_elements(), 1));

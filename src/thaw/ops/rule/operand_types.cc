@@ -99,4 +99,8 @@ std::optional<ir::OperandTypes> operand_types(std::string_view domain, std::stri
   return types;
 }
 
+std::optional<ir::OperandTypes> operand_types(const ir::Model& model, const ir::Node& node) {
+  return operand_types(node.domain(), node.op_type(), model.opset(node.domain()).value_or(1));
+}
+
 }  // namespace thaw::ops

@@ -75,21 +75,26 @@ void set_moved(Context& ctx, bool is_kept) {
 
 }  // namespace
 
-std::optional<ValueRange> range_of_elements(const Elements& elements) {
-  std::vector<Dim> ends;
-  std::optional<int64_t> lowest, highest;
+std::optional<Numbers> numbers_of(const Elements& elements, size_t most) {
+  Numbers found;
   for (const Element& e : elements) {
     const Dim d = e.as_dim();
     if (d.is_unknown()) return std::nullopt;
     if (const auto v = d.constant()) {
-      lowest = std::min(lowest.value_or(*v), *v);
-      highest = std::max(highest.value_or(*v), *v);
-    } else if (std::ranges::none_of(ends, [&](Dim other) { return dim::same(other, d); })) {
-      if (ends.size() == kMaxEnds) return std::nullopt;
-      ends.push_back(d);
+      found.lowest = std::min(found.lowest.value_or(*v), *v);
+      found.highest = std::max(found.highest.value_or(*v), *v);
+    } else if (std::ranges::none_of(found.expressions, [&](Dim other) { return dim::same(other, d); })) {
+      if (found.expressions.size() == most) return std::nullopt;
+      found.expressions.push_back(d);
     }
   }
-  if (elements.empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<ValueRange> range_of_elements(const Elements& elements) {
+  const auto numbers = numbers_of(elements, kMaxEnds);
+  if (!numbers || elements.empty()) return std::nullopt;
+  const auto& [ends, lowest, highest] = *numbers;
   ValueRange range{ends.empty() ? Dim() : ends.front(), ends.empty() ? Dim() : ends.front(), true};
   if (lowest) range = ends.empty() ? ValueRange{*lowest, *highest, true} : hull(range, {*lowest, *highest, true});
   for (const Dim d : ends) range = hull(range, {d, d, true});

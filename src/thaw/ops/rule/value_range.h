@@ -4,11 +4,21 @@
 // tells that they name rows of a table.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "thaw/ops/rule/context.h"
 
 namespace thaw::ops {
+
+// The numbers of elements, each expression once, constants as their lowest and highest; nullopt where one is not known, or there are
+// more expressions than `most`.
+struct Numbers {
+  std::vector<dim::Dim> expressions;
+  std::optional<int64_t> lowest, highest;
+};
+std::optional<Numbers> numbers_of(const Elements& elements, size_t most);
 
 // Of elements that are all known; nullopt for others, for none, and for too many expressions.
 std::optional<ValueRange> range_of_elements(const Elements& elements);
