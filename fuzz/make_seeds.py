@@ -117,6 +117,34 @@ def checkpoint_seeds():
         yield f"{config.parent.parent.name}_{config.parent.name}", struct.pack("<H", len(text)) + text + struct.pack("<H", 0)
 
 
+def npz_seeds():
+    import io
+
+    import numpy as np
+    arrays = {"x": np.arange(12, dtype=np.float32).reshape(3, 4), "ids": np.array([[1, 22, 30]]), "text": np.array(["a", "bé"]),
+              "columns": np.asfortranarray(np.arange(6, dtype=">i2").reshape(2, 3)), "flags": np.zeros(90, bool)}
+    for name, save in (("stored", np.savez), ("deflated", np.savez_compressed)):
+        file = io.BytesIO()
+        save(file, **arrays)
+        yield name, file.getvalue()
+    for name, array in arrays.items():
+        file = io.BytesIO()
+        np.save(file, array)
+        yield f"{name}.npy", file.getvalue()
+
+
+def json_seeds():
+    """One of each file, behind the kind that the target reads it as."""
+    unit = {"name": "n", "layer": "l", "kind": "weights", "op": "MatMul", "nodes": ["n"], "bytes": 12}
+    objects = [{"a": [1, 2.5, None, {"b": []}]}, {"model": "m.onnx", "data": "d", "key": "k", "metric": "sqnr", "mode": "alone",
+               "group": "node", "target": "cpu", "optimize": True, "seed": 0, "units": [unit], "errors": []},
+               {"default": {"to": "int8"}, "nodes": {"a": {"to": "int4", "block": 32}}},
+               {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Prepend", "prepend": " "}]}},
+               {"hidden_size": 64, "vision_config": {"depth": 2}}]
+    for kind, value in enumerate(objects):
+        yield f"kind_{kind}", bytes([kind]) + json.dumps(value, separators=(",", ":")).encode()
+
+
 def text_seeds():
     texts = {"sizes": ["h=64..1024:32,w=320|640", "n=1..", "patches=t*h*w,t=1..4;n=2", "grid[:,1]=2..128:2"],
              "values": ["x=1,22,30;y=-1.5", "ids=1,2"], "ranges": ["ids=0..511,x=-1..1"], "names": ["a=b"],
@@ -130,7 +158,7 @@ def main():
     for target, seeds in (("onnx_fuzz", onnx_seeds()), ("safetensors_fuzz", safetensors_seeds()),
                           ("batch_fuzz", verb_seeds()), ("lift_fuzz", lift_seeds()),
                           ("checkpoint_fuzz", checkpoint_seeds()), ("texts_fuzz", text_seeds()),
-                          ("media_fuzz", media_seeds())):
+                          ("media_fuzz", media_seeds()), ("npz_fuzz", npz_seeds()), ("json_fuzz", json_seeds())):
         folder = HERE / "seeds" / target
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

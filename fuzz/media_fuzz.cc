@@ -1,10 +1,13 @@
 // Any bytes read as a picture and as a recording, and made ready for a tower: arrays of the sizes that are said, or one
-// thaw::Error.
+// thaw::Error; in twice the memory that there may be, at most.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 #include <vector>
+
+#include "format_mutator.h"
+#include "held_memory.h"
 
 #include "thaw/core/error.h"
 #include "thaw/limits.h"
@@ -17,6 +20,8 @@
 namespace {
 
 using namespace thaw;
+
+constexpr int64_t kBudget = 32 << 20;
 
 void read_as_image(std::span<const uint8_t> bytes) {
   try {
@@ -43,7 +48,8 @@ void read_as_recording(std::span<const uint8_t> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  set_limits({.max_memory = uint64_t{32} << 20});
+  set_limits({.max_memory = kBudget});
+  const thaw_fuzz::HeldMemory held(2 * kBudget);
   const std::span<const uint8_t> bytes(data, size);
   const int orientation = media::exif_orientation(bytes);
   if (orientation < 1 || orientation > 8) std::abort();
@@ -51,3 +57,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_as_recording(bytes);
   return 0;
 }
+
+THAW_MUTATES_FILES

@@ -305,7 +305,7 @@ def test_a_declared_size_is_not_contradicted(thaw, save, tmp_path):
     family, arrays = BY_NAME["text_decoder"], {}
     for i, size in enumerate(family.sizes):
         feed = family.feeds(*size)
-        arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": np.zeros(1, np.float32)}.items()})
+        arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": np.zeros((1, 1, 1), np.float32)}.items()})
     np.savez(tmp_path / "refs.npz", **arrays)
     message = thaw.error("fix", save(family.static(3, 7)), "--dry-run", "--at", "input_ids_dim0=5", "--reference", tmp_path / "refs.npz")
     assert "'input_ids_dim0' is 5, but the model declares 3" in message

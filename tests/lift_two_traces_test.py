@@ -77,3 +77,27 @@ def test_windows_of_a_size_that_fits_the_two_are_no_explanation(thaw, save, tmp_
     """7 * ceil(n / 7) + 5 is 19 at 13 and 33 at 22, and 40 at 29: right would be 43."""
     _, report = lifted(thaw, save, tmp_path, stretched, sizes, 1)
     assert not any("ceil" in note["message"] for note in report["lifted"])
+
+
+ROWS = np.random.default_rng(7).standard_normal((64, 4), dtype=np.float32)
+
+
+def last_rows(n):
+    """Learned rows that end with the same one at each length; which one starts is a coincidence of two lengths."""
+    net = Net()
+    return net.model([n, 4], net.add("Add", "x", net.constant(ROWS[64 - n:])))
+
+
+def test_a_table_known_by_its_last_rows_needs_a_third_length(thaw, save, tmp_path):
+    lifted(thaw, save, tmp_path, last_rows, [(13,), (29,)], 1)
+    out, _ = lifted(thaw, save, tmp_path, last_rows, [(13,), (29,), (18,)], 0)
+    x = np.random.default_rng(0).standard_normal((23, 4), dtype=np.float32)
+    assert np.array_equal(session(out).run(None, {"x": x})[0], x + ROWS[41:])
+
+
+def test_over_budget_says_that_the_traces_are_square(thaw, save):
+    """What squares leave open is searched through; what they lack is said before --max-visits."""
+    traces = [save(convolutions(n, n), f"square_{n}") for n in (31, 45, 64)]
+    failed = thaw("lift", *traces, "--max-visits", "40", "-o", traces[0].with_name("lifted.onnx"), code=2)
+    assert "axes 2 and 3 of 'x' are as long as each other in every trace" in failed.stderr
+    assert "trace one size whose axes 2 and 3 differ, or give --max-visits" in failed.stderr

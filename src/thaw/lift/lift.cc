@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_set>
 
@@ -130,14 +132,34 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
   }
 }
 
+// Squares leave two axes one size: what either explains both do, and the search among all of it may be what is over budget.
+std::optional<Error> over_budget_by_squares(const Error& error, const std::vector<Trace>& traces,
+                                            std::span<const Variable> variables) {
+  if (error.code() != ErrorCode::kOutOfBudget) return std::nullopt;
+  const std::vector<EqualSides> equal = equal_sides(traces, variables);
+  if (equal.empty()) return std::nullopt;
+  const EqualSides& sides = equal.front();
+  ErrorParts parts = error.parts();
+  parts.what +=
+      fmt::format("; axes {} and {} of '{}' are as long as each other in every trace, and nothing tells them apart",
+                  sides.axis, sides.other, sides.input->name());
+  parts.next = fmt::format("trace one size whose axes {} and {} differ, or {}", sides.axis, sides.other, parts.next);
+  return Error(error.code(), std::move(parts));
+}
+
 // plain: grows by loops that turn out to be none.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
                   std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices, plain);
-  for (const Step step : kExplain) {
-    step(lifting);
-    require_budget(traces);
+  try {
+    for (const Step step : kExplain) {
+      step(lifting);
+      require_budget(traces);
+    }
+  } catch (const Error& error) {
+    if (const auto squares = over_budget_by_squares(error, traces, lifting.variables)) throw *squares;
+    throw;
   }
   if (!lifting.steady_loops.empty()) {
     plain.merge(lifting.steady_loops);

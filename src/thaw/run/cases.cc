@@ -70,7 +70,7 @@ Arrays CaseFile::read(const std::string& case_name, std::span<const std::string>
     for (const std::string& name : names) {
       const auto array = found->second.find(name);
       if (array == found->second.end()) continue;
-      arrays.insert_or_assign(name, reader_->read(array->second, check_of ? check_of(name) : NpyCheck()));
+      arrays.insert_or_assign(name, reader_->read(array->second, check_of(name)));
     }
   }
   return arrays;

@@ -41,7 +41,7 @@ class CaseFile {
   // The arrays of a case and of the shared case, among `names`. `check_of` gives what each is held against before its
   // data are read.
   using ChecksByName = std::function<NpyCheck(const std::string& name)>;
-  Arrays read(const std::string& case_name, std::span<const std::string> names, const ChecksByName& check_of = {});
+  Arrays read(const std::string& case_name, std::span<const std::string> names, const ChecksByName& check_of);
 
  private:
   std::unique_ptr<NpzReader> reader_;

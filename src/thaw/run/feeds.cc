@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "thaw/core/error.h"
+#include "thaw/core/saturated.h"
 #include "thaw/core/suggest.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/run/elements.h"
@@ -110,18 +111,21 @@ Array array_from_texts(const std::string& input, DataType dtype, std::vector<int
   return array;
 }
 
+const InputSpec& require_input(const std::vector<InputSpec>& inputs, const std::string& name) {
+  const auto found = std::ranges::find(inputs, name, &InputSpec::name);
+  if (found != inputs.end()) return *found;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const InputSpec& input : inputs) {
+    names.push_back(input.name);
+    list += (list.empty() ? "" : ", ") + input.name;
+  }
+  refuse_input(name, "is not an input of the model" + did_you_mean(name, names), "one of " + list);
+}
+
 Feeder::Feeder(std::vector<InputSpec> inputs, const dim::Scope& scope, FeedOptions options)
     : inputs_(std::move(inputs)), scope_(scope), options_(std::move(options)), names_(names_of(inputs_, scope)) {
-  const auto require = [&](const std::string& name) -> const InputSpec& {
-    if (const InputSpec* input = find(name)) return *input;
-    std::vector<std::string_view> names;
-    std::string list;
-    for (const InputSpec& input : inputs_) {
-      names.push_back(input.name);
-      list += (list.empty() ? "" : ", ") + input.name;
-    }
-    refuse_input(name, "is not an input of the model" + did_you_mean(name, names), "one of " + list);
-  };
+  const auto require = [&](const std::string& name) -> const InputSpec& { return require_input(inputs_, name); };
   take_elements();
   for (InputSpec& input : inputs_) {
     if (input.kind == ir::Type::Kind::kOptional) input.has_default = true;  // empty unless given
@@ -185,19 +189,54 @@ Point Feeder::canonical(const Point& point) const {
   return {names_.resolve(sizes, "sizes")};
 }
 
-NpyCheck shape_check(const InputSpec& input, std::string where) {
-  return [&input, where = std::move(where)](const NpyShape& shape) {
-    if (!input.dims) return;
-    bool fits = input.dims->size() == shape.dims.size();
-    for (size_t axis = 0; fits && axis < shape.dims.size(); ++axis)
-      fits = (*input.dims)[axis].constant().value_or(shape.dims[axis]) == shape.dims[axis];
-    if (fits) return;
-    std::string wanted;
-    for (const dim::Dim dim : *input.dims) wanted += (wanted.empty() ? "" : ",") + dim::to_string(dim);
+namespace {
+
+struct WantedDim {
+  std::optional<int64_t> size;  // nullopt: any
+  std::string text;
+};
+
+NpyCheck check_against(std::vector<WantedDim> wanted, std::string input, std::string where) {
+  return [wanted = std::move(wanted), input = std::move(input), where = std::move(where)](const NpyShape& shape) {
+    const auto is_size = [](const WantedDim& dim, int64_t size) { return dim.size.value_or(size) == size; };
+    if (std::ranges::equal(wanted, shape.dims, is_size)) return;
+    std::string text;
+    for (const WantedDim& dim : wanted) text += (text.empty() ? "" : ",") + dim.text;
     throw Error(ErrorCode::kInvalidArgument, {.what = "is given " + describe(shape.dtype, shape.dims),
-                                              .where = where + ", input '" + input.name + "'",
-                                              .expected = "an array of the shape [" + wanted + "]",
+                                              .where = where + ", input '" + input + "'",
+                                              .expected = "an array of the shape [" + text + "]",
                                               .next = "give one that the model takes"});
+  };
+}
+
+}  // namespace
+
+NpyCheck shape_check(const InputSpec& input, std::string where) {
+  if (!input.dims) return {};
+  std::vector<WantedDim> wanted;
+  for (const dim::Dim dim : *input.dims) wanted.push_back({dim.constant(), dim::to_string(dim)});
+  return check_against(std::move(wanted), input.name, std::move(where));
+}
+
+NpyCheck shape_check(const std::string& input, const ir::Type& declared, std::string where) {
+  if (!declared.shape) return {};
+  std::vector<WantedDim> wanted;
+  for (const ir::DeclaredDim& dim : *declared.shape)
+    wanted.push_back({dim.value, dim.value ? std::to_string(*dim.value) : dim.param.empty() ? "?" : dim.param});
+  return check_against(std::move(wanted), input, std::move(where));
+}
+
+NpyCheck few_elements(const std::string& input, std::string where) {
+  constexpr int64_t kMost = 1 << 20;
+  return [input, where = std::move(where)](const NpyShape& shape) {
+    int64_t count = 1;
+    for (const int64_t dim : shape.dims) count = saturated_product(count, dim);
+    if (count <= kMost) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "holds " + std::to_string(count) + " elements of an input that the model does not have",
+                 .where = where + ", input '" + input + "'",
+                 .expected = "at most " + std::to_string(kMost) + " of one that is added",
+                 .next = "leave it out of the archive"});
   };
 }
 

@@ -81,9 +81,15 @@ class Feeder {
   std::vector<std::pair<std::string, int64_t>> elements_;  // NAME[i] of integer inputs, of the options' values
 };
 
+// The input of that name; throws thaw::Error that names those that there are.
+const InputSpec& require_input(const std::vector<InputSpec>& inputs, const std::string& name);
+
 // For reading what an input is fed: throws thaw::Error for a shape that the input cannot have, before its data are read.
-// The spec must outlive the check.
 NpyCheck shape_check(const InputSpec& input, std::string where);
+// For integers that tell sizes, of an input that no model declares: throws where there are many.
+NpyCheck few_elements(const std::string& input, std::string where);
+// By what a model declares of it.
+NpyCheck shape_check(const std::string& input, const ir::Type& declared, std::string where);
 
 // The elements as an array of that type and shape; one text fills the shape. Throws thaw::Error naming `input` for a
 // text that is no value of the type or a count that does not fit.

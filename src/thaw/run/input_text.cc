@@ -67,9 +67,7 @@ std::vector<std::string> entries(std::string_view text) {
 }
 
 Array read_one(const std::string& name, const std::string& file, const std::vector<InputSpec>& inputs) {
-  const auto input =
-      std::find_if(inputs.begin(), inputs.end(), [&](const InputSpec& spec) { return spec.name == name; });
-  const NpyCheck check = input == inputs.end() ? NpyCheck() : shape_check(*input, file);
+  const NpyCheck check = shape_check(require_input(inputs, name), file);
   if (!file.ends_with(".npz")) return read_npy_file(file, check);
   NpzReader reader(file);
   if (reader.contains(name)) return reader.read(name, check);

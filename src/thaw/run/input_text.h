@@ -12,9 +12,9 @@
 namespace thaw::run {
 
 // Each text is NAME=FILE.npy, NAME=FILE.npz (its array NAME, or its only one) or FILE.npz (put into `archives`). Data are
-// read of arrays only that fit the model's `inputs`, as far as those are given.
+// read of arrays only that fit the model's `inputs`.
 void add_input_files(std::span<const std::string> texts, FeedOptions& feeds,
-                     std::vector<std::filesystem::path>& archives, const std::vector<InputSpec>& inputs = {});
+                     std::vector<std::filesystem::path>& archives, const std::vector<InputSpec>& inputs);
 
 // Each text is "NAME=1,22,30", or "NAME[1]=22" for one element; several in one text are separated by ';' or ','.
 void add_values(std::span<const std::string> texts, FeedOptions& feeds);

@@ -38,16 +38,18 @@ TEST(InputText, FilesOfArrays) {
   write_npz_file(folder / "two.npz", {{"y", array}, {"z", array}});
   FeedOptions feeds;
   std::vector<std::filesystem::path> archives;
+  const std::vector<InputSpec> inputs{{.name = "w"}, {.name = "x"}, {.name = "y"}};
   const auto text = [&](const std::string& name, const char* file) { return name + (folder / file).string(); };
   add_input_files(std::vector<std::string>{text("x=", "x.npy"), text("y=", "two.npz"), text("", "two.npz")}, feeds,
-                  archives);
+                  archives, inputs);
   EXPECT_EQ(feeds.arrays.at("x"), array);
   EXPECT_EQ(feeds.arrays.at("y"), array);
   EXPECT_EQ(archives.size(), 1U);
-  EXPECT_THROW(add_input_files(std::vector<std::string>{text("w=", "two.npz")}, feeds, archives), Error);
-  EXPECT_THROW(add_input_files(std::vector<std::string>{text("x=", "x.npy")}, feeds, archives), Error);
-  EXPECT_THROW(add_input_files(std::vector<std::string>{text("", "x.npy")}, feeds, archives), Error);
-  EXPECT_THROW(add_input_files(std::vector<std::string>{"x=model.onnx"}, feeds, archives), Error);
+  EXPECT_THROW(add_input_files(std::vector<std::string>{text("w=", "two.npz")}, feeds, archives, inputs), Error);
+  EXPECT_THROW(add_input_files(std::vector<std::string>{text("x=", "x.npy")}, feeds, archives, inputs), Error);
+  EXPECT_THROW(add_input_files(std::vector<std::string>{text("", "x.npy")}, feeds, archives, inputs), Error);
+  EXPECT_THROW(add_input_files(std::vector<std::string>{text("v=", "x.npy")}, feeds, archives, inputs), Error);
+  EXPECT_THROW(add_input_files(std::vector<std::string>{"x=model.onnx"}, feeds, archives, inputs), Error);
 }
 
 }  // namespace

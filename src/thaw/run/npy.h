@@ -23,12 +23,12 @@ struct NpyShape {
   std::vector<int64_t> dims;
 };
 
-// Throws thaw::Error for an array that is of no use; called before its data are read.
+// Throws thaw::Error for an array that is of no use; called before its data are read. Empty: any is of use.
 using NpyCheck = std::function<void(const NpyShape&)>;
 
 // Reads one array; throws thaw::Error for anything else, where bytes are left over, and where it would take more memory
 // than there is (kOutOfBudget).
-Array read_npy(ByteSource& source, const NpyCheck& check = {});
+Array read_npy(ByteSource& source, const NpyCheck& check);
 
 // Reads its header only.
 NpyShape read_npy_shape(ByteSource& source);

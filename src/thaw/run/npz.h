@@ -19,7 +19,8 @@
 
 namespace thaw::run {
 
-Array read_npy_file(const std::filesystem::path& path, const NpyCheck& check = {});
+// `check` sees the shape before anything but the header is read.
+Array read_npy_file(const std::filesystem::path& path, const NpyCheck& check);
 void write_npy_file(const std::filesystem::path& path, const Array& array);
 
 // A .npz archive: its directory is read when it is opened, an array when it is asked for.
@@ -30,8 +31,7 @@ class NpzReader {
   // The arrays' names in the order of the file, without ".npy".
   const std::vector<std::string>& names() const { return names_; }
   bool contains(std::string_view name) const { return by_name_.find(name) != by_name_.end(); }
-  // `check` sees the shape before anything but the header is read.
-  Array read(std::string_view name, const NpyCheck& check = {});
+  Array read(std::string_view name, const NpyCheck& check);
   NpyShape shape(std::string_view name);
   const std::string& path() const { return path_; }
 

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 Arrays all_of(const fs::path& path) {
   NpzReader reader(path);
   Arrays arrays;
-  for (const std::string& name : reader.names()) arrays.emplace(name, reader.read(name));
+  for (const std::string& name : reader.names()) arrays.emplace(name, reader.read(name, {}));
   return arrays;
 }
 
@@ -35,7 +35,7 @@ class Npz : public testing::Test {
     return bytes + header + data;
   }
   Array read(const std::string& header, const std::string& data, char version = 1) const {
-    return read_npy_file(folder_.write("a.npy", npy(header, data, version)));
+    return read_npy_file(folder_.write("a.npy", npy(header, data, version)), {});
   }
   Arrays sample() const {
     Arrays arrays;
@@ -58,7 +58,7 @@ TEST_F(Npz, WhatIsWrittenIsRead) {
   EXPECT_EQ(all_of(folder_ / "a.npz"), arrays);
   for (const auto& [name, array] : arrays) {
     write_npy_file(folder_ / "a.npy", array);
-    EXPECT_EQ(read_npy_file(folder_ / "a.npy"), array) << name;
+    EXPECT_EQ(read_npy_file(folder_ / "a.npy", {}), array) << name;
   }
 }
 
@@ -115,9 +115,9 @@ TEST_F(Npz, HeadersThatAreNotOfTheFormatAreRefused) {
     EXPECT_THROW(read(header, std::string(8, '\0')), Error) << header;
   }
   EXPECT_THROW(read(good, std::string(8, '\0'), 9), Error);
-  EXPECT_THROW(read_npy_file(folder_.write("b.npy", "\x93NUMP")), Error);
-  EXPECT_THROW(read_npy_file(folder_.path()), Error);
-  EXPECT_THROW(read_npy_file(folder_ / "missing.npy"), Error);
+  EXPECT_THROW(read_npy_file(folder_.write("b.npy", "\x93NUMP"), {}), Error);
+  EXPECT_THROW(read_npy_file(folder_.path(), {}), Error);
+  EXPECT_THROW(read_npy_file(folder_ / "missing.npy", {}), Error);
 }
 
 TEST_F(Npz, EveryTruncationIsAnError) {

@@ -113,7 +113,8 @@ PointResult Verifier::run_file_case(const std::string& case_name, CaseFile& refe
   if (!run_model(fed, result, actual)) return result;
   std::vector<std::string> output_names;
   for (const std::string& name : outputs_) output_names.push_back(name_in_file(name));
-  Arrays stored = reference.read(case_name, output_names);
+  // One of another shape differs, and that is what is said.
+  Arrays stored = reference.read(case_name, output_names, [](const std::string&) { return NpyCheck(); });
   Arrays expected;
   for (const std::string& name : outputs_) {
     if (auto found = stored.find(name_in_file(name)); found != stored.end())

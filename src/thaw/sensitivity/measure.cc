@@ -105,7 +105,7 @@ class Run {
  public:
   Run(const ir::Model& model, const SensitivityOptions& options, const quantizing::OpenSamples& open)
       : options_(options),
-        samples_(open_samples(options, open)),
+        samples_(open_samples(options, open, model)),
         conversions_(model, options, samples_),
         memory_{options.max_memory},
         kept_(conversions_.base(), samples_, options.data.string(), memory_) {

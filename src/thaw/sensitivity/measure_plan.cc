@@ -19,7 +19,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
                  .where = model.path.string(),
                  .expected = "the very model of the report",
                  .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
-  const quantizing::Samples samples = open_samples(options, open);
+  const quantizing::Samples samples = open_samples(options, open, model);
   const Conversions conversions(model, options, samples);
   const Converted converted = conversions.planned(convert_options(report, plan));
   MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
@@ -27,7 +27,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
   Baseline base(ir::clone(conversions.base()), 1, 1, memory);
   Candidate candidate(base.cut(), *converted.model);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());
-  const quantizing::Samples judges = data.empty() ? samples : open ? open(data) : quantizing::Samples(data);
+  const quantizing::Samples judges = data.empty() ? samples : open ? open(data) : quantizing::Samples(data, model);
   for (size_t i = 0; i < judges.size(); ++i) {
     base.keep(i, judges.read(i, inputs));
     measured.figures.push_back(base.figures(candidate, i, base.outputs(i, report.outputs)));

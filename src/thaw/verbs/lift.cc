@@ -11,6 +11,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
+#include "thaw/run/feeds.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/session.h"
 #include "thaw/verbs/access.h"
@@ -89,8 +90,11 @@ void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>
     const run::NpyShape shape = reader.shape(name);
     InputValues& values = trace->values[name];
     values.dims = shape.dims;
-    if (ir::is_integer(shape.dtype) || shape.dtype == ir::DataType::kBool)
-      values.values = run::to_int64s(reader.read(name));
+    if (!ir::is_integer(shape.dtype) && shape.dtype != ir::DataType::kBool) continue;
+    const ir::Value* input = trace->model->graph->find(name);
+    values.values =
+        run::to_int64s(reader.read(name, input && input->is_input() ? run::shape_check(name, input->type, reader.path())
+                                                                    : run::few_elements(name, reader.path())));
   }
 }
 

@@ -195,13 +195,13 @@ InputsOptions parse_feed_words(std::span<const std::string> words) {
 
 quantizing::Samples open_samples(const std::filesystem::path& data, std::span<const std::string> words,
                                  const ir::Model& model) {
-  if (words.empty()) return quantizing::Samples(data);
+  if (words.empty()) return quantizing::Samples(data, model);
   return quantizing::Samples(std::make_shared<media::FileSamples>(data, parse_feed_words(words), model));
 }
 
 quantizing::Samples open_reported(const std::filesystem::path& data, std::span<const std::string> words,
                                   const ir::Model& model) {
-  return has_archives(data) ? quantizing::Samples(data) : open_samples(data, words, model);
+  return has_archives(data) ? quantizing::Samples(data, model) : open_samples(data, words, model);
 }
 
 }  // namespace thaw::verbs

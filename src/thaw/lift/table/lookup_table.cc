@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -128,10 +129,12 @@ std::optional<Generated> fit_lookup_by_edge(const RowTable& table) {
   return std::nullopt;
 }
 
-// The last rows, or those in the middle, of the largest.
+// The last rows, or those in the middle, of the largest. What two traces show of it is a coincidence as well as a rule: a third
+// length has to agree.
 std::optional<Generated> fit_lookup_slice(const RowTable& table) {
   const View& view = table.view;
   const std::vector<int64_t>& n = view.length().at;
+  if (std::set<int64_t>(n.begin(), n.end()).size() < 3) return std::nullopt;
   const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
   if (n[largest] * view.width > kLargestLookup) return std::nullopt;
   for (const int64_t part : {1, 2}) {

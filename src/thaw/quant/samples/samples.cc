@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
+#include "thaw/run/feeds.h"
 #include "thaw/run/npz.h"
 
 namespace thaw::quantizing {
@@ -14,7 +15,9 @@ namespace {
 
 class NpzSamples : public SampleSource {
  public:
-  explicit NpzSamples(std::vector<std::filesystem::path> files) : files_(std::move(files)) {}
+  NpzSamples(std::vector<std::filesystem::path> files, const ir::Model& model) : files_(std::move(files)) {
+    for (const ir::Value* input : model.graph->inputs()) types_.emplace(input->name(), input->type);
+  }
 
   size_t size() const override { return files_.size(); }
   std::string name(size_t i) const override { return files_[i].filename().string(); }
@@ -26,13 +29,14 @@ class NpzSamples : public SampleSource {
         throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the sample has no array '{}'", name),
                                                   .where = files_[i].string(),
                                                   .expected = fmt::format("arrays {}", fmt::join(inputs, ", "))});
-      arrays.emplace(name, reader.read(name));
+      arrays.emplace(name, reader.read(name, run::shape_check(name, types_.at(name), reader.path())));
     }
     return arrays;
   }
 
  private:
   std::vector<std::filesystem::path> files_;
+  std::map<std::string, ir::Type, std::less<>> types_;  // of the inputs, as declared
 };
 
 class DrawnSamples : public SampleSource {
@@ -56,7 +60,7 @@ std::vector<std::string> inputs_to_feed(const ir::Model& model) {
   return names;
 }
 
-Samples::Samples(const std::filesystem::path& path) {
+Samples::Samples(const std::filesystem::path& path, const ir::Model& model) {
   std::vector<std::filesystem::path> files;
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
@@ -74,7 +78,7 @@ Samples::Samples(const std::filesystem::path& path) {
          .expected = "an .npz file with the inputs by name, or a folder of them",
          .next = "`thaw inputs` or numpy.savez('sample0.npz', input=array) writes one; of images and recordings "
                  "they are made where --for or --resize says how"});
-  source_ = std::make_shared<NpzSamples>(std::move(files));
+  source_ = std::make_shared<NpzSamples>(std::move(files), model);
 }
 
 Samples::Samples(std::vector<Arrays> drawn)

@@ -39,7 +39,8 @@ class Samples {
   explicit Samples(std::shared_ptr<const SampleSource> source) : source_(std::move(source)) {}
 
   // Throws thaw::Error where there is no such file, or no .npz in the folder.
-  explicit Samples(const std::filesystem::path& path);
+  // What an array cannot be of its input is refused before it is read.
+  Samples(const std::filesystem::path& path, const ir::Model& model);
 
   // What was drawn, and is in memory: what it shows adds to what is known by rule, and decides nothing else.
   explicit Samples(std::vector<Arrays> drawn);
