@@ -251,3 +251,32 @@ def test_what_has_no_place_for_a_cut_says_so(thaw, save, tmp_path):
     message = thaw.error("split", save(made), "--parts", 2, "-o", tmp_path / "parts")
     assert "there is no place for a cut" in message and "leave the model whole" in message
     assert "there is no place for 2 cuts" in thaw.error("split", save(made), "--parts", 3, "-o", tmp_path / "parts")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nodes_that_lead_to_no_output_are_in_no_part(thaw, save, tmp_path, seed):
+    """Chains that nothing reads, larger than what is read, anywhere: each part computes something and loads."""
+    rng = np.random.default_rng(seed)
+    nodes, weights, names, last = [], [], ["x"], "x"
+    for i in range(14):
+        dead = rng.random() < 0.6
+        source = names[rng.integers(len(names))] if dead else last
+        kind = ("Relu", "MatMul", "Sigmoid")[rng.integers(3)]
+        if kind == "MatMul":
+            weights.append(onnx.numpy_helper.from_array(rng.standard_normal((5, 5), dtype=np.float32), f"w{i}"))
+        nodes.append(onnx.helper.make_node(kind, [source, f"w{i}"][:1 + (kind == "MatMul")], [f"t{i}"], name=f"n{i}"))
+        names.append(f"t{i}")
+        last = last if dead else f"t{i}"
+    nodes += [onnx.helper.make_node("Tanh", [last], ["u"]), onnx.helper.make_node("Exp", ["u"], ["v"]), onnx.helper.make_node("Abs", ["v"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "g", [onnx.helper.make_tensor_value_info("x", 1, ["n", 5])],
+                                   [onnx.helper.make_tensor_value_info("y", 1, ["n", 5])], weights)
+    whole = save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), "whole")
+    thaw("split", whole, "--parts", "3", "-o", tmp_path / "parts", code=0)
+    x = value = rng.standard_normal((3, 5), dtype=np.float32)
+    for part in sorted((tmp_path / "parts").glob("part_*.onnx")):
+        held = session(part)
+        value = held.run(None, {held.get_inputs()[0].name: value})[0]
+    assert np.allclose(value, session(whole).run(None, {"x": x})[0], rtol=1e-5)
+    unread = {f"t{i}" for i in range(14)} - {name for node in nodes for name in node.input}
+    for name in sorted(unread)[:2]:
+        assert "leads to no output" in thaw.error("split", whole, "--at", name, "-o", tmp_path / "at")

@@ -1,6 +1,7 @@
 #include "thaw/split/split.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/size_names.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/rewrite/remove_unused.h"
 #include "thaw/split/cut_points.h"
 
 namespace thaw::splitting {
@@ -22,11 +24,20 @@ namespace {
                                             .next = std::string(next)});
 }
 
-Cut cut_at(const ir::Model& model, const Passings& passings, const std::vector<std::string>& names) {
+// What leads to no output is in no part: a part of nothing else would be one that computes nothing.
+std::unique_ptr<ir::Model> without_unused(const ir::Model& model) {
+  std::unique_ptr<ir::Model> used = ir::clone(model);
+  rewrite::remove_unused(*used);
+  return used;
+}
+
+// used: of the model, as without_unused leaves it.
+Cut cut_at(const ir::Model& model, const ir::Model& used, const Passings& passings,
+           const std::vector<std::string>& names) {
   Cut cut;
   for (const std::string& name : names) {
-    const ir::Value* value = model.graph->find(name);
-    if (!value) refuse(model, name, "is no tensor of the main graph");
+    const ir::Value* value = used.graph->find(name);
+    if (!value) refuse(model, name, model.graph->find(name) ? "leads to no output" : "is no tensor of the main graph");
     if (value->is_input()) refuse(model, name, "is an input");
     if (passings.of(value) == Passing::kConstant) refuse(model, name, "is a constant");
     if (std::ranges::find(cut, value) == cut.end()) cut.push_back(value);
@@ -40,14 +51,14 @@ uint64_t last_place(const Cut& cut) {
   return place;
 }
 
-std::vector<Cut> chosen_cuts(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
-                             const Passings& passings, const SplitOptions& options) {
+std::vector<Cut> chosen_cuts(const ir::Model& model, const ir::Model& used, dim::Scope& scope,
+                             const infer::Result& facts, const Passings& passings, const SplitOptions& options) {
   if (options.at.empty()) {
-    const NamedSizes sizes = infer::size_names(model, facts, scope).resolve(options.sizes, "sizes");
-    return balanced_cuts(find_places(model, scope, facts, passings, sizes), options.parts, options.balance);
+    const NamedSizes sizes = infer::size_names(used, facts, scope).resolve(options.sizes, "sizes");
+    return balanced_cuts(find_places(used, scope, facts, passings, sizes), options.parts, options.balance);
   }
   std::vector<Cut> cuts;
-  for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, passings, names));
+  for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, used, passings, names));
   std::ranges::stable_sort(cuts, {}, last_place);
   return cuts;
 }
@@ -89,25 +100,27 @@ Result split(const ir::Model& model, const SplitOptions& options) {
     throw Error(
         ErrorCode::kInvalidArgument,
         {.what = fmt::format("{} parts are asked for", options.parts), .where = "split", .expected = "2 or more"});
+  const std::unique_ptr<ir::Model> used = without_unused(model);
   dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
-  const Passings passings(model, facts);
-  const std::vector<Cut> cuts = chosen_cuts(model, scope, facts, passings, options);
-  const Stages stages(model, passings, cuts);
-  require_work(model, passings, stages, cuts);
+  const infer::Result facts = infer::infer(*used, scope);
+  const Passings passings(*used, facts);
+  const std::vector<Cut> cuts = chosen_cuts(model, *used, scope, facts, passings, options);
+  const Stages stages(*used, passings, cuts);
+  require_work(*used, passings, stages, cuts);
   Result result;
-  result.parts = make_parts(model, scope, facts, passings, stages, cuts, result.carried);
+  result.parts = make_parts(*used, scope, facts, passings, stages, cuts, result.carried);
   model.budget->require(model.path.string());
   return result;
 }
 
 std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes) {
   ops::require_arity(model);
+  const std::unique_ptr<ir::Model> used = without_unused(model);
   dim::Scope scope;
-  const infer::Result facts = infer::infer(model, scope);
-  const Passings passings(model, facts);
-  const NamedSizes known = infer::size_names(model, facts, scope).resolve(sizes, "sizes");
-  const Places places = find_places(model, scope, facts, passings, known);
+  const infer::Result facts = infer::infer(*used, scope);
+  const Passings passings(*used, facts);
+  const NamedSizes known = infer::size_names(*used, facts, scope).resolve(sizes, "sizes");
+  const Places places = find_places(*used, scope, facts, passings, known);
   std::vector<CutPoint> points;
   for (const Place* place : narrow_places(places)) {
     CutPoint& point = points.emplace_back();
