@@ -150,27 +150,3 @@ def test_rules_are_chosen_by_what_they_begin_with(thaw, save, options, found):
 
 def test_a_code_that_is_none_is_refused(thaw, save):
     assert "did you mean 'THAW003'" in thaw.error("check", save(clash()), "--select", "THAV003")
-
-
-def test_thaw_toml_says_it_for_every_call(thaw, save, tmp_path):
-    path = save(clash())
-    config = tmp_path / "thaw.toml"
-    config.write_text('[check]\nignore = ["THAW00"]\n')
-    assert thaw.findings(path) == []
-    assert thaw.findings(path, "--ignore", "THAW013") != []  # the call goes before the file
-    config.write_text("[check]\nexit-zero = true\n")
-    thaw("check", path, code=0)
-    config.unlink()
-    elsewhere = tmp_path / "work"
-    elsewhere.mkdir()
-    (elsewhere / "thaw.toml").write_text('[check]\nselect = ["THAW013"]\n')
-    assert json.loads(thaw("check", path, "--format", "json", cwd=elsewhere, code=0).stdout)["findings"] == []
-
-
-@pytest.mark.parametrize("text, says", [("[check]\nignroe = []", "did you mean 'ignore'"), ("[check", "line 1"),
-                                        ("[check]\nselect = 3", "no list"), ("select = []", "[check]"),
-                                        ('[check]\nselect = ["THAW9"]', "THAW9"), ("[check]\nexit-zero = 1", "true or false")])
-def test_a_thaw_toml_that_is_wrong_says_where(thaw, save, tmp_path, text, says):
-    path = save(clash())
-    (tmp_path / "thaw.toml").write_text(text)
-    assert says in thaw.error("check", path)

@@ -23,6 +23,13 @@
 
 namespace thaw {
 
+// Rules by their codes, or by what those begin with ("THAW03"). Where both name a rule the longer one counts, and of equals
+// `ignore`.
+struct RuleChoice {
+  std::vector<std::string> only;    // the rules to go by; empty: all
+  std::vector<std::string> ignore;  // to leave out
+};
+
 struct CheckOptions {
   // Codes, or what they begin with ("THAW03"). Where both name a rule the longer one counts, and of equals `ignore`.
   std::vector<std::string> only;    // of the rules to go by; empty: all
@@ -37,6 +44,8 @@ struct CheckOptions {
   bool run = false;
   FeedOptions feeds = {};  // for those runs
   bool modules = false;    // the nodes are summed up by module, for to_html()
+  // Of the rules above those whose findings count; what the others find goes to CheckReport::turned_off.
+  RuleChoice counting = {};
 };
 
 struct RuleInfo {
@@ -68,9 +77,10 @@ struct ModuleSummary {
 };
 
 struct CheckReport {
-  std::string model;              // the path that it was loaded from
-  std::vector<Finding> findings;  // by rule, and then in the order of the nodes
-  bool is_proven = false;         // sizes were given: `proof` says what of them was shown
+  std::string model;                     // the path that it was loaded from
+  std::vector<Finding> findings;         // by rule, and then in the order of the nodes
+  std::vector<Finding> turned_off = {};  // by CheckOptions::counting: they count for nothing
+  bool is_proven = false;                // sizes were given: `proof` says what of them was shown
   SizeProof proof;
   std::vector<ModuleSummary> modules;  // in the order in which they first run, the first thousand
   size_t more_modules = 0;             // those that are left out
@@ -90,11 +100,19 @@ THAW_API std::string to_html(const CheckReport& report);
 THAW_API std::string to_sarif(const CheckReport& report);
 THAW_API std::string to_github(const CheckReport& report);
 
+// What a file of settings asked for: every report tells it, so that nothing is turned off without a word.
+struct CheckSettings {
+  std::string file;                          // empty: none
+  std::vector<std::string> obeyed = {};      // as they stand there: ignore = ["THAW004"]
+  std::vector<std::string> not_obeyed = {};  // a clause each: what is not, why, and what to do
+};
+
 // One of several models, and what came of it.
 struct CheckedFile {
   CheckReport report;               // of one that could not be checked: its path alone
   std::optional<Error> error = {};  // why it could not
   bool is_accepted_anyway = false;  // whoever called does not mind findings
+  CheckSettings settings = {};      // of the call: the same for each of several
 
   bool accepted() const { return !error && (is_accepted_anyway || report.accepted()); }
 };

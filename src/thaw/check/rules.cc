@@ -63,6 +63,11 @@ size_t match(const std::vector<std::string>& codes, std::string_view code) {
   return longest;
 }
 
+bool is_chosen(std::string_view code, const std::vector<std::string>& only, const std::vector<std::string>& ignore) {
+  const size_t chosen = match(only, code), ignored = match(ignore, code);
+  return (only.empty() || chosen > 0) && (ignored == 0 || ignored < chosen);
+}
+
 void require_known(const std::vector<std::string>& codes) {
   for (const std::string& code : codes) {
     const auto begins = [&](const Rule& rule) { return rule.code.starts_with(code); };
@@ -82,17 +87,18 @@ CheckReport check(const ir::Model& model, const CheckOptions& options) {
   const Phase phase("checking");
   require_known(options.only);
   require_known(options.ignore);
+  require_known(options.counting.only);
+  require_known(options.counting.ignore);
   Evidence evidence(model, options);
   CheckReport report;
   for (const Rule& rule : kRules) {
-    const size_t chosen = match(options.only, rule.code), ignored = match(options.ignore, rule.code);
-    if (!options.only.empty() && chosen == 0) continue;
-    if (ignored > 0 && ignored >= chosen) continue;
+    if (!is_chosen(rule.code, options.only, options.ignore)) continue;
+    const bool counts = is_chosen(rule.code, options.counting.only, options.counting.ignore);
     Findings findings(rule);
     rule.look(evidence, findings);
     for (Finding& f : findings.take()) {
       add_cures(f, model, evidence.target());
-      report.findings.push_back(std::move(f));
+      (counts ? report.findings : report.turned_off).push_back(std::move(f));
     }
   }
   if (!options.dims.empty()) report.proof = evidence.size_proofs().summary;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -23,7 +24,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::string report;
+  std::string report, config;
   CheckOptions check;
   FeedArguments feeds;
   bool all = false, exit_zero = false;
@@ -35,13 +36,10 @@ ExitCode code_of(const CheckedFile& file) {
   return file.accepted() ? kFine : kFindings;
 }
 
-// With what thaw.toml says of the file. Of many models each gives its memory back before the next is read.
-CheckReport check_file(const std::string& path, const CheckOptions& options, const CheckConfig& config, bool is_only) {
-  CheckOptions how = options;
-  if (how.only.empty()) how.only = config.select.value_or(std::vector<std::string>());
-  if (how.ignore.empty()) how.ignore = config.ignore.value_or(std::vector<std::string>());
+// Of many models each gives its memory back before the next is read.
+CheckReport check_file(const std::string& path, const CheckOptions& options, bool is_only) {
   Model model = Model::load(path);
-  CheckReport report = check(model, how);
+  CheckReport report = check(model, options);
   if (is_only) until_exit(std::move(model));
   return report;
 }
@@ -52,15 +50,22 @@ int check_models(const CheckArguments& arguments) {
   CheckOptions how = arguments.check;
   how.feeds = arguments.feeds.feeds();
   how.modules = page.is_page();
+  const CheckConfig config = read_config(arguments.config);
+  // What the call says goes before the file.
+  how.counting.only = how.only.empty() ? config.counting.only : how.only;
+  how.counting.ignore = how.ignore.empty() ? config.counting.ignore : how.ignore;
+  if (how.target.empty()) how.target = config.target;
+  CheckSettings settings = config.settings;
+  std::ranges::copy(passed_over(paths, settings.file), std::back_inserter(settings.not_obeyed));
   std::vector<CheckedFile> files;
   int code = kFine;
   for (const std::string& path : paths) {
-    const CheckConfig config = config_for(path);
     CheckedFile& file = files.emplace_back();
     file.report.model = path;
-    file.is_accepted_anyway = arguments.exit_zero || config.exit_zero.value_or(false);
+    file.is_accepted_anyway = arguments.exit_zero || config.exit_zero;
+    file.settings = settings;
     try {
-      file.report = check_file(path, how, config, paths.size() == 1);
+      file.report = check_file(path, how, paths.size() == 1);
     } catch (const Error& error) {
       if (paths.size() == 1) throw;
       file.error = error;  // the others are checked all the same
@@ -96,6 +101,7 @@ Action define_check(Options& options) {
   options.list("--select,--rule", arguments->check.only, "CODE",
                "look for these rules only, or for those that begin so: THAW01");
   options.list("--ignore", arguments->check.ignore, "CODE", "leave these rules out, or those that begin so");
+  options.value("--config", arguments->config, "FILE", "settings for every call, of which a thaw.toml is one");
   options.flag("--exit-zero", arguments->exit_zero, "exit with 0 also where there are errors or warnings");
   options.flag("--all", arguments->all, "print every finding, not the first few of each rule");
   add_report(options, arguments->report);

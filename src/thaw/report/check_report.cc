@@ -51,6 +51,11 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("model", file.report.model);
   if (file.error) return report::write_error(json, *file.error);
   report::write_findings(json, file.report.findings);
+  if (!file.report.turned_off.empty()) {
+    std::map<std::string, size_t> counts;
+    for (const Finding& finding : file.report.turned_off) ++counts[finding.code];
+    report::write_map(json, "turned_off", counts, report::kLine);
+  }
   if (file.report.default_weights > 0) json.member("default_weights", file.report.default_weights);
   if (!file.report.is_proven) return;
   const SizeProof& proof = file.report.proof;
@@ -69,8 +74,29 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
 
 std::vector<report::CheckedModel> checked_models(std::span<const CheckedFile> files) {
   std::vector<report::CheckedModel> models;
-  for (const CheckedFile& file : files) models.push_back({file.report.model, file.report.findings});
+  for (const CheckedFile& file : files)
+    models.push_back({file.report.model, file.report.findings, file.report.turned_off, !file.error});
   return models;
+}
+
+const CheckSettings& settings_of(std::span<const CheckedFile> files) {
+  static const CheckSettings kNone;
+  return files.empty() ? kNone : files.front().settings;
+}
+
+std::string turned_off_text(const CheckedFile& file) {
+  if (file.report.turned_off.empty()) return {};
+  return fmt::format("{} turned off by {}: {}", report::counted(file.report.turned_off.size(), "finding"),
+                     file.settings.file, report::by_rule(file.report.turned_off));
+}
+
+void write_settings(JsonWriter& json, const CheckSettings& settings) {
+  if (settings.file.empty() && settings.not_obeyed.empty()) return;
+  json.member_object("settings");
+  json.optional_member("file", settings.file);
+  report::write_texts(json, "obeyed", settings.obeyed);
+  report::write_texts(json, "not_obeyed", settings.not_obeyed);
+  json.end_object();
 }
 
 Outcome severity_outcome(Severity severity) {
@@ -133,6 +159,7 @@ void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   if (proof.statements > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
   if (file.report.default_weights > 0) page.sentence(rewrite::told_taken(file.report.default_weights));
   add_findings(page, file.report.findings);
+  if (const std::string text = turned_off_text(file); !text.empty()) page.sentence(text);
   add_modules(page, file.report);
 }
 
@@ -151,6 +178,7 @@ std::string page_of_one(const CheckedFile& file) {
   HtmlPage page(fmt::format("thaw check: {}", file.report.model));
   const auto [outcome, word] = check_outcome(file);
   page.verdict(outcome, word, check_words(file));
+  for (const std::string& sentence : report::told(file.settings)) page.sentence(sentence);
   add_checked_model(page, file);
   return page.finish();
 }
@@ -172,6 +200,7 @@ std::string to_html(std::span<const CheckedFile> files) {
   }
   page.verdict(worst, failed > 0 ? "findings" : "fine",
                fmt::format("{} of {} with findings that count", failed, report::counted(files.size(), "model")));
+  for (const std::string& sentence : report::told(settings_of(files))) page.sentence(sentence);
   page.table({"model", "outcome", "what was found"}, rows);
   for (const CheckedFile& file : files) {
     if (file.error) continue;
@@ -185,6 +214,7 @@ std::string to_json(std::span<const CheckedFile> files) {
   std::string text;
   JsonWriter json(text);
   report::begin_report(json);
+  write_settings(json, settings_of(files));
   if (files.size() == 1) {
     write_checked(json, files.front());
   } else {
@@ -210,14 +240,20 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
     text += rewrite::told_taken(file.report.default_weights);
+    if (const std::string off = turned_off_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
   if (files.size() > 1) text += fmt::format("\n{} models, {} with findings that count\n", files.size(), failed);
+  for (const std::string& sentence : report::told(settings_of(files))) text += report::printable(sentence) + "\n";
   return text;
 }
 
-std::string to_sarif(std::span<const CheckedFile> files) { return report::findings_sarif(checked_models(files)); }
-std::string to_github(std::span<const CheckedFile> files) { return report::findings_github(checked_models(files)); }
+std::string to_sarif(std::span<const CheckedFile> files) {
+  return report::findings_sarif(checked_models(files), settings_of(files));
+}
+std::string to_github(std::span<const CheckedFile> files) {
+  return report::findings_github(checked_models(files), settings_of(files));
+}
 
 std::string to_json(const CheckReport& report) { return to_json(std::vector<CheckedFile>{{.report = report}}); }
 std::string to_text(const CheckReport& report, const TextOptions& how) {

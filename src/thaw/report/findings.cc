@@ -1,10 +1,12 @@
 #include "thaw/report/findings.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/report/printable.h"
 
@@ -172,6 +174,22 @@ std::string describe(const Place& place) {
   if (!place.tensor.empty()) text += fmt::format("{}tensor '{}'", text.empty() ? "" : ", ", place.tensor);
   if (!place.graph.empty()) text += fmt::format("{}in {}", text.empty() ? "" : ", ", place.graph);
   return text.empty() ? "the model" : printable(text);
+}
+
+std::vector<std::string> told(const CheckSettings& settings) {
+  std::vector<std::string> sentences;
+  if (!settings.obeyed.empty())
+    sentences.push_back(fmt::format("settings of {}: {}", settings.file, fmt::join(settings.obeyed, ", ")));
+  for (const std::string& clause : settings.not_obeyed) sentences.push_back("settings: " + clause);
+  return sentences;
+}
+
+std::string by_rule(std::span<const Finding> findings) {
+  std::map<std::string_view, size_t> counts;
+  for (const Finding& finding : findings) ++counts[finding.code];
+  std::string text;
+  for (const auto& [code, n] : counts) text += fmt::format("{}{} ×{}", text.empty() ? "" : ", ", code, n);
+  return text;
 }
 
 std::vector<size_t> by_severity(std::span<const Finding> findings) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "thaw/check.h"
 #include "thaw/finding.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/style.h"
@@ -45,12 +46,19 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
 struct CheckedModel {
   std::string path;
   std::vector<Finding> findings;
+  std::vector<Finding> turned_off = {};  // results that are suppressed
+  bool is_checked = true;                // false: it could not be
 };
-std::string findings_sarif(std::span<const CheckedModel> models);
+std::string findings_sarif(std::span<const CheckedModel> models, const CheckSettings& settings = {});
 
 // A line each as GitHub's actions show it beside a change: "::error file=model.onnx,title=THAW003 one name for two
 // sizes::Conv 'Conv_1': …". Notes are notices.
-std::string findings_github(std::span<const CheckedModel> models);
+std::string findings_github(std::span<const CheckedModel> models, const CheckSettings& settings = {});
+
+// What a file of settings had a say in, a sentence each; none where there was none.
+std::vector<std::string> told(const CheckSettings& settings);
+// How many findings of each rule: "THAW004 ×3, THAW010 ×1".
+std::string by_rule(std::span<const Finding> findings);
 
 // Finding numbers, worst first, otherwise in the order given.
 std::vector<size_t> by_severity(std::span<const Finding> findings);

@@ -24,8 +24,10 @@ std::string_view command_of(Severity severity) {
 
 }  // namespace
 
-std::string findings_github(std::span<const CheckedModel> models) {
+std::string findings_github(std::span<const CheckedModel> models, const CheckSettings& settings) {
   std::string text;
+  for (const std::string& sentence : told(settings))
+    text += fmt::format("::notice title=Thaw::{}\n", escaped(printable(sentence), ""));
   for (const CheckedModel& model : models) {
     for (const size_t i : by_severity(model.findings)) {
       const Finding& finding = model.findings[i];
@@ -33,9 +35,14 @@ std::string findings_github(std::span<const CheckedModel> models) {
           fmt::format("{}: {} {}: {}", model.path, finding.code, describe(finding.where), finding.message);
       if (!finding.commands.empty()) message += fmt::format("; help: {}", finding.commands.front());
       text += fmt::format("::{} title={},file={}::{}\n", command_of(finding.severity),
-                          escaped(fmt::format("Thaw ({})", finding.code), ":,"), escaped(model.path, ":,"),
+                          escaped(fmt::format("Thaw ({})", finding.code), ":,"), escaped(printable(model.path), ":,"),
                           escaped(printable(message), ""));
     }
+    if (!model.turned_off.empty())
+      text += fmt::format("::notice title=Thaw,file={}::{}\n", escaped(printable(model.path), ":,"),
+                          escaped(printable(fmt::format("{}: turned off by {}: {}", model.path, settings.file,
+                                                        by_rule(model.turned_off))),
+                                  ""));
   }
   return text;
 }

@@ -8,6 +8,8 @@
 
 #include "thaw/check.h"
 #include "thaw/report/findings.h"
+#include "thaw/report/members.h"
+#include "thaw/report/printable.h"
 #include "thaw/version.h"
 
 namespace thaw::report {
@@ -77,18 +79,60 @@ void write_location(JsonWriter& json, const Artifact& artifact, const Place& pla
   json.member_array("logicalLocations", kLine);
   json.begin_object();
   const std::string& name = place.node.empty() ? place.tensor : place.node;
-  json.optional_member("name", name.empty() ? place.op : name);
-  json.optional_member("fullyQualifiedName", qualified_name(place));
+  json.optional_member("name", printable(name.empty() ? place.op : name));
+  json.optional_member("fullyQualifiedName", printable(qualified_name(place)));
   json.member("kind", place.node.empty() && place.op.empty() ? "variable" : "function");
   json.end_object();
   json.end_array();
 }
 
-void write_result(JsonWriter& json, const Finding& finding, size_t rule, const Artifact& artifact,
-                  std::unordered_map<uint64_t, int>& seen) {
+// Of a result that counts none; a log has them of all results or of none.
+void write_suppressions(JsonWriter& json, const CheckSettings& settings, bool is_turned_off) {
+  json.member_array("suppressions", kLine);
+  if (is_turned_off) {
+    json.begin_object();
+    json.member("kind", "external");
+    json.member("justification", printable(fmt::format("turned off by {}", settings.file)));
+    json.end_object();
+  }
+  json.end_array();
+}
+
+// Which settings had a say in what is found.
+void write_invocation(JsonWriter& json, const CheckSettings& settings, bool is_successful) {
+  json.member_array("invocations");
+  json.begin_object();
+  json.member("executionSuccessful", is_successful);
+  json.member_array("toolConfigurationNotifications");
+  for (const std::string& sentence : told(settings)) {
+    json.begin_object();
+    json.member("level", "note");
+    write_text(json, "message", printable(sentence));
+    json.end_object();
+  }
+  json.end_array();
+  json.member_object("properties");
+  json.optional_member("settingsFile", settings.file);
+  write_texts(json, "obeyed", settings.obeyed);
+  write_texts(json, "notObeyed", settings.not_obeyed);
+  json.end_object();
+  json.end_object();
+  json.end_array();
+}
+
+// A finding as a result of the log.
+struct Result {
+  const Finding& finding;
+  size_t rule;
+  bool is_turned_off;
+};
+
+void write_result(JsonWriter& json, const Result& result, const Artifact& artifact, const CheckSettings& settings,
+                  bool any_turned_off, std::unordered_map<uint64_t, int>& seen) {
+  const Finding& finding = result.finding;
   json.begin_object();
   json.member("ruleId", finding.code);
-  json.member("ruleIndex", rule);
+  json.member("ruleIndex", result.rule);
   json.member("level", name_of(finding.severity));
   std::string message = fmt::format("{}: {}", describe(finding.where), finding.message);
   if (!finding.source.empty()) message += fmt::format("; comes from {}", finding.source);
@@ -96,7 +140,7 @@ void write_result(JsonWriter& json, const Finding& finding, size_t rule, const A
   if (!finding.happens.empty()) message += fmt::format("; {}", finding.happens);
   if (!finding.fix.empty()) message += fmt::format("; fix: {}", finding.fix);
   for (const std::string& command : finding.commands) message += fmt::format("; help: {}", command);
-  write_text(json, "message", message);
+  write_text(json, "message", printable(message));
   json.member_array("locations");
   json.begin_object();
   write_location(json, artifact, finding.where);
@@ -107,11 +151,12 @@ void write_result(JsonWriter& json, const Finding& finding, size_t rule, const A
     for (const Related& related : finding.related) {
       json.begin_object();
       write_location(json, artifact, related.where);
-      write_text(json, "message", related.message);
+      write_text(json, "message", printable(related.message));
       json.end_object();
     }
     json.end_array();
   }
+  if (any_turned_off) write_suppressions(json, settings, result.is_turned_off);
   json.member_object("partialFingerprints", kLine);
   json.member("thawPlace/v1", fingerprint(finding, seen));
   json.end_object();
@@ -125,14 +170,18 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
   return findings_sarif(std::span(&one, 1));
 }
 
-std::string findings_sarif(std::span<const CheckedModel> models) {
+std::string findings_sarif(std::span<const CheckedModel> models, const CheckSettings& settings) {
   std::vector<const Finding*> rules;  // the first finding of each rule: it carries the rule's title
   std::unordered_map<std::string_view, size_t> rule_index;
+  bool any_turned_off = false, all_checked = true;
   for (const CheckedModel& model : models) {
-    for (const size_t i : by_severity(model.findings)) {
-      const Finding& finding = model.findings[i];
-      if (rule_index.emplace(finding.code, rules.size()).second) rules.push_back(&finding);
-    }
+    for (const std::vector<Finding>* findings : {&model.findings, &model.turned_off})
+      for (const size_t i : by_severity(*findings)) {
+        const Finding& finding = (*findings)[i];
+        if (rule_index.emplace(finding.code, rules.size()).second) rules.push_back(&finding);
+      }
+    any_turned_off |= !model.turned_off.empty();
+    all_checked &= model.is_checked;
   }
   std::string text;
   JsonWriter json(text);
@@ -164,6 +213,7 @@ std::string findings_sarif(std::span<const CheckedModel> models) {
   json.end_array();
   json.end_object();
   json.end_object();
+  if (!told(settings).empty()) write_invocation(json, settings, all_checked);
   json.member_array("artifacts");
   for (const CheckedModel& model : models) {
     json.begin_object(kLine);
@@ -177,10 +227,14 @@ std::string findings_sarif(std::span<const CheckedModel> models) {
   for (size_t k = 0; k < models.size(); ++k) {
     const Artifact artifact{uri_of(models[k].path), k};
     std::unordered_map<uint64_t, int> seen;
-    for (const size_t i : by_severity(models[k].findings)) {
-      const Finding& finding = models[k].findings[i];
-      write_result(json, finding, rule_index.at(finding.code), artifact, seen);
-    }
+    for (const std::vector<Finding>* findings : {&models[k].findings, &models[k].turned_off})
+      for (const size_t i : by_severity(*findings)) {
+        const Finding& finding = (*findings)[i];
+        const Result result{.finding = finding,
+                            .rule = rule_index.at(finding.code),
+                            .is_turned_off = findings == &models[k].turned_off};
+        write_result(json, result, artifact, settings, any_turned_off, seen);
+      }
   }
   json.end_array();
   json.end_object();
