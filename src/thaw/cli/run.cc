@@ -11,8 +11,8 @@
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
+#include "thaw/core/printable.h"
 #include "thaw/generate.h"
-#include "thaw/report/printable.h"
 #include "thaw/verbs/texts.h"
 
 namespace thaw::cli {
@@ -39,18 +39,6 @@ struct RunArguments {
   Format format = Format::kText;
 };
 
-// Lines stay lines; what a terminal would obey is shown as escapes.
-std::string shown(std::string_view text) {
-  std::string safe;
-  while (true) {
-    const size_t end = text.find_first_of("\n\t");
-    safe += report::printable(text.substr(0, end));
-    if (end == std::string_view::npos) return safe;
-    safe += text[end];
-    text.remove_prefix(end + 1);
-  }
-}
-
 int run_folder(const RunArguments& arguments) {
   const FolderArguments& given = arguments.folder;
   GenerateOptions how = given.generate;
@@ -68,7 +56,7 @@ int run_folder(const RunArguments& arguments) {
   if (arguments.format == Format::kText)
     how.progress = [&](int64_t, std::string_view text) {
       has_text |= !text.empty();
-      write_output(shown(text));
+      write_output(printable_prose(text));
     };
   const Generated made = generate(arguments.model, how);
   if (arguments.format == Format::kJson) {

@@ -1,23 +1,9 @@
 #include "thaw/error.h"
 
+#include "thaw/core/printable.h"
+
 namespace thaw {
 namespace {
-
-// Names come from files: control characters in them must not end the line, cut the text or reach the terminal.
-std::string on_one_line(const std::string& text) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string shown;
-  shown.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      shown += c;
-    } else {
-      shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return shown;
-}
 
 std::string sentence(const ErrorParts& parts) {
   std::string text;
@@ -25,7 +11,7 @@ std::string sentence(const ErrorParts& parts) {
   text += parts.what;
   if (!parts.expected.empty()) text += "; expected " + parts.expected;
   if (!parts.next.empty()) text += "; " + parts.next;
-  return on_one_line(text);
+  return printable(text);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
+#include "thaw/core/printable.h"
 #include "thaw/core/suggest.h"
 #include "thaw/quant/precisions.h"
 
@@ -220,7 +221,7 @@ std::string plan_text(const ConvertOptions& options) {
                    {"nodes", OrderedJson::array()}};
   for (const PlannedNode& node : options.plan)
     plan["nodes"].push_back(written(node.precision, OrderedJson{{"name", node.name}}));
-  return plan.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return with_json_escapes(plan.dump(1, ' ', false, OrderedJson::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace thaw::quantizing

@@ -102,7 +102,7 @@ void JsonWriter::quoted(std::string_view text) {
     if (length > 1) {
       if (const uint32_t hidden = hidden_code(text.substr(i)); hidden != 0) {
         out_.append(text, done, i - done);
-        out_ += fmt::format("\\u{:04x}", hidden);
+        out_ += json_escape(hidden);
         done = i + length;
       }
       i += length;

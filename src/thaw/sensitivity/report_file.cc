@@ -12,6 +12,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
+#include "thaw/core/printable.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/figures.h"
@@ -155,9 +156,10 @@ OrderedJson precision_json(const PrecisionOptions& precision) {
 }
 
 // A text that begins as a formula would be worked out by a spreadsheet (CWE-1236): a quote before it makes it a text.
-std::string csv_cell(std::string_view text) {
-  const bool is_formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-  if (!is_formula && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+std::string csv_cell(std::string_view name) {
+  const std::string text = printable(name);
+  const bool is_formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
+  if (!is_formula && text.find_first_of(",\"") == std::string_view::npos) return text;
   std::string cell = is_formula ? "\"'" : "\"";
   for (const char c : text) cell += c == '"' ? "\"\"" : std::string(1, c);
   return cell + "\"";
@@ -219,7 +221,7 @@ std::string report_json(const SensitivityReport& report) {
     }
     json["units"][error.unit]["errors"].push_back(std::move(one));
   }
-  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  return with_json_escapes(json.dump(1, ' ', false, OrderedJson::error_handler_t::replace)) + "\n";
 }
 
 std::string report_csv(const SensitivityReport& report) {
