@@ -1,4 +1,5 @@
 """ONNX Runtime runs in a process of its own: what never ends, takes all memory or crashes is an error of one line."""
+import json
 import os
 import resource
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from conftest import SOURCE
+from costly_models import functions
 
 F, BOOL, INT64 = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
 GIGABYTE = 1 << 30
@@ -72,9 +74,9 @@ def test_a_loop_that_never_ends_is_stopped(thaw, save, tmp_path, verb):
     else:
         extra = []
     started = time.monotonic()
-    run = thaw(*calls(verb, path, tmp_path), *extra, "--timeout", "1", code=1 if verb == "verify" else 2, timeout=60)
+    run = thaw(*calls(verb, path, tmp_path), *extra, "--timeout", "3", code=1 if verb == "verify" else 2, timeout=60)
     said = run.stdout + run.stderr
-    assert said.count("was stopped while the model ran, after 1 s") == 1 and "--timeout" in said, said
+    assert said.count("was stopped while the model ran, after 3 s of the call") == 1 and "--timeout" in said, said
     assert time.monotonic() - started < 20
     assert not (tmp_path / "out.onnx").exists()
 
@@ -88,8 +90,8 @@ def test_check_runs_no_further_once_a_run_took_too_long(thaw, save):
                               [*base.graph.initializer, *shapes])
     path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     started = time.monotonic()
-    text = thaw("check", path, "--dims", "n=1..16", "--run", "--timeout", "2", "--all", code=1, timeout=60).stdout
-    assert text.count("was stopped while the model ran, after 2 s") == 1 and "not run: it took too long at other sizes" in text, text
+    text = thaw("check", path, "--dims", "n=1..16", "--run", "--timeout", "3", "--all", code=1, timeout=60).stdout
+    assert text.count("was stopped while the model ran, after 3 s of the call") == 1 and "not run: it took too long at other sizes" in text, text
     assert time.monotonic() - started < 15
 
 
@@ -104,6 +106,81 @@ def test_memory_is_limited(thaw, save, rows, how):
     line = thaw.error("run", save(expanded(rows)), "--random", "--max-memory", "300M", *how, timeout=60)
     assert "ONNX Runtime needs more than --max-memory 300 MiB" in line, line
     assert "code" in thaw.json("run", save(expanded(rows)), "--random", "--max-memory", "300M", *how, code=2)["error"]
+
+
+def multiplied(count, size=1500):
+    """ONNX Runtime multiplies constants while it loads this: a file of some hundred bytes that takes as long to load as is asked."""
+    nodes = [helper.make_node("ConstantOfShape", ["s"], ["m0"], value=numpy_helper.from_array(np.array([1 / size], np.float32)))]
+    nodes += [helper.make_node("MatMul", [f"m{i}", "m0"], [f"m{i + 1}"]) for i in range(count)]
+    nodes += [helper.make_node("ReduceMax", [f"m{count}"], ["r"], keepdims=0), helper.make_node("Mul", ["x", "r"], ["y"])]
+    return model(nodes, [value("x", F, ["n", 4])], [value("y", F, ["n", 4])], [("s", np.array([size, size], np.int64))])
+
+
+def waited(what, *said):
+    started_at = time.monotonic()
+    return what(*said), time.monotonic() - started_at
+
+
+@pytest.mark.parametrize("verb", ["verify", "optimize", "pin"])
+def test_loads_of_one_call_have_one_time(thaw, save, tmp_path, verb):
+    """The model loads within the time once, and no call takes it as often as it loads."""
+    path = save(multiplied(20))
+    _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
+    seconds = round(1.3 * once, 2)
+    out = tmp_path / "out.onnx"
+    call = {"verify": ["--against", path, "--sweep", "n=2|3"], "optimize": ["-o", out], "pin": ["--dims", "n=3", "-o", out]}[verb]
+    run, took = waited(lambda: thaw(verb, path, *call, "--timeout", seconds, code={0, 1, 2}))
+    assert took < seconds + max(1, 0.1 * seconds) + 0.5 * once + 0.5, (took, once)
+    if run.returncode != 0:
+        assert f"{seconds:g} s" in run.stdout + run.stderr, run
+    if verb == "verify":  # two models, one after the other, each of which loads in the time
+        assert run.returncode != 0 and f"after {seconds:g} s of the call" in run.stdout + run.stderr, run
+
+
+def test_runs_of_one_call_have_one_time(thaw, save):
+    """Each run ends in time, all of them do not; and those that are left are not begun."""
+    body = helper.make_graph([helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Add", ["v", "one"], ["w"])], "body",
+                             [value("i", INT64, []), value("go", BOOL, []), value("v", F, None)], [value("again", BOOL, []), value("w", F, None)])
+    path = save(model([helper.make_node("Loop", ["turns", "true", "x"], ["y"], body=body)], [value("x", F, ["n", 4])], [value("y", F, None)],
+                      [("true", np.array(True)), ("one", np.float32(1)), ("turns", np.array(300_000, np.int64))]))
+    _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
+    seconds = round(2 * once + 0.5, 2)
+    sizes = "|".join(str(n) for n in range(1, 41))
+    run, took = waited(lambda: thaw("verify", path, "--against", path, "--sweep", f"n={sizes}", "--timeout", seconds, code=1))
+    assert took < seconds + max(1, 0.1 * seconds) + 1, (took, once)
+    assert "after" in run.stdout and "of the call" in run.stdout and "n=1  agrees" in run.stdout, run.stdout
+
+
+@pytest.mark.parametrize("call", [["check"], ["optimize", "--no-check", "-o", "out.onnx"]], ids=lambda call: call[0])
+def test_what_thaw_itself_computes_ends_too(thaw, save, tmp_path, call):
+    path = save(functions(48, 2))
+    options = ["--max-visits", str(10**15), "--timeout", "0.5"]
+    line, took = waited(lambda: thaw.error(call[0], path, *call[1:], *options, cwd=tmp_path, timeout=60))
+    assert "the call was ended after 0.5 s, while inferring sizes" in line and "--timeout" in line, line
+    assert 1 < took < 5 and os.listdir(tmp_path) == [path.name]
+    error = json.loads(thaw(call[0], path, *call[1:], *options, "--format", "json", cwd=tmp_path, timeout=60, code=2).stdout)["error"]
+    assert error["code"] == "out-of-budget" and "inferring sizes" in error["what"]
+
+
+def test_memory_is_of_both_processes(thaw, save, tmp_path):
+    """What the call holds is not ONNX Runtime's to take, and the other way round."""
+    nodes = [helper.make_node("ReduceMax", ["a"], ["m"], keepdims=0), helper.make_node("Expand", ["m", "shape"], ["wide"]),
+             helper.make_node("ReduceMax", ["wide"], ["y"], keepdims=0)]
+    path = save(model(nodes, [value("a", F, ["n", 1024])], [value("y", F, [])], [("shape", np.array([1024 * 40, 1024], np.int64))]))
+    for rows, code in ((4, 0), (1024 * 36, 2)):  # 160 MiB in ONNX Runtime, twice; beside nothing, and beside 144 MiB
+        np.save(tmp_path / "a.npy", np.zeros((rows, 1024), np.float32))
+        run = thaw("run", path, "--input", f"a={tmp_path / 'a.npy'}", "--max-memory", "400M", "--optimization", "none", code=code)
+        assert code == 0 or "needs more than --max-memory 400 MiB" in run.stderr, run
+    three = save(model([helper.make_node("ReduceMax", [n], ["m" + n], keepdims=0) for n in "abc"], [value(n, F, ["n", 1024]) for n in "abc"],
+                       [value("m" + n, F, []) for n in "abc"]))
+    given = [word for n in "abc" for word in ("--input", f"{n}={tmp_path / 'a.npy'}")]
+    assert "the call needs more than --max-memory 300 MiB" in thaw.error("run", three, *given, "--max-memory", "300M")
+    thaw("run", three, *given, "--max-memory", "2G", code=0)
+
+
+def test_many_threads_take_nothing_of_the_limit(thaw, save):
+    """Stacks do not count, however many there are."""
+    thaw("run", save(doubled()), "--sizes", "n=3", "--threads", "64", "--max-memory", "300M", code=0)
 
 
 def test_results_count_too(thaw, save):

@@ -14,11 +14,15 @@
 namespace thaw {
 
 struct Limits {
-  // Bytes, of what this process knows of a model and of ONNX Runtime's process; 0: see above, and what there is.
+  // Bytes that this process and ONNX Runtime's take; 0: see above, and what there is. What this process holds when ONNX Runtime is
+  // asked is not ONNX Runtime's to take.
   uint64_t max_memory = 0;
   // Nodes looked at, those of called functions and of each iteration counted again; 0: 1'000'000, and 500 a node.
   uint64_t max_visits = 0;
-  double timeout = 0;  // seconds for loading a model in ONNX Runtime and for each run; 0: as long as it takes
+  // Seconds that a call may take, with all that it has ONNX Runtime do; 0: as long as it takes. A Session is no call: its loading is
+  // one, and each run. What ONNX Runtime is at by then is stopped; what Thaw itself computes the command alone ends.
+  double timeout = 0;
+  double run_timeout = 0;  // seconds for loading a model in ONNX Runtime, and for each run; 0: as long as it takes
 };
 
 // May be called from any thread.

@@ -12,12 +12,15 @@
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
+#include "thaw/cli/overtime.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/waiting_line.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/read_files.h"
 #include "thaw/core/suggest.h"
+#include "thaw/limits.h"
 #include "thaw/report/fit.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
@@ -101,6 +104,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   int code = kWrong;
   {
     const WaitingLine waiting(!common.quiet);
+    const Overtime overtime(!format.empty() && format.back() == "json");
     code = action();
   }
   end_output(code);
@@ -137,13 +141,19 @@ std::span<const Verb> all_verbs() { return given_verbs; }
 int run_command(std::span<const Verb> verbs, int argc, char** argv) {
   given_verbs = verbs;
   const ReadFiles reading;
+  const CallClock clock;
   const bool json = wants_json(Arguments(argv, static_cast<size_t>(argc)));
   try {
     return dispatch(argc, argv);
   } catch (const Error& error) {
     return fail(error, json);
   } catch (const std::bad_alloc&) {
-    return fail(Error(ErrorCode::kOutOfBudget, {.what = "out of memory", .next = "give the process more memory"}),
+    const uint64_t most = limits().max_memory;
+    const double megabytes = static_cast<double>(most) / (1 << 20);
+    return fail(Error(ErrorCode::kOutOfBudget,
+                      {.what = most == 0 ? std::string("out of memory")
+                                         : fmt::format("the call needs more than --max-memory {:.4g} MiB", megabytes),
+                       .next = most == 0 ? "give the process more memory" : "allow more with --max-memory"}),
                 json);
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(Error(ErrorCode::kCannotRead, {.what = error.code().message(),

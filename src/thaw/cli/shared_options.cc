@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/memory.h"
 #include "thaw/limits.h"
 #include "thaw/verbs/samples.h"
 #include "thaw/verbs/texts.h"
@@ -212,16 +213,21 @@ void require_fitting(const Options& options, const PrecisionOptions& precision) 
 
 void add_limits(Options& options, Runs runs) {
   const auto limits = std::make_shared<Limits>();
-  limits->timeout = 600;  // long enough for what is worth waiting for, and an end to what never ends
+  // Long enough for what is worth waiting for, and an end to what never ends: how long many runs take nobody can tell.
+  limits->run_timeout = 600;
   if (runs == Runs::kModels)
     options.value("--timeout", limits->timeout, "SECONDS",
-                  "seconds that loading a model and each run of it may take (600); 0: any", Bounds{0, 1e9});
+                  "seconds that the call may take; 0: any (600 for each load and each run)", Bounds{0, 1e9});
   options.size(
       "--max-memory", [limits](uint64_t bytes) { limits->max_memory = bytes; }, "SIZE",
       "memory that may be taken, such as 4G or 512M (what there is)");
   options.value("--max-visits", limits->max_visits, "N",
                 "work that the model may cost, in nodes looked at (1,000,000, and 500 for each that it has)");
-  options.when_parsed([limits] { set_limits(*limits); });
+  options.when_parsed([limits, &options] {
+    if (options.given("--timeout")) limits->run_timeout = 0;
+    set_limits(*limits);
+    if (limits->max_memory > 0) bound_memory(limits->max_memory);
+  });
 }
 
 }  // namespace thaw::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
-#include "thaw/limits.h"
 #include "thaw/run/message.h"
 #include "thaw/run/worker.h"
 #include "thaw/run/worker_messages.h"
@@ -14,6 +13,7 @@ namespace {
 constexpr int kMostAttempts = 3;  // where the worker ended for another's sake
 
 Tokenized ask_tokenizer(const TokenizeRequest& request) {
+  require_time(request.folder);
   const std::shared_ptr<Worker> worker = Worker::current();
   std::unique_ptr<Worker::Line> line = worker->take_line();
   const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request());
@@ -23,17 +23,19 @@ Tokenized ask_tokenizer(const TokenizeRequest& request) {
 }
 
 Tokenized work_of_tokenizer(TokenizeRequest request) {
-  request.max_memory = limits().max_memory;
+  request.max_memory = memory_of_request();
   for (int attempt = 1;; ++attempt) {
     try {
       return ask_tokenizer(request);
     } catch (const WorkerEnd& end) {
       if (end.for_other && attempt < kMostAttempts) continue;
-      if (end.late)
+      if (end.late) {
+        const PastTime past = past_time();
         throw Error(ErrorCode::kOutOfBudget,
-                    {.what = fmt::format("the tokenizer was stopped after {:g} s", limits().timeout),
-                     .expected = "a text that is tokenized within --timeout",
+                    {.what = "the tokenizer was stopped " + past.after,
+                     .expected = past.expected,
                      .next = "allow more with --timeout (thaw::Limits::timeout), or give a shorter text"});
+      }
       throw Error(ErrorCode::kRuntimeFailed, {.what = "the tokenizer's library breaks",
                                               .expected = "a tokenizer that onnxruntime-genai reads",
                                               .next = "see whether onnxruntime-genai reads this one"});

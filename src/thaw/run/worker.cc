@@ -9,12 +9,16 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
+#include "thaw/core/memory.h"
 #include "thaw/limits.h"
+#include "thaw/run/session.h"
 #include "thaw/run/worker_main.h"
 
 namespace thaw::run {
@@ -74,7 +78,7 @@ class SpawnPlan {
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     // The system can end a process with the thread that started it, at once: of use where that is the main thread.
     const bool from_main = ::gettid() == ::getpid();
-    std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(limits().max_memory),
+    std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(memory_of_request()),
                 third = from_main ? "1" : "0";
     std::array<char*, 5> arguments{name.data(), first.data(), second.data(), third.data(), nullptr};
     return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(), environ);
@@ -88,10 +92,35 @@ class SpawnPlan {
 }  // namespace
 
 Deadline deadline_of_request() {
-  const double seconds = limits().timeout;
-  if (!(seconds > 0)) return {};
-  const std::chrono::duration<double> left(std::min(seconds, 1e8));
-  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(left);
+  const double seconds = limits().run_timeout;
+  Deadline end = CallClock::end();
+  if (!(seconds > 0)) return end;
+  const auto own = after_seconds(std::chrono::steady_clock::now(), seconds);
+  return end ? std::min(*end, own) : own;
+}
+
+void require_time(const std::string& where) {
+  const Deadline end = CallClock::end();
+  if (!end || std::chrono::steady_clock::now() < *end) return;
+  throw RunTimedOut({.what = "ONNX Runtime was not asked " + past_time().after,
+                     .where = where,
+                     .expected = past_time().expected,
+                     .next = "allow more with --timeout (thaw::Limits::timeout), where 0 is as long as it takes"});
+}
+
+PastTime past_time() {
+  const Deadline end = CallClock::end();
+  if (end && std::chrono::steady_clock::now() >= *end)
+    return {.after = fmt::format("after {:g} s of the call", limits().timeout),
+            .expected = "a call that ends within --timeout"};
+  const double seconds = limits().run_timeout > 0 ? limits().run_timeout : limits().timeout;
+  return {.after = fmt::format("after {:g} s", seconds),
+          .expected = fmt::format("a model that is loaded, and runs once, within {:g} s", seconds)};
+}
+
+uint64_t memory_of_request() {
+  const uint64_t most = limits().max_memory;
+  return most == 0 ? 0 : std::max<uint64_t>(most - std::min(most, held_memory()), 1);
 }
 
 std::shared_ptr<Worker> Worker::current() {
@@ -116,6 +145,7 @@ std::shared_ptr<Worker> Worker::start() {
   const std::filesystem::path program = worker_program();
   auto [own, other] = socket_pair();
   pid_t pid = -1;
+  const GivenBound bound;
   const int failure = SpawnPlan().run(program, other.get(), pid);
   if (failure != 0) {
     throw Error(failure == ENOMEM || failure == EAGAIN ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeMissing,

@@ -33,8 +33,19 @@ struct WorkerEnd {
   int status = 0;          // as waitpid gives it; -1: the system does not tell
 };
 
-// When a request that is made now is late, by Limits::timeout.
+// When a request that is made now is late: when its own time is over (Limits::run_timeout), or that of the call.
 Deadline deadline_of_request();
+// Throws RunTimedOut where the call has no time left to ask for anything. `where`: the model, or the folder.
+void require_time(const std::string& where);
+// Which of the two times a request that is late now went past.
+struct PastTime {
+  std::string after;     // "after 600 s", "after 60 s of the call"
+  std::string expected;  // "a model that is loaded, and runs once, within 600 s"
+};
+PastTime past_time();
+// Bytes that a request which is made now lets the worker have: what of Limits::max_memory this process does not hold; 0: what there
+// is.
+uint64_t memory_of_request();
 
 class Worker {
  public:

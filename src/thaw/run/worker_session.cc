@@ -138,6 +138,7 @@ void WorkerSession::close_after_failure(const Place& failed) {
 }
 
 WorkerSession::Place WorkerSession::place() {
+  require_time(request_.where);
   const std::lock_guard lock(mutex_);
   for (int tries = 1; !place_.worker || place_.worker->has_ended(); ++tries) {
     Place place{Worker::current(), 0};
@@ -161,7 +162,7 @@ void WorkerSession::load(Place& place) {
   }
   LoadRequest request = request_;
   request.session = place.id;
-  request.max_memory = limits().max_memory;
+  request.max_memory = memory_of_request();
   std::unique_ptr<Worker::Line> line = place.worker->take_line();
   const std::array<int, 1> files{model_.fd()};
   const Message answer =
@@ -190,7 +191,7 @@ Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feed
                              std::span<const Carried> carried) {
   std::unique_ptr<Worker::Line> line = place.worker->take_line();
   const RunRequest request{.session = place.id,
-                           .max_memory = limits().max_memory,
+                           .max_memory = memory_of_request(),
                            .wanted = {wanted.begin(), wanted.end()},
                            .feeds = {feeds.begin(), feeds.end()},
                            .carried = {carried.begin(), carried.end()}};
@@ -249,9 +250,10 @@ Error WorkerSession::error_of(const Message& failed) const {
 void WorkerSession::throw_end(const WorkerEnd& end, bool loading) const {
   const std::string when = loading ? "while the model was loaded" : "while the model ran";
   if (end.late) {
-    throw RunTimedOut({.what = fmt::format("ONNX Runtime was stopped {}, after {:g} s", when, limits().timeout),
+    const PastTime past = past_time();
+    throw RunTimedOut({.what = fmt::format("ONNX Runtime was stopped {}, {}", when, past.after),
                        .where = request_.where,
-                       .expected = "a model that is loaded, and runs once, within --timeout",
+                       .expected = past.expected,
                        .next = "allow more with --timeout (thaw::Limits::timeout), where 0 is as long as it takes"});
   }
   // The system's loader aborts where it cannot go on.

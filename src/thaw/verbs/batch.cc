@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/samples.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/run/session.h"
 #include "thaw/verbs/access.h"
@@ -39,6 +40,7 @@ bool BatchReport::accepted() const {
 }
 
 BatchReport batch(Model& model, const BatchOptions& options, const Output& output) {
+  const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   verbs::require_output(given, output);
   if (options.check) run::prepare_sessions();

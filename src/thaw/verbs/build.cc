@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "thaw/core/call_clock.h"
 #include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
 
@@ -26,6 +27,7 @@ bool BuildReport::accepted() const { return !files.empty() && untaken.empty(); }
 
 BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                   const BuildOptions& options) {
+  const CallClock clock;
   return model::build(
       model::Checkpoint::open(checkpoint), folder, options,
       [&](const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged) {

@@ -1,6 +1,7 @@
 #include "thaw/check/check.h"
 
 #include "thaw/confirm/breaking_sizes.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/modules.h"
@@ -17,6 +18,7 @@ CheckReport check(const Model& model, const CheckOptions& options) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "there are no sizes to run at",
                                               .where = "--run",
                                               .expected = "--dims too, such as --dims n=1..8,h=64..1024:32"});
+  const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   CheckReport report = checking::check(given, options);
   report.model = given.path.string();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/conversion.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
 #include "thaw/quant/half/widened.h"
@@ -95,6 +96,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder, or --held-out"});
   const ReadFiles reading;
+  const CallClock clock;
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);

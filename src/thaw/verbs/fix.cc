@@ -9,6 +9,7 @@
 
 #include "thaw/check.h"
 #include "thaw/check/check.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/dim/expr/scope.h"
@@ -91,6 +92,7 @@ bool FixReport::left_errors() const {
 }
 
 FixReport fix(Model& model, const FixOptions& options, const Output& output) {
+  const CallClock clock;
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
   const FeedOptions feeds = verbs::with_files(options.feeds, original);
@@ -123,6 +125,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
 
 FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
                                       const FixReferenceOptions& options, const Output& output) {
+  const CallClock clock;
   const ir::Model& trace = ModelAccess::begin(model);
   const std::string path = trace.path.string();
   verbs::require_output(trace, output);

@@ -1,5 +1,6 @@
 #include "thaw/inputs.h"
 
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/media/input_maker.h"
 #include "thaw/run/npz.h"
@@ -8,6 +9,7 @@ namespace thaw {
 
 PreparedInputs inputs(std::span<const std::filesystem::path> files, const InputsOptions& options,
                       const std::filesystem::path& output) {
+  const CallClock clock;
   if (!output.empty() && output.extension() != ".npz")
     throw Error(
         ErrorCode::kInvalidArgument,

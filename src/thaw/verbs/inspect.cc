@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/call_clock.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/graph_page.h"
@@ -91,6 +92,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
 }
 
 Annotation annotate(Model& model, const Output& output) {
+  const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   verbs::require_output(given, output);
   verbs::require_renames(*ModelAccess::owner(model), output);

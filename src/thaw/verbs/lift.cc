@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/confirm/traces.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
@@ -112,6 +113,7 @@ bool LiftReport::accepted() const {
 }
 
 LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options, const Output& output) {
+  const CallClock clock;
   std::vector<lifting::Trace> traces;
   for (const LiftTrace& trace : given)
     traces.push_back({.name = trace.model.filename().string(), .model = ir::load(trace.model), .values = trace.values});

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/call_clock.h"
 #include "thaw/infer/cost.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -155,6 +156,7 @@ bool OptimizeReport::fits_target() const {
 }
 
 OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Output& output) {
+  const CallClock clock;
   const ir::Model& original = ModelAccess::begin(model);
   verbs::require_output(original, output);
   verbs::require_renames(*ModelAccess::owner(model), output);

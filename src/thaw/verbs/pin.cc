@@ -8,6 +8,7 @@
 
 #include "thaw/confirm/pinned.h"
 #include "thaw/core/atomic_file.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -111,6 +112,7 @@ verbs::Published write_pinned(const std::vector<ir::Model*>& results, const std:
 // All of them, or none: `made` is handed over where all are accepted.
 PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& options, const Output& output,
                      std::vector<std::unique_ptr<ir::Model>>& accepted) {
+  const CallClock clock;
   const std::vector<std::filesystem::path> paths = paths_of(options, output.path);
   if (!options.empty()) require_something_to_pin(options.front(), original);
   std::vector<PinnedOne> made;

@@ -9,6 +9,7 @@
 #include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/ops/rule/arity.h"
@@ -151,6 +152,7 @@ void write_outputs(const std::filesystem::path& path, const Arrays& results) {
 }  // namespace
 
 RunReport run_model(const RunOptions& options) {
+  const CallClock clock;
   RunReport report;
   report.model = options.model.string();
   dim::Scope scope;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/atomic_file.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/read_files.h"
@@ -57,6 +58,7 @@ std::string over_limit(const SensitivityReport& report, const PlanOptions& withi
 
 SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
                               const std::filesystem::path& folder) {
+  const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   SensitivityOptions how = options;
   // Of the limit, half is for activations; the rest is ONNX Runtime's.
@@ -92,12 +94,14 @@ std::string plan_json(const SensitivityReport& report, const MixedPlan& plan) {
 
 MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                      const std::filesystem::path& data) {
+  const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   return measuring::measure_plan(given, report, plan, data, opened_as({}, report.fed, given));
 }
 
 PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
                      const std::filesystem::path& output) {
+  const CallClock clock;
   const ReadFiles reading;
   ReadFiles::note(report.model);
   ReadFiles::note(options.model);

@@ -7,6 +7,7 @@
 
 #include "thaw/confirm/divided.h"
 #include "thaw/core/atomic_file.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/report/printable.h"
@@ -77,6 +78,7 @@ bool SplitReport::accepted() const {
 }
 
 Split split(const Model& model, const SplitOptions& options, const Output& output) {
+  const CallClock clock;
   const ir::Model& whole = ModelAccess::begin(model);
   const FeedOptions feeds = verbs::with_files(options.feeds, whole);
   splitting::Result divided = splitting::split(whole, options);

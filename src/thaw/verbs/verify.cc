@@ -5,6 +5,7 @@
 #include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/same_noise.h"
@@ -60,6 +61,7 @@ VerifyReport verify_against(const VerifyOptions& options) {
 }  // namespace
 
 VerifyReport verify(const VerifyOptions& options) {
+  const CallClock clock;
   try {
     return verify_against(options);
   } catch (const Error& error) {
