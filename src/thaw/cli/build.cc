@@ -55,7 +55,8 @@ Action define_build(Options& options) {
       "--target", arguments->build.target,
       {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},
       "which operators may be used; portable by default");
-  options.value("--opset", arguments->build.opset, "N", "the version of ai.onnx: 18, 19 or 20 (the default)");
+  options.value("--opset", arguments->build.opset, "N", "the version of ai.onnx: 18, 19 or 20 (the default)",
+                Bounds{1, 1000});
   options.choice<VisionInput>("--input", arguments->build.input,
                               {{"patches", VisionInput::kPatches}, {"image", VisionInput::kImage}},
                               "Qwen's vision towers: patches and grids (the default), or images of one size");

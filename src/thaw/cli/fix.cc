@@ -92,8 +92,10 @@ void add_reference(Options& options, ReferenceArguments& arguments) {
   options.list("--cases", arguments.cases, "NAME,…", "with a reference: use these of its cases only");
   options.value("--tries", arguments.tries, "N", "with a reference: at most so many choices are run (200)",
                 Bounds{1, 1000000});
-  options.value("--atol", arguments.tolerance.absolute, "X", "with a reference: absolute tolerance, as for verify");
-  options.value("--rtol", arguments.tolerance.relative, "X", "with a reference: relative tolerance, as for verify");
+  options.value("--atol", arguments.tolerance.absolute, "X", "with a reference: absolute tolerance, as for verify",
+                kTolerance);
+  options.value("--rtol", arguments.tolerance.relative, "X", "with a reference: relative tolerance, as for verify",
+                kTolerance);
 }
 
 }  // namespace

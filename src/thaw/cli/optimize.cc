@@ -52,7 +52,7 @@ Action define_optimize(Options& options) {
                                 {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                                 "the same numbers bit for bit, or fused operators too (fuse)");
   options.value("--opset", arguments->optimize.opset, "N",
-                "the opset of the result, the model's or a newer one (the model's)");
+                "the opset of the result, the model's or a newer one (the model's)", Bounds{1, 1000});
   options.list("--only", arguments->optimize.only, "PASS", "these passes alone (docs/optimizing.md lists them)");
   options.list("--skip", arguments->optimize.skip, "PASS", "not these passes");
   add_max_growth(options, arguments->optimize.max_growth);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
+#include <system_error>
+#include <type_traits>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -18,16 +20,44 @@ namespace {
 
 constexpr double kMostBytes = 0x1p62;
 
+// T of T and of std::optional<T>.
+template <typename T>
+struct Unwrapped {
+  using Type = T;
+};
+template <typename T>
+struct Unwrapped<std::optional<T>> {
+  using Type = T;
+};
+
+// Of an option without bounds of its own: all that reads as what it is for, and is exact as a double.
+template <typename T>
+constexpr Bounds kAnyNumber = std::is_floating_point_v<T> ? Bounds{.least = -1e300, .most = 1e300}
+                              : std::is_signed_v<T>       ? Bounds{.least = -2147483648.0, .most = 2147483647.0}
+                                                          : kNotNegative;
+
+// Decimals, all of the text: no spaces, no infinity, nothing past what T holds.
+template <typename T>
+std::optional<T> parse_number(std::string_view text) {
+  T number{};
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>)
+    if (!std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
 std::optional<uint64_t> parse_bytes(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  std::string unit(end);
+  double number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc()) return std::nullopt;
+  std::string unit(end, text.data() + text.size());
   std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::erase(unit, ' ');
   if (unit.ends_with('b')) unit.pop_back();
   if (unit.size() == 2 && unit.ends_with('i')) unit.pop_back();
   const size_t power = unit.empty() ? 0 : std::string_view("kmgt").find(unit) + 1;
-  if (end == text.c_str() || unit.size() > 1 || (power == 0 && !unit.empty())) return std::nullopt;
+  if (unit.size() > 1 || (power == 0 && !unit.empty())) return std::nullopt;
   const double bytes = number * std::pow(1024.0, static_cast<double>(power));
   if (!(bytes >= 0 && bytes <= kMostBytes)) return std::nullopt;
   return static_cast<uint64_t>(bytes);
@@ -105,19 +135,21 @@ void Options::arguments(const std::string& name, std::vector<std::string>& value
 template <typename T>
 void Options::value(const std::string& names, T& value, const std::string& type, const std::string& help,
                     std::optional<Bounds> bounds) {
-  CLI::Option* option = app_->add_option(names, value, help)->type_name(type);
-  // What is read as such a number otherwise: -1 as the largest there is, and nan.
-  if (!bounds && std::is_unsigned_v<T>) bounds = kNotNegative;
-  if (!bounds && std::is_floating_point_v<T>) bounds = Bounds{.least = -1e300, .most = 1e300};
-  if (!bounds) return;
-  option->check(CLI::Validator(
-      [bounds = *bounds](const std::string& text) {
-        double number = 0;
-        const bool is_number = CLI::detail::lexical_cast(text, number);
-        if (is_number && number >= bounds.least && number <= bounds.most) return std::string();
-        return fmt::format("{} is not from {} to {}", text, bounds.least, bounds.most);
-      },
-      ""));
+  using Given = typename Unwrapped<T>::Type;
+  if constexpr (std::is_arithmetic_v<Given>) {
+    const std::string name = names.substr(names.rfind(',') + 1);
+    const Bounds within = bounds.value_or(kAnyNumber<Given>);
+    const auto take = [name, within, &value](const std::string& text) {
+      const auto number = parse_number<Given>(text);
+      if (!number || static_cast<double>(*number) < within.least || static_cast<double>(*number) > within.most)
+        refuse(fmt::format("{} takes a {}number from {:g} to {:g}, not '{}'", name,
+                           std::is_integral_v<Given> ? "whole " : "", within.least, within.most, text));
+      value = *number;
+    };
+    app_->add_option_function<std::string>(names, take, help)->type_name(type);
+  } else {
+    app_->add_option(names, value, help)->type_name(type);
+  }
 }
 template void Options::value(const std::string&, std::string&, const std::string&, const std::string&,
                              std::optional<Bounds>);

@@ -38,7 +38,7 @@ struct OptionInfo {
 struct Bounds {
   double least, most;
 };
-inline constexpr Bounds kNotNegative{0, 1e18};
+inline constexpr Bounds kNotNegative{0, 1e18}, kTolerance{0, 1e300};
 
 class Options {
  public:
@@ -53,7 +53,7 @@ class Options {
   void arguments(const std::string& name, std::vector<std::string>& values, const std::string& type,
                  const std::string& help, bool is_required = true);
 
-  // A value: T is std::string, int, int64_t, uint64_t, double or an optional one of these.
+  // A value: T is std::string, int, int64_t, uint64_t, double or an optional one of these. Numbers are decimal and finite, within bounds.
   template <typename T>
   void value(const std::string& names, T& value, const std::string& type, const std::string& help,
              std::optional<Bounds> bounds = {});

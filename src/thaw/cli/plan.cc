@@ -41,8 +41,9 @@ Action define_plan(Options& options) {
       "--max-bytes", [arguments](uint64_t bytes) { arguments->within.max_bytes = bytes; }, "BYTES",
       "of all weights: the plan of least error within them");
   options.value("--max-error", arguments->within.max_error, "ERROR",
-                "of the report's metric: the plan of fewest bytes that is predicted to stay within it");
-  options.value("--target-sqnr", arguments->within.min_sqnr, "DB", "the same, as a least signal to noise in dB");
+                "of the report's metric: the plan of fewest bytes that is predicted to stay within it", kTolerance);
+  options.value("--target-sqnr", arguments->within.min_sqnr, "DB", "the same, as a least signal to noise in dB",
+                Bounds{-1000, 1000});
   options.value("--model", arguments->model, "FILE", "where the model is now (where the report says)");
   options.value("--data", arguments->data, "PATH", "samples to measure the plan on (those of the report)");
   add_feed_words(options);

@@ -103,7 +103,8 @@ void add_folder(Options& options, FolderArguments& arguments) {
   options.list("--audio", arguments.recordings, "FILE", "recordings of the prompt, in their order");
   options.value("--for", arguments.checkpoint, "CHECKPOINT",
                 "the checkpoint whose tokenizer and settings count (those in the folder)");
-  options.value("--max-new-tokens", arguments.generate.max_new_tokens, "N", "tokens to make at most (256)");
+  options.value("--max-new-tokens", arguments.generate.max_new_tokens, "N", "tokens to make at most (256)",
+                Bounds{0, 1e9});
 }
 
 }  // namespace

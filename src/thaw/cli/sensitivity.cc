@@ -109,7 +109,8 @@ void add_how(Options& options, SensitivityArguments& arguments) {
                                   {{"exact", SensitivityMode::kExact}, {"fast", SensitivityMode::kFast}},
                                   "measure every node, or predict and measure the worst (exact)");
   options.value("--exact-below", arguments.how.exact_below, "FLOPS",
-                "fast: measure every node where that takes fewer floating-point operations for each (3e9)");
+                "fast: measure every node where that takes fewer floating-point operations for each (3e9)",
+                Bounds{0, 1e300});
   options.choice<SensitivityGroup>("--group", arguments.how.group,
                                    {{"node", SensitivityGroup::kNode},
                                     {"attention", SensitivityGroup::kAttention},

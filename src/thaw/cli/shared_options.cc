@@ -86,7 +86,7 @@ void add_run_options(Options& options, FeedArguments& feeds, SessionOptions& ses
   add_values(options, feeds, "the elements of a small input, row by row");
   options.texts("--value-range", feeds.value_ranges, "NAME=LO..HI", "draw an input's elements from this range");
   options.value("--seed", feeds.seed, "N", "of what is drawn for inputs that are not given (0)");
-  options.value("--threads", session.threads, "N", "threads inside an operator (one a core)", kNotNegative);
+  options.value("--threads", session.threads, "N", "threads inside an operator (one a core)", Bounds{0, 1024});
   options.choice<Optimization>("--optimization", session.optimization,
                                {{"all", Optimization::kAll},
                                 {"extended", Optimization::kExtended},
@@ -132,7 +132,8 @@ void add_blocks(Options& options, BlockOptions& blocks, bool with_samples, std::
   }
   const std::string help = fmt::format("how the scales of blocks are chosen ({})", usual);
   options.choice<BlockMethod>("--method", blocks.method, std::move(methods), help);
-  options.value("--block", blocks.block, "N", "weights that share a scale: 16, 32, 64, 128 or 256 (32)");
+  options.value("--block", blocks.block, "N", "weights that share a scale: 16, 32, 64, 128 or 256 (32)",
+                Bounds{1, 1024});
   options.flag("--symmetric", blocks.symmetric, "blocks without zero points");
   options.flag("--real-zeros", blocks.real_zeros,
                "zero points of the scales' type, which MatMulNBits takes of 2, 3 and 4 bits");

@@ -50,10 +50,10 @@ Action define_verify(Options& options) {
   options.value("--sizes", arguments->sizes, "SPEC",
                 "sizes that hold at every point, the rest being chosen: 'height=320,width=256'");
   options.value("--points", verify.points, "N", "how many points to choose from wide ranges (6)", Bounds{1, 100000});
-  options.value("--atol", verify.tolerance.absolute, "X", "absolute tolerance (1e-4; 16-bit floats 1e-2)");
-  options.value("--rtol", verify.tolerance.relative, "X", "relative tolerance (1e-3; 16-bit floats 1e-2)");
+  options.value("--atol", verify.tolerance.absolute, "X", "absolute tolerance (1e-4; 16-bit floats 1e-2)", kTolerance);
+  options.value("--rtol", verify.tolerance.relative, "X", "relative tolerance (1e-3; 16-bit floats 1e-2)", kTolerance);
   options.value("--cosine", verify.tolerance.cosine, "X",
-                "least cosine of an output; alone, it decides instead of the tolerances");
+                "least cosine of an output; alone, it decides instead of the tolerances", Bounds{-1, 1});
   options.list("--outputs", verify.outputs, "NAME", "compare these outputs only");
   options.value("--mask", verify.mask, "NAME", "an input [batch, length]: where it is 0, outputs are not compared");
   options.texts("--map", arguments->names, "A=B", "the model's input or output A is B in the reference");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -75,11 +76,12 @@ double number_of(std::string_view option, std::string_view text) {
   const size_t slash = text.find('/');
   const auto read = [](std::string_view part, double& number) {
     const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), number);
-    return failed == std::errc() && end == part.data() + part.size();
+    return failed == std::errc() && end == part.data() + part.size() && std::isfinite(number);
   };
   const bool is_read = read(text.substr(0, slash), value) &&
                        (slash == std::string_view::npos || (read(text.substr(slash + 1), divisor) && divisor != 0));
-  if (!is_read) refuse_value(option, std::string(text), "numbers such as 0.5 or 1/255");
+  if (!is_read || !std::isfinite(value / divisor))
+    refuse_value(option, std::string(text), "numbers such as 0.5 or 1/255");
   return value / divisor;
 }
 
@@ -92,7 +94,8 @@ std::vector<double> numbers_of(std::string_view option, const std::string& text)
 int64_t pixels_of(std::string_view option, const std::string& text) {
   int64_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failed != std::errc() || end != text.data() + text.size()) refuse_value(option, text, "a number of pixels");
+  if (failed != std::errc() || end != text.data() + text.size() || number < 1)
+    refuse_value(option, text, "a number of pixels, 1 or more");
   return number;
 }
 
