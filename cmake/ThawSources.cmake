@@ -126,12 +126,13 @@ endforeach()
 # The verbs are a library of their own, so that their tests link them.
 add_library(thaw_cli_lib STATIC ${thaw_cli_sources} ${thaw_library_anchor})
 target_link_libraries(thaw_cli_lib PUBLIC thaw PRIVATE CLI11::CLI11 thaw_build_options)
-add_executable(thaw_cli "${PROJECT_SOURCE_DIR}/src/thaw/cli/main.cc")
+set(thaw_worker_open "${PROJECT_SOURCE_DIR}/cmake/worker_open.cc")
+add_executable(thaw_cli "${PROJECT_SOURCE_DIR}/src/thaw/cli/main.cc" "${thaw_worker_open}")
 target_link_libraries(thaw_cli PRIVATE thaw_cli_lib thaw_build_options)
 set_target_properties(thaw_cli PROPERTIES OUTPUT_NAME thaw RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 
 # What libthaw.so and the tests run models in; the command runs itself.
-add_executable(thaw_worker "${PROJECT_SOURCE_DIR}/cmake/worker_program.cc")
+add_executable(thaw_worker "${PROJECT_SOURCE_DIR}/cmake/worker_program.cc" "${thaw_worker_open}")
 target_link_libraries(thaw_worker PRIVATE thaw thaw_build_options)
 set_target_properties(thaw_worker PROPERTIES OUTPUT_NAME thaw-worker RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
 

@@ -219,6 +219,16 @@ def test_tests_are_no_callers_but_of_what_is_there_for_tests(tree):
     assert unused(tree) == []
 
 
+def test_programs_of_their_own_are_callers(tree):
+    tree("low/box.h", "int most();\n")
+    program = tree.root / "cmake" / "program.cc"
+    program.parent.mkdir()
+    program.write_text("int main() { return most(); }\n")
+    assert unused(tree) == ["low/box.h:1 most"]
+    program.write_text('#include "thaw/low/box.h"\nint main() { return most(); }\n')
+    assert unused(tree) == []
+
+
 def test_names_that_are_used_without_being_called_are_let_be(tree):
     tree(
         "low/all.h",

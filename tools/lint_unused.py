@@ -4,7 +4,7 @@
     tools/lint_unused.py [ROOT]
 
 A function, type or constant that a header of src/thaw declares is looked for in the files that read this header, directly
-or by way of others; one that a .cc file declares for itself, in that file. What has the name only where it is declared and
+or by way of others, those of programs in cmake/ among them; one that a .cc file declares for itself, in that file. What has the name only where it is declared and
 defined is dead. Tests, benchmarks and fuzzers are no callers, except of what is there for tests.
 
 Names are compared, not what they mean: a name that two things share, where one file sees both, may hide a dead one, but
@@ -220,6 +220,11 @@ def sources(root: Path) -> dict[str, Source]:
     return {str(path.relative_to(home)): Reader(path.read_text()).read() for path in paths}
 
 
+def programs(root: Path) -> dict[str, Source]:
+    """Sources that only programs are made of: they call what the rooms declare."""
+    return {f"cmake/{path.name}": Reader(path.read_text()).read() for path in sorted((root / "cmake").glob("*.cc"))}
+
+
 def public_names(root: Path) -> set[str]:
     read = [Reader(path.read_text()).read() for path in (root / "include" / "thaw").rglob("*.h")]
     return set().union(*(source.declared for source in read))
@@ -242,7 +247,8 @@ def readers(files: dict[str, Source]) -> dict[str, set[str]]:
 
 def unused(root: Path) -> list[str]:
     files = sources(root)
-    read_by = readers(files)
+    callers_too = files | programs(root)
+    read_by = readers(callers_too)
     in_headers = public_names(root).union(*(source.declared for path, source in files.items() if path.endswith(".h")))
     wrong = []
     for path, source in files.items():
@@ -251,8 +257,8 @@ def unused(root: Path) -> list[str]:
         callers = read_by[path]
         if not IS_TEST.search(path) and path not in FOR_TESTS_TOO:
             callers = {caller for caller in callers if not caller.endswith("_test.cc")}
-        used = CALLED_BY_OTHERS.union(*(files[caller].used for caller in callers))
-        called = CALLED_BY_OTHERS.union(*(files[caller].called for caller in callers))
+        used = CALLED_BY_OTHERS.union(*(callers_too[caller].used for caller in callers))
+        called = CALLED_BY_OTHERS.union(*(callers_too[caller].called for caller in callers))
         if path.endswith(".cc"):
             used |= in_headers  # looked for where it is declared
         dead = {name: line for name, line in source.declared.items() if name not in used}

@@ -23,6 +23,8 @@ struct Limits {
   // one, and each run. What ONNX Runtime is at by then is stopped; what Thaw itself computes the command alone ends.
   double timeout = 0;
   double run_timeout = 0;  // seconds for loading a model in ONNX Runtime, and for each run; 0: as long as it takes
+  // Whether ONNX Runtime's process is a sandbox, as far as the kernel has one. Of processes that are started from then on.
+  bool sandbox = true;
 };
 
 // May be called from any thread.

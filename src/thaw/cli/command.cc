@@ -25,6 +25,7 @@
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
 #include "thaw/report/table.h"
+#include "thaw/verbs/worker.h"
 #include "thaw/version.h"
 
 namespace thaw::cli {
@@ -119,7 +120,8 @@ int dispatch(int argc, char** argv) {
   }
   const std::string_view first = argv[1];
   if (first == "--version") {
-    write_output(fmt::format("thaw {}\n", kVersion));
+    const bool verbose = argc > 2 && (argv[2] == std::string_view("--verbose") || argv[2] == std::string_view("-v"));
+    write_output(fmt::format("thaw {}\n{}", kVersion, verbose ? verbs::sandbox_text() : ""));
     return kFine;
   }
   if (first == "--help" || first == "-h" || first == "help") {

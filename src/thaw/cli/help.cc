@@ -70,7 +70,7 @@ std::string help_of_command(std::span<const Verb> verbs) {
   }
   text += "\nOptions\n";
   add_row(text, "-h, --help", "print this; `thaw VERB --help` says more of a verb");
-  add_row(text, "--version", "print the version");
+  add_row(text, "--version", "print the version; with --verbose, also what this kernel has of a sandbox");
   text +=
       "\nExit codes: 0 fine, 1 findings or a failed comparison, 2 the input or the call is wrong.\n"
       "With --format json, an error is an object on stdout too.\n";

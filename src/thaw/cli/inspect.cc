@@ -67,7 +67,7 @@ Action define_inspect(Options& options) {
   options.value("-o,--output", arguments->output.path, "FILE", "with --annotate: the file to write");
   add_external(options, arguments->output);
   add_rename_and_in_place(options, arguments->output);
-  add_limits(options, Runs::kNothing);
+  add_limits(options, Runs::kLoadsResult);
   add_format(options, arguments->format);
   options.examples(
       "thaw inspect detector.onnx\n"

@@ -219,6 +219,9 @@ void add_limits(Options& options, Runs runs) {
   if (runs == Runs::kModels)
     options.value("--timeout", limits->timeout, "SECONDS",
                   "seconds that the call may take; 0: any (600 for each load and each run)", Bounds{0, 1e9});
+  if (runs != Runs::kNothing)
+    options.flag_off("--no-sandbox", limits->sandbox,
+                     "let ONNX Runtime's process read, write and send what this user may");
   options.size(
       "--max-memory", [limits](uint64_t bytes) { limits->max_memory = bytes; }, "SIZE",
       "memory that may be taken, such as 4G or 512M (what there is)");

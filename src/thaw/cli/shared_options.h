@@ -80,8 +80,9 @@ void add_target(Options& options, T& target, const std::string& help) {
       help);
 }
 
-// What a call may spend on a model (thaw/limits.h), from when the options are parsed. Without --timeout where no model runs.
-enum class Runs : uint8_t { kModels, kNothing };
+// What a call may spend on a model (thaw/limits.h), from when the options are parsed. Without --timeout where no model runs, and without
+// --no-sandbox where none is even loaded.
+enum class Runs : uint8_t { kModels, kLoadsResult, kNothing };
 void add_limits(Options& options, Runs runs = Runs::kModels);
 
 }  // namespace thaw::cli

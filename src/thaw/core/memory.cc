@@ -1,39 +1,46 @@
 #include "thaw/core/memory.h"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-// The sanitizers' own maps count too, terabytes of them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define THAW_UNBOUNDED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define THAW_UNBOUNDED
-#endif
-#endif
+#include "thaw/core/sanitized.h"
 
 namespace thaw {
 namespace {
 
+constexpr size_t kMostText = size_t{1} << 16;  // of such a file
+
+UniqueFd opened(const char* path) { return UniqueFd(::open(path, O_RDONLY | O_CLOEXEC)); }
+
+// What the system says there at this moment.
+std::istringstream text_of(const UniqueFd& file) {
+  std::string text(kMostText, '\0');
+  const ssize_t got = file ? ::pread(file.get(), text.data(), text.size(), 0) : 0;
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return std::istringstream(std::move(text));
+}
+
 // The number after `name` in a file of names and numbers.
-std::optional<uint64_t> number_in(const char* path, const std::string& name) {
-  std::ifstream file(path);
+std::optional<uint64_t> number_in(const UniqueFd& file, const std::string& name) {
+  std::istringstream text = text_of(file);
   std::string word;
   uint64_t number = 0;
-  while (file >> word) {
-    if (word == name && file >> number) return number;
+  while (text >> word) {
+    if (word == name && text >> number) return number;
   }
   return std::nullopt;
 }
 
-std::optional<uint64_t> first_number(const char* path) {
-  std::ifstream file(path);
+std::optional<uint64_t> first_number(const UniqueFd& file) {
+  std::istringstream text = text_of(file);
   uint64_t number = 0;
-  return file >> number ? std::optional(number) : std::nullopt;  // "max": no limit
+  return text >> number ? std::optional(number) : std::nullopt;  // "max": no limit
 }
 
 struct OwnBound {
@@ -48,44 +55,46 @@ void set_bound(rlim_t bytes) {
   static_cast<void>(::setrlimit(RLIMIT_DATA, &limit));
 }
 
-// Pages of files that a group holds can be taken from it.
-std::optional<uint64_t> left_to_group() {
-  const auto limit = first_number("/sys/fs/cgroup/memory.max");
-  const auto used = first_number("/sys/fs/cgroup/memory.current");
-  if (!limit || !used) return std::nullopt;
-  const uint64_t files = number_in("/sys/fs/cgroup/memory.stat", "file").value_or(0);
-  const uint64_t kept = *used - std::min(*used, files);
-  return *limit - std::min(*limit, kept);
-}
-
 }  // namespace
 
-std::optional<uint64_t> available_memory() {
-  auto left = number_in("/proc/meminfo", "MemAvailable:");
+AvailableMemory::AvailableMemory()
+    : system_(opened("/proc/meminfo")),
+      group_limit_(opened("/sys/fs/cgroup/memory.max")),
+      group_used_(opened("/sys/fs/cgroup/memory.current")),
+      group_parts_(opened("/sys/fs/cgroup/memory.stat")) {}
+
+std::optional<uint64_t> AvailableMemory::now() const {
+  auto left = number_in(system_, "MemAvailable:");
   if (left) *left *= 1024;
-  if (const auto group = left_to_group()) left = std::min(left.value_or(*group), *group);
-  return left;
+  const auto limit = first_number(group_limit_), used = first_number(group_used_);
+  if (!limit || !used) return left;
+  // Pages of files that a group holds can be taken from it.
+  const uint64_t files = number_in(group_parts_, "file").value_or(0);
+  const uint64_t kept = *used - std::min(*used, files);
+  const uint64_t group = *limit - std::min(*limit, kept);
+  return std::min(left.value_or(group), group);
 }
 
+std::optional<uint64_t> available_memory() { return AvailableMemory().now(); }
+
 uint64_t held_memory() {
-  constexpr const char* kStatus = "/proc/self/status";
-  return 1024 * (number_in(kStatus, "RssAnon:").value_or(0) + number_in(kStatus, "RssShmem:").value_or(0));
+  const UniqueFd status = opened("/proc/self/status");
+  return 1024 * (number_in(status, "RssAnon:").value_or(0) + number_in(status, "RssShmem:").value_or(0));
 }
 
 void bound_memory(uint64_t bytes) {
-#ifndef THAW_UNBOUNDED
-  if (own_bound) return;
+  // The sanitizers' own maps count too, terabytes of them.
+  if (kSanitized || own_bound) return;
   constexpr uint64_t kLeast = uint64_t{256} << 20;
   constexpr uint64_t kStack = uint64_t{8} << 20, kMostStacks = 256;
   // What the system counts is what may be written to, touched or not.
-  const uint64_t held = 1024 * number_in("/proc/self/status", "VmData:").value_or(0);
+  const uint64_t held = 1024 * number_in(opened("/proc/self/status"), "VmData:").value_or(0);
   const uint64_t stacks = kStack * std::min<uint64_t>(std::thread::hardware_concurrency() + 2, kMostStacks);
   rlimit limit{};
   if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   const rlim_t before = limit.rlim_cur;
   limit.rlim_cur = std::min<uint64_t>(before, held + stacks + std::max(bytes, kLeast));
   if (::setrlimit(RLIMIT_DATA, &limit) == 0) own_bound = OwnBound{.before = before, .now = limit.rlim_cur};
-#endif
 }
 
 GivenBound::GivenBound() {
@@ -96,5 +105,3 @@ GivenBound::~GivenBound() {
 }
 
 }  // namespace thaw
-
-#undef THAW_UNBOUNDED

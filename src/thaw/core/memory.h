@@ -4,11 +4,23 @@
 #include <cstdint>
 #include <optional>
 
+#include "thaw/core/fd.h"
+
 namespace thaw {
 
 // Bytes that this process may still take without others having to make room: what the system calls available, or what
 // is left to its control group where that is less. nullopt where the system does not say.
 std::optional<uint64_t> available_memory();
+
+// The same again and again, in a process that can open no file any more.
+class AvailableMemory {
+ public:
+  AvailableMemory();
+  std::optional<uint64_t> now() const;
+
+ private:
+  UniqueFd system_, group_limit_, group_used_, group_parts_;
+};
 
 // Bytes that this process holds and no file does: its heap and stacks, and what it shares with a worker. 0 where the system does not
 // say.

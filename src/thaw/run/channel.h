@@ -15,7 +15,18 @@ namespace thaw::run {
 
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;  // none: as long as it takes
 
-enum class MessageKind : uint32_t { kOpenChannel = 1, kLoad, kRun, kClose, kDone, kFailed, kGone, kTokenize };
+enum class MessageKind : uint32_t {
+  kOpenChannel = 1,
+  kLoad,
+  kRun,
+  kClose,
+  kDone,
+  kFailed,
+  kGone,
+  kTokenize,
+  kOpen,
+  kOpened
+};
 
 struct Message {
   MessageKind kind = MessageKind::kDone;

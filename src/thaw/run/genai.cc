@@ -22,18 +22,24 @@ namespace fs = std::filesystem;
 constexpr const char* kGenaiLibrary = "libonnxruntime-genai.so";
 constexpr const char* kGenaiVariable = "THAW_ONNXRUNTIME_GENAI";
 
-std::vector<fs::path> genai_candidates(const fs::path& beside) {
+}  // namespace
+
+std::vector<fs::path> genai_candidates(const std::vector<fs::path>& runtimes) {
   if (const char* chosen = std::getenv(kGenaiVariable); chosen != nullptr && *chosen != '\0') {
     std::error_code failed;
     return {fs::is_directory(chosen, failed) ? fs::path(chosen) / kGenaiLibrary : fs::path(chosen)};
   }
-  std::vector<fs::path> paths = {beside / kGenaiLibrary};
+  std::vector<fs::path> paths;
+  for (const fs::path& runtime : runtimes)
+    if (runtime.has_parent_path()) paths.push_back(runtime.parent_path() / kGenaiLibrary);
 #ifdef THAW_ONNXRUNTIME_GENAI_LIBRARY
   paths.emplace_back(THAW_ONNXRUNTIME_GENAI_LIBRARY);
 #endif
   paths.emplace_back(kGenaiLibrary);
   return paths;
 }
+
+namespace {
 
 // What of the library's C interface is used (ort_genai_c.h): a result that is null is fine.
 struct Genai {
@@ -59,7 +65,7 @@ Genai open_genai() {
   // It looks for ONNX Runtime by the name that the loaded one has.
   load_runtime();
   void* handle = nullptr;
-  for (const fs::path& path : genai_candidates(runtime_path().parent_path()))
+  for (const fs::path& path : genai_candidates({runtime_path()}))
     if (handle == nullptr) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr)
     throw Error(ErrorCode::kRuntimeMissing, {.what = "the tokenizer's library, libonnxruntime-genai.so, is not found",

@@ -5,9 +5,15 @@
 // its folder), beside ONNX Runtime, where the build found it, the system's loader.
 #pragma once
 
+#include <filesystem>
+#include <vector>
+
 #include "thaw/run/worker_messages.h"
 
 namespace thaw::run {
+
+// Where the library is looked for, beside one of these that are ONNX Runtime's before all.
+std::vector<std::filesystem::path> genai_candidates(const std::vector<std::filesystem::path>& runtimes);
 
 // The tokenizer that was opened last is kept: a text that grows token by token is decoded at each.
 Tokenized genai_tokenize(const TokenizeRequest& request);

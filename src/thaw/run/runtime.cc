@@ -36,7 +36,9 @@ fs::path executable_folder() {
   return error ? fs::path() : self.parent_path();
 }
 
-std::vector<fs::path> possible_libraries() {
+}  // namespace
+
+std::vector<fs::path> runtime_candidates() {
   if (const char* chosen = std::getenv(kVariable); chosen != nullptr && *chosen != '\0') {
     std::error_code error;
     if (!fs::is_directory(chosen, error)) return {chosen};
@@ -55,6 +57,8 @@ std::vector<fs::path> possible_libraries() {
   return paths;
 }
 
+namespace {
+
 // The library's entry point, or why there is none.
 const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& reason) {
   std::error_code error;
@@ -67,6 +71,8 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
   if (handle == nullptr) {
     const char* message = dlerror();
     reason = message != nullptr ? message : "cannot be opened";
+    // Of a bare name: none of that name is there. Else it is one that the library needs.
+    if (reason.starts_with(path.string() + ": cannot open shared object file: No such")) reason = "not there";
     return nullptr;
   }
   using GetApiBase = const OrtApiBase*(ORT_API_CALL*)();
@@ -104,7 +110,7 @@ const Loaded& loaded_runtime() {
   // wants that sets the variable to 0.
   ::setenv(kNoTelemetry, "1", /*overwrite=*/0);
   std::string tried;
-  for (const fs::path& path : possible_libraries()) {
+  for (const fs::path& path : runtime_candidates()) {
     Loaded loaded;
     std::string reason;
     if (const OrtApi* api = open_library(path, loaded, reason); api != nullptr) {

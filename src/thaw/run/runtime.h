@@ -7,9 +7,12 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
+#include <vector>
 
 namespace thaw::run {
+
+// Where it is looked for, in this order; a bare name is the system's loader's to find.
+std::vector<std::filesystem::path> runtime_candidates();
 
 // Opens the library unless that is done already; throws thaw::Error, naming every place that was tried. Thread-safe.
 void load_runtime();

@@ -4,8 +4,6 @@
 #include <functional>
 #include <set>
 
-#include <sys/stat.h>
-
 #include "thaw/core/phase.h"
 #include "thaw/run/ort_session.h"
 #include "thaw/run/worker_session.h"
@@ -22,17 +20,6 @@ std::string list_ports(const std::vector<Port>& ports) {
 const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& port) { return port.name == name; });
   return found == ports.end() ? nullptr : &*found;
-}
-
-// Bytes of external data. Of files with holes, what there is: the holes may be of any size.
-uint64_t data_bytes_of(const ir::Model& model) {
-  uint64_t bytes = 0;
-  for (const std::filesystem::path& file : ir::data_files_of(model)) {
-    struct stat status{};
-    if (::stat(file.c_str(), &status) != 0) continue;
-    bytes += std::min(static_cast<uint64_t>(status.st_size), static_cast<uint64_t>(status.st_blocks) * 512);
-  }
-  return bytes;
 }
 
 Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
@@ -121,11 +108,11 @@ struct Session::Impl {
 Session::Session(const std::filesystem::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
   const Phase phase("loading into ONNX Runtime");
   impl_->where = path.string();
-  const uint64_t data = data_bytes_of(*ir::load(path));
+  const std::unique_ptr<ir::Model> model = ir::load(path);
   if (options.in_process) {
     impl_->here = std::make_unique<OrtSession>(path, options);
   } else {
-    impl_->worker = std::make_unique<WorkerSession>(path, data, options);
+    impl_->worker = std::make_unique<WorkerSession>(path, *model, options);
   }
 }
 
@@ -133,7 +120,7 @@ Session::Session(const ir::Model& model, const SessionOptions& options) : impl_(
   const Phase phase("loading into ONNX Runtime");
   impl_->where = model.path.empty() ? "the model in memory" : model.path.string();
   if (!options.in_process) {
-    impl_->worker = std::make_unique<WorkerSession>(model, data_bytes_of(model), options);
+    impl_->worker = std::make_unique<WorkerSession>(model, options);
     return;
   }
   const std::string folder = model.path.empty() ? "" : std::filesystem::absolute(model.path).parent_path().string();

@@ -1,5 +1,7 @@
 #include "thaw/run/tokenize.h"
 
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
@@ -12,13 +14,22 @@ namespace {
 
 constexpr int kMostAttempts = 3;  // where the worker ended for another's sake
 
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    files.push_back(at->path());
+  return files;
+}
+
 Tokenized ask_tokenizer(const TokenizeRequest& request) {
   require_time(request.folder);
   const std::shared_ptr<Worker> worker = Worker::current();
   std::unique_ptr<Worker::Line> line = worker->take_line();
-  const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request());
+  const HandedFiles files(files_in(request.folder));
+  const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request(), files);
   worker->give_back(std::move(line));
-  if (answer.kind == MessageKind::kFailed) throw decode_error(answer.body);
+  if (answer.kind == MessageKind::kFailed) throw with_sandbox_named(decode_error(answer.body));
   return decode_tokenized(answer.body);
 }
 

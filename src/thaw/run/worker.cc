@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 #include <fcntl.h>
@@ -17,7 +18,9 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/memory.h"
+#include "thaw/core/sanitized.h"
 #include "thaw/limits.h"
+#include "thaw/run/sandbox.h"
 #include "thaw/run/session.h"
 #include "thaw/run/worker_main.h"
 
@@ -61,14 +64,10 @@ class SpawnPlan {
     ::posix_spawnattr_destroy(&attributes_);
   }
 
-  int run(const std::filesystem::path& program, int socket, pid_t& pid) {
+  int run(const std::filesystem::path& program, int socket, bool sandboxed, pid_t& pid) {
     ::posix_spawn_file_actions_adddup2(&actions_, socket, kWorkerSocket);
     // What models make ONNX Runtime print is nobody's. A sanitizer's report is ours.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    constexpr int kLast = STDOUT_FILENO;
-#else
-    constexpr int kLast = STDERR_FILENO;
-#endif
+    constexpr int kLast = kSanitized ? STDOUT_FILENO : STDERR_FILENO;
     for (int fd = 0; fd <= kLast; ++fd) ::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_RDWR, 0);
     sigset_t none, all;
     ::sigemptyset(&none);
@@ -79,9 +78,15 @@ class SpawnPlan {
     // The system can end a process with the thread that started it, at once: of use where that is the main thread.
     const bool from_main = ::gettid() == ::getpid();
     std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(memory_of_request()),
-                third = from_main ? "1" : "0";
-    std::array<char*, 5> arguments{name.data(), first.data(), second.data(), third.data(), nullptr};
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(), environ);
+                third = from_main ? "1" : "0", fourth = sandboxed ? "1" : "0";
+    std::array<char*, 6> arguments{name.data(), first.data(), second.data(), third.data(), fourth.data(), nullptr};
+    std::vector<std::string> kept;
+    if (sandboxed) kept = worker_environment();
+    std::vector<char*> variables;
+    for (std::string& variable : kept) variables.push_back(variable.data());
+    variables.push_back(nullptr);
+    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(),
+                         sandboxed ? variables.data() : environ);
   }
 
  private:
@@ -90,6 +95,20 @@ class SpawnPlan {
 };
 
 }  // namespace
+
+Error with_sandbox_named(Error error) {
+  if (!limits().sandbox) return error;
+  const std::string& what = error.parts().what;
+  // What the system says of what it denies, and its loader of a library that is not there or may not be seen.
+  const std::array<std::string_view, 3> signs{std::string_view(::strerrordesc_np(EACCES)), ::strerrordesc_np(EPERM),
+                                              "cannot open shared object file"};
+  if (std::ranges::none_of(signs, [&](std::string_view sign) { return what.find(sign) != std::string::npos; }))
+    return error;
+  ErrorParts parts = error.parts();
+  parts.next += std::string(parts.next.empty() ? "" : "; ") +
+                "where its sandbox denies what it needs, run it without, by --no-sandbox (thaw::Limits::sandbox)";
+  return Error(error.code(), std::move(parts));
+}
 
 Deadline deadline_of_request() {
   const double seconds = limits().run_timeout;
@@ -127,8 +146,9 @@ std::shared_ptr<Worker> Worker::current() {
   const std::lock_guard lock(worker_mutex());
   std::shared_ptr<Worker>& worker = only_worker();
   // A process that was forked off has a copy of this, and the worker is not its own.
-  if (!worker || worker->has_ended() || worker->owner_ != ::getpid()) {
-    worker = start();
+  const bool sandboxed = limits().sandbox && !kSanitized;
+  if (!worker || worker->has_ended() || worker->owner_ != ::getpid() || worker->sandboxed_ != sandboxed) {
+    worker = start(sandboxed);
     static const StopAtExit stop;
   }
   return worker;
@@ -141,12 +161,12 @@ void Worker::start_early() {
   }
 }
 
-std::shared_ptr<Worker> Worker::start() {
+std::shared_ptr<Worker> Worker::start(bool sandboxed) {
   const std::filesystem::path program = worker_program();
   auto [own, other] = socket_pair();
   pid_t pid = -1;
   const GivenBound bound;
-  const int failure = SpawnPlan().run(program, other.get(), pid);
+  const int failure = SpawnPlan().run(program, other.get(), sandboxed, pid);
   if (failure != 0) {
     throw Error(failure == ENOMEM || failure == EAGAIN ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeMissing,
                 {.what = std::string("the process that runs ONNX Runtime cannot be started: ") + std::strerror(failure),
@@ -154,10 +174,11 @@ std::shared_ptr<Worker> Worker::start() {
                  .expected = "a program that can be run",
                  .next = "set THAW_WORKER to the path of thaw-worker"});
   }
-  return std::shared_ptr<Worker>(new Worker(std::move(own), pid));
+  return std::shared_ptr<Worker>(new Worker(std::move(own), pid, sandboxed));
 }
 
-Worker::Worker(UniqueFd socket, pid_t pid) : control_(std::move(socket)), pid_(pid), owner_(::getpid()) {}
+Worker::Worker(UniqueFd socket, pid_t pid, bool sandboxed)
+    : control_(std::move(socket)), pid_(pid), owner_(::getpid()), sandboxed_(sandboxed) {}
 
 Worker::~Worker() {
   if (owner_ != ::getpid()) return;
@@ -190,7 +211,7 @@ void Worker::give_back(std::unique_ptr<Line> line) {
 }
 
 Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::span<const int> files,
-                    Deadline deadline) {
+                    Deadline deadline, const HandedFiles& handed) {
   struct AtWork {
     explicit AtWork(std::atomic<int>& counted) : count(counted) { ++count; }
     ~AtWork() { --count; }
@@ -202,6 +223,14 @@ Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::
   Message answer;
   Sent outcome = line.channel.send(kind, body, files, deadline);
   if (outcome == Sent::kDone) outcome = line.channel.receive(answer, deadline);
+  while (outcome == Sent::kDone && answer.kind == MessageKind::kOpen) {
+    const UniqueFd file = handed.open(answer);
+    const std::array<int, 1> sent{file.get()};
+    outcome = line.channel.send(MessageKind::kOpened, {}, std::span(sent).first(file ? 1 : 0), deadline);
+    // One that asks without end would never be waited for.
+    if (deadline && std::chrono::steady_clock::now() > *deadline) outcome = Sent::kLate;
+    if (outcome == Sent::kDone) outcome = line.channel.receive(answer, deadline);
+  }
   const bool known =
       answer.kind == MessageKind::kDone || answer.kind == MessageKind::kFailed || answer.kind == MessageKind::kGone;
   if (outcome == Sent::kDone && known) return answer;

@@ -13,7 +13,9 @@
 
 #include <sys/types.h>
 
+#include "thaw/core/error.h"
 #include "thaw/run/channel.h"
+#include "thaw/run/handed_files.h"
 #include "thaw/run/shared_memory.h"
 
 namespace thaw::run {
@@ -33,6 +35,9 @@ struct WorkerEnd {
   int status = 0;          // as waitpid gives it; -1: the system does not tell
 };
 
+// What the worker refused, with the way out where that may be for its sandbox's sake.
+Error with_sandbox_named(Error error);
+
 // When a request that is made now is late: when its own time is over (Limits::run_timeout), or that of the call.
 Deadline deadline_of_request();
 // Throws RunTimedOut where the call has no time left to ask for anything. `where`: the model, or the folder.
@@ -49,7 +54,8 @@ uint64_t memory_of_request();
 
 class Worker {
  public:
-  // The one that is alive. Starts it where there is none; throws thaw::Error where it cannot be started.
+  // The one that is alive, in a sandbox or not as the limits say. Starts it where there is none; throws thaw::Error where it
+  // cannot be started.
   static std::shared_ptr<Worker> current();
   // Starts it, where it can be, without waiting: it loads ONNX Runtime while Thaw does something else.
   static void start_early();
@@ -65,8 +71,10 @@ class Worker {
     SharedView results;
   };
 
-  // Sends a request and waits for what comes back. Throws WorkerEnd where nothing does.
-  Message ask(Line& line, MessageKind kind, const std::string& body, std::span<const int> files, Deadline deadline);
+  // Sends a request and waits for what comes back; meanwhile hands over what is asked for of `handed`. Throws WorkerEnd where
+  // nothing comes back.
+  Message ask(Line& line, MessageKind kind, const std::string& body, std::span<const int> files, Deadline deadline,
+              const HandedFiles& handed = {});
   std::unique_ptr<Line> take_line();
   void give_back(std::unique_ptr<Line> line);
 
@@ -74,8 +82,8 @@ class Worker {
   bool has_ended() const { return ended_; }
 
  private:
-  Worker(UniqueFd socket, pid_t pid);
-  static std::shared_ptr<Worker> start();
+  Worker(UniqueFd socket, pid_t pid, bool sandboxed);
+  static std::shared_ptr<Worker> start(bool sandboxed);
   WorkerEnd end(bool late);
   void wait_for_end(bool kill_now);
 
@@ -83,7 +91,8 @@ class Worker {
   Channel control_;                           // guarded by mutex_
   std::vector<std::unique_ptr<Line>> lines_;  // idle; guarded by mutex_
   pid_t pid_;
-  pid_t owner_;          // the process that started it
+  pid_t owner_;  // the process that started it
+  bool sandboxed_;
   bool reaped_ = false;  // guarded by mutex_
   int status_ = -1;      // once reaped
   bool stopped_late_ = false;

@@ -1,22 +1,16 @@
 #include "thaw/run/worker_limits.h"
 
 #include <algorithm>
-#include <fstream>
+#include <array>
+#include <sstream>
+#include <string>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "thaw/core/memory.h"
-
-// The sanitizers' own maps are data too, terabytes of them.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define THAW_UNLIMITED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define THAW_UNLIMITED
-#endif
-#endif
+#include "thaw/core/sanitized.h"
 
 namespace thaw::run {
 namespace {
@@ -24,20 +18,22 @@ namespace {
 constexpr uint64_t kLeastMargin = uint64_t{256} << 20;
 constexpr uint64_t kMarginShare = 16;
 
-// Bytes that count for RLIMIT_DATA.
-uint64_t data_bytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t pages = 0;
-  for (int field = 0; field < 6; ++field) file >> pages;
-  return file ? pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
-
 }  // namespace
 
-MemoryLimit::MemoryLimit() {
+MemoryLimit::MemoryLimit() : sizes_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {
   rlimit now{};
   given_ = ::getrlimit(RLIMIT_DATA, &now) == 0 ? now.rlim_cur : RLIM_INFINITY;
   static_assert(RLIM_INFINITY == UINT64_MAX);
+}
+
+// Bytes that count for RLIMIT_DATA.
+uint64_t MemoryLimit::data_bytes() const {
+  std::array<char, 256> text{};
+  const ssize_t got = ::pread(sizes_.get(), text.data(), text.size(), 0);
+  std::istringstream numbers(std::string(text.data(), got > 0 ? static_cast<size_t>(got) : 0));
+  uint64_t pages = 0;
+  for (int field = 0; field < 6; ++field) numbers >> pages;
+  return numbers ? pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
 void MemoryLimit::set(uint64_t max_memory) {
@@ -54,7 +50,7 @@ void MemoryLimit::set_locked(uint64_t max_memory) {
   wanted_ = max_memory;
   if (max_memory != 0) {
     bytes_ = max_memory;
-  } else if (const auto left = available_memory()) {
+  } else if (const auto left = available_.now()) {
     const uint64_t margin = std::max(kLeastMargin, *left / kMarginShare);
     bytes_ = data_bytes() + *left - std::min(*left, margin);
   } else {
@@ -81,13 +77,12 @@ uint64_t MemoryLimit::bytes() const {
 }
 
 void MemoryLimit::apply() {
-#ifndef THAW_UNLIMITED
+  if (kSanitized) return;  // the sanitizers' own maps are data too, terabytes of them
   rlimit limit{};
   if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
   const uint64_t wanted = bytes_ > UINT64_MAX - unused_ ? UINT64_MAX : bytes_ + unused_;
   limit.rlim_cur = std::min({wanted, given_, static_cast<uint64_t>(limit.rlim_max)});
   static_cast<void>(::setrlimit(RLIMIT_DATA, &limit));
-#endif
 }
 
 uint64_t thread_stack_bytes() {
@@ -101,5 +96,3 @@ uint64_t thread_stack_bytes() {
 }
 
 }  // namespace thaw::run
-
-#undef THAW_UNLIMITED

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <mutex>
 
+#include "thaw/core/fd.h"
+#include "thaw/core/memory.h"
+
 namespace thaw::run {
 
 class MemoryLimit {
@@ -26,7 +29,11 @@ class MemoryLimit {
  private:
   void set_locked(uint64_t max_memory);
   void apply();
+  uint64_t data_bytes() const;
 
+  // Open before the sandbox is there.
+  AvailableMemory available_;
+  UniqueFd sizes_;  // of this process
   mutable std::mutex mutex_;
   uint64_t given_;       // the limit that the process was started under
   uint64_t wanted_ = 0;  // what it was set to

@@ -23,7 +23,9 @@
 #include "thaw/core/error.h"
 #include "thaw/run/channel.h"
 #include "thaw/run/genai.h"
+#include "thaw/run/handed_files.h"
 #include "thaw/run/message.h"
+#include "thaw/run/sandbox.h"
 #include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_limits.h"
 #include "thaw/run/worker_messages.h"
@@ -34,6 +36,7 @@ namespace {
 constexpr int kParentCheck = 1000;                   // ms between looks at whether the parent is alive
 constexpr uint64_t kKeptHeap = uint64_t{256} << 20;  // of what closed sessions leave behind, at most
 constexpr uint64_t kKeptShare = 16;                  // of what there may be, at most
+constexpr rlim_t kMostOpenFiles = 4096;              // a few for each thread of Thaw and for each library
 constexpr int kMostOfHeap = 32 << 20;                // the largest piece that is taken from it: glibc's own limit
 
 struct LoadedModel {
@@ -120,6 +123,7 @@ class Service {
     loaded->unused = request.data + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
     try {
+      const AsksForFiles asks(channel_);
       if (!request.path.empty()) {
         loaded->session = std::make_unique<OrtSession>(request.path, request.options);
       } else {
@@ -168,6 +172,7 @@ class Service {
   Answer tokenize(const Message& message) {
     const TokenizeRequest request = decode_tokenize(message.body);
     worker_.limit.follow(request.max_memory);
+    const AsksForFiles asks(channel_);
     return {MessageKind::kDone, encode(genai_tokenize(request)), -1};
   }
 
@@ -222,12 +227,16 @@ class Service {
 }
 
 void confine(WorkerState& worker, uint64_t max_memory) {
-  ::close_range(kWorkerSocket + 1, ~0U, 0);  // what the host had open
   // Ctrl-C goes to the whole group: Thaw decides what comes of it, and its end is ours.
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) std::signal(signal, SIG_IGN);
   std::set_terminate(at_terminate);
   const rlimit no_core{0, 0};
   static_cast<void>(::setrlimit(RLIMIT_CORE, &no_core));
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max = std::min(files.rlim_max, kMostOpenFiles);
+    static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));
+  }
   static_cast<void>(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
   // Where the system runs out of memory, this is what it is to end.
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "we")) {
@@ -261,7 +270,7 @@ void wait_for_message(pid_t parent) {
 }  // namespace
 
 bool is_worker(int argc, char** argv) {
-  if (argc != 4 || argv[1] != kWorkerArgument) return false;
+  if (argc != 5 || argv[1] != kWorkerArgument) return false;
   int domain = 0;
   socklen_t size = sizeof domain;
   return ::getsockopt(kWorkerSocket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
@@ -273,8 +282,10 @@ void serve_as_worker(char** argv) {
   const std::string_view text = argv[2];
   std::from_chars(text.data(), text.data() + text.size(), max_memory);
   if (std::string_view(argv[3]) == "1") static_cast<void>(::prctl(PR_SET_PDEATHSIG, SIGKILL));
+  ::close_range(kWorkerSocket + 1, ~0U, 0);  // what the host had open
   auto& worker = *new WorkerState;
   confine(worker, max_memory);
+  if (std::string_view(argv[4]) == "1" && !enter_sandbox()) ::_exit(kExitNoSandbox);
   start_thread([] {
     try {
       warm_up_runtime();

@@ -12,6 +12,7 @@ inline constexpr std::string_view kWorkerArgument = "--onnxruntime-worker";
 inline constexpr int kWorkerSocket = 3;       // the descriptor that it is started with
 inline constexpr int kExitOutOfMemory = 87;   // what it could not even say
 inline constexpr int kExitOtherVersion = 86;  // it was sent what it does not understand
+inline constexpr int kExitNoSandbox = 85;     // the kernel has a sandbox and refuses it
 inline constexpr int kExitCannotStart = 127;  // what the system's loader ends with
 
 // Whether a program was started as a worker: its first argument says so, and the socket is there.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "thaw/core/error.h"
@@ -87,18 +88,19 @@ auto decoded(const std::string& where, const Decode& decode) {
 
 }  // namespace
 
-WorkerSession::WorkerSession(const std::filesystem::path& path, uint64_t data_bytes, const SessionOptions& options) {
+WorkerSession::WorkerSession(const std::filesystem::path& path, const ir::Model& model, const SessionOptions& options)
+    : files_({std::filesystem::absolute(path)}) {
   request_.path = std::filesystem::absolute(path).string();
   request_.where = path.string();
-  request_.data = data_bytes;
+  hand_over_data(model, std::filesystem::absolute(path).parent_path());
   request_.options = options;
   place();
 }
 
-WorkerSession::WorkerSession(const ir::Model& model, uint64_t data_bytes, const SessionOptions& options) {
+WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& options) {
   request_.where = model.path.empty() ? "the model in memory" : model.path.string();
   if (!model.path.empty()) request_.folder = std::filesystem::absolute(model.path).parent_path().string();
-  request_.data = data_bytes;
+  hand_over_data(model, request_.folder);
   request_.options = options;
   uint64_t written = 0;
   ir::serialize(
@@ -113,6 +115,18 @@ WorkerSession::WorkerSession(const ir::Model& model, uint64_t data_bytes, const 
       });
   place();
   if (model_.size() > kKeptModel) model_ = {};
+}
+
+void WorkerSession::hand_over_data(const ir::Model& model, const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& file : ir::data_files_of(model)) {
+    files.push_back(std::filesystem::absolute(file).lexically_normal());
+    struct stat status{};
+    if (::stat(file.c_str(), &status) != 0) continue;
+    // Of files with holes, what there is: the holes may be of any size.
+    request_.data += std::min(static_cast<uint64_t>(status.st_size), static_cast<uint64_t>(status.st_blocks) * 512);
+  }
+  if (!folder.empty()) files_.add_data(folder, files);
 }
 
 WorkerSession::~WorkerSession() { close(place_); }
@@ -167,7 +181,7 @@ void WorkerSession::load(Place& place) {
   const std::array<int, 1> files{model_.fd()};
   const Message answer =
       place.worker->ask(*line, MessageKind::kLoad, encode(request),
-                        std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request());
+                        std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request(), files_);
   place.worker->give_back(std::move(line));
   if (answer.kind == MessageKind::kFailed) throw error_of(answer);
   Ports ports = decoded(request_.where, [&] { return decode_ports(answer.body); });
@@ -243,7 +257,7 @@ std::vector<std::string> WorkerSession::take_warnings() {
 
 Error WorkerSession::error_of(const Message& failed) const {
   Error error = decoded(request_.where, [&] { return decode_error(failed.body); });
-  if (error.code() != ErrorCode::kOutOfBudget) return error;
+  if (error.code() != ErrorCode::kOutOfBudget) return with_sandbox_named(std::move(error));
   return out_of_memory(request_.where, error.parts().what);
 }
 
@@ -265,6 +279,12 @@ void WorkerSession::throw_end(const WorkerEnd& end, bool loading) const {
                                              .where = worker_program().string(),
                                              .expected = "the one that was built with this Thaw",
                                              .next = "set THAW_WORKER to its path"});
+  }
+  if (exited_with(end, kExitNoSandbox)) {
+    throw Error(ErrorCode::kRuntimeFailed, {.what = "the kernel refuses ONNX Runtime's process its sandbox",
+                                            .where = request_.where,
+                                            .expected = "Landlock and seccomp as `thaw --version --verbose` says",
+                                            .next = "run it without, by --no-sandbox (thaw::Limits::sandbox)"});
   }
   if (exited_with(end, kExitCannotStart)) {
     throw Error(ErrorCode::kRuntimeMissing, {.what = "the program that runs ONNX Runtime cannot be loaded",

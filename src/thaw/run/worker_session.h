@@ -18,8 +18,9 @@ namespace thaw::run {
 
 class WorkerSession {
  public:
-  WorkerSession(const std::filesystem::path& path, uint64_t data_bytes, const SessionOptions& options);
-  WorkerSession(const ir::Model& model, uint64_t data_bytes, const SessionOptions& options);
+  // `model`: what the file at `path` holds.
+  WorkerSession(const std::filesystem::path& path, const ir::Model& model, const SessionOptions& options);
+  WorkerSession(const ir::Model& model, const SessionOptions& options);
   ~WorkerSession();
   WorkerSession(const WorkerSession&) = delete;
   WorkerSession& operator=(const WorkerSession&) = delete;
@@ -37,6 +38,7 @@ class WorkerSession {
   // Loads the model where the worker that has it is gone.
   Place place();
   void load(Place& place);
+  void hand_over_data(const ir::Model& model, const std::filesystem::path& folder);
   static void close(Place& place);
   void close_after_failure(const Place& failed);
   Arrays run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
@@ -46,6 +48,7 @@ class WorkerSession {
   Error error_of(const Message& failed) const;
 
   LoadRequest request_;
+  HandedFiles files_;
   SharedFile model_;  // of a model in memory, until it is loaded; kept where it is small
   std::mutex mutex_;
   Place place_;                        // guarded by mutex_

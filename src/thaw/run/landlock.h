@@ -1,0 +1,24 @@
+// Landlock: which files a process may open, and whom it may reach, from the system call; no header of the kernel is needed.
+// Internal to run/.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace thaw::run {
+
+// The version of Landlock's interface that the kernel has; 0: none, or it is not among the security modules in use.
+int landlock_version();
+
+// Opened for good: files, or folders with all below them.
+struct OpenPaths {
+  std::vector<std::filesystem::path> read;
+  std::vector<std::filesystem::path> read_and_write;
+};
+
+// From now on this thread, and each that it starts, may open nothing else, whatever the kernel's version knows to deny: no
+// file is made, run or taken away, no TCP port is bound or connected to, no signal and no abstract socket leaves the process.
+// Paths that are not there are passed over. False, with errno, where the kernel refuses.
+bool restrict_to(const OpenPaths& paths);
+
+}  // namespace thaw::run

@@ -1,0 +1,37 @@
+// The sandbox that the worker puts itself into before it opens a library or is sent a byte of a model.
+//
+// What it may open is fixed then: libraries, its own folder in /proc and what the system says of the processor. A model's files
+// are not among it: Thaw opens those and hands them over (run/handed_files.h). How much of it there is depends on the
+// kernel (sandbox_tier); docs/robustness.md says what each part keeps from whom. Internal to run/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "thaw/run/landlock.h"
+
+namespace thaw::run {
+
+struct SandboxTier {
+  int landlock = 0;      // its version; 0: none
+  bool seccomp = false;  // whether system calls are filtered
+};
+
+// What this kernel has of it. Asks the kernel, changes nothing.
+SandboxTier sandbox_tier();
+
+// The same in words, a line each: for `thaw --version --verbose`.
+std::string sandbox_text();
+
+// What an execution provider needs beside libraries: its devices and caches, and whether they are written to.
+// ONNX Runtime's own provider, the processor, needs nothing.
+OpenPaths provider_paths();
+
+// The environment of a worker: of this process's, the few names that matter where models run ("NAME=VALUE").
+std::vector<std::string> worker_environment();
+
+// Puts this process, which has one thread, into the sandbox, as far as the kernel has it. False, with errno, where the kernel
+// has it and refuses.
+bool enter_sandbox();
+
+}  // namespace thaw::run
