@@ -104,6 +104,7 @@ static void try_all(void) {
   int parent = getppid();
   FILE *file = fopen(FOLDER "/planted", "r");
   got("read", holds(FOLDER "/planted", "SECRET") || open(FOLDER "/planted", O_RDONLY) >= 0 || file != 0);
+  got("read_beside", holds(FOLDER "/names.sorted", "SECRET") || holds(FOLDER "/key.so.pem", "SECRET"));
   got("read_root", holds("/proc/self/root" FOLDER "/planted", "SECRET"));
   got("read_home", holds("/etc/passwd", "root"));
   snprintf(path, sizeof path, "/proc/%d/root%s/planted", parent, FOLDER);
@@ -218,7 +219,7 @@ class Hostile:
         self.unix.bind(str(folder / "socket"))
         self.unix.listen()
         (folder / "temporary").mkdir()
-        for name in ("planted", "moved", "removed", "cut"):
+        for name in ("planted", "moved", "removed", "cut", "names.sorted", "key.so.pem"):
             (folder / name).write_text("SECRET of the user's")
         onnx.save(doubled(), folder / "model.onnx")
         source = folder / "hostile.c"
@@ -263,10 +264,10 @@ def hostile(thaw, tmp_path):
     library.unix.close()
 
 
-ALL = {"read", "read_root", "read_home", "read_parent_root", "read_parent_environ", "read_parent_cmdline", "list", "variable", "write",
+ALL = {"read", "read_beside", "read_root", "read_home", "read_parent_root", "read_parent_environ", "read_parent_cmdline", "list", "variable", "write",
        "write_tmp", "write_over", "unnamed", "folder", "link", "rename", "remove", "truncate", "rights", "times", "exec", "fork", "tcp", "unix",
        "listen", "udp", "pair", "signal"}
-FILES_READ = {"read", "read_root", "read_home", "read_parent_root", "read_parent_environ", "read_parent_cmdline", "list"}
+FILES_READ = {"read", "read_beside", "read_root", "read_home", "read_parent_root", "read_parent_environ", "read_parent_cmdline", "list"}
 
 
 @needs_compiler

@@ -3,7 +3,8 @@
 // ONNX Runtime asks for a model, its external data and a tokenizer by path. What the sandbox denies, the worker's program (cmake/worker_open.cc)
 // asks of Thaw, in the middle of the request that needs it: by device and inode, so that Thaw looks at no path that a stranger's
 // bytes made up. Thaw opens the file by the name that it knows itself, where it is one of that request's, and sends the
-// descriptor; for ONNX Runtime nothing is different. Internal to run/.
+// descriptor; for ONNX Runtime nothing is different. (Its own AddExternalInitializersFromFilesInMemory copies weights that it would
+// map, and knows only those of the main graph.) Internal to run/.
 #pragma once
 
 #include <cstdint>

@@ -42,19 +42,28 @@ constexpr std::array kProcessor = {"/proc/self",
                                    "/sys/kernel/mm/transparent_hugepage",
                                    "/sys/kernel/mm/hugepages"};
 
-constexpr std::array<std::string_view, 20> kKeptVariables = {
-    // Where libraries are.
-    "LD_LIBRARY_PATH", "LD_PRELOAD", "THAW_ONNXRUNTIME", "THAW_ONNXRUNTIME_GENAI",
-    // How they run.
-    "ORT_DISABLE_TELEMETRY", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_AFFINITY", "KMP_BLOCKTIME", "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS", "GLIBC_TUNABLES", "MALLOC_ARENA_MAX",
-    // How they write text.
-    "LANG", "LANGUAGE", "TZ",
-    // What sanitizers are told.
-    "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"};
-constexpr std::string_view kLocale = "LC_";
+constexpr auto kKeptVariables = std::to_array<std::string_view>(
+    {// Where libraries are.
+     "LD_LIBRARY_PATH", "LD_PRELOAD", "THAW_ONNXRUNTIME", "THAW_ONNXRUNTIME_GENAI",
+     // How they run.
+     "ORT_DISABLE_TELEMETRY", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_AFFINITY", "KMP_BLOCKTIME", "MKL_NUM_THREADS",
+     "OPENBLAS_NUM_THREADS", "GLIBC_TUNABLES", "MALLOC_ARENA_MAX",
+     // How they write text.
+     "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME",
+     "TZ",
+     // What sanitizers are told.
+     "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"});
 
-bool is_library(const fs::path& path) { return path.filename().string().find(".so") != std::string::npos; }
+// libx.so or libx.so.1.2.
+bool is_library(const fs::path& path) {
+  constexpr std::string_view kEnding = ".so";
+  const std::string name = path.filename().string();
+  const size_t at = name.rfind(kEnding);
+  if (at == std::string::npos) return false;
+  const std::string_view version = std::string_view(name).substr(at + kEnding.size());
+  return version.empty() || (version.size() > 1 && version.front() == '.' &&
+                             version.find_first_not_of(".0123456789") == std::string_view::npos);
+}
 
 bool lies_in_library_folder(const fs::path& folder) {
   const std::string name = folder.string() + "/";
@@ -154,8 +163,7 @@ std::vector<std::string> worker_environment() {
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const std::string_view entry = *at;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (std::ranges::find(kKeptVariables, name) != kKeptVariables.end() || name.starts_with(kLocale))
-      kept.emplace_back(entry);
+    if (std::ranges::find(kKeptVariables, name) != kKeptVariables.end()) kept.emplace_back(entry);
   }
   return kept;
 }
