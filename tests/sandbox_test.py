@@ -319,6 +319,16 @@ def test_a_kernel_that_has_half_of_it_denies_that_half(thaw, hostile, lacking, m
     assert ("no Landlock" in text) == (lacking == [LANDLOCK]) and ("no seccomp" in text) == (lacking == [SECCOMP]), text
 
 
+@needs_compiler
+def test_a_library_that_asks_for_files_without_end_is_stopped(thaw, save, tmp_path):
+    (tmp_path / "planted").write_text("SECRET")
+    (tmp_path / "asks.c").write_text("#include <fcntl.h>\nvoid *OrtGetApiBase(void) { for (;;) open(FILE, O_RDONLY); }")
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DFILE="{tmp_path / "planted"}"', "-o", tmp_path / "asks.so", tmp_path / "asks.c"], check=True)
+    started = time.monotonic()
+    line = thaw.error("run", save(doubled()), "--sizes", "n=3", "--timeout", "1", env={**os.environ, "THAW_ONNXRUNTIME": str(tmp_path / "asks.so")})
+    assert "was stopped" in line and time.monotonic() - started < 20, line
+
+
 @pytest.mark.skipif(SECCOMP is None, reason="the numbers of this machine's system calls are not known here")
 def test_a_kernel_without_it_runs_models_all_the_same(thaw, save):
     lacking = without_call(LANDLOCK, SECCOMP)
