@@ -2,6 +2,7 @@
 import csv
 import json
 import re
+import subprocess
 import sys
 import unicodedata
 
@@ -186,6 +187,35 @@ def test_names_of_files_are_shown(thaw, runs, tmp_path):
         said(thaw, "inspect", path.with_suffix(".none"), code=2)
         shown(thaw("check", path, f"--{path.stem}", code=2).stderr, "an unknown option")
         said(thaw, "run", path, "--values", f"{path.stem}=1", code=2)
+
+
+def test_bytes_that_are_no_text_are_shown(wide, tmp_path, thaw):
+    """Protobuf's texts may hold any bytes; what is printed is UTF-8, with each of those as an escape."""
+    bad, page = tmp_path / "bad.onnx", tmp_path / "page.html"
+    broken = wide.read_bytes().replace("<\u0378>".encode(), b"<\xff\xfe>")
+    assert broken.count(b"<\xff\xfe>") > 5
+    bad.write_bytes(broken)
+    for call in (["inspect", "--values", "--weights"], ["check", "--all"], ["check", "--format", "github"], ["check", "--format", "sarif"],
+                 ["diff", wide], ["inspect", "--format", "json", "--values"]):
+        run = subprocess.run([thaw.path, *call, bad], capture_output=True, check=False)
+        text = (run.stdout + run.stderr).decode()  # strictly
+        shown(text, call)
+        assert r"<\xff\xfe>" in text or r"<\ufffd\ufffd>" in text or r"<\\xff\\xfe>" in text, call
+    said(thaw, "inspect", bad, "--report", page, files=[page])
+
+
+def test_checkpoints_show_theirs(thaw, tmp_path):
+    """Names of tensors and of kinds."""
+    header = json.dumps({named("tensor", c): {"dtype": "F32", "shape": [1], "data_offsets": [4 * i, 4 * i + 4]} for i, c in enumerate(EVERY)})
+    weights = len(header).to_bytes(8, "little") + header.encode() + bytes(4 * len(EVERY))
+    for config in ({"model_type": named("type", "".join(EVERY))}, {"model_type": "llama", "hidden_size": named("size", "".join(EVERY))},
+                   {"model_type": "qwen2_vl", "architectures": [named("architecture", "".join(EVERY))]}):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        (tmp_path / "model.safetensors").write_bytes(weights)
+        said(thaw, "build", tmp_path, "-o", tmp_path / "built", code=2)
+        broken = header.replace("[1]", "[7]", 1)
+        (tmp_path / "model.safetensors").write_bytes(len(broken).to_bytes(8, "little") + broken.encode() + bytes(4 * len(EVERY)))
+        said(thaw, "build", tmp_path, "-o", tmp_path / "built", code=2)
 
 
 @pytest.mark.parametrize("text", ['{"<%s>": 1}', '"<%s>"', '{"schema": 0, "model": "<%s>", "units": [{"name": "<%s>"}]}', "<%s>"])

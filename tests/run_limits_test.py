@@ -130,7 +130,7 @@ def test_loads_of_one_call_have_one_time(thaw, save, tmp_path, verb):
     out = tmp_path / "out.onnx"
     call = {"verify": ["--against", path, "--sweep", "n=2|3"], "optimize": ["-o", out], "pin": ["--dims", "n=3", "-o", out]}[verb]
     run, took = waited(lambda: thaw(verb, path, *call, "--timeout", seconds, code={0, 1, 2}))
-    assert took < seconds + max(1, 0.1 * seconds) + 0.5 * once + 0.5, (took, once)
+    assert took < seconds + max(1, 0.1 * seconds) + 0.5 * once + 2, (took, once)
     if run.returncode != 0:
         assert f"{seconds:g} s" in run.stdout + run.stderr, run
     if verb == "verify":  # two models, one after the other, each of which loads in the time
@@ -147,7 +147,7 @@ def test_runs_of_one_call_have_one_time(thaw, save):
     seconds = round(2 * once + 0.5, 2)
     sizes = "|".join(str(n) for n in range(1, 41))
     run, took = waited(lambda: thaw("verify", path, "--against", path, "--sweep", f"n={sizes}", "--timeout", seconds, code=1))
-    assert took < seconds + max(1, 0.1 * seconds) + 1, (took, once)
+    assert took < seconds + max(1, 0.1 * seconds) + 2, (took, once)
     assert "after" in run.stdout and "of the call" in run.stdout and "n=1  agrees" in run.stdout, run.stdout
 
 
@@ -176,6 +176,19 @@ def test_memory_is_of_both_processes(thaw, save, tmp_path):
     given = [word for n in "abc" for word in ("--input", f"{n}={tmp_path / 'a.npy'}")]
     assert "the call needs more than --max-memory 300 MiB" in thaw.error("run", three, *given, "--max-memory", "300M")
     thaw("run", three, *given, "--max-memory", "2G", code=0)
+
+
+def test_memory_is_of_all_models_at_once(thaw, save):
+    """Two that are loaded at a time count together; those that are closed do not."""
+    size = 5000
+    nodes = [helper.make_node("ConstantOfShape", ["s"], ["held"], value=numpy_helper.from_array(np.array([1 / size], np.float32))),
+             helper.make_node("MatMul", ["x", "held"], ["y"])]
+    path = save(model(nodes, [value("x", F, ["n", size])], [value("y", F, ["n", size])], [("s", np.array([size, size], np.int64))]))
+    enough = next(m for m in range(125, 500, 25) if thaw("run", path, "--sizes", "n=2", "--max-memory", f"{m}M").returncode == 0)
+    two = ["verify", path, "--against", path, "--sweep", "n=1|2|3"]
+    run = thaw(*two, "--max-memory", f"{enough}M", code={1, 2})
+    assert f"needs more than --max-memory {enough} MiB" in run.stdout + run.stderr, run
+    thaw(*two, "--max-memory", f"{enough + 150}M", code=0)
 
 
 def test_many_threads_take_nothing_of_the_limit(thaw, save):
